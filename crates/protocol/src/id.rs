@@ -1,0 +1,121 @@
+//! Ids: opaque strings with a visible prefix and 128 random bits, so that they can be neither guessed nor confused.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a string is not an id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a {what} id: expected `{prefix}` and 32 hexadecimal digits")]
+pub struct IdError {
+    what: &'static str,
+    prefix: &'static str,
+    text: String,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(u128);
+
+        impl $name {
+            /// A new id from the kernel's random source.
+            ///
+            /// # Panics
+            /// If the kernel has no randomness to give, which no supported kernel does after boot.
+            #[allow(clippy::expect_used)] // an id that can be guessed would be worse than none
+            pub fn random() -> Self {
+                let mut bits = [0; 16];
+                getrandom::fill(&mut bits).expect("the kernel gives random bytes");
+                Self(u128::from_le_bytes(bits))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{:032x}"), self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                let wrong = || IdError { what: $what, prefix: $prefix, text: text.chars().take(64).collect() };
+                let digits = text.strip_prefix($prefix).ok_or_else(wrong)?;
+                let plain = digits.len() == 32
+                    && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+                if !plain {
+                    return Err(wrong());
+                }
+                u128::from_str_radix(digits, 16).map(Self).map_err(|_| wrong())
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = IdError;
+
+            fn try_from(text: String) -> Result<Self, IdError> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.to_string()
+            }
+        }
+    };
+}
+
+id!(
+    /// Names a session: `ses_` and 32 hexadecimal digits.
+    SessionId, "session", "ses_"
+);
+id!(
+    /// Names an execution: `exe_` and 32 hexadecimal digits.
+    ExecutionId, "execution", "exe_"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_survives_its_text_form() {
+        let id = ExecutionId::random();
+        assert_eq!(id.to_string().parse(), Ok(id));
+    }
+
+    #[test]
+    fn two_ids_differ() {
+        assert_ne!(SessionId::random(), SessionId::random());
+    }
+
+    #[test]
+    fn the_wrong_prefix_length_or_alphabet_is_refused_with_a_reason() {
+        let good = SessionId::random().to_string();
+        for bad in [
+            "",
+            "ses_",
+            "exe_0",
+            &good[..35],
+            &good.to_uppercase(),
+            &format!("{good}0"),
+            "ses_../../etc/passwd",
+            "ses_+0000000000000000000000000000000",
+        ] {
+            let error = bad.parse::<SessionId>().unwrap_err();
+            assert!(error.to_string().contains("is not a session id"), "{error}");
+        }
+    }
+}

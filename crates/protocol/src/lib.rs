@@ -1,0 +1,21 @@
+//! The words of Headwater: every type that crosses a boundary between processes, and nothing that does I/O.
+//!
+//! A session is an isolated computer; an execution is one thing run in it; an execution's log is a numbered
+//! list of [`Event`]s, and a [`Seq`] is the one resume token of every door.
+
+mod event;
+mod execution;
+mod id;
+mod limits;
+mod session;
+mod spec;
+mod text;
+pub mod units;
+
+pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
+pub use execution::{Execution, ExecutionState, Process};
+pub use id::{ExecutionId, IdError, SessionId};
+pub use limits::Limits;
+pub use session::{SandboxKind, Session, SessionSpec, SessionState};
+pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
+pub use text::Utf8Stream;

@@ -1,0 +1,147 @@
+//! Limits: what a session, or one execution in it, may use. Absent means: as the level above says.
+
+use serde::{Deserialize, Serialize};
+
+/// Upper bounds; each is optional.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Resident memory, page cache included where the kernel counts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Processors' worth of time, `0.5` being half of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<f64>,
+    /// Processes and threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pids: Option<u64>,
+    /// Open descriptors of one process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
+    /// Size of one file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_bytes: Option<u64>,
+    /// Size of the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
+    /// Files and folders in the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inodes: Option<u64>,
+    /// Output kept of one execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
+    /// From start to end of one execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_ms: Option<u64>,
+    /// Processor time of one process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<u64>,
+}
+
+impl Limits {
+    /// These limits, with the other's where one is absent here.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            memory_bytes: self.memory_bytes.or(other.memory_bytes),
+            cpus: self.cpus.or(other.cpus),
+            pids: self.pids.or(other.pids),
+            open_files: self.open_files.or(other.open_files),
+            file_bytes: self.file_bytes.or(other.file_bytes),
+            disk_bytes: self.disk_bytes.or(other.disk_bytes),
+            inodes: self.inodes.or(other.inodes),
+            output_bytes: self.output_bytes.or(other.output_bytes),
+            wall_ms: self.wall_ms.or(other.wall_ms),
+            cpu_ms: self.cpu_ms.or(other.cpu_ms),
+        }
+    }
+
+    /// The tighter of the two, limit by limit: an execution can lower what its session allows, never raise it.
+    #[must_use]
+    pub fn tightest(&self, other: &Self) -> Self {
+        fn low<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+                (a, b) => a.or(b),
+            }
+        }
+        Self {
+            memory_bytes: low(self.memory_bytes, other.memory_bytes),
+            cpus: low(self.cpus, other.cpus),
+            pids: low(self.pids, other.pids),
+            open_files: low(self.open_files, other.open_files),
+            file_bytes: low(self.file_bytes, other.file_bytes),
+            disk_bytes: low(self.disk_bytes, other.disk_bytes),
+            inodes: low(self.inodes, other.inodes),
+            output_bytes: low(self.output_bytes, other.output_bytes),
+            wall_ms: low(self.wall_ms, other.wall_ms),
+            cpu_ms: low(self.cpu_ms, other.cpu_ms),
+        }
+    }
+
+    /// The first limit whose value makes no sense, in words.
+    pub fn nonsense(&self) -> Option<String> {
+        if let Some(cpus) = self.cpus {
+            if !(cpus.is_finite() && (0.01..=1024.0).contains(&cpus)) {
+                return Some(format!(
+                    "limits.cpus is `{cpus}`: it must be between 0.01 and 1024"
+                ));
+            }
+        }
+        let least = [
+            ("memory_bytes", self.memory_bytes, 4 << 20),
+            ("pids", self.pids, 2),
+            ("open_files", self.open_files, 8),
+            ("file_bytes", self.file_bytes, 1),
+            ("disk_bytes", self.disk_bytes, 4096),
+            ("inodes", self.inodes, 1),
+            ("output_bytes", self.output_bytes, 4096),
+            ("wall_ms", self.wall_ms, 1),
+            ("cpu_ms", self.cpu_ms, 1),
+        ];
+        least.into_iter().find_map(|(name, value, least)| {
+            let value = value?;
+            (value < least).then(|| format!("limits.{name} is `{value}`: it must be at least {least}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_can_lower_a_limit_of_its_session_but_never_raise_it() {
+        let session = Limits {
+            pids: Some(64),
+            memory_bytes: Some(1 << 30),
+            ..Limits::default()
+        };
+        let asked = Limits {
+            pids: Some(1000),
+            memory_bytes: Some(1 << 20),
+            cpus: Some(0.5),
+            ..Limits::default()
+        };
+        let got = session.tightest(&asked);
+        assert_eq!(
+            (got.pids, got.memory_bytes, got.cpus),
+            (Some(64), Some(1 << 20), Some(0.5))
+        );
+    }
+
+    #[test]
+    fn a_limit_that_makes_no_sense_is_named() {
+        let limits = Limits {
+            cpus: Some(f64::NAN),
+            ..Limits::default()
+        };
+        assert!(limits.nonsense().unwrap().contains("limits.cpus"));
+        let limits = Limits {
+            memory_bytes: Some(1),
+            ..Limits::default()
+        };
+        assert!(limits.nonsense().unwrap().contains("limits.memory_bytes"));
+        assert_eq!(Limits::default().nonsense(), None);
+    }
+}

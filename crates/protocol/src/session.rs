@@ -1,0 +1,88 @@
+//! Sessions: what is asked for and what is told of one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::check_env;
+use crate::{Limits, SessionId, SpecError};
+
+/// Which walls stand around a session. Shown wherever the session is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxKind {
+    /// All of them.
+    #[default]
+    Full,
+    /// None: an explicit choice of the operator.
+    None,
+}
+
+impl SandboxKind {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A request for a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionSpec {
+    /// For people; need not be unique.
+    pub name: Option<String>,
+    /// Variables of every execution in it.
+    pub env: BTreeMap<String, String>,
+    /// What it may use.
+    pub limits: Limits,
+    /// It ends by itself after so long without an execution.
+    pub idle_timeout_ms: Option<u64>,
+    /// Anything the caller wants to find again.
+    pub metadata: BTreeMap<String, String>,
+    /// It ends when its first execution has ended and closed.
+    pub one_shot: bool,
+}
+
+impl SessionSpec {
+    /// Checks what can be known without the host.
+    pub fn check(&self) -> Result<(), SpecError> {
+        check_env(&self.env)?;
+        self.limits
+            .nonsense()
+            .map_or(Ok(()), |why| Err(SpecError::Limits(why)))
+    }
+}
+
+/// Whether a session can run things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum SessionState {
+    /// Its init waits for work.
+    Ready,
+    /// It is over; its executions' logs remain.
+    Ended {
+        /// When, in milliseconds since 1970.
+        ended_at_ms: u64,
+    },
+}
+
+/// A session as told to others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// Its name for programs.
+    pub id: SessionId,
+    /// What was asked for, defaults filled in.
+    pub spec: SessionSpec,
+    /// Which walls stand around it.
+    pub sandbox: SandboxKind,
+    /// Whether it can run things.
+    #[serde(flatten)]
+    pub state: SessionState,
+    /// When it was handed out, in milliseconds since 1970.
+    pub created_at_ms: u64,
+    /// How many executions in it have not ended.
+    pub running: u32,
+}

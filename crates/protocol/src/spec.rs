@@ -1,0 +1,240 @@
+//! What somebody asks to be run.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::Limits;
+
+/// The program: one of three ways to say it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// A program and its arguments, looked up in `PATH`.
+    Argv(Vec<String>),
+    /// A line for the shell.
+    Shell(String),
+    /// Source text in a language of the registry.
+    Code {
+        /// The language's name.
+        language: String,
+        /// The source text.
+        code: String,
+    },
+}
+
+/// What the program reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdin {
+    /// Nothing: the end of the file at once.
+    #[default]
+    None,
+    /// These bytes, then the end of the file.
+    Given(Bytes),
+    /// What is written to it later, until its end is sent.
+    Open,
+}
+
+/// The size of a terminal in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TtySize {
+    /// Lines.
+    pub rows: u16,
+    /// Columns.
+    pub cols: u16,
+}
+
+impl Default for TtySize {
+    fn default() -> Self {
+        Self { rows: 24, cols: 80 }
+    }
+}
+
+/// What becomes of children that outlive the program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Children {
+    /// They run on, visible, until the session ends.
+    #[default]
+    Keep,
+    /// They are ended with the program.
+    Kill,
+}
+
+/// What happens when more is printed than is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnOutputLimit {
+    /// The head and a rolling tail are kept; the gap is stated.
+    #[default]
+    Trim,
+    /// The program is ended with the reason `output_limit`.
+    Stop,
+}
+
+/// A request to run something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StartSpec {
+    /// What to run.
+    pub command: Command,
+    /// Where; relative to the workspace, which is the default.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// Variables added to the session's.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// What it reads.
+    #[serde(default)]
+    pub stdin: Stdin,
+    /// A terminal of this size instead of pipes.
+    #[serde(default)]
+    pub tty: Option<TtySize>,
+    /// Both outputs in one stream, in exact order.
+    #[serde(default)]
+    pub merge_output: bool,
+    /// How long it may run.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// Between SIGTERM and SIGKILL; 5 s unless told.
+    #[serde(default)]
+    pub grace_ms: Option<u64>,
+    /// Lower limits than the session's.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What becomes of children that outlive it.
+    #[serde(default)]
+    pub children: Children,
+    /// What happens past the output limit.
+    #[serde(default)]
+    pub on_output_limit: OnOutputLimit,
+    /// Anything the caller wants to find again.
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Why a request cannot be run as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// No program.
+    #[error("the command is empty")]
+    EmptyCommand,
+    /// C strings end at a zero byte.
+    #[error("{what} contains a zero byte")]
+    ZeroByte {
+        /// Which part.
+        what: String,
+    },
+    /// Not a name that `environ` can carry.
+    #[error("`{name}` cannot name an environment variable")]
+    BadVariable {
+        /// The name.
+        name: String,
+    },
+    /// See [`Limits::nonsense`].
+    #[error("{0}")]
+    Limits(String),
+    /// A terminal of no size shows nothing.
+    #[error("a terminal needs at least one row and one column")]
+    EmptyTerminal,
+}
+
+impl StartSpec {
+    /// A spec with defaults for everything but the command.
+    pub fn new(command: Command) -> Self {
+        Self {
+            command,
+            cwd: None,
+            env: BTreeMap::new(),
+            stdin: Stdin::None,
+            tty: None,
+            merge_output: false,
+            timeout_ms: None,
+            grace_ms: None,
+            limits: Limits::default(),
+            children: Children::Keep,
+            on_output_limit: OnOutputLimit::Trim,
+            metadata: BTreeMap::new(),
+        }
+    }
+
+    /// A spec that runs a program with arguments.
+    pub fn argv<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        Self::new(Command::Argv(argv.into_iter().map(Into::into).collect()))
+    }
+
+    /// A spec that runs a shell line.
+    pub fn shell(line: impl Into<String>) -> Self {
+        Self::new(Command::Shell(line.into()))
+    }
+
+    /// A spec that runs source text.
+    pub fn code(language: impl Into<String>, code: impl Into<String>) -> Self {
+        Self::new(Command::Code {
+            language: language.into(),
+            code: code.into(),
+        })
+    }
+
+    /// Checks what can be known without the session.
+    pub fn check(&self) -> Result<(), SpecError> {
+        match &self.command {
+            Command::Argv(argv) => {
+                if argv.first().is_none_or(String::is_empty) {
+                    return Err(SpecError::EmptyCommand);
+                }
+                for (n, arg) in argv.iter().enumerate() {
+                    no_zero(arg, || format!("argument {n}"))?;
+                }
+            }
+            Command::Shell(line) => no_zero(line, || "the shell line".into())?,
+            Command::Code { code, .. } => no_zero(code, || "the code".into())?,
+        }
+        check_env(&self.env)?;
+        if let Some(cwd) = &self.cwd {
+            no_zero(cwd, || "the working directory".into())?;
+        }
+        if self.tty.is_some_and(|size| size.rows == 0 || size.cols == 0) {
+            return Err(SpecError::EmptyTerminal);
+        }
+        self.limits
+            .nonsense()
+            .map_or(Ok(()), |why| Err(SpecError::Limits(why)))
+    }
+}
+
+fn no_zero(text: &str, what: impl FnOnce() -> String) -> Result<(), SpecError> {
+    if text.contains('\0') {
+        Err(SpecError::ZeroByte { what: what() })
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks the names and values of environment variables.
+pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), SpecError> {
+    for (name, value) in env {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(SpecError::BadVariable { name: name.clone() });
+        }
+        no_zero(value, || format!("the variable `{name}`"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_passed_to_exec_is_refused_by_name() {
+        let empty = StartSpec::argv(Vec::<String>::new());
+        assert_eq!(empty.check(), Err(SpecError::EmptyCommand));
+        let zero = StartSpec::argv(["echo", "a\0b"]);
+        assert!(zero.check().unwrap_err().to_string().contains("argument 1"));
+        let mut bad = StartSpec::shell("true");
+        bad.env.insert("A=B".into(), "x".into());
+        assert!(matches!(bad.check(), Err(SpecError::BadVariable { .. })));
+    }
+}
