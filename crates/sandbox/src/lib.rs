@@ -1,1 +1,15 @@
-//! sandbox
+//! The walls around a session, and init, the first process inside them.
+//!
+//! The worker asks for a session with [`launch`]; that starts `headwater init` in the session's cgroup, which
+//! builds the [`walls`] around itself, becomes pid 1 and waits for work on its socket. The worker talks to it
+//! over a [`link`]; what they say to each other is in [`wire`].
+//!
+//! This is the only crate with `unsafe`.
+
+pub mod cgroup;
+pub mod doctor;
+pub mod init;
+pub mod launch;
+pub mod link;
+pub mod walls;
+pub mod wire;
