@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use headwater_protocol::{ExecutionId, Limits, Process, SandboxKind, SessionId, TtySize, Usage};
+use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, Usage};
 
 /// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
 /// it: it ends that session, and its executions end as `lost`.
@@ -188,10 +188,8 @@ pub struct Start {
     pub tty: Option<TtySize>,
     /// Both outputs in one pipe.
     pub merge_output: bool,
-    /// `open_files`, `file_bytes`, `cpu_ms` as resource limits; `memory_bytes` and `pids` too where `rlimit_memory_and_pids`.
-    pub limits: Limits,
-    /// There is no cgroup: let resource limits stand in for memory and pids.
-    pub rlimit_memory_and_pids: bool,
+    /// Resource limits of each process.
+    pub rlimits: Rlimits,
     /// Wall time until the tree is stopped with [`Cause::TimedOut`].
     pub timeout_ms: Option<u64>,
     /// Between SIGTERM and SIGKILL.
@@ -202,6 +200,21 @@ pub struct Start {
     pub cgroups: u8,
     /// Kept by init and told again in `Adopt`: what the worker needs to take the execution up again.
     pub note: Vec<u8>,
+}
+
+/// Resource limits of each process of a program; absent means unchanged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rlimits {
+    /// `RLIMIT_NOFILE`.
+    pub open_files: Option<u64>,
+    /// `RLIMIT_FSIZE`.
+    pub file_bytes: Option<u64>,
+    /// `RLIMIT_CPU`, rounded up to seconds.
+    pub cpu_ms: Option<u64>,
+    /// `RLIMIT_DATA`: stands in for the memory limit where there is no cgroup.
+    pub data_bytes: Option<u64>,
+    /// `RLIMIT_NPROC`: stands in for the limit on processes where there is no cgroup.
+    pub processes: Option<u64>,
 }
 
 /// Where a program's input comes from.
