@@ -15,8 +15,8 @@ pub const VERSION: u32 = 1;
 /// The longest message that travels in a packet itself.
 pub const INLINE_BYTES: usize = 64 * 1024;
 
-/// The most descriptors that one message carries.
-pub const MAX_FDS: usize = 4;
+/// The most descriptors that one message carries: an input and a cgroup file for each controller of a v1 host.
+pub const MAX_FDS: usize = 8;
 
 /// From the worker to init.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,1 +1,6 @@
-//! Being written.
+//! Messages with descriptors between worker and init, one a packet. What they mean is in [`wire`](crate::wire).
+
+mod memfd;
+mod packet;
+
+pub use packet::{LinkError, MAX_MESSAGE_BYTES, Received, recv, send};
