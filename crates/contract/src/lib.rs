@@ -1,1 +1,26 @@
-//! contract
+//! The contract between whoever fronts users and a worker: the code generated from `proto/`, the conversions from
+//! and to the words of the protocol crate, and a client for the worker's socket.
+
+mod client;
+mod convert;
+mod error;
+mod follower;
+mod stdin;
+
+pub use client::{Client, MAX_MESSAGE_BYTES, connect};
+pub use convert::stream;
+pub use error::{ContractError, Fault, FaultKind};
+pub use follower::{FollowOptions, Follower};
+pub use stdin::StdinWriter;
+
+/// The generated code.
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    unreachable_pub,
+    unused_qualifications
+)] // generated
+pub mod v1 {
+    tonic::include_proto!("headwater.worker.v1");
+}

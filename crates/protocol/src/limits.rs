@@ -81,12 +81,10 @@ impl Limits {
 
     /// The first limit whose value makes no sense, in words.
     pub fn nonsense(&self) -> Option<String> {
-        if let Some(cpus) = self.cpus {
-            if !(cpus.is_finite() && (0.01..=1024.0).contains(&cpus)) {
-                return Some(format!(
-                    "limits.cpus is `{cpus}`: it must be between 0.01 and 1024"
-                ));
-            }
+        if let Some(cpus) = self.cpus.filter(|cpus| !(0.01..=1024.0).contains(cpus)) {
+            return Some(format!(
+                "limits.cpus is `{cpus}`: it must be between 0.01 and 1024"
+            ));
         }
         let least = [
             ("memory_bytes", self.memory_bytes, 4 << 20),

@@ -1,0 +1,283 @@
+//! A typed client for a worker's socket.
+//!
+//! One method a call; what streams has a file of its own: [`Follower`] and [`StdinWriter`].
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headwater_protocol::{
+    Event, EventKind, Execution, ExecutionId, Process, Seq, Session, SessionId, SessionSpec, StartSpec,
+    Stream, TtySize,
+};
+use hyper_util::rt::TokioIo;
+use tokio::net::UnixStream;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint, Uri};
+use tower::service_fn;
+
+use crate::error::{ContractError, Fault};
+use crate::follower::{FollowOptions, Follower};
+use crate::stdin::StdinWriter;
+use crate::v1::{self, worker_client::WorkerClient};
+
+type Result<T> = std::result::Result<T, ContractError>;
+
+/// The largest message either side sends: one event of the log is at most 1 MiB.
+pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
+/// HTTP/2 flow control windows: large enough that a fast follower never waits for a round trip.
+const WINDOW_BYTES: u32 = 8 << 20;
+/// A connection to a worker; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    worker: WorkerClient<Channel>,
+    socket: PathBuf,
+}
+
+/// Connects to the worker that listens on this socket.
+pub async fn connect(socket: &Path) -> Result<Client> {
+    let path = socket.to_owned();
+    let endpoint = Endpoint::from_static("http://worker.invalid") // the address is the socket's path
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES);
+    let connector = service_fn(move |_: Uri| {
+        let path = path.clone();
+        async move { Ok::<_, io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
+    });
+    let channel = endpoint
+        .connect_with_connector(connector)
+        .await
+        .map_err(|error| ContractError::Disconnected(innermost(&error)))?;
+    let worker = WorkerClient::new(channel)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    Ok(Client {
+        worker,
+        socket: socket.to_owned(),
+    })
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+pub(crate) fn malformed(fault: &Fault) -> ContractError {
+    ContractError::Malformed(fault.message.clone())
+}
+
+fn one<T, M: TryInto<T, Error = Fault>>(
+    answer: std::result::Result<tonic::Response<M>, Status>,
+) -> Result<T> {
+    answer?.into_inner().try_into().map_err(|fault| malformed(&fault))
+}
+
+impl Client {
+    /// The generated client, for calls that have no method here.
+    pub fn raw(&self) -> WorkerClient<Channel> {
+        self.worker.clone()
+    }
+
+    /// The socket this client talks to.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Who is there.
+    pub async fn info(&self) -> Result<v1::InfoResponse> {
+        Ok(self.raw().info(v1::InfoRequest {}).await?.into_inner())
+    }
+
+    /// Makes a session; with an id, asking twice makes one.
+    pub async fn create_session(&self, id: Option<SessionId>, spec: &SessionSpec) -> Result<Session> {
+        let request = v1::CreateSessionRequest {
+            session_id: id.map(|id| id.to_string()),
+            spec: Some(spec.into()),
+        };
+        one(self.raw().create_session(request).await)
+    }
+
+    /// Tells of a session.
+    pub async fn session(&self, id: SessionId) -> Result<Session> {
+        one(self
+            .raw()
+            .get_session(v1::GetSessionRequest {
+                session_id: id.to_string(),
+            })
+            .await)
+    }
+
+    /// Tells of all sessions.
+    pub async fn sessions(&self, include_ended: bool) -> Result<Vec<Session>> {
+        let answer = self
+            .raw()
+            .list_sessions(v1::ListSessionsRequest { include_ended })
+            .await?
+            .into_inner();
+        let sessions = answer
+            .sessions
+            .into_iter()
+            .map(TryInto::try_into)
+            .collect::<std::result::Result<_, _>>();
+        sessions.map_err(|fault| malformed(&fault))
+    }
+
+    /// Changes a session.
+    pub async fn update_session(&self, request: v1::UpdateSessionRequest) -> Result<Session> {
+        one(self.raw().update_session(request).await)
+    }
+
+    /// Ends a session; with `forget`, removes all trace of it.
+    pub async fn end_session(&self, id: SessionId, forget: bool) -> Result<Session> {
+        one(self
+            .raw()
+            .end_session(v1::EndSessionRequest {
+                session_id: id.to_string(),
+                forget,
+            })
+            .await)
+    }
+
+    /// Starts something; with an id, asking twice starts one.
+    pub async fn start(
+        &self,
+        session: SessionId,
+        id: Option<ExecutionId>,
+        spec: &StartSpec,
+    ) -> Result<Execution> {
+        one(self.raw().start(start_request(session, id, spec)).await)
+    }
+
+    /// Starts something and follows it, in one round trip. The stream goes on over a restart of the worker.
+    pub async fn run(
+        &self,
+        session: SessionId,
+        spec: &StartSpec,
+        options: FollowOptions,
+    ) -> Result<(ExecutionId, Follower)> {
+        let id = ExecutionId::random();
+        let request = v1::RunRequest {
+            start: Some(start_request(session, Some(id), spec)),
+            follow: Some(options.message()),
+        };
+        let stream = self.raw().run(request).await?.into_inner();
+        Ok((id, Follower::new(self.clone(), id, options, Some(stream))))
+    }
+
+    /// Tells of an execution.
+    pub async fn execution(&self, id: ExecutionId) -> Result<Execution> {
+        self.wait(id, Duration::ZERO, false).await
+    }
+
+    /// Tells of an execution when it has ended (or is closed), or after so long.
+    pub async fn wait(&self, id: ExecutionId, at_most: Duration, closed: bool) -> Result<Execution> {
+        let until = if closed {
+            v1::Until::Closed
+        } else {
+            v1::Until::Exited
+        };
+        let request = v1::GetExecutionRequest {
+            execution_id: id.to_string(),
+            wait_ms: u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX),
+            until: until.into(),
+        };
+        one(self.raw().get_execution(request).await)
+    }
+
+    /// Tells of all executions, or of those of one session.
+    pub async fn executions(&self, session: Option<SessionId>, running_only: bool) -> Result<Vec<Execution>> {
+        let request = v1::ListExecutionsRequest {
+            session_id: session.map(|id| id.to_string()),
+            running_only,
+        };
+        let answer = self.raw().list_executions(request).await?.into_inner();
+        let all = answer
+            .executions
+            .into_iter()
+            .map(TryInto::try_into)
+            .collect::<std::result::Result<_, _>>();
+        all.map_err(|fault| malformed(&fault))
+    }
+
+    /// Follows a log. The stream goes on over a restart of the worker.
+    pub async fn follow(&self, id: ExecutionId, options: FollowOptions) -> Result<Follower> {
+        let mut follower = Follower::new(self.clone(), id, options, None);
+        follower.reopen().await?;
+        Ok(follower)
+    }
+
+    /// Opens the way to a program's standard input.
+    pub async fn stdin(&self, id: ExecutionId) -> Result<StdinWriter> {
+        StdinWriter::open(self.raw(), id).await
+    }
+
+    /// Sends a signal to an execution's (foreground) group, or to all its processes.
+    pub async fn signal(&self, id: ExecutionId, signal: i32, tree: bool) -> Result<()> {
+        self.raw()
+            .signal(v1::SignalRequest {
+                execution_id: id.to_string(),
+                signal,
+                tree,
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Cancels an execution; a grace of 0 kills at once, none means its own.
+    pub async fn cancel(&self, id: ExecutionId, grace: Option<Duration>) -> Result<()> {
+        let grace_ms = grace.map(|grace| u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
+        self.raw()
+            .cancel(v1::CancelRequest {
+                execution_id: id.to_string(),
+                grace_ms,
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Changes the size of an execution's terminal.
+    pub async fn resize(&self, id: ExecutionId, size: TtySize) -> Result<()> {
+        let request = v1::ResizeRequest {
+            execution_id: id.to_string(),
+            size: Some(size.into()),
+        };
+        self.raw().resize(request).await?;
+        Ok(())
+    }
+
+    /// The processes that belong to an execution now.
+    pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
+        let request = v1::ListProcessesRequest {
+            execution_id: id.to_string(),
+        };
+        let answer = self.raw().list_processes(request).await?.into_inner();
+        Ok(answer.processes.into_iter().map(Into::into).collect())
+    }
+
+    /// Removes the log of a closed execution.
+    pub async fn forget(&self, id: ExecutionId) -> Result<()> {
+        self.raw()
+            .forget(v1::ForgetRequest {
+                execution_id: id.to_string(),
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Ends the worker; with `sessions`, their programs too.
+    pub async fn shutdown(&self, sessions: bool) -> Result<()> {
+        self.raw().shutdown(v1::ShutdownRequest { sessions }).await?;
+        Ok(())
+    }
+}
+
+fn start_request(session: SessionId, id: Option<ExecutionId>, spec: &StartSpec) -> v1::StartRequest {
+    v1::StartRequest {
+        session_id: session.to_string(),
+        execution_id: id.map(|id| id.to_string()),
+        spec: Some(spec.into()),
+    }
+}

@@ -1,0 +1,161 @@
+//! Following a log: each event once, over any number of connections.
+//!
+//! A follower goes on by itself when the worker goes away and comes back: it asks again for what follows the last
+//! event that it delivered.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream};
+use tonic::Streaming;
+
+use crate::client::{Client, connect, malformed};
+use crate::error::ContractError;
+use crate::v1;
+
+type Result<T> = std::result::Result<T, ContractError>;
+
+/// How often a lost worker is looked for.
+const RETRY: Duration = Duration::from_millis(25);
+/// How long a lost worker is waited for before a follower gives up.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How to follow a log.
+#[derive(Debug, Clone, Default)]
+pub struct FollowOptions {
+    /// Events after this one.
+    pub after: Seq,
+    /// Go on until no writer is left, instead of until the program has ended.
+    pub until_closed: bool,
+    /// Only about the last so many bytes, with a stated gap.
+    pub tail_bytes: Option<u64>,
+    /// Hold events back up to so long to get fewer, larger ones.
+    pub batch_ms: u32,
+    /// ... but no longer than until so many bytes are there.
+    pub batch_bytes: u32,
+    /// Only these streams; empty means all.
+    pub streams: Vec<Stream>,
+    /// What is there, without waiting for more.
+    pub no_wait: bool,
+}
+
+impl FollowOptions {
+    pub(crate) fn message(&self) -> v1::FollowOptions {
+        v1::FollowOptions {
+            after_seq: self.after.0,
+            until: self.until().into(),
+            tail_bytes: self.tail_bytes,
+            batch_ms: self.batch_ms,
+            batch_bytes: self.batch_bytes,
+            streams: self
+                .streams
+                .iter()
+                .map(|stream| v1::Stream::from(*stream).into())
+                .collect(),
+            no_wait: self.no_wait,
+        }
+    }
+
+    const fn until(&self) -> v1::Until {
+        if self.until_closed {
+            v1::Until::Closed
+        } else {
+            v1::Until::Exited
+        }
+    }
+
+    /// Whether nothing that was asked for follows this event.
+    const fn ends_with(&self, event: &Event) -> bool {
+        match event.kind {
+            EventKind::Closed => true,
+            EventKind::Exited(_) => !self.until_closed,
+            _ => false,
+        }
+    }
+}
+
+/// The events of one log, each once, over any number of connections.
+#[derive(Debug)]
+pub struct Follower {
+    client: Client,
+    id: ExecutionId,
+    options: FollowOptions,
+    stream: Option<Streaming<v1::FollowResponse>>,
+    ready: VecDeque<v1::Event>,
+    ended: bool,
+}
+
+impl Follower {
+    pub(crate) fn new(
+        client: Client,
+        id: ExecutionId,
+        options: FollowOptions,
+        stream: Option<Streaming<v1::FollowResponse>>,
+    ) -> Self {
+        Self {
+            client,
+            id,
+            options,
+            stream,
+            ready: VecDeque::new(),
+            ended: false,
+        }
+    }
+
+    /// The last event that was delivered: where to go on from.
+    pub const fn position(&self) -> Seq {
+        self.options.after
+    }
+
+    /// The next event; `None` after the one that was asked for as the last, or when `no_wait` has read all.
+    pub async fn next(&mut self) -> Result<Option<Event>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                let event = Event::try_from(event).map_err(|fault| malformed(&fault))?;
+                self.options.after = event.seq;
+                self.ended = self.options.ends_with(&event);
+                return Ok(Some(event));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            let Some(stream) = self.stream.as_mut() else {
+                self.come_back().await?;
+                continue;
+            };
+            match stream.message().await.map_err(ContractError::from) {
+                Ok(Some(batch)) => self.ready.extend(batch.events),
+                Ok(None) if self.options.no_wait => self.ended = true,
+                Ok(None) | Err(ContractError::Disconnected(_)) => self.stream = None,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for the worker to be there again, and goes on after the last event.
+    async fn come_back(&mut self) -> Result<()> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let error = match self.reopen().await {
+                Err(error) if error.is_disconnected() => error,
+                other => return other,
+            };
+            if tokio::time::Instant::now() >= deadline {
+                return Err(error);
+            }
+            tokio::time::sleep(RETRY).await;
+            if let Ok(client) = connect(self.client.socket()).await {
+                self.client = client;
+            }
+        }
+    }
+
+    pub(crate) async fn reopen(&mut self) -> Result<()> {
+        let request = v1::FollowRequest {
+            execution_id: self.id.to_string(),
+            options: Some(self.options.message()),
+        };
+        self.stream = Some(self.client.raw().follow(request).await?.into_inner());
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Writing to a program's standard input, with positions, so that a chunk can be sent again.
+
+use bytes::Bytes;
+use headwater_protocol::ExecutionId;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tonic::transport::Channel;
+
+use crate::error::{ContractError, Fault, FaultKind};
+use crate::v1::{self, worker_client::WorkerClient};
+
+type Result<T> = std::result::Result<T, ContractError>;
+
+/// The way to a program's standard input.
+#[derive(Debug)]
+pub struct StdinWriter {
+    chunks: mpsc::Sender<v1::StdinChunk>,
+    written: Streaming<v1::StdinWritten>,
+    offset: u64,
+}
+
+impl StdinWriter {
+    pub(crate) async fn open(mut worker: WorkerClient<Channel>, id: ExecutionId) -> Result<Self> {
+        let (chunks, receiver) = mpsc::channel(4);
+        let first = v1::StdinChunk {
+            execution_id: id.to_string(),
+            ..v1::StdinChunk::default()
+        };
+        // The channel is new and empty: this neither waits nor fails.
+        let _ = chunks.send(first).await;
+        let written = worker
+            .write_stdin(ReceiverStream::new(receiver))
+            .await?
+            .into_inner();
+        let mut writer = Self {
+            chunks,
+            written,
+            offset: 0,
+        };
+        writer.offset = writer.next_written().await?;
+        Ok(writer)
+    }
+
+    /// How many bytes the program's input has been given in all.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Writes, and waits until the program's pipe or terminal has it.
+    pub async fn write(&mut self, data: Bytes) -> Result<()> {
+        self.send(data, false).await
+    }
+
+    /// Says that no more will come.
+    pub async fn end(&mut self) -> Result<()> {
+        self.send(Bytes::new(), true).await
+    }
+
+    async fn send(&mut self, data: Bytes, eof: bool) -> Result<()> {
+        let chunk = v1::StdinChunk {
+            execution_id: String::new(),
+            offset: Some(self.offset),
+            data,
+            eof,
+        };
+        if self.chunks.send(chunk).await.is_err() {
+            // The call has ended: its status says why.
+            self.next_written().await?;
+            return Err(ContractError::Disconnected("the input was closed".into()));
+        }
+        self.offset = self.next_written().await?;
+        Ok(())
+    }
+
+    async fn next_written(&mut self) -> Result<u64> {
+        let gone = || Fault::new(FaultKind::Conflict, "the program reads no more input");
+        Ok(self.written.message().await?.ok_or_else(gone)?.offset)
+    }
+}

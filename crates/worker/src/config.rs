@@ -1,0 +1,262 @@
+//! Configuration: where the data lives, which walls stand, what a session may use unless told otherwise.
+//!
+//! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headwater_protocol::units::{parse_bytes, parse_duration};
+use headwater_protocol::{Limits, SandboxKind};
+use headwater_sandbox::wire::Bind;
+use serde::Deserialize;
+
+use crate::languages::LanguageConfig;
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read `{path}`: {source}")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not what we understand.
+    #[error("`{path}` is not a valid configuration: {message}")]
+    Invalid {
+        /// Which.
+        path: PathBuf,
+        /// Where and why.
+        message: String,
+    },
+}
+
+/// All that a worker can be told.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The folder that holds everything of this worker.
+    pub data: PathBuf,
+    /// Walls, or none: an explicit choice.
+    pub sandbox: SandboxKind,
+    /// How many prepared sessions wait.
+    pub pool: usize,
+    /// How long an init waits for a worker to come back.
+    pub orphan_timeout: Duration,
+    /// What a session may use unless it asks for something else.
+    pub limits: Limits,
+    /// Host paths shown in every session, read-only.
+    pub binds: Vec<Bind>,
+    /// Languages besides, or instead of, those in the box.
+    pub languages: BTreeMap<String, LanguageConfig>,
+    /// The first host uid given to a session when the worker is root.
+    pub uid_base: u32,
+    /// How many executions may run at once.
+    pub max_running: usize,
+}
+
+/// Prepared sessions: enough for a burst, cheap to keep.
+const POOL: usize = 4;
+/// Above what distributions, containers and systemd give out (see their `UIDS-GIDS` notes).
+const UID_BASE: u32 = 0x7100_0000;
+
+impl Config {
+    /// The defaults for this data folder.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            sandbox: SandboxKind::Full,
+            pool: POOL,
+            orphan_timeout: Duration::from_mins(15),
+            limits: default_limits(),
+            binds: Vec::new(),
+            languages: BTreeMap::new(),
+            uid_base: UID_BASE,
+            max_running: 4096,
+        }
+    }
+
+    /// The defaults, overridden by a file: the named one, which must be there, or `headwater.toml` in the data
+    /// folder, which need not.
+    pub fn load(data: &Path, file: Option<&Path>) -> Result<Self, ConfigError> {
+        let mut config = Self::new(data);
+        let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => return Ok(config),
+            Err(source) => return Err(ConfigError::Unreadable { path, source }),
+        };
+        let invalid = |message: String| ConfigError::Invalid {
+            path: path.clone(),
+            message,
+        };
+        let file: File = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+        file.apply(&mut config).map_err(invalid)?;
+        Ok(config)
+    }
+
+    /// The worker's socket.
+    pub fn socket(&self) -> PathBuf {
+        socket_path(&self.data)
+    }
+}
+
+/// The socket of the worker of a data folder.
+pub fn socket_path(data: &Path) -> PathBuf {
+    data.join("worker.sock")
+}
+
+/// What a session may use unless it asks for something else.
+fn default_limits() -> Limits {
+    Limits {
+        memory_bytes: Some(2 << 30),
+        cpus: None,
+        pids: Some(512),
+        open_files: Some(4096),
+        file_bytes: None,
+        disk_bytes: Some(4 << 30),
+        inodes: Some(500_000),
+        output_bytes: Some(256 << 20),
+        wall_ms: None,
+        cpu_ms: None,
+    }
+}
+
+/// The file's shape; sizes and durations are written as people do (`2Gi`, `300s`).
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct File {
+    sandbox: Option<SandboxKind>,
+    pool: Option<usize>,
+    orphan_timeout: Option<String>,
+    uid_base: Option<u32>,
+    max_running: Option<usize>,
+    limits: FileLimits,
+    binds: Vec<FileBind>,
+    languages: BTreeMap<String, LanguageConfig>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileLimits {
+    memory: Option<String>,
+    cpus: Option<f64>,
+    pids: Option<u64>,
+    open_files: Option<u64>,
+    file: Option<String>,
+    disk: Option<String>,
+    inodes: Option<u64>,
+    output: Option<String>,
+    wall: Option<String>,
+    cpu: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileBind {
+    host: String,
+    inside: Option<String>,
+    #[serde(default)]
+    optional: bool,
+}
+
+impl File {
+    fn apply(self, config: &mut Config) -> Result<(), String> {
+        config.sandbox = self.sandbox.unwrap_or(config.sandbox);
+        config.pool = self.pool.unwrap_or(config.pool);
+        config.uid_base = self.uid_base.unwrap_or(config.uid_base);
+        config.max_running = self.max_running.unwrap_or(config.max_running);
+        if let Some(text) = self.orphan_timeout {
+            config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
+        }
+        config.limits = self.limits.parse()?.or(&config.limits);
+        if let Some(nonsense) = config.limits.nonsense() {
+            return Err(nonsense);
+        }
+        for bind in self.binds {
+            let inside = bind.inside.unwrap_or_else(|| bind.host.clone());
+            if !bind.host.starts_with('/') || !inside.starts_with('/') {
+                return Err(format!("binds: `{}` must be an absolute path", bind.host));
+            }
+            config.binds.push(Bind {
+                host: bind.host,
+                inside,
+                optional: bind.optional,
+            });
+        }
+        config.languages = self.languages;
+        Ok(())
+    }
+}
+
+impl FileLimits {
+    fn parse(self) -> Result<Limits, String> {
+        let bytes = |name: &str, text: Option<String>| {
+            text.map(|text| parse_bytes(&text))
+                .transpose()
+                .map_err(|e| format!("limits.{name}: {e}"))
+        };
+        let ms = |name: &str, text: Option<String>| {
+            let time = text.map(|text| parse_duration(&text)).transpose();
+            let time = time.map_err(|e| format!("limits.{name}: {e}"))?;
+            Ok::<_, String>(time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)))
+        };
+        Ok(Limits {
+            memory_bytes: bytes("memory", self.memory)?,
+            cpus: self.cpus,
+            pids: self.pids,
+            open_files: self.open_files,
+            file_bytes: bytes("file", self.file)?,
+            disk_bytes: bytes("disk", self.disk)?,
+            inodes: self.inodes,
+            output_bytes: bytes("output", self.output)?,
+            wall_ms: ms("wall", self.wall)?,
+            cpu_ms: ms("cpu", self.cpu)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("headwater.toml"), text).unwrap();
+        Config::load(folder.path(), None)
+    }
+
+    #[test]
+    fn a_file_overrides_the_defaults_it_names_and_no_others() {
+        let config = load("pool = 2\n[limits]\nmemory = \"64Mi\"\nwall = \"300s\"\n").unwrap();
+        assert_eq!((config.pool, config.limits.memory_bytes), (2, Some(64 << 20)));
+        assert_eq!(
+            (config.limits.wall_ms, config.limits.pids),
+            (Some(300_000), Some(512))
+        );
+    }
+
+    #[test]
+    fn a_mistake_in_the_file_is_named() {
+        for (text, says) in [
+            ("poool = 2", "poool"),
+            ("[limits]\nmemory = \"many\"", "limits.memory"),
+            ("[limits]\npids = 0", "limits.pids"),
+            ("[[binds]]\nhost = \"opt\"", "absolute"),
+        ] {
+            let error = load(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_file_means_defaults_but_a_named_one_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Config::load(folder.path(), None).is_ok());
+        assert!(Config::load(folder.path(), Some(&folder.path().join("x.toml"))).is_err());
+    }
+}
