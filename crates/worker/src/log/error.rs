@@ -1,0 +1,68 @@
+//! What can go wrong with a log.
+
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+/// Why a log could not be written or read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// No room, or a quota reached. Nothing was harmed: the same call can be made again when there is room.
+    #[error("no room left on the disk for `{}`", path.display())]
+    DiskFull {
+        /// The file that could not grow.
+        path: PathBuf,
+    },
+    /// The kernel refused.
+    #[error("cannot {action} `{}`", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: Errno,
+    },
+    /// A file does not hold what this module wrote into it.
+    #[error("`{}` is damaged: {what}", path.display())]
+    Corrupt {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// `started` is the first record of a log, or is not there at all.
+    #[error("`started` can only be the first record of a log")]
+    NotFirst,
+    /// There is a verdict already, and a log has only one.
+    #[error("the log already has its verdict")]
+    AlreadyExited,
+    /// A log is closed after its verdict, never before.
+    #[error("a log without a verdict cannot be closed")]
+    NotExited,
+    /// Nothing follows `closed`.
+    #[error("the log is closed")]
+    Closed,
+}
+
+impl LogError {
+    pub(super) fn io(action: &'static str, path: &Path, source: Errno) -> Self {
+        let path = path.to_owned();
+        match source {
+            Errno::NOSPC | Errno::DQUOT => Self::DiskFull { path },
+            source => Self::Io { action, path, source },
+        }
+    }
+
+    pub(super) fn corrupt(path: &Path, what: impl Into<String>) -> Self {
+        Self::Corrupt {
+            path: path.to_owned(),
+            what: what.into(),
+        }
+    }
+
+    /// Whether there was no room: wait for some and call again.
+    pub const fn is_disk_full(&self) -> bool {
+        matches!(self, Self::DiskFull { .. })
+    }
+}
