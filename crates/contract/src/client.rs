@@ -4,11 +4,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_protocol::{
-    Event, EventKind, Execution, ExecutionId, Process, Seq, Session, SessionId, SessionSpec, StartSpec,
-    Stream, TtySize,
+    Execution, ExecutionId, Process, Session, SessionId, SessionSpec, StartSpec, TtySize,
 };
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
@@ -18,6 +18,7 @@ use tower::service_fn;
 
 use crate::error::{ContractError, Fault};
 use crate::follower::{FollowOptions, Follower};
+use crate::revive::Reviver;
 use crate::stdin::StdinWriter;
 use crate::v1::{self, worker_client::WorkerClient};
 
@@ -32,6 +33,7 @@ const WINDOW_BYTES: u32 = 8 << 20;
 pub struct Client {
     worker: WorkerClient<Channel>,
     socket: PathBuf,
+    reviver: Option<Arc<dyn Reviver>>,
 }
 
 /// Connects to the worker that listens on this socket.
@@ -54,6 +56,7 @@ pub async fn connect(socket: &Path) -> Result<Client> {
     Ok(Client {
         worker,
         socket: socket.to_owned(),
+        reviver: None,
     })
 }
 
@@ -76,6 +79,22 @@ fn one<T, M: TryInto<T, Error = Fault>>(
 }
 
 impl Client {
+    /// The same, with somebody who brings the worker back when it does not answer.
+    #[must_use]
+    pub fn with_reviver(mut self, reviver: Arc<dyn Reviver>) -> Self {
+        self.reviver = Some(reviver);
+        self
+    }
+
+    pub(crate) fn revived_like(mut self, other: &Self) -> Self {
+        self.reviver.clone_from(&other.reviver);
+        self
+    }
+
+    pub(crate) fn reviver(&self) -> Option<&dyn Reviver> {
+        self.reviver.as_deref()
+    }
+
     /// The generated client, for calls that have no method here.
     pub fn raw(&self) -> WorkerClient<Channel> {
         self.worker.clone()
@@ -151,20 +170,21 @@ impl Client {
         one(self.raw().start(start_request(session, id, spec)).await)
     }
 
-    /// Starts something and follows it, in one round trip. The stream goes on over a restart of the worker.
+    /// Starts something and follows it, in one round trip; asking twice with the same id starts one. The stream
+    /// goes on over a restart of the worker.
     pub async fn run(
         &self,
         session: SessionId,
+        id: ExecutionId,
         spec: &StartSpec,
         options: FollowOptions,
-    ) -> Result<(ExecutionId, Follower)> {
-        let id = ExecutionId::random();
+    ) -> Result<Follower> {
         let request = v1::RunRequest {
             start: Some(start_request(session, Some(id), spec)),
             follow: Some(options.message()),
         };
         let stream = self.raw().run(request).await?.into_inner();
-        Ok((id, Follower::new(self.clone(), id, options, Some(stream))))
+        Ok(Follower::new(self.clone(), id, options, Some(stream)))
     }
 
     /// Tells of an execution.

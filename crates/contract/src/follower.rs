@@ -4,21 +4,17 @@
 //! event that it delivered.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream};
+use tokio::time::Instant;
 use tonic::Streaming;
 
-use crate::client::{Client, connect, malformed};
+use crate::client::{Client, malformed};
 use crate::error::ContractError;
+use crate::revive::{PATIENCE, RETRY};
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
-
-/// How often a lost worker is looked for.
-const RETRY: Duration = Duration::from_millis(25);
-/// How long a lost worker is waited for before a follower gives up.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How to follow a log.
 #[derive(Debug, Clone, Default)]
@@ -132,30 +128,29 @@ impl Follower {
         }
     }
 
-    /// Waits for the worker to be there again, and goes on after the last event.
+    /// Goes on after the last event, when the worker is there again.
     async fn come_back(&mut self) -> Result<()> {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let lost = Instant::now();
         loop {
-            let error = match self.reopen().await {
-                Err(error) if error.is_disconnected() => error,
+            self.client = self.client.come_back().await?;
+            match self.reopen().await {
+                Err(error) if error.is_disconnected() && lost.elapsed() < PATIENCE => {
+                    tokio::time::sleep(RETRY).await;
+                }
                 other => return other,
-            };
-            if tokio::time::Instant::now() >= deadline {
-                return Err(error);
-            }
-            tokio::time::sleep(RETRY).await;
-            if let Ok(client) = connect(self.client.socket()).await {
-                self.client = client;
             }
         }
     }
 
-    pub(crate) async fn reopen(&mut self) -> Result<()> {
-        let request = v1::FollowRequest {
+    fn request(&self) -> v1::FollowRequest {
+        v1::FollowRequest {
             execution_id: self.id.to_string(),
             options: Some(self.options.message()),
-        };
-        self.stream = Some(self.client.raw().follow(request).await?.into_inner());
+        }
+    }
+
+    pub(crate) async fn reopen(&mut self) -> Result<()> {
+        self.stream = Some(self.client.raw().follow(self.request()).await?.into_inner());
         Ok(())
     }
 }

@@ -5,12 +5,14 @@ mod client;
 mod convert;
 mod error;
 mod follower;
+mod revive;
 mod stdin;
 
 pub use client::{Client, MAX_MESSAGE_BYTES, connect};
 pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};
 pub use follower::{FollowOptions, Follower};
+pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
 
 /// The generated code.

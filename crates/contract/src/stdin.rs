@@ -47,20 +47,28 @@ impl StdinWriter {
         self.offset
     }
 
-    /// Writes, and waits until the program's pipe or terminal has it.
+    /// Writes at the end of the input, and waits until the program's pipe or terminal has it.
+    ///
+    /// Without a position, so that two who write to one program do not take each other's bytes for their own.
     pub async fn write(&mut self, data: Bytes) -> Result<()> {
-        self.send(data, false).await
+        self.send(None, data, false).await
+    }
+
+    /// Writes again what may have been written before the connection broke: bytes of the input before
+    /// [`offset`](Self::offset) are left out.
+    pub async fn write_again(&mut self, at: u64, data: Bytes) -> Result<()> {
+        self.send(Some(at), data, false).await
     }
 
     /// Says that no more will come.
     pub async fn end(&mut self) -> Result<()> {
-        self.send(Bytes::new(), true).await
+        self.send(None, Bytes::new(), true).await
     }
 
-    async fn send(&mut self, data: Bytes, eof: bool) -> Result<()> {
+    async fn send(&mut self, offset: Option<u64>, data: Bytes, eof: bool) -> Result<()> {
         let chunk = v1::StdinChunk {
             execution_id: String::new(),
-            offset: Some(self.offset),
+            offset,
             data,
             eof,
         };
