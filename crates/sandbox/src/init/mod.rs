@@ -1,1 +1,100 @@
-//! Being written.
+//! Init: the first process of a session, which starts programs, keeps their pipes and exits, and ends them.
+//!
+//! 1. It reads `Setup` from the worker that launched it and builds the walls around itself.
+//! 2. It starts what it is asked to start, each program tagged so that its whole tree can be found.
+//! 3. It keeps its own duplicate of every pipe and terminal, and every exit, until the worker has confirmed them,
+//!    and tells a worker that comes back of all of them.
+//! 4. It enforces deadlines itself, worker or not, and ends when told to or when no worker comes back.
+//!
+//! One thread, no async runtime, no logging, and it must never die: what goes wrong is answered or ignored.
+
+mod begin;
+mod clock;
+mod commands;
+mod ends;
+mod held;
+mod outbox;
+mod reap;
+mod signals;
+mod spawn;
+mod stat;
+mod stops;
+mod tag;
+mod tree;
+mod turn;
+
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use headwater_protocol::SandboxKind;
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+
+use self::turn::Init;
+use crate::link::{self, LinkError, Received};
+use crate::walls;
+use crate::wire::{FromInit, Setup, ToInit, WallFailure};
+
+/// Where init listens for a worker that comes back.
+pub const LISTENER_FD: RawFd = 3;
+/// The connection to the worker that launched it.
+pub const WORKER_FD: RawFd = 4;
+
+/// Runs init on the descriptors [`LISTENER_FD`] and [`WORKER_FD`]. Returns the code to exit with: 0 after its work
+/// is done, 1 when it could not begin (the worker has been told why, if it was there to hear it).
+pub fn main() -> u8 {
+    // SAFETY: whoever starts init passes these two, and nothing in this process has touched them.
+    let (listener, worker) = unsafe { (OwnedFd::from_raw_fd(LISTENER_FD), OwnedFd::from_raw_fd(WORKER_FD)) };
+    let Some(setup) = await_setup(worker.as_fd()) else {
+        return 1;
+    };
+    let built = match setup.sandbox {
+        SandboxKind::Full => walls::enter(&setup),
+        SandboxKind::None => walls::without(&setup),
+    };
+    let begun = built.and_then(|()| Init::new(&setup, listener, worker.as_fd()).map_err(cannot_begin));
+    match begun {
+        Ok(mut init) => {
+            init.serve(worker);
+            0
+        }
+        Err(failure) => {
+            let _ = tell(worker.as_fd(), &FromInit::SetupFailed(failure));
+            1
+        }
+    }
+}
+
+/// The first message is how to build the session; without it there is nothing to do.
+fn await_setup(worker: BorrowedFd<'_>) -> Option<Box<Setup>> {
+    loop {
+        match link::recv::<ToInit>(worker) {
+            Ok(Received::Message(ToInit::Setup(setup), _)) => return Some(setup),
+            Ok(Received::Message(..)) => {}
+            Err(LinkError::WouldBlock) => wait_until(worker, PollFlags::IN),
+            Err(error) if error.spoils_one_message() => {}
+            Ok(Received::Closed) | Err(_) => return None,
+        }
+    }
+}
+
+/// Says something before the loop runs, when there is nothing else to do than to wait for room.
+fn tell(worker: BorrowedFd<'_>, message: &FromInit) -> Result<(), LinkError> {
+    loop {
+        match link::send(worker, message, &[]) {
+            Err(LinkError::WouldBlock) => wait_until(worker, PollFlags::OUT),
+            other => return other,
+        }
+    }
+}
+
+fn wait_until(fd: BorrowedFd<'_>, ready: PollFlags) {
+    let _ = rustix::event::poll(&mut [PollFd::from_borrowed_fd(fd, ready)], None);
+}
+
+fn cannot_begin(errno: Errno) -> WallFailure {
+    WallFailure {
+        wall: "init".into(),
+        message: format!("init cannot begin its work: {errno}"),
+        fix: "raise the limits on open files and memory of the worker".into(),
+    }
+}

@@ -70,7 +70,7 @@ fn a_memfd_that_is_not_sealed_or_too_large_is_refused_by_the_receiver() {
     let flags = rustix::fs::MemfdFlags::ALLOW_SEALING;
     let large = rustix::fs::memfd_create("large", flags).unwrap();
     rustix::fs::ftruncate(&large, MAX_MESSAGE_BYTES as u64 + 1).unwrap();
-    rustix::fs::fcntl_add_seals(&large, super::super::memfd::SEALS).unwrap();
+    rustix::fs::fcntl_add_seals(&large, memfd::SEALS).unwrap();
     send_packet(ours.as_fd(), &[IN_MEMFD], &[large.as_fd()]).unwrap();
     assert!(matches!(
         recv::<String>(theirs.as_fd()),

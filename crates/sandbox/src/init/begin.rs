@@ -1,0 +1,118 @@
+//! What init sets up for itself once the walls stand.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+
+use super::held::Executions;
+use super::outbox::{Link, Say};
+use super::spawn::{Spawner, Stack};
+use super::stops::Stops;
+use super::tag::Tags;
+use super::turn::{CHILDREN, Init, LINK, LISTENER};
+use super::{clock, signals};
+use crate::wire::{FromInit, Setup, VERSION};
+
+/// Descriptors that programs' pipes never take, so that messages, `/proc` and a new worker always find one.
+const RESERVED_FDS: u64 = 32;
+
+/// More than a session of any size needs; beyond it the kernel's tables would only grow.
+const MOST_FDS: u64 = 65_536;
+
+impl Init {
+    /// Prepares everything that can fail. The listener and the worker's socket become nonblocking.
+    pub(super) fn new(setup: &Setup, listener: OwnedFd, worker: BorrowedFd<'_>) -> Result<Self, Errno> {
+        null_stdio()?;
+        let children = signals::take_over()?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let (files, highest_fd) = raise_files();
+        forbid_core_dumps();
+        make_ready(listener.as_fd())?;
+        make_ready(worker)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        epoll::add(&epoll, &children, EventData::new_u64(CHILDREN), EventFlags::IN)?;
+        epoll::add(&epoll, worker, EventData::new_u64(LINK), EventFlags::IN)?;
+        Ok(Self {
+            session: setup.session,
+            executions: Executions::default(),
+            stops: Stops::default(),
+            tags: Tags::new(),
+            spawner: Spawner {
+                stack: Stack::new()?,
+                files,
+                highest_fd,
+            },
+            link: None,
+            listener,
+            children,
+            epoll,
+            orphan_timeout_ms: setup.orphan_timeout_ms,
+            orphaned_at: Some(clock::after(clock::now(), setup.orphan_timeout_ms)),
+            reap_more: false,
+        })
+    }
+
+    /// Tells the worker that the session is ready, and serves it and those that come back.
+    pub(super) fn serve(&mut self, worker: OwnedFd) {
+        let mut link = Link::new(worker, true);
+        link.say(Say::Message(FromInit::Ready { version: VERSION }));
+        self.link = Some(link);
+        self.found_worker();
+        self.flush();
+        self.run();
+    }
+}
+
+/// Puts `/dev/null` on 0, 1 and 2: programs without input inherit the 0, no later descriptor gets these numbers,
+/// and init holds open nothing of whoever started it.
+fn null_stdio() -> Result<(), Errno> {
+    let null = openat(CWD, "/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    if std::os::fd::AsRawFd::as_raw_fd(&null) <= 2 {
+        std::mem::forget(null); // it is one of them itself
+    }
+    Ok(())
+}
+
+fn make_ready(fd: BorrowedFd<'_>) -> Result<(), Errno> {
+    fcntl_setfd(fd, FdFlags::CLOEXEC)?;
+    fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
+}
+
+/// Raises init's own limit on open files as far as it may. Returns what programs get instead, and the highest
+/// number that their pipes may take.
+fn raise_files() -> (Option<libc::rlimit64>, i32) {
+    let mut was = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the pointers are to locals that live through the calls.
+    let raised = unsafe {
+        if libc::prlimit64(0, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut was) != 0 {
+            return (None, i32::MAX);
+        }
+        let wanted = libc::rlimit64 {
+            rlim_cur: was.rlim_max.min(MOST_FDS).max(was.rlim_cur),
+            ..was
+        };
+        let changed = libc::prlimit64(0, libc::RLIMIT_NOFILE, &raw const wanted, std::ptr::null_mut()) == 0;
+        if changed { wanted } else { was }
+    };
+    let highest = i32::try_from(raised.rlim_cur.saturating_sub(RESERVED_FDS)).unwrap_or(i32::MAX);
+    (Some(was).filter(|was| was.rlim_cur != raised.rlim_cur), highest)
+}
+
+/// No program of the session leaves a core, and none can allow it again.
+fn forbid_core_dumps() {
+    let none = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the pointer is to a local that lives through the call. It cannot fail: lowering is always allowed.
+    unsafe { libc::prlimit64(0, libc::RLIMIT_CORE, &raw const none, std::ptr::null_mut()) };
+}

@@ -1,0 +1,58 @@
+//! Time as init counts it: nanoseconds of the monotonic clock for deadlines, unix microseconds for people.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// One millisecond.
+pub(super) const MS: u64 = 1_000_000;
+
+const NANOS_A_SECOND: u64 = 1_000_000_000;
+
+/// Now, for deadlines and durations.
+pub(super) fn now() -> u64 {
+    nanos(&clock_gettime(ClockId::Monotonic))
+}
+
+/// Now, in unix microseconds.
+pub(super) fn unix_us() -> u64 {
+    nanos(&clock_gettime(ClockId::Realtime)) / 1000
+}
+
+/// So long from now, for ever if that is beyond counting.
+pub(super) fn after(now: u64, ms: u64) -> u64 {
+    now.saturating_add(ms.saturating_mul(MS))
+}
+
+/// From nanoseconds to what the kernel wants.
+pub(super) fn timespec(nanos: u64) -> Timespec {
+    // Both parts fit: the first is at most 2^64 / 10^9, the second below 10^9.
+    let (whole, rest) = (nanos / NANOS_A_SECOND, nanos % NANOS_A_SECOND);
+    Timespec {
+        tv_sec: i64::try_from(whole).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(rest).unwrap_or(0),
+    }
+}
+
+fn nanos(time: &Timespec) -> u64 {
+    let whole = u64::try_from(time.tv_sec)
+        .unwrap_or(0)
+        .saturating_mul(NANOS_A_SECOND);
+    whole.saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_beyond_counting_is_never() {
+        assert_eq!(after(now(), u64::MAX), u64::MAX);
+        assert_eq!(after(5, 2), 5 + 2 * MS);
+    }
+
+    #[test]
+    fn a_span_splits_into_seconds_and_the_rest() {
+        let time = timespec(3_000_000_007);
+        assert_eq!((time.tv_sec, time.tv_nsec), (3, 7));
+        assert_eq!(nanos(&time), 3_000_000_007);
+    }
+}

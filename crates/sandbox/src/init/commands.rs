@@ -1,0 +1,202 @@
+//! What the worker asks for.
+
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, OwnedFd};
+
+use headwater_protocol::ExecutionId;
+
+use super::ends::Ends;
+use super::held::{Held, Known};
+use super::outbox::Say;
+use super::turn::Init;
+use super::{clock, signals, stat, tree};
+use crate::link::{self, LinkError, Received};
+use crate::wire::{Cause, FromInit, Start, Target, ToInit};
+
+/// Messages heard in one turn.
+const HEARD_AT_MOST: usize = 64;
+
+impl Init {
+    /// Hears what the worker says until it pauses. While something waits to be said to it, nothing is heard.
+    pub(super) fn hear(&mut self) -> ControlFlow<()> {
+        self.flush();
+        for _ in 0..HEARD_AT_MOST {
+            let Some(link) = &self.link else { break };
+            if link.is_full() {
+                break;
+            }
+            match link::recv::<ToInit>(link.fd.as_fd()) {
+                Ok(Received::Message(message, fds)) => self.obey(message, fds)?,
+                Err(LinkError::WouldBlock) => break,
+                Err(error) if error.spoils_one_message() => {}
+                Ok(Received::Closed) | Err(_) => {
+                    self.lose_worker();
+                    break;
+                }
+            }
+            self.flush();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn obey(&mut self, message: ToInit, fds: Vec<OwnedFd>) -> ControlFlow<()> {
+        let greeted = self.link.as_ref().is_some_and(|link| link.greeted);
+        match message {
+            ToInit::Hello => self.greet(),
+            _ if !greeted => {}
+            ToInit::Start(start) => self.start(*start, fds),
+            ToInit::Signal {
+                execution,
+                signal,
+                target,
+            } => self.signal(execution, signal, target),
+            ToInit::Stop {
+                execution,
+                cause,
+                grace_ms,
+            } => {
+                self.reap(); // who has ended by itself was not stopped
+                self.stop(execution, cause, Some(grace_ms));
+            }
+            ToInit::CloseStdin { execution } => {
+                if let Some(held) = self.executions.get_mut(execution) {
+                    held.ends.close_stdin();
+                }
+            }
+            ToInit::ExitLogged { execution } => self.exit_logged(execution),
+            ToInit::Release { execution } => self.release(execution),
+            ToInit::Processes { execution } => self.processes(execution),
+            ToInit::Setup(_) => {} // the walls stand
+            ToInit::End => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn greet(&mut self) {
+        self.found_worker();
+        if let Some(link) = &mut self.link {
+            link.greet(self.session, &mut self.executions);
+        }
+    }
+
+    fn say(&mut self, say: Say) {
+        if let Some(link) = &mut self.link {
+            link.say(say);
+        }
+    }
+
+    fn start(&mut self, start: Start, fds: Vec<OwnedFd>) {
+        let id = start.execution;
+        if self.executions.tag(id).is_some() {
+            return; // it runs, or has run: it is not run twice
+        }
+        let tag = self.tags.next();
+        match self.spawner.spawn(&start, tag, fds) {
+            Ok(spawned) => {
+                self.executions.add(Held::new(start, tag, spawned));
+                self.say(Say::Started(id));
+                self.flush();
+                if let Some(held) = self.executions.get(id) {
+                    held.ends.enlarge();
+                }
+            }
+            Err(failure) => self.say(Say::Message(FromInit::StartFailed {
+                execution: id,
+                failure,
+            })),
+        }
+    }
+
+    /// Ends a tree. The first cause is the one reported, and only if the program still runs.
+    pub(super) fn stop(&mut self, id: ExecutionId, cause: Cause, grace_ms: Option<u64>) {
+        let Some(tag) = self.executions.tag(id) else {
+            return;
+        };
+        let mut grace = grace_ms.unwrap_or(0);
+        if let Some(held) = self.executions.get_mut(id) {
+            grace = grace_ms.unwrap_or(held.grace_ms);
+            held.deadline = None;
+            if held.exit.is_none() && held.cause.is_none() {
+                held.cause = Some(cause);
+            }
+        }
+        let now = clock::now();
+        self.stops.begin(tag, grace, now);
+        self.stops.work(now);
+    }
+
+    fn signal(&self, id: ExecutionId, signal: i32, target: Target) {
+        let Some(tag) = self.executions.tag(id).filter(|_| signals::is_valid(signal)) else {
+            return;
+        };
+        let held = self.executions.get(id);
+        match (target, held) {
+            (Target::Tree, _) => {
+                let _ = tree::signal(|found| found == tag, &[signal]);
+            }
+            (Target::Group, Some(held)) => signal_group(held, signal),
+            (Target::Group, None) => {}
+        }
+    }
+
+    fn exit_logged(&mut self, id: ExecutionId) {
+        if let Some(held) = self.executions.get_mut(id).filter(|held| held.exit.is_some()) {
+            held.known = Known::Logged;
+            self.executions.settle(id);
+        }
+    }
+
+    fn release(&mut self, id: ExecutionId) {
+        if let Some(held) = self.executions.get_mut(id) {
+            held.ends = Ends::None;
+            self.executions.settle(id);
+        }
+    }
+
+    fn processes(&mut self, id: ExecutionId) {
+        let mut processes = Vec::new();
+        if let Some(tag) = self.executions.tag(id) {
+            let program = self
+                .executions
+                .get(id)
+                .filter(|held| held.exit.is_none())
+                .map(|held| held.pid);
+            let _ = tree::scan(
+                |found| found == tag,
+                |pid, _| {
+                    let alive = stat::read(pid).filter(|stat| !stat.is_dead());
+                    processes.extend(alive.map(|stat| stat.process));
+                },
+            );
+            processes.sort_by_key(|process| (Some(process.pid) != program, process.pid));
+        }
+        self.say(Say::Message(FromInit::Processes {
+            execution: id,
+            processes,
+        }));
+    }
+}
+
+/// To the program's group; for a terminal, to the group in its foreground.
+fn signal_group(held: &Held, signal: i32) {
+    let foreground = held
+        .ends
+        .terminal()
+        .and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
+    let group = foreground.map_or(held.pid, |group| group.as_raw_nonzero().get());
+    if group == held.pid && held.exit.is_none() {
+        signals::send_group(group, signal); // the program has not been waited for, so that the number is its own
+        return;
+    }
+    // The group's number may have passed to somebody else: only members that carry the tag are meant.
+    let _ = tree::scan(
+        |found| found == held.tag,
+        |pid, _| {
+            let pid_of = rustix::process::Pid::from_raw(pid);
+            let member = rustix::process::getpgid(pid_of).is_ok_and(|of| of.as_raw_nonzero().get() == group);
+            if member {
+                signals::send(pid, signal);
+            }
+        },
+    );
+}

@@ -1,0 +1,190 @@
+//! The two sides of a program's input and output: the program's ends, and the worker's, which init keeps.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use headwater_protocol::TtySize;
+use rustix::fs::{CWD, Mode, OFlags, fcntl_setfl, openat};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, unlockpt};
+use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
+
+use crate::wire::{Fds, Start, StdinFrom};
+
+/// Pipe sizes to try, in turn: an ordinary user may own only so many large ones.
+const PIPE_BYTES: [usize; 3] = [1024 * 1024, 256 * 1024, 64 * 1024];
+
+/// The program's side: what becomes its 0, 1 and 2. An absent input is init's own 0, which is `/dev/null`.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: OwnedFd,
+    /// Absent: the same as `stdout`.
+    pub(super) stderr: Option<OwnedFd>,
+    /// Whether `stdout` is a terminal that becomes the controlling one.
+    pub(super) is_tty: bool,
+}
+
+/// The worker's side. All of these are nonblocking, which does not touch the program's own descriptions.
+#[derive(Debug)]
+pub(super) enum Ends {
+    Pipes {
+        stdout: OwnedFd,
+        stderr: Option<OwnedFd>,
+        stdin: Option<OwnedFd>,
+    },
+    Tty {
+        master: OwnedFd,
+        relay: (OwnedFd, OwnedFd),
+    },
+    None,
+}
+
+impl Ends {
+    /// What goes with `Started` and `Adopt`.
+    pub(super) fn lend(&self) -> (Fds, Vec<BorrowedFd<'_>>) {
+        match self {
+            Self::Pipes {
+                stdout,
+                stderr,
+                stdin,
+            } => {
+                let kind = Fds::Pipes {
+                    outputs: 1 + u8::from(stderr.is_some()),
+                    stdin: stdin.is_some(),
+                };
+                let rest = [stderr, stdin].into_iter().flatten();
+                (
+                    kind,
+                    std::iter::once(stdout).chain(rest).map(AsFd::as_fd).collect(),
+                )
+            }
+            Self::Tty { master, relay } => (Fds::Tty, vec![master.as_fd(), relay.0.as_fd(), relay.1.as_fd()]),
+            Self::None => (Fds::None, Vec::new()),
+        }
+    }
+
+    /// Drops the writing end of the input pipe.
+    pub(super) fn close_stdin(&mut self) {
+        if let Self::Pipes { stdin, .. } = self {
+            *stdin = None;
+        }
+    }
+
+    /// The terminal, if there is one.
+    pub(super) fn terminal(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Tty { master, .. } => Some(master.as_fd()),
+            _ => None,
+        }
+    }
+
+    /// Makes the output pipes large. Done when the program runs already, at the same time as it loads.
+    pub(super) fn enlarge(&self) {
+        match self {
+            Self::Pipes { stdout, stderr, .. } => {
+                enlarge(stdout);
+                if let Some(stderr) = stderr {
+                    enlarge(stderr);
+                }
+            }
+            Self::Tty { relay, .. } => enlarge(&relay.0),
+            Self::None => {}
+        }
+    }
+
+    /// The largest descriptor number in use.
+    pub(super) fn highest(&self) -> i32 {
+        use std::os::fd::AsRawFd;
+        self.lend().1.iter().map(AsRawFd::as_raw_fd).max().unwrap_or(0)
+    }
+}
+
+/// Makes both sides for a program. `given` is the descriptor that came as its input.
+pub(super) fn make(start: &Start, given: Option<OwnedFd>) -> Result<(Inner, Ends), Errno> {
+    match start.tty {
+        Some(size) => terminal(size, start.stdin, given),
+        None => pipes(start.stdin, given, start.merge_output),
+    }
+}
+
+fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Inner, Ends), Errno> {
+    let (stdout, inner_stdout) = output()?;
+    let (stderr, inner_stderr) = if merge { (None, None) } else { split(output()?) };
+    let (inner_stdin, stdin) = match from {
+        StdinFrom::Null => (None, None),
+        StdinFrom::Fd => (given, None),
+        StdinFrom::Open => {
+            let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+            fcntl_setfl(&writer, OFlags::NONBLOCK)?;
+            (Some(reader), Some(writer))
+        }
+    };
+    let inner = Inner {
+        stdin: inner_stdin,
+        stdout: inner_stdout,
+        stderr: inner_stderr,
+        is_tty: false,
+    };
+    Ok((
+        inner,
+        Ends::Pipes {
+            stdout,
+            stderr,
+            stdin,
+        },
+    ))
+}
+
+/// A pipe, read without blocking.
+fn output() -> Result<(OwnedFd, OwnedFd), Errno> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+    Ok((reader, writer))
+}
+
+fn split(pair: (OwnedFd, OwnedFd)) -> (Option<OwnedFd>, Option<OwnedFd>) {
+    (Some(pair.0), Some(pair.1))
+}
+
+fn enlarge(pipe: &OwnedFd) {
+    for bytes in PIPE_BYTES {
+        if fcntl_setpipe_size(pipe, bytes).is_ok() {
+            return;
+        }
+    }
+}
+
+fn terminal(size: TtySize, from: StdinFrom, given: Option<OwnedFd>) -> Result<(Inner, Ends), Errno> {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let master = openat(CWD, "/dev/ptmx", flags, Mode::empty())?;
+    unlockpt(&master)?;
+    let size = Winsize {
+        ws_row: size.rows,
+        ws_col: size.cols,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&master, size)?;
+    // By the master, not by a path: what is at the path may be another terminal.
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let slave = ioctl_tiocgptpeer(&master, flags)?;
+    let mut modes = tcgetattr(&slave)?;
+    modes.input_modes |= InputModes::IUTF8; // erase takes a character, not a byte
+    tcsetattr(&slave, OptionalActions::Now, &modes)?;
+    let relay = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    let stdin = match from {
+        StdinFrom::Null => None,
+        StdinFrom::Open => Some(rustix::io::fcntl_dupfd_cloexec(&slave, 3)?),
+        StdinFrom::Fd => given,
+    };
+    Ok((
+        Inner {
+            stdin,
+            stdout: slave,
+            stderr: None,
+            is_tty: true,
+        },
+        Ends::Tty { master, relay },
+    ))
+}

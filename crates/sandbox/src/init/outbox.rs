@@ -1,0 +1,180 @@
+//! The link to the worker: what is still to be said, and saying it without ever waiting.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+
+use headwater_protocol::{ExecutionId, SessionId};
+use rustix::io::Errno;
+
+use super::clock::MS;
+use super::held::{Executions, Known};
+use crate::link::{self, LinkError};
+use crate::wire::{FromInit, VERSION};
+
+/// When the kernel lacks something that readiness does not tell of, try again after this.
+const RETRY: u64 = 50 * MS;
+
+/// Something to say. What comes from an execution is looked up when it is said, with its descriptors.
+#[derive(Debug)]
+pub(super) enum Say {
+    /// As it is.
+    Message(FromInit),
+    /// The program runs.
+    Started(ExecutionId),
+    /// Its exit.
+    Exited(ExecutionId),
+    /// All about it, for a worker that comes back.
+    Adopt(ExecutionId),
+}
+
+/// A worker that is connected.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) fd: OwnedFd,
+    /// Whether it has said who it is; before that it is told nothing.
+    pub(super) greeted: bool,
+    /// Nobody listens any more, but what was said before may still be heard.
+    gone: bool,
+    outbox: VecDeque<Say>,
+    retry_at: Option<u64>,
+}
+
+impl Link {
+    pub(super) fn new(fd: OwnedFd, greeted: bool) -> Self {
+        Self {
+            fd,
+            greeted,
+            gone: false,
+            outbox: VecDeque::new(),
+            retry_at: None,
+        }
+    }
+
+    /// Puts something at the end of what is to be said.
+    pub(super) fn say(&mut self, say: Say) {
+        if self.greeted && !self.gone {
+            self.outbox.push_back(say);
+        }
+    }
+
+    /// Begins anew with a worker that has come back: everything is told again.
+    pub(super) fn greet(&mut self, session: SessionId, executions: &mut Executions) {
+        self.greeted = true;
+        self.outbox.clear();
+        let count = u32::try_from(executions.iter().count()).unwrap_or(u32::MAX);
+        self.say(Say::Message(FromInit::Hello {
+            version: VERSION,
+            session,
+            executions: count,
+        }));
+        for held in executions.iter_mut() {
+            if held.known == Known::Told {
+                held.known = Known::Untold;
+            }
+            self.outbox.push_back(Say::Adopt(held.id));
+        }
+    }
+
+    /// Whether something waits to be said. While it does, nothing is read: the worker must listen first.
+    pub(super) fn is_full(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Whether the socket's readiness would help.
+    pub(super) fn waits_for_room(&self) -> bool {
+        self.is_full() && self.retry_at.is_none()
+    }
+
+    /// When to try again without being told to.
+    pub(super) fn retry_at(&self) -> Option<u64> {
+        self.retry_at
+    }
+
+    /// Says as much as there is room for. False: the link is of no use any more.
+    pub(super) fn flush(&mut self, executions: &mut Executions, now: u64) -> bool {
+        if self.retry_at.is_some_and(|at| now < at) {
+            return true;
+        }
+        self.retry_at = None;
+        while let Some(say) = self.outbox.front() {
+            match utter(&self.fd, say, executions) {
+                Err(LinkError::WouldBlock) => return true,
+                Err(LinkError::Io(
+                    Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::TOOMANYREFS,
+                )) => {
+                    self.retry_at = Some(now.saturating_add(RETRY));
+                    return true;
+                }
+                Err(LinkError::Closed) => {
+                    self.gone = true;
+                    self.outbox.clear();
+                    return true;
+                }
+                Err(LinkError::Io(_)) => return false,
+                Ok(()) | Err(_) => {} // said, or it can never be said
+            }
+            self.outbox.pop_front();
+        }
+        true
+    }
+}
+
+fn utter(fd: &OwnedFd, say: &Say, executions: &mut Executions) -> Result<(), LinkError> {
+    let fd = fd.as_fd();
+    match say {
+        Say::Message(message) => link::send(fd, message, &[]),
+        Say::Started(id) => {
+            let Some(held) = executions.get(*id) else {
+                return Ok(());
+            };
+            let (fds, lent) = held.ends.lend();
+            let (pid, started_at_us) = (held.pid, held.started_at_us);
+            link::send(
+                fd,
+                &FromInit::Started {
+                    execution: held.id,
+                    pid,
+                    started_at_us,
+                    fds,
+                },
+                &lent,
+            )
+        }
+        Say::Exited(id) => {
+            let Some(held) = executions.get_mut(*id).filter(|held| held.known == Known::Untold) else {
+                return Ok(());
+            };
+            let Some(exit) = held.exit else { return Ok(()) };
+            link::send(
+                fd,
+                &FromInit::Exited {
+                    execution: held.id,
+                    exit,
+                },
+                &[],
+            )?;
+            held.known = Known::Told;
+            Ok(())
+        }
+        Say::Adopt(id) => {
+            let Some(held) = executions.get_mut(*id) else {
+                return Ok(());
+            };
+            let exit = held.exit.filter(|_| held.known != Known::Logged);
+            let (fds, lent) = held.ends.lend();
+            let message = FromInit::Adopt {
+                execution: held.id,
+                pid: held.pid,
+                started_at_us: held.started_at_us,
+                fds,
+                exit,
+                note: held.note.clone(),
+            };
+            link::send(fd, &message, &lent)?;
+            if exit.is_some() {
+                held.known = Known::Told;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Starting a program.
+//!
+//! The child shares init's memory (`CLONE_VM`), so that nothing is copied, and init waits until it has gone through
+//! exec. It does not wait with `CLONE_VFORK`: programs of the session run as the same user, and one that stops the
+//! child with SIGSTOP just then would hold up init for ever, deadlines and all. The kernel also clears and wakes a
+//! futex when the child leaves the memory, at the same price, and there the waiting can end.
+
+mod child;
+mod failure;
+mod plan;
+mod stack;
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::io::Errno;
+use rustix::thread::futex;
+
+use self::child::Shared;
+use self::plan::Plan;
+pub(super) use self::stack::Stack;
+use super::{clock, ends, signals, stat};
+use crate::wire::{Start, StartFailure, StdinFrom};
+
+/// How long init waits at a time before it looks what holds up the child.
+const LOOK_MS: u64 = 10;
+/// How often it finds the child stopped (and continues it) before it gives up.
+const STOPPED_AT_MOST: u32 = 20;
+/// How long a program may take to be loaded, from a slow disk say.
+const LOADING_AT_MOST_MS: u64 = 20_000;
+
+/// A program that runs.
+#[derive(Debug)]
+pub(super) struct Spawned {
+    pub(super) pid: i32,
+    pub(super) ends: ends::Ends,
+    /// When: monotonic nanoseconds.
+    pub(super) at: u64,
+    /// When: unix microseconds.
+    pub(super) at_us: u64,
+}
+
+/// What init brings to each start.
+#[derive(Debug)]
+pub(super) struct Spawner {
+    pub(super) stack: Stack,
+    /// The limit on open files that programs get: what it was before init raised its own.
+    pub(super) files: Option<libc::rlimit64>,
+    /// Descriptors above this number are a reserve, for messages and for looking into `/proc`.
+    pub(super) highest_fd: i32,
+}
+
+impl Spawner {
+    /// Starts a program, or leaves nothing behind.
+    pub(super) fn spawn(&self, start: &Start, tag: u64, fds: Vec<OwnedFd>) -> Result<Spawned, StartFailure> {
+        let (given, cgroups) = sort_fds(start, fds)?;
+        let what = if start.tty.is_some() {
+            "the program's terminal"
+        } else {
+            "the program's pipes"
+        };
+        let (inner, ends) = ends::make(start, given).map_err(|errno| failure::cannot_make(what, errno))?;
+        if ends.highest() > self.highest_fd {
+            return Err(failure::no_descriptors());
+        }
+        let mut shared = Shared::new(Plan::new(start, &inner, &cgroups, tag, self.files)?);
+        let (at, at_us) = (clock::now(), clock::unix_us());
+        let pid = self.clone(&mut shared)?;
+        match shared.failed() {
+            None => Ok(Spawned { pid, ends, at, at_us }),
+            Some((stage, errno)) => {
+                reap(pid);
+                Err(failure::in_child(stage, errno, start, &shared.plan))
+            }
+        }
+    }
+
+    /// Makes the child and waits until it no longer shares this memory.
+    fn clone(&self, shared: &mut Shared) -> Result<i32, StartFailure> {
+        let gone = AtomicU32::new(1);
+        let flags = libc::CLONE_VM | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
+        // SAFETY: the stack is mapped, used by one child at a time and large enough; `shared` and `gone` stay where
+        // they are until `wait_for` has returned, after which the child uses neither: it has left this memory.
+        let pid = unsafe {
+            libc::clone(
+                child::main,
+                self.stack.top(),
+                flags,
+                (&raw mut *shared).cast(),
+                std::ptr::null_mut::<libc::pid_t>(),
+                std::ptr::null_mut::<libc::c_void>(),
+                gone.as_ptr(),
+            )
+        };
+        if pid < 0 {
+            return Err(failure::cannot_make("a process", signals::last_errno()));
+        }
+        if wait_for(&gone, pid) {
+            return Ok(pid);
+        }
+        reap(pid);
+        Err(failure::held_up())
+    }
+}
+
+/// Waits until the child has left the memory. False: it was held up for too long and has been killed.
+fn wait_for(gone: &AtomicU32, pid: i32) -> bool {
+    let (mut stopped, mut waited, mut killed) = (0, 0, false);
+    let pause = clock::timespec(LOOK_MS * clock::MS);
+    while gone.load(Ordering::Acquire) != 0 {
+        if futex::wait(gone, futex::Flags::empty(), 1, Some(&pause)) != Err(Errno::TIMEDOUT) {
+            continue;
+        }
+        waited += LOOK_MS;
+        if stat::read(pid).is_some_and(|stat| stat.is_stopped()) {
+            stopped += 1;
+            signals::send(pid, libc::SIGCONT);
+        }
+        if stopped > STOPPED_AT_MOST || waited > LOADING_AT_MOST_MS {
+            killed = true;
+            signals::send(pid, libc::SIGKILL); // it leaves the memory by this too
+        }
+    }
+    !killed
+}
+
+/// Waits for a child that is ending.
+fn reap(pid: i32) {
+    // SAFETY: waits for a child of this process; the status is not asked for.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+}
+
+/// The descriptors of a `Start`: the input, if it comes as one, then the cgroups.
+fn sort_fds(start: &Start, fds: Vec<OwnedFd>) -> Result<(Option<OwnedFd>, Vec<OwnedFd>), StartFailure> {
+    let expected = usize::from(start.stdin == StdinFrom::Fd) + usize::from(start.cgroups);
+    if fds.len() != expected {
+        return Err(failure::cannot_make(
+            "sense of the descriptors of a start",
+            Errno::BADF,
+        ));
+    }
+    let mut fds = fds.into_iter();
+    let given = if start.stdin == StdinFrom::Fd {
+        fds.next()
+    } else {
+        None
+    };
+    Ok((given, fds.collect()))
+}
