@@ -1,1 +1,115 @@
-//! Being written.
+//! The walls of a session, built by init around itself.
+//!
+//! [`enter`] in order, as root (`host_uid` given):
+//! 1. new mount, pid, net, ipc, uts and cgroup namespaces, owned by the host's user namespace; fork: the child is
+//!    pid 1 inside, the parent is gone;
+//! 2. the loopback device up, the host's name hidden;
+//! 3. a root on tmpfs ([`root`]), pivot_root, nothing of the host left;
+//! 4. the session's own host user, then a user namespace that knows only that user, as 1000. Since the mounts
+//!    belong to the host's user namespace, nobody inside can ever change one;
+//! 5. no capabilities, no new privileges, the filter of system calls ([`seccomp`]), non-dumpable.
+//!
+//! As an ordinary user the user namespace comes first and owns the others; the rest is the same.
+//!
+//! What stays visible: `/proc/self/mountinfo` names, for each bind, the path within its own file system (of the
+//! workspace, too): the kernel has no way to hide it. Host paths above that file system's root are not shown.
+
+mod dev;
+mod etc;
+mod failure;
+mod identity;
+mod mounts;
+mod net;
+mod privileges;
+mod proc;
+mod process;
+mod root;
+pub mod seccomp;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::thread::UnshareFlags;
+
+use crate::wire::{Setup, WallFailure};
+use failure::{OrWall, Wall};
+
+/// What init needs to tag a process; see [`tag_cookie`].
+static TAG_COOKIE: AtomicU64 = AtomicU64::new(0);
+
+/// The user and the group that programs have inside.
+pub const INSIDE_ID: u32 = 1000;
+
+/// The namespaces besides the user namespace.
+const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
+    .union(UnshareFlags::NEWPID)
+    .union(UnshareFlags::NEWNET)
+    .union(UnshareFlags::NEWIPC)
+    .union(UnshareFlags::NEWUTS)
+    .union(UnshareFlags::NEWCGROUP);
+
+/// Builds all walls around the calling process, which must be single-threaded.
+///
+/// The caller forks in here. When this returns, whether with success or with a failure after the fork, the caller is
+/// the child; the original has ended with `_exit(0)`. On success it is pid 1 of the session: in `/workspace`, user
+/// 1000, without capabilities, non-dumpable, under the filter, and with no descriptor above 4.
+pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
+    let ordinary = identity::ordinary_user(setup)?;
+    process::become_harmless()?;
+    if ordinary {
+        identity::own_user_namespace()?;
+    }
+    // SAFETY: this process has one thread and shares nothing with another by `unshare`'s account.
+    unsafe { rustix::thread::unshare_unsafe(NAMESPACES) }
+        .or_wall(Wall::Namespaces, "unshare mount, pid, net, ipc, uts, cgroup")?;
+    process::continue_in_child()?;
+    net::loopback_up()?;
+    rustix::system::sethostname(b"headwater").or_wall(Wall::Namespaces, "set the host name")?;
+    root::build(setup)?;
+    if let Some(uid) = setup.host_uid {
+        identity::become_user(uid)?;
+    }
+    let cookie = random_cookie()?;
+    privileges::drop_all()?;
+    process::close_from(FIRST_FREE_FD)?;
+    seccomp::install(&seccomp::program(cookie))?;
+    process::set_dumpable(false)?;
+    TAG_COOKIE.store(cookie, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The same init without walls: an explicit choice of the operator.
+///
+/// Forks like [`enter`], so that init is nobody's zombie; makes it the reaper of all that its programs leave behind;
+/// keeps the worker's user; ends up in the workspace, non-dumpable, with no descriptor above 4.
+pub fn without(setup: &Setup) -> Result<(), WallFailure> {
+    process::become_harmless()?;
+    process::continue_in_child()?;
+    process::become_subreaper()?;
+    rustix::process::chdir(setup.workspace.as_str()).or_wall(
+        Wall::Process,
+        format_args!("enter the workspace `{}`", setup.workspace),
+    )?;
+    process::close_from(FIRST_FREE_FD)?;
+    process::set_dumpable(false)
+}
+
+/// Descriptors 0 to 2, the listening socket and the link are init's; the rest is closed.
+const FIRST_FREE_FD: u32 = 5;
+
+/// What must stand in the sixth argument of `prlimit64` when it sets `RLIMIT_RTTIME`; 0 when there is no filter.
+///
+/// init tags every process of an execution with a number in that limit, which is inherited and means nothing to
+/// programs without real-time scheduling. The filter lets the limit be set only with these 64 random bits, which
+/// never leave init: it is non-dumpable, exec clears memory and registers, and reading a filter takes a capability
+/// on the host. So no program can change its tag:
+/// `libc::syscall(SYS_prlimit64, pid, RLIMIT_RTTIME, &new, 0, 0, tag_cookie())`.
+pub fn tag_cookie() -> u64 {
+    TAG_COOKIE.load(Ordering::Relaxed)
+}
+
+fn random_cookie() -> Result<u64, WallFailure> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .or_wall(Wall::Seccomp, "draw random bits")?;
+    Ok(u64::from_le_bytes(bytes).max(1))
+}

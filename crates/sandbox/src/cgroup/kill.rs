@@ -1,0 +1,74 @@
+//! Ending every process in a cgroup.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use super::files::{read, write};
+use super::{Folder, Version};
+
+/// Against programs that fork faster than they can be ended where no limit on processes stops them.
+const ROUNDS: u32 = 1000;
+
+/// Ends all processes in these folders and below. They are folders of one cgroup in several hierarchies.
+pub(super) fn kill(folders: &[Folder]) -> io::Result<()> {
+    let unified = folders.iter().find(|folder| folder.version == Version::Two);
+    if let Some(folder) = unified {
+        match write(&folder.path, "cgroup.kill", "1") {
+            // Kernels before 5.14 do not have the file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+    }
+    for folder in folders.iter().filter(|folder| folder.controllers.pids) {
+        // Nobody can fork any more: what is ended stays ended.
+        write(&folder.path, "pids.max", "0")?;
+    }
+    for _ in 0..ROUNDS {
+        if signal_all(folders)? == 0 {
+            return Ok(());
+        }
+        std::thread::yield_now();
+    }
+    Err(io::Error::new(
+        io::ErrorKind::TimedOut,
+        "processes fork faster than they can be ended",
+    ))
+}
+
+/// Sends SIGKILL to all that are alive; says how many.
+fn signal_all(folders: &[Folder]) -> io::Result<usize> {
+    let open = |pid| Some((pid, rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()?));
+    let opened: Vec<(Pid, OwnedFd)> = processes(folders).into_iter().filter_map(open).collect();
+    // A number that is still in the list now was not given to another process before it was opened.
+    let still = processes(folders);
+    let mut count = 0;
+    for (_, process) in opened.iter().filter(|(pid, _)| still.contains(pid)) {
+        match rustix::process::pidfd_send_signal(process, Signal::KILL) {
+            Ok(()) => count += 1,
+            Err(Errno::SRCH) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(count)
+}
+
+/// All processes in these folders and below.
+pub(super) fn processes(folders: &[Folder]) -> HashSet<Pid> {
+    let mut all = HashSet::new();
+    folders.iter().for_each(|folder| collect(&folder.path, &mut all));
+    all
+}
+
+fn collect(path: &Path, all: &mut HashSet<Pid>) {
+    let text = read(path, "cgroup.procs").unwrap_or_default();
+    all.extend(text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)));
+    let folders = std::fs::read_dir(path).into_iter().flatten().flatten();
+    for entry in folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        collect(&entry.path(), all);
+    }
+}

@@ -1,0 +1,286 @@
+//! The cgroup of a session, or of an execution that has limits of its own within its session.
+//!
+//! Version 2 allows processes only in cgroups that give no controllers to others. A session may do both, so its
+//! processes are in a leaf below it, [`LEAF`]; executions with limits of their own are beside that leaf.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use headwater_protocol::Limits;
+
+use super::files::{open_procs, read_keyed, read_number, write};
+use super::{Folder, Version, kill};
+
+/// Where the processes of a cgroup of version 2 are.
+const LEAF: &str = "leaf";
+
+/// The period over which processor time is shared out: the kernel's default.
+const PERIOD_US: u32 = 100_000;
+
+/// Removing fails while the last process is still on its way out: so often is it tried, a little later each time.
+const REMOVE_TRIES: u32 = 60;
+
+/// A cgroup: one folder in each hierarchy in use.
+#[derive(Debug, Clone)]
+pub struct SessionCgroup {
+    folders: Vec<Folder>,
+}
+
+/// Makes a folder that may be there already.
+pub(super) fn make(folder: &Folder) -> io::Result<()> {
+    match fs::create_dir(&folder.path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(io::Error::new(
+            error.kind(),
+            format!("make `{}`: {error}", folder.path.display()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Lets the folders below one of version 2 have its controllers.
+pub(super) fn pass_on(folder: &Folder) -> io::Result<()> {
+    if folder.version != Version::Two || !folder.controllers.any() {
+        return Ok(());
+    }
+    let line = folder
+        .controllers
+        .names()
+        .map(|name| format!("+{name}"))
+        .collect::<Vec<_>>()
+        .join(" ");
+    write(&folder.path, "cgroup.subtree_control", &line)
+}
+
+impl SessionCgroup {
+    pub(super) fn create(folders: Vec<Folder>) -> io::Result<Self> {
+        let cgroup = Self { folders };
+        let made: io::Result<()> = cgroup.folders.iter().try_for_each(|folder| {
+            fs::create_dir(&folder.path).map_err(|error| {
+                io::Error::new(error.kind(), format!("make `{}`: {error}", folder.path.display()))
+            })?;
+            if needs_leaf(folder) {
+                pass_on(folder)?;
+                fs::create_dir(folder.path.join(LEAF))?;
+            }
+            Ok(())
+        });
+        match made {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+            Err(error) => {
+                let _ = cgroup.remove();
+                Err(error)
+            }
+            Ok(()) => Ok(cgroup),
+        }
+    }
+
+    pub(super) fn reopen(mut folders: Vec<Folder>) -> io::Result<Self> {
+        folders.retain(|folder| folder.path.is_dir());
+        if folders.is_empty() {
+            return Err(ErrorKind::NotFound.into());
+        }
+        Ok(Self { folders })
+    }
+
+    /// A cgroup within this one, for an execution with limits of its own; they count besides the session's.
+    ///
+    /// Only hierarchies that limit something are in it, at most three: a message to init carries no more.
+    pub fn child(&self, name: &str) -> io::Result<Self> {
+        Self::create(self.limiting(name))
+    }
+
+    /// The cgroup of an execution that an earlier worker made; `NotFound` if there is none.
+    pub fn reopen_child(&self, name: &str) -> io::Result<Self> {
+        Self::reopen(self.limiting(name))
+    }
+
+    fn limiting(&self, name: &str) -> Vec<Folder> {
+        self.folders
+            .iter()
+            .filter(|folder| folder.controllers.any())
+            .map(|folder| folder.child(name))
+            .collect()
+    }
+
+    /// Sets the limits on memory, processors and processes as far as the host can. What is absent stays as it is.
+    pub fn set_limits(&self, limits: &Limits) -> io::Result<()> {
+        for folder in &self.folders {
+            if let (Some(bytes), true) = (limits.memory_bytes, folder.controllers.memory) {
+                set_memory(folder, bytes)?;
+            }
+            if let (Some(cpus), true) = (limits.cpus, folder.controllers.cpu) {
+                for (file, value) in cpu_files(folder.version, cpus) {
+                    write(&folder.path, file, &value)?;
+                }
+            }
+            if let (Some(pids), true) = (limits.pids, folder.controllers.pids) {
+                write(&folder.path, "pids.max", &pids.to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The `cgroup.procs` files through which a process joins: it writes `0` to each.
+    pub fn procs_files(&self) -> io::Result<Vec<OwnedFd>> {
+        self.places().map(|place| open_procs(&place)).collect()
+    }
+
+    /// How many processes the kernel has ended here for want of memory. Under version 1 those in a
+    /// [`child`](Self::child) are counted there and not here.
+    pub fn oom_kills(&self) -> u64 {
+        self.memory(|folder| match folder.version {
+            Version::One => read_keyed(&folder.path, "memory.oom_control", "oom_kill"),
+            Version::Two => read_keyed(&folder.path, "memory.events", "oom_kill"),
+        })
+        .unwrap_or(0)
+    }
+
+    /// The most memory that was in use at once, if the kernel keeps it.
+    pub fn memory_peak(&self) -> Option<u64> {
+        self.memory(|folder| match folder.version {
+            Version::One => read_number(&folder.path, "memory.max_usage_in_bytes"),
+            Version::Two => read_number(&folder.path, "memory.peak"),
+        })
+    }
+
+    /// The memory in use now.
+    pub fn memory_current(&self) -> Option<u64> {
+        self.memory(|folder| match folder.version {
+            Version::One => read_number(&folder.path, "memory.usage_in_bytes"),
+            Version::Two => read_number(&folder.path, "memory.current"),
+        })
+    }
+
+    /// Ends every process in it, those of its children included, with SIGKILL. They may take a moment to be gone.
+    pub fn kill(&self) -> io::Result<()> {
+        kill::kill(&self.folders)
+    }
+
+    /// Whether no process is in it.
+    pub fn is_empty(&self) -> bool {
+        kill::processes(&self.folders).is_empty()
+    }
+
+    /// Removes it, its children included. Waits a little for processes that have ended but are not quite gone.
+    pub fn remove(&self) -> io::Result<()> {
+        self.folders
+            .iter()
+            .try_for_each(|folder| remove_tree(&folder.path))
+    }
+
+    /// The folders that processes are in.
+    fn places(&self) -> impl Iterator<Item = PathBuf> {
+        self.folders.iter().map(|folder| {
+            if needs_leaf(folder) {
+                folder.path.join(LEAF)
+            } else {
+                folder.path.clone()
+            }
+        })
+    }
+
+    fn memory<T>(&self, read: impl FnMut(&Folder) -> Option<T>) -> Option<T> {
+        self.folders
+            .iter()
+            .filter(|folder| folder.controllers.memory)
+            .find_map(read)
+    }
+}
+
+fn needs_leaf(folder: &Folder) -> bool {
+    folder.version == Version::Two && folder.controllers.any()
+}
+
+/// Memory, with swap counted in it where the kernel can.
+fn set_memory(folder: &Folder, bytes: u64) -> io::Result<()> {
+    let (path, value) = (&folder.path, bytes.to_string());
+    if folder.version == Version::Two {
+        write(path, "memory.max", &value)?;
+        return absent_is_fine(write(path, "memory.swap.max", "0"));
+    }
+    let (plain, with_swap) = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes");
+    // The second may never be below the first, so that the order depends on whether the limit rises or falls.
+    if write(path, plain, &value).is_ok() {
+        return absent_is_fine(write(path, with_swap, &value));
+    }
+    absent_is_fine(write(path, with_swap, &value))?;
+    write(path, plain, &value)
+}
+
+fn absent_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// The files that share out processor time, and what to write to them.
+fn cpu_files(version: Version, cpus: f64) -> Vec<(&'static str, String)> {
+    // Limits are checked to be between 0.01 and 1024, so that the number is small and positive.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let quota = ((cpus * f64::from(PERIOD_US)).round() as u64).max(1000);
+    match version {
+        Version::One => {
+            vec![
+                ("cpu.cfs_period_us", PERIOD_US.to_string()),
+                ("cpu.cfs_quota_us", quota.to_string()),
+            ]
+        }
+        Version::Two => vec![("cpu.max", format!("{quota} {PERIOD_US}"))],
+    }
+}
+
+/// Removes a folder and those in it; cgroup folders are removed by `rmdir` with their files in them.
+fn remove_tree(path: &std::path::Path) -> io::Result<()> {
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_tree(&entry.path())?;
+        }
+    }
+    for attempt in 0..REMOVE_TRIES {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => {
+                std::thread::sleep(Duration::from_millis(u64::from(attempt) + 1));
+            }
+            other => return other,
+        }
+    }
+    fs::remove_dir(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_processor_is_half_of_the_period() {
+        assert_eq!(
+            cpu_files(Version::Two, 0.5),
+            [("cpu.max", "50000 100000".to_owned())]
+        );
+        assert_eq!(
+            cpu_files(Version::One, 2.0),
+            [
+                ("cpu.cfs_period_us", "100000".to_owned()),
+                ("cpu.cfs_quota_us", "200000".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn the_least_share_is_what_the_kernel_takes() {
+        assert_eq!(
+            cpu_files(Version::Two, 0.001),
+            [("cpu.max", "1000 100000".to_owned())]
+        );
+    }
+}

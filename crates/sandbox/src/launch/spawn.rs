@@ -1,0 +1,204 @@
+//! Starting a small process from a large one: no copy of the worker's memory, none of its descriptors.
+//!
+//! The child shares the worker's memory until it executes init (the calling thread sleeps meanwhile, other threads
+//! run on). So it may do nothing but system calls: no allocation, no lock, no panic.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::LaunchError;
+use crate::cgroup::SessionCgroup;
+
+/// Room for the child's few calls.
+const STACK_BYTES: usize = 64 * 1024;
+
+/// init's descriptors: null, null, null, the listener, the link.
+const PLACES: c_int = 5;
+
+/// What the child was doing when it failed.
+const STEPS: [&str; 4] = [
+    "join the cgroup",
+    "place descriptors",
+    "close descriptors",
+    "execute init",
+];
+
+/// All that the child needs, prepared before it exists.
+struct Plan<'a> {
+    program: &'a CStr,
+    argv: [*const c_char; 3],
+    envp: [*const c_char; 1],
+    /// What becomes descriptors 0 to 4.
+    sources: [RawFd; PLACES as usize],
+    cgroups: &'a [OwnedFd],
+    /// Set by the child when it fails: index into [`STEPS`], error number.
+    step: AtomicUsize,
+    errno: AtomicI32,
+}
+
+/// Starts `program` as `headwater init` with an empty environment; returns its pidfd.
+pub(super) fn spawn(
+    program: &Path,
+    listener: &OwnedFd,
+    link: &OwnedFd,
+    cgroup: Option<&SessionCgroup>,
+) -> Result<OwnedFd, LaunchError> {
+    let fail = |what, source| LaunchError::Spawn { what, source };
+    let program = CString::new(program.as_os_str().as_bytes())
+        .map_err(|error| fail("name the program", error.into()))?;
+    let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| fail("open /dev/null", errno.into()))?;
+    let cgroups = match cgroup {
+        Some(cgroup) => cgroup
+            .procs_files()
+            .map_err(|source| fail("open the cgroup", source))?,
+        None => Vec::new(),
+    };
+    let null_fd = null.as_raw_fd();
+    let plan = Plan {
+        program: &program,
+        argv: [c"headwater".as_ptr(), c"init".as_ptr(), std::ptr::null()],
+        envp: [std::ptr::null()],
+        sources: [null_fd, null_fd, null_fd, listener.as_raw_fd(), link.as_raw_fd()],
+        cgroups: &cgroups,
+        step: AtomicUsize::new(0),
+        errno: AtomicI32::new(0),
+    };
+    let pidfd = clone(&plan).map_err(|errno| fail("clone", errno.into()))?;
+    match plan.errno.load(Ordering::Acquire) {
+        0 => Ok(pidfd),
+        errno => {
+            let what = STEPS
+                .get(plan.step.load(Ordering::Acquire))
+                .copied()
+                .unwrap_or("start");
+            super::reap(&pidfd);
+            Err(fail(what, std::io::Error::from_raw_os_error(errno)))
+        }
+    }
+}
+
+/// Starts the child and waits until it has executed init or given up.
+fn clone(plan: &Plan<'_>) -> Result<OwnedFd, Errno> {
+    let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
+    let top = stack.as_mut_ptr_range().end;
+    let mut pidfd: c_int = -1;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let blocked = BlockedSignals::all();
+    // SAFETY: `child` only reads `plan` and makes system calls, on a stack of its own that is aligned and large
+    // enough; with CLONE_VFORK both outlive its use of them, since this call returns only after it is through.
+    let pid = unsafe {
+        let plan: *const Plan<'_> = plan;
+        libc::clone(child, top.cast(), flags, plan.cast_mut().cast(), &raw mut pidfd)
+    };
+    let errno = Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
+    drop(blocked);
+    if pid < 0 {
+        return Err(errno);
+    }
+    // SAFETY: the kernel has just put a new descriptor there, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
+}
+
+/// Keeps signals from this thread while a child shares its memory: the worker's handlers must not run there.
+struct BlockedSignals(libc::sigset_t);
+
+impl BlockedSignals {
+    fn all() -> Self {
+        // SAFETY: both sets are valid for the calls, which initialise them.
+        unsafe {
+            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+            Self(before)
+        }
+    }
+}
+
+impl Drop for BlockedSignals {
+    fn drop(&mut self) {
+        // SAFETY: the set was filled by the call that blocked.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Runs in the child, on its own stack, in the worker's memory.
+extern "C" fn child(plan: *mut c_void) -> c_int {
+    // SAFETY: `clone` passes the plan, which outlives the child's use of this memory.
+    let plan = unsafe { &*plan.cast::<Plan<'_>>() };
+    let steps: [fn(&Plan<'_>) -> Result<(), c_int>; 4] = [join_cgroups, place, close_rest, execute];
+    for (index, step) in steps.iter().enumerate() {
+        if let Err(errno) = step(plan) {
+            plan.step.store(index, Ordering::Release);
+            plan.errno.store(errno, Ordering::Release);
+            break;
+        }
+    }
+    // SAFETY: ends the child only, without touching what it shares.
+    unsafe { libc::_exit(1) }
+}
+
+fn errno_now() -> c_int {
+    // SAFETY: the thread-local of the calling thread, which sleeps: nobody else writes it now.
+    unsafe { *libc::__errno_location() }
+}
+
+fn join_cgroups(plan: &Plan<'_>) -> Result<(), c_int> {
+    for file in plan.cgroups {
+        // SAFETY: one byte of a literal is written; `0` means the writer itself.
+        if unsafe { libc::write(file.as_raw_fd(), c"0".as_ptr().cast(), 1) } != 1 {
+            return Err(errno_now());
+        }
+    }
+    Ok(())
+}
+
+/// Moves the sources out of the way first, since they may have each other's places.
+fn place(plan: &Plan<'_>) -> Result<(), c_int> {
+    let mut high = [-1; PLACES as usize];
+    for (to, from) in high.iter_mut().zip(plan.sources) {
+        // SAFETY: duplicates a descriptor within the child's own table.
+        *to = unsafe { libc::fcntl(from, libc::F_DUPFD, PLACES) };
+        if *to < 0 {
+            return Err(errno_now());
+        }
+    }
+    for (place, from) in (0..PLACES).zip(high) {
+        // SAFETY: as above; `dup2` also clears close-on-exec.
+        if unsafe { libc::dup2(from, place) } < 0 {
+            return Err(errno_now());
+        }
+    }
+    Ok(())
+}
+
+fn close_rest(_: &Plan<'_>) -> Result<(), c_int> {
+    // SAFETY: the child's table is its own; it needs none of the rest any more.
+    match unsafe { libc::syscall(libc::SYS_close_range, PLACES, u32::MAX, 0) } {
+        0 => Ok(()),
+        _ => Err(errno_now()),
+    }
+}
+
+/// Leaves the worker's terminal and signals behind and becomes init.
+fn execute(plan: &Plan<'_>) -> Result<(), c_int> {
+    // SAFETY: system calls on the child's own session, handlers and mask, and on the plan's C strings and arrays,
+    // which end with null. Handlers are not shared without CLONE_SIGHAND.
+    unsafe {
+        libc::setsid();
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        libc::execve(plan.program.as_ptr(), plan.argv.as_ptr(), plan.envp.as_ptr());
+    }
+    Err(errno_now())
+}

@@ -1,0 +1,53 @@
+//! The filter of system calls: what programs inside may ask of the kernel.
+//!
+//! [`calls`] lists what is allowed and what is answered with "no such call"; [`rules`] holds the calls whose
+//! arguments decide; [`tree`] turns both into a program that finds its answer by halving, since a long list of
+//! comparisons would cost every program at its start.
+
+mod calls;
+mod code;
+mod rules;
+mod tree;
+
+#[cfg(test)]
+mod machine;
+#[cfg(test)]
+mod tests;
+
+use rustix::io::Errno;
+
+use super::failure::Wall;
+use super::process::last_errno;
+use crate::wire::WallFailure;
+use code::Code;
+
+/// The filter of a session, ready for the kernel. `cookie` is what [`tag_cookie`](super::tag_cookie) will say.
+pub fn program(cookie: u64) -> Vec<libc::sock_filter> {
+    let mut code = Code::default();
+    tree::compile(&rules::by_number(cookie), &mut code);
+    code.finish()
+}
+
+/// Puts the calling thread, and all that it starts from now on, under `program`. Needs `no_new_privs`.
+pub fn install(program: &[libc::sock_filter]) -> Result<(), WallFailure> {
+    let Ok(len) = libc::c_ushort::try_from(program.len()) else {
+        return Err(Wall::Seccomp.failed("the filter is too long", Errno::TOOBIG));
+    };
+    let prog = libc::sock_fprog {
+        len,
+        filter: program.as_ptr().cast_mut(),
+    };
+    // SAFETY: `prog` points at `len` instructions, which the kernel copies and checks before it returns.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+            &raw const prog,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(Wall::Seccomp.failed("install the filter of system calls", last_errno())),
+    }
+}
