@@ -17,7 +17,11 @@ pub(super) fn store(files: &Files, text: Option<&str>) -> Result<(Message, Optio
     let Some(text) = text else {
         return Ok((Message::None, None));
     };
-    let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+    let mut end = text.len().min(MAX_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &text[..end];
     let mut bytes = crc32fast::hash(text.as_bytes()).to_le_bytes().to_vec();
     bytes.extend_from_slice(text.as_bytes());
     let path = files.path("message");

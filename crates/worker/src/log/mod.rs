@@ -33,6 +33,7 @@
 mod error;
 mod files;
 mod load;
+mod look;
 mod marks;
 mod message;
 mod put;
@@ -43,6 +44,7 @@ mod retain;
 mod skip;
 mod state;
 mod trim;
+
 mod writer;
 
 #[cfg(test)]

@@ -82,12 +82,14 @@ impl Reader {
         after: Seq,
         options: ReaderOptions,
     ) -> Self {
+        let view = log.state.borrow().view;
         Self {
+            // Known from the first moment, so that a gap is exact even if the reader is overtaken before it reads.
+            ends: position_of(&log, &view, after.0),
             log,
             changes,
             options,
             at: after.0,
-            ends: None,
             at_ms: 0,
             due: VecDeque::new(),
             skip: if options.tail.is_some() {
@@ -286,6 +288,17 @@ impl Reader {
         self.block = Block { first: seq, bytes };
         Ok(record)
     }
+}
+
+/// How far the streams had come at a record that is kept.
+fn position_of(log: &Log, view: &View, seq: u64) -> Option<Ends> {
+    if seq == view.last.seq {
+        return Some(view.last.ends);
+    }
+    if seq > view.last.seq || view.trimmed(seq).is_some() {
+        return None;
+    }
+    log.files.mark(seq).ok().map(|mark| mark.ends)
 }
 
 /// What a look at the log brought.

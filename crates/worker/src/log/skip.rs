@@ -83,8 +83,9 @@ impl Reader {
     }
 
     /// A gap for each stream that misses bytes. The last one carries the seq `last`, and those before it the seqs
-    /// before that (there are as many, for each stream has lost a record of its own): a reader that resumes between
-    /// them is told again rather than not at all.
+    /// before that (each stream has lost a record of its own, so there are as many): a reader that resumes between
+    /// them is told again rather than not at all. Only one that resumes among the very last of the lost records may
+    /// get a gap with the seq that it resumed after.
     fn state_gaps(&mut self, from: Ends, to: Ends, last: u64) {
         let misses = |stream: &Stream| self.options.streams.has(*stream) && from.of(*stream) < to.of(*stream);
         let streams: Vec<Stream> = Stream::ALL.into_iter().filter(misses).collect();
@@ -95,7 +96,7 @@ impl Reader {
                 from_byte: from.of(*stream),
                 to_byte: to.of(*stream),
             };
-            let seq = Seq(last.saturating_sub(before));
+            let seq = Seq(last.saturating_sub(before).max(self.at));
             self.due.push_back(Event {
                 seq,
                 at_ms: self.at_ms,
