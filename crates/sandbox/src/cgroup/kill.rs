@@ -60,7 +60,9 @@ fn signal_all(folders: &[Folder]) -> io::Result<usize> {
 /// All processes in these folders and below.
 pub(super) fn processes(folders: &[Folder]) -> HashSet<Pid> {
     let mut all = HashSet::new();
-    folders.iter().for_each(|folder| collect(&folder.path, &mut all));
+    for folder in folders {
+        collect(&folder.path, &mut all);
+    }
     all
 }
 

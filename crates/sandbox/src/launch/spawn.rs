@@ -42,6 +42,9 @@ struct Plan<'a> {
     errno: AtomicI32,
 }
 
+/// One thing that the child does; an error is the kernel's number.
+type Step = fn(&Plan<'_>) -> Result<(), c_int>;
+
 /// Starts `program` as `headwater init` with an empty environment; returns its pidfd.
 pub(super) fn spawn(
     program: &Path,
@@ -132,7 +135,7 @@ impl Drop for BlockedSignals {
 extern "C" fn child(plan: *mut c_void) -> c_int {
     // SAFETY: `clone` passes the plan, which outlives the child's use of this memory.
     let plan = unsafe { &*plan.cast::<Plan<'_>>() };
-    let steps: [fn(&Plan<'_>) -> Result<(), c_int>; 4] = [join_cgroups, place, close_rest, execute];
+    let steps: [Step; 4] = [join_cgroups, place, close_rest, execute];
     for (index, step) in steps.iter().enumerate() {
         if let Err(errno) = step(plan) {
             plan.step.store(index, Ordering::Release);

@@ -130,10 +130,10 @@ fn wanted(name: &str) -> bool {
 /// A link into `/usr` stays a link, which costs no mount. What vanishes meanwhile is not there.
 fn entry(name: String) -> Result<Option<Entry>, WallFailure> {
     let path = Path::new("/etc").join(&name);
-    if let Ok(target) = std::fs::read_link(&path) {
-        if target.starts_with("/usr") || target.starts_with("../usr") {
-            return Ok(Some(Entry::Link { name, target }));
-        }
+    if let Ok(target) = std::fs::read_link(&path)
+        && (target.starts_with("/usr") || target.starts_with("../usr"))
+    {
+        return Ok(Some(Entry::Link { name, target }));
     }
     match mounts::copy(&path, READ_ONLY) {
         Ok(tree) => {
@@ -152,9 +152,9 @@ impl Entry {
             Self::Tree { name, tree, folder } => {
                 let path = format!("/etc/{name}");
                 if folder {
-                    make_dir(&path)?
+                    make_dir(&path)?;
                 } else {
-                    make_file(&path, "")?
+                    make_file(&path, "")?;
                 }
                 mounts::attach(&tree, path.as_str()).or_wall(Wall::Mounts, format_args!("attach `{path}`"))
             }

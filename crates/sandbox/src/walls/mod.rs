@@ -4,7 +4,7 @@
 //! 1. new mount, pid, net, ipc, uts and cgroup namespaces, owned by the host's user namespace; fork: the child is
 //!    pid 1 inside, the parent is gone;
 //! 2. the loopback device up, the host's name hidden;
-//! 3. a root on tmpfs ([`root`]), pivot_root, nothing of the host left;
+//! 3. a root on tmpfs ([`root`]), `pivot_root`, nothing of the host left;
 //! 4. the session's own host user, then a user namespace that knows only that user, as 1000. Since the mounts
 //!    belong to the host's user namespace, nobody inside can ever change one;
 //! 5. no capabilities, no new privileges, the filter of system calls ([`seccomp`]), non-dumpable.

@@ -103,7 +103,7 @@ fn extra(bind: &Bind) -> Result<Option<Shown>, WallFailure> {
         && inside
             .components()
             .all(|part| part != std::path::Component::ParentDir);
-    if !plain || OFF_LIMITS.iter().any(|place| within(&place)) {
+    if !plain || OFF_LIMITS.iter().any(within) {
         return Err(Wall::Mounts.refused(format_args!("nothing can be bound at `{}`", bind.inside)));
     }
     if bind.optional && !Path::new(&bind.host).exists() {
@@ -176,7 +176,7 @@ fn make_place(path: &Path, folder: bool) -> Result<(), WallFailure> {
         Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(path, "")),
         None => Ok(()),
     };
-    made.map_err(errno)
+    made.map_err(|error| errno(&error))
         .or_wall(Wall::Mounts, format_args!("make `{}`", path.display()))
 }
 
@@ -188,7 +188,7 @@ pub(super) fn make_dir(path: &str) -> Result<(), WallFailure> {
 /// Makes a file of the new root.
 pub(super) fn make_file(path: &str, text: &str) -> Result<(), WallFailure> {
     std::fs::write(path, text)
-        .map_err(errno)
+        .map_err(|error| errno(&error))
         .or_wall(Wall::Mounts, format_args!("write `{path}`"))
 }
 
@@ -197,8 +197,8 @@ pub(super) fn make_link(path: &str, target: impl AsRef<Path>) -> Result<(), Wall
     rustix::fs::symlink(target.as_ref(), path).or_wall(Wall::Mounts, format_args!("link `{path}`"))
 }
 
-fn errno(error: std::io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(match error.kind() {
+fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(match error.kind() {
         ErrorKind::InvalidInput => Errno::INVAL,
         _ => Errno::IO,
     })

@@ -86,16 +86,15 @@ impl Code {
     /// Goes on with `below` if the accumulator is below `value`, else with `rest`. Both end with an answer.
     pub(super) fn split(&mut self, value: u32, below: &Self, rest: &Self) {
         // A conditional jump reaches 255 instructions; beyond that an unconditional one has to help.
-        match u8::try_from(below.0.len()) {
-            Ok(length) => self.jump(Test::AtLeast, value, length, 0),
-            Err(_) => {
-                let length = u32::try_from(below.0.len()).unwrap_or(u32::MAX);
-                self.jump(Test::AtLeast, value, 0, 1)
-                    .push(libc::BPF_JMP | libc::BPF_JA, 0, 0, length)
-            }
-        };
-        self.0.extend_from_slice(&below.0);
-        self.0.extend_from_slice(&rest.0);
+        if let Ok(length) = u8::try_from(below.len()) {
+            self.jump(Test::AtLeast, value, length, 0);
+        } else {
+            let length = u32::try_from(below.len()).unwrap_or(u32::MAX);
+            self.jump(Test::AtLeast, value, 0, 1)
+                .push(libc::BPF_JMP | libc::BPF_JA, 0, 0, length);
+        }
+        self.append(below);
+        self.append(rest);
     }
 
     /// Appends other instructions.

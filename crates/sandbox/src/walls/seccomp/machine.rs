@@ -19,7 +19,7 @@ impl Call {
         match offset {
             0 => self.number,
             4 => self.arch,
-            16..64 if offset % 4 == 0 => {
+            16..64 if offset.is_multiple_of(4) => {
                 let argument = self.arguments[usize::try_from((offset - 16) / 8).unwrap()];
                 half(argument, offset % 8 == 4)
             }
