@@ -26,9 +26,7 @@ impl Init {
     pub(super) fn new(setup: &Setup, listener: OwnedFd, worker: BorrowedFd<'_>) -> Result<Self, Errno> {
         null_stdio()?;
         let children = signals::take_over()?;
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let (files, highest_fd) = raise_files();
-        forbid_core_dumps();
         make_ready(listener.as_fd())?;
         make_ready(worker)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -105,14 +103,4 @@ fn raise_files() -> (Option<libc::rlimit64>, i32) {
     };
     let highest = i32::try_from(raised.rlim_cur.saturating_sub(RESERVED_FDS)).unwrap_or(i32::MAX);
     (Some(was).filter(|was| was.rlim_cur != raised.rlim_cur), highest)
-}
-
-/// No program of the session leaves a core, and none can allow it again.
-fn forbid_core_dumps() {
-    let none = libc::rlimit64 {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the pointer is to a local that lives through the call. It cannot fail: lowering is always allowed.
-    unsafe { libc::prlimit64(0, libc::RLIMIT_CORE, &raw const none, std::ptr::null_mut()) };
 }

@@ -4,17 +4,29 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
 
+/// The kernel knows no higher one.
+const LAST_SIGNAL: i32 = 64;
+
 /// Blocks every signal, sets each to its default (programs inherit that, so that none begins with SIGPIPE ignored),
 /// and opens the descriptor that tells of SIGCHLD.
 pub(super) fn take_over() -> Result<OwnedFd, Errno> {
-    // SAFETY: both sets are plain data, filled by the calls before they are read; the pointers live through the
+    // SAFETY: sets and dispositions are plain data, filled before they are read; the pointers live through the
     // calls; no handler is installed.
     let fd = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
-        for signal in 1..=libc::SIGRTMAX() {
-            libc::signal(signal, libc::SIG_DFL); // refused for SIGKILL, SIGSTOP and libc's own: as it should be
+        // Past libc, which hides the two signals that it uses itself: they may come ignored from outside, too.
+        let default = [0_u64; 4]; // the kernel's own form: handler, flags, restorer, mask
+        let (unasked, mask_bytes) = (std::ptr::null_mut::<u64>(), 8_usize);
+        for signal in 1..=LAST_SIGNAL {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                unasked,
+                mask_bytes,
+            );
         }
         let mut child: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut child);
@@ -53,5 +65,5 @@ pub(super) fn send_group(group: i32, signal: i32) {
 
 /// Whether this is the number of a signal that may be sent.
 pub(super) fn is_valid(signal: i32) -> bool {
-    (1..=libc::SIGRTMAX()).contains(&signal)
+    (1..=LAST_SIGNAL).contains(&signal)
 }

@@ -46,7 +46,11 @@ fn parse(pid: i32, line: &[u8]) -> Option<Stat> {
     let parent = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
     Some(Stat {
         state,
-        process: Process { pid, ppid, name },
+        process: Process {
+            pid,
+            ppid: parent,
+            name,
+        },
     })
 }
 

@@ -122,10 +122,14 @@ fn send_packet(fd: BorrowedFd<'_>, packet: &[u8], fds: &[BorrowedFd<'_>]) -> Res
 pub fn recv<T: DeserializeOwned>(fd: BorrowedFd<'_>) -> Result<Received<T>, LinkError> {
     // Look first how long it is: init gets by with small buffers this way.
     let peek = RecvFlags::PEEK | RecvFlags::TRUNC;
-    let length = match retry_on_intr(|| rustix::net::recv(fd, &mut [0_u8; 0], peek)) {
-        Ok((_, 0)) | Err(Errno::CONNRESET) => return Ok(Received::Closed),
-        Ok((_, length)) => length,
-        Err(errno) => return Err(errno.into()),
+    let length = loop {
+        match rustix::net::recv(fd, &mut [0_u8; 0], peek) {
+            Ok((_, 0)) => return Ok(Received::Closed),
+            Ok((_, length)) => break length,
+            // The other end closed without reading everything. Said once; what it had sent comes after that.
+            Err(Errno::INTR | Errno::CONNRESET) => {}
+            Err(errno) => return Err(errno.into()),
+        }
     };
     let mut packet = vec![0; length.min(INLINE_BYTES + 1)];
     let mut fds = recv_packet(fd, &mut packet)?;

@@ -165,6 +165,18 @@ fn a_closed_link_is_told_apart_after_everything_sent_has_arrived() {
 }
 
 #[test]
+fn what_was_sent_arrives_also_when_the_sender_closed_without_reading_everything() {
+    let (ours, theirs) = pair();
+    send(theirs.as_fd(), &"unread", &[]).unwrap();
+    send(ours.as_fd(), &"one", &[]).unwrap();
+    send(ours.as_fd(), &"two", &[]).unwrap();
+    drop(ours);
+    assert_eq!(message(recv(theirs.as_fd()).unwrap()).0, "one");
+    assert_eq!(message(recv(theirs.as_fd()).unwrap()).0, "two");
+    assert!(matches!(recv::<String>(theirs.as_fd()), Ok(Received::Closed)));
+}
+
+#[test]
 fn a_spoiled_packet_costs_only_itself() {
     let (ours, theirs) = pair();
     rustix::net::send(&ours, &[7, 7, 7], SendFlags::empty()).unwrap();

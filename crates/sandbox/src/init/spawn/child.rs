@@ -1,7 +1,8 @@
 //! What happens in the child between clone and exec.
 //!
 //! The child shares init's memory until exec, and init waits. So nothing here allocates, locks or panics; all it
-//! leaves behind is where it failed.
+//! leaves behind is where it failed. What every program gets alike (file mask, no core dumps, default signal
+//! dispositions) init has set for itself, and the child inherits it.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -100,7 +101,6 @@ fn step(stage: Stage, plan: &mut Plan) -> bool {
             Stage::Limits => plan.limits.iter().flatten().all(limit),
             Stage::Cwd => libc::chdir(plan.cwd.as_ptr()) == 0,
             Stage::Exec => {
-                libc::umask(0o022);
                 libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32);
                 unblock_signals();
                 exec(plan);

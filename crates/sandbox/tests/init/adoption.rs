@@ -1,0 +1,177 @@
+//! Workers that go away and come back.
+
+use std::io::Write;
+
+use headwater_sandbox::wire::{Cause, Fds, StdinFrom, ToInit};
+
+use crate::harness::{Worker, read_all, read_until};
+
+#[test]
+fn what_is_printed_and_ends_meanwhile_is_handed_to_the_next_worker() {
+    let mut worker = Worker::launch();
+    let mut start = worker.shell("read go; seq 1 20000; echo done >&2; exit 5");
+    start.stdin = StdinFrom::Open;
+    start.note = b"remember".to_vec();
+    let mut program = worker.start(start);
+    let mut input = std::fs::File::from(program.fds.pop().unwrap());
+    worker.leave();
+    drop(program.fds);
+    input.write_all(b"go\n").unwrap();
+    drop(input);
+    while crate::harness::is_alive(program.pid) {
+        std::thread::yield_now();
+    }
+    for _ in 0..2 {
+        let mut told = worker.come_back();
+        assert_eq!(told.len(), 1);
+        let told = told.pop().unwrap();
+        assert_eq!((told.running.id, told.running.pid), (program.id, program.pid));
+        assert_eq!(told.note, b"remember");
+        assert_eq!(told.exit.unwrap().code, Some(5));
+        assert_eq!(
+            told.running.kind,
+            Fds::Pipes {
+                outputs: 2,
+                stdin: true
+            }
+        );
+        worker.leave();
+    }
+    let told = worker.come_back().pop().unwrap();
+    let expected: String = (1..=20000).map(|n| format!("{n}\n")).collect();
+    assert!(read_all(&told.running.fds[0]) == expected);
+    assert_eq!(read_all(&told.running.fds[1]), "done\n");
+}
+
+#[test]
+fn a_program_that_runs_on_is_adopted_and_its_exit_told_once() {
+    let mut worker = Worker::launch();
+    let mut start = worker.spec(&["cat"]);
+    start.stdin = StdinFrom::Open;
+    let program = worker.start(start);
+    worker.leave();
+    let told = worker.come_back().pop().unwrap();
+    assert!(told.exit.is_none());
+    drop(program.fds);
+    let mut fds = told.running.fds;
+    let mut input = std::fs::File::from(fds.pop().unwrap());
+    input.write_all(b"hello\n").unwrap();
+    assert_eq!(read_until(&fds[0], |text| text.ends_with('\n')), "hello\n");
+    drop(input);
+    worker.send(&ToInit::CloseStdin {
+        execution: program.id,
+    });
+    assert_eq!(worker.exit(program.id).code, Some(0));
+    // Nothing more: the answer to a question is the next message.
+    assert!(worker.processes(program.id).is_empty());
+    assert!(worker.saw_nothing_else());
+}
+
+#[test]
+fn an_exit_is_told_again_until_it_is_logged_and_an_execution_kept_until_released() {
+    let mut worker = Worker::launch();
+    let program = worker.start(worker.shell("exit 4"));
+    assert_eq!(worker.exit(program.id).code, Some(4));
+    worker.leave();
+    let told = worker.come_back().pop().unwrap();
+    assert_eq!(told.exit.unwrap().code, Some(4));
+    worker.send(&ToInit::ExitLogged {
+        execution: program.id,
+    });
+    worker.leave();
+    let told = worker.come_back().pop().unwrap();
+    assert!(told.exit.is_none());
+    assert_eq!(told.running.fds.len(), 2);
+    worker.send(&ToInit::Release {
+        execution: program.id,
+    });
+    worker.leave();
+    assert!(worker.come_back().is_empty());
+}
+
+#[test]
+fn what_was_released_first_is_kept_without_descriptors_until_its_exit_is_logged() {
+    let mut worker = Worker::launch();
+    let program = worker.start(worker.spec(&["sleep", "1000"]));
+    worker.send(&ToInit::Release {
+        execution: program.id,
+    });
+    worker.leave();
+    let told = worker.come_back().pop().unwrap();
+    assert_eq!((told.running.kind, told.running.fds.len()), (Fds::None, 0));
+    worker.stop(program.id, Cause::Cancelled, 1000);
+    assert_eq!(worker.exit(program.id).cause, Some(Cause::Cancelled));
+    worker.send(&ToInit::ExitLogged {
+        execution: program.id,
+    });
+    worker.leave();
+    assert!(worker.come_back().is_empty());
+}
+
+#[test]
+fn what_a_worker_said_before_it_died_is_done() {
+    let mut worker = Worker::launch();
+    let program = worker.start(worker.spec(&["sleep", "1000"]));
+    let last = worker.spec(&["true"]);
+    let id = last.execution;
+    // The answers to these have nowhere to go.
+    worker.stop(program.id, Cause::Cancelled, 0);
+    worker.send(&ToInit::Processes {
+        execution: program.id,
+    });
+    worker.send(&ToInit::Start(Box::new(last)));
+    worker.leave();
+    let told = worker.come_back();
+    assert_eq!(told.len(), 2);
+    assert!(told.iter().any(|told| told.running.id == id));
+    for told in told {
+        if told.exit.is_none() {
+            worker.exit(told.running.id);
+        }
+    }
+}
+
+#[test]
+fn deadlines_hold_while_no_worker_is_there() {
+    let mut worker = Worker::launch();
+    let mut start = worker.spec(&["sleep", "1000"]);
+    start.timeout_ms = Some(200);
+    let program = worker.start(start);
+    worker.leave();
+    while crate::harness::is_alive(program.pid) {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let told = worker.come_back().pop().unwrap();
+    assert_eq!(told.exit.unwrap().cause, Some(Cause::TimedOut));
+}
+
+#[test]
+fn a_worker_that_does_not_listen_loses_nothing_when_it_does_again() {
+    let worker = Worker::launch();
+    let count = 2000;
+    let mut sent = Vec::new();
+    // Far more answers than the socket holds. Requests are given up when init stops reading them.
+    for _ in 0..count {
+        let mut start = worker.spec(&["true"]);
+        start.merge_output = true;
+        let id = start.execution;
+        if !worker.send_if_room(&ToInit::Start(Box::new(start))) {
+            break;
+        }
+        sent.push(id);
+    }
+    let mut started = 0;
+    let mut exited = 0;
+    while started < sent.len() || exited < sent.len() {
+        match worker.next().0 {
+            headwater_sandbox::wire::FromInit::Started { .. } => started += 1,
+            headwater_sandbox::wire::FromInit::Exited { execution, .. } => {
+                exited += 1;
+                worker.send(&ToInit::ExitLogged { execution });
+                worker.send(&ToInit::Release { execution });
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((started, exited), (sent.len(), sent.len()));
+}
