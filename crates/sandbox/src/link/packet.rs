@@ -153,8 +153,12 @@ fn recv_packet(fd: BorrowedFd<'_>, packet: &mut [u8]) -> Result<Vec<OwnedFd>, Li
     let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(packet)];
-    let received =
-        retry_on_intr(|| rustix::net::recvmsg(fd, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC))?;
+    let received = loop {
+        match rustix::net::recvmsg(fd, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR | Errno::CONNRESET) => {} // as above
+            other => break other?,
+        }
+    };
     let mut fds = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {

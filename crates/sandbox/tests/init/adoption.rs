@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use headwater_sandbox::wire::{Cause, Fds, StdinFrom, ToInit};
+use headwater_sandbox::wire::{Cause, Fds, FromInit, StdinFrom, ToInit};
 
 use crate::harness::{Worker, read_all, read_until};
 
@@ -38,8 +38,8 @@ fn what_is_printed_and_ends_meanwhile_is_handed_to_the_next_worker() {
         worker.leave();
     }
     let told = worker.come_back().pop().unwrap();
-    let expected: String = (1..=20000).map(|n| format!("{n}\n")).collect();
-    assert!(read_all(&told.running.fds[0]) == expected);
+    let text = read_all(&told.running.fds[0]);
+    assert!(text.ends_with('\n') && text.lines().eq((1..=20000).map(|number| number.to_string())));
     assert_eq!(read_all(&told.running.fds[1]), "done\n");
 }
 
@@ -164,8 +164,8 @@ fn a_worker_that_does_not_listen_loses_nothing_when_it_does_again() {
     let mut exited = 0;
     while started < sent.len() || exited < sent.len() {
         match worker.next().0 {
-            headwater_sandbox::wire::FromInit::Started { .. } => started += 1,
-            headwater_sandbox::wire::FromInit::Exited { execution, .. } => {
+            FromInit::Started { .. } => started += 1,
+            FromInit::Exited { execution, .. } => {
                 exited += 1;
                 worker.send(&ToInit::ExitLogged { execution });
                 worker.send(&ToInit::Release { execution });

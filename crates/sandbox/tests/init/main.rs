@@ -1,5 +1,7 @@
 //! Init as it is: a real process, without walls, driven over its link.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests: a failure is a failed test
+
 mod adoption;
 mod ending;
 mod failures;
