@@ -102,11 +102,16 @@ pub fn launch(launch: Launch<'_>) -> Result<Launched, LaunchError> {
     }
     reap(&starter);
     let (pid, pidfd) = result?;
-    Ok(Launched {
-        link_fd: ours,
-        pid,
-        pidfd,
-    })
+    Ok(Launched { link_fd: ours, pid, pidfd })
+}
+
+/// The process that sends the next message on a link, for a worker that comes back: waits for the message at most so
+/// long and leaves it in the socket. The sender's pid must have been asked for (`SO_PASSCRED`) before it was sent.
+pub fn sender(link: BorrowedFd<'_>, at_most: Duration) -> Result<OwnedFd, LaunchError> {
+    wait_readable(link, Instant::now() + at_most)?;
+    let sender = sender_of_next(link).map_err(|errno| LaunchError::Init(errno.to_string()))?;
+    let pid = sender.ok_or_else(|| LaunchError::Init("the kernel did not say who answers".to_owned()))?;
+    open_pidfd(pid, link)
 }
 
 /// Waits for a child that has ended or is about to. If somebody else has reaped it, so be it.
@@ -116,10 +121,7 @@ fn reap(child: &OwnedFd) {
 }
 
 fn spawn_error(what: &'static str, errno: Errno) -> LaunchError {
-    LaunchError::Spawn {
-        what,
-        source: errno.into(),
-    }
+    LaunchError::Spawn { what, source: errno.into() }
 }
 
 /// Sends the setup and waits for the answer.
@@ -131,9 +133,7 @@ fn settle(ours: &OwnedFd, setup: Setup, deadline: Instant) -> Result<(i32, Owned
     match link::recv(ours.as_fd()).map_err(broken)? {
         Received::Message(FromInit::Ready { version: VERSION }, _) => {}
         Received::Message(FromInit::Ready { version }, _) => {
-            return Err(LaunchError::Init(format!(
-                "it speaks version `{version}`, not `{VERSION}`"
-            )));
+            return Err(LaunchError::Init(format!("it speaks version `{version}`, not `{VERSION}`")));
         }
         Received::Message(FromInit::SetupFailed(failure), _) => return Err(failure.into()),
         Received::Message(other, _) => return Err(LaunchError::Init(format!("it said `{other:?}` first"))),
@@ -147,10 +147,7 @@ fn wait_readable(link: BorrowedFd<'_>, deadline: Instant) -> Result<(), LaunchEr
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = Timespec::try_from(left).map_err(|error| LaunchError::Init(error.to_string()))?;
-        match rustix::event::poll(
-            &mut [PollFd::from_borrowed_fd(link, PollFlags::IN)],
-            Some(&timeout),
-        ) {
+        match rustix::event::poll(&mut [PollFd::from_borrowed_fd(link, PollFlags::IN)], Some(&timeout)) {
             Err(Errno::INTR) => {}
             Ok(0) => return Err(LaunchError::Init(format!("it was not ready after {DEADLINE:?}"))),
             Ok(_) => return Ok(()),
@@ -164,12 +161,7 @@ fn sender_of_next(link: BorrowedFd<'_>) -> Result<Option<Pid>, Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    rustix::net::recvmsg(
-        link,
-        &mut [IoSliceMut::new(&mut byte)],
-        &mut control,
-        RecvFlags::PEEK,
-    )?;
+    rustix::net::recvmsg(link, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::PEEK)?;
     let sender = control.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmCredentials(who) => Some(who.pid),
         _ => None,
@@ -184,10 +176,7 @@ fn open_pidfd(pid: Pid, link: BorrowedFd<'_>) -> Result<OwnedFd, LaunchError> {
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(|_| ended())?;
     // If its end of the link is still open, it has not ended before the call above, and the pid was still its own.
     let mut poll = [PollFd::from_borrowed_fd(link, PollFlags::empty())];
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     match rustix::event::poll(&mut poll, Some(&now)) {
         Ok(0) => Ok(pidfd),
         _ => Err(ended()),

@@ -36,10 +36,7 @@ impl CgroupRoot {
             .and_then(|mounts| Ok((mounts, read(Path::new("/proc/self"), "cgroup")?)));
         match texts {
             Ok((mounts, own)) => choose(mounted::own_folders(&mounts, &own)),
-            Err(error) => Discovered::Nothing {
-                reason: error.to_string(),
-                fix: "mount /proc".to_owned(),
-            },
+            Err(error) => Discovered::Nothing { reason: error.to_string(), fix: "mount /proc".to_owned() },
         }
     }
 }
@@ -53,9 +50,7 @@ fn choose(candidates: Vec<Folder>) -> Discovered {
             reasons.push(reason);
             continue;
         }
-        let known = folders
-            .iter()
-            .fold(Controllers::default(), |all, f| all.union(f.controllers));
+        let known = folders.iter().fold(Controllers::default(), |all, f| all.union(f.controllers));
         let adds = known.union(folder.controllers) != known;
         if adds || folder.version == Version::Two {
             folders.push(folder);
@@ -65,10 +60,7 @@ fn choose(candidates: Vec<Folder>) -> Discovered {
         if reasons.is_empty() {
             reasons.push("no cgroup hierarchy is mounted".to_owned());
         }
-        return Discovered::Nothing {
-            reason: reasons.join("; "),
-            fix: FIX.to_owned(),
-        };
+        return Discovered::Nothing { reason: reasons.join("; "), fix: FIX.to_owned() };
     }
     Discovered::Ready(CgroupRoot::new(folders, reasons))
 }
@@ -89,10 +81,7 @@ fn prepare(folder: &mut Folder) -> Result<(), String> {
         return Ok(());
     }
     if !folder.controllers.any() {
-        return Err(format!(
-            "`{}` has no controller that limits",
-            folder.path.display()
-        ));
+        return Err(format!("`{}` has no controller that limits", folder.path.display()));
     }
     may_write(&folder.path)
 }
@@ -104,11 +93,7 @@ fn may_write(path: &Path) -> Result<(), String> {
 
 /// Lets the folders below have these controllers.
 fn give(path: &Path, wanted: Controllers) -> Result<(), String> {
-    let line = wanted
-        .names()
-        .map(|name| format!("+{name}"))
-        .collect::<Vec<_>>()
-        .join(" ");
+    let line = wanted.names().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
     let control = "cgroup.subtree_control";
     if write(path, control, &line).is_ok() {
         return Ok(());

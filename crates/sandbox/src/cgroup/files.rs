@@ -9,10 +9,7 @@ use std::path::Path;
 pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
     let path = folder.join(file);
     let named = |error: io::Error| {
-        io::Error::new(
-            error.kind(),
-            format!("write `{value}` to `{}`: {error}", path.display()),
-        )
+        io::Error::new(error.kind(), format!("write `{value}` to `{}`: {error}", path.display()))
     };
     OpenOptions::new()
         .write(true)
@@ -39,8 +36,7 @@ pub(super) fn read_keyed(folder: &Path, file: &str, key: &str) -> Option<u64> {
 }
 
 fn keyed(text: &str, key: &str) -> Option<u64> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
 /// Opens the file through which a process joins.

@@ -34,10 +34,7 @@ pub(super) fn kill(folders: &[Folder]) -> io::Result<()> {
         }
         std::thread::yield_now();
     }
-    Err(io::Error::new(
-        io::ErrorKind::TimedOut,
-        "processes fork faster than they can be ended",
-    ))
+    Err(io::Error::new(io::ErrorKind::TimedOut, "processes fork faster than they can be ended"))
 }
 
 /// Sends SIGKILL to all that are alive; says how many.

@@ -15,6 +15,9 @@ mod mounted;
 mod root;
 mod session;
 
+#[cfg(test)]
+mod tests;
+
 pub use discover::Discovered;
 pub use root::CgroupRoot;
 pub use session::SessionCgroup;
@@ -41,11 +44,7 @@ impl Controllers {
     /// Those of a list as the kernel writes it, separated by `separator`.
     fn parse(list: &str, separator: char) -> Self {
         let has = |name| list.split(separator).any(|item| item.trim() == name);
-        Self {
-            memory: has("memory"),
-            cpu: has("cpu"),
-            pids: has("pids"),
-        }
+        Self { memory: has("memory"), cpu: has("cpu"), pids: has("pids") }
     }
 
     fn any(self) -> bool {
@@ -78,9 +77,6 @@ struct Folder {
 
 impl Folder {
     fn child(&self, name: &str) -> Self {
-        Self {
-            path: self.path.join(name),
-            ..self.clone()
-        }
+        Self { path: self.path.join(name), ..self.clone() }
     }
 }

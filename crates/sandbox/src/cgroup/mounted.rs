@@ -38,20 +38,13 @@ fn folder(line: &str, own: &str) -> Option<Folder> {
     })?;
     // A mount may show a part of the hierarchy only; outside of it we cannot act.
     let below = Path::new(path).strip_prefix(&root).ok()?;
-    Some(Folder {
-        path: Path::new(&point).join(below),
-        version,
-        controllers,
-    })
+    Some(Folder { path: Path::new(&point).join(below), version, controllers })
 }
 
 /// The kernel writes blanks in paths as octal numbers.
 fn unescape(text: &str) -> PathBuf {
     let plain = [(r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", r"\")];
-    plain
-        .into_iter()
-        .fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain))
-        .into()
+    plain.into_iter().fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain)).into()
 }
 
 #[cfg(test)]

@@ -20,9 +20,7 @@ impl CgroupRoot {
 
     /// What sessions here can be limited in.
     pub fn controllers(&self) -> Controllers {
-        self.folders.iter().fold(Controllers::default(), |all, folder| {
-            all.union(folder.controllers)
-        })
+        self.folders.iter().fold(Controllers::default(), |all, folder| all.union(folder.controllers))
     }
 
     /// Hierarchies that could not be used, each with the reason; for doctor.
@@ -76,11 +74,9 @@ impl CgroupRoot {
 
     /// Removes the folder itself, which must be empty by now.
     pub fn remove(&self) -> io::Result<()> {
-        self.folders
-            .iter()
-            .try_for_each(|folder| match fs::remove_dir(&folder.path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                other => other,
-            })
+        self.folders.iter().try_for_each(|folder| match fs::remove_dir(&folder.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        })
     }
 }

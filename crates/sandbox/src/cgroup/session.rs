@@ -26,16 +26,15 @@ const REMOVE_TRIES: u32 = 60;
 /// A cgroup: one folder in each hierarchy in use.
 #[derive(Debug, Clone)]
 pub struct SessionCgroup {
-    folders: Vec<Folder>,
+    pub(super) folders: Vec<Folder>,
 }
 
 /// Makes a folder that may be there already.
 pub(super) fn make(folder: &Folder) -> io::Result<()> {
     match fs::create_dir(&folder.path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(io::Error::new(
-            error.kind(),
-            format!("make `{}`: {error}", folder.path.display()),
-        )),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(io::Error::new(error.kind(), format!("make `{}`: {error}", folder.path.display())))
+        }
         _ => Ok(()),
     }
 }
@@ -45,12 +44,7 @@ pub(super) fn pass_on(folder: &Folder) -> io::Result<()> {
     if folder.version != Version::Two || !folder.controllers.any() {
         return Ok(());
     }
-    let line = folder
-        .controllers
-        .names()
-        .map(|name| format!("+{name}"))
-        .collect::<Vec<_>>()
-        .join(" ");
+    let line = folder.controllers.names().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
     write(&folder.path, "cgroup.subtree_control", &line)
 }
 
@@ -166,27 +160,20 @@ impl SessionCgroup {
 
     /// Removes it, its children included. Waits a little for processes that have ended but are not quite gone.
     pub fn remove(&self) -> io::Result<()> {
-        self.folders
-            .iter()
-            .try_for_each(|folder| remove_tree(&folder.path))
+        self.folders.iter().try_for_each(|folder| remove_tree(&folder.path))
     }
 
     /// The folders that processes are in.
     fn places(&self) -> impl Iterator<Item = PathBuf> {
-        self.folders.iter().map(|folder| {
-            if needs_leaf(folder) {
-                folder.path.join(LEAF)
-            } else {
-                folder.path.clone()
-            }
-        })
+        self.folders.iter().map(
+            |folder| {
+                if needs_leaf(folder) { folder.path.join(LEAF) } else { folder.path.clone() }
+            },
+        )
     }
 
     fn memory<T>(&self, read: impl FnMut(&Folder) -> Option<T>) -> Option<T> {
-        self.folders
-            .iter()
-            .filter(|folder| folder.controllers.memory)
-            .find_map(read)
+        self.folders.iter().filter(|folder| folder.controllers.memory).find_map(read)
     }
 }
 
@@ -224,10 +211,7 @@ fn cpu_files(version: Version, cpus: f64) -> Vec<(&'static str, String)> {
     let quota = ((cpus * f64::from(PERIOD_US)).round() as u64).max(1000);
     match version {
         Version::One => {
-            vec![
-                ("cpu.cfs_period_us", PERIOD_US.to_string()),
-                ("cpu.cfs_quota_us", quota.to_string()),
-            ]
+            vec![("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota.to_string())]
         }
         Version::Two => vec![("cpu.max", format!("{quota} {PERIOD_US}"))],
     }
@@ -263,24 +247,15 @@ mod tests {
 
     #[test]
     fn half_a_processor_is_half_of_the_period() {
-        assert_eq!(
-            cpu_files(Version::Two, 0.5),
-            [("cpu.max", "50000 100000".to_owned())]
-        );
+        assert_eq!(cpu_files(Version::Two, 0.5), [("cpu.max", "50000 100000".to_owned())]);
         assert_eq!(
             cpu_files(Version::One, 2.0),
-            [
-                ("cpu.cfs_period_us", "100000".to_owned()),
-                ("cpu.cfs_quota_us", "200000".to_owned())
-            ]
+            [("cpu.cfs_period_us", "100000".to_owned()), ("cpu.cfs_quota_us", "200000".to_owned())]
         );
     }
 
     #[test]
     fn the_least_share_is_what_the_kernel_takes() {
-        assert_eq!(
-            cpu_files(Version::Two, 0.001),
-            [("cpu.max", "1000 100000".to_owned())]
-        );
+        assert_eq!(cpu_files(Version::Two, 0.001), [("cpu.max", "1000 100000".to_owned())]);
     }
 }

@@ -22,12 +22,7 @@ const STACK_BYTES: usize = 64 * 1024;
 const PLACES: c_int = 5;
 
 /// What the child was doing when it failed.
-const STEPS: [&str; 4] = [
-    "join the cgroup",
-    "place descriptors",
-    "close descriptors",
-    "execute init",
-];
+const STEPS: [&str; 4] = ["join the cgroup", "place descriptors", "close descriptors", "execute init"];
 
 /// All that the child needs, prepared before it exists.
 struct Plan<'a> {
@@ -58,9 +53,7 @@ pub(super) fn spawn(
     let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| fail("open /dev/null", errno.into()))?;
     let cgroups = match cgroup {
-        Some(cgroup) => cgroup
-            .procs_files()
-            .map_err(|source| fail("open the cgroup", source))?,
+        Some(cgroup) => cgroup.procs_files().map_err(|source| fail("open the cgroup", source))?,
         None => Vec::new(),
     };
     let null_fd = null.as_raw_fd();
@@ -77,10 +70,7 @@ pub(super) fn spawn(
     match plan.errno.load(Ordering::Acquire) {
         0 => Ok(pidfd),
         errno => {
-            let what = STEPS
-                .get(plan.step.load(Ordering::Acquire))
-                .copied()
-                .unwrap_or("start");
+            let what = STEPS.get(plan.step.load(Ordering::Acquire)).copied().unwrap_or("start");
             super::reap(&pidfd);
             Err(fail(what, std::io::Error::from_raw_os_error(errno)))
         }

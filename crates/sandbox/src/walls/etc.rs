@@ -18,14 +18,8 @@ const OURS: [(&str, &str); 6] = [
          user:x:1000:1000:user:/workspace:/bin/bash\n\
          nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
     ),
-    (
-        "/etc/group",
-        "root:x:0:\ntty:x:5:\nuser:x:1000:\nnogroup:x:65534:\n",
-    ),
-    (
-        "/etc/hosts",
-        "127.0.0.1 localhost headwater\n::1 localhost ip6-localhost ip6-loopback\n",
-    ),
+    ("/etc/group", "root:x:0:\ntty:x:5:\nuser:x:1000:\nnogroup:x:65534:\n"),
+    ("/etc/hosts", "127.0.0.1 localhost headwater\n::1 localhost ip6-localhost ip6-loopback\n"),
     ("/etc/hostname", "headwater\n"),
     ("/etc/resolv.conf", ""),
     (
@@ -81,15 +75,8 @@ const HOSTS: [&str; 40] = [
 
 /// One entry of the host's `/etc` as it will be inside.
 enum Entry {
-    Link {
-        name: String,
-        target: PathBuf,
-    },
-    Tree {
-        name: String,
-        tree: OwnedFd,
-        folder: bool,
-    },
+    Link { name: String, target: PathBuf },
+    Tree { name: String, tree: OwnedFd, folder: bool },
 }
 
 /// The host's part, taken while the host is in sight.
@@ -103,10 +90,7 @@ impl Etc {
             .or_wall(Wall::Mounts, "read `/etc`")?
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .filter(|name| wanted(name));
-        names
-            .filter_map(|name| entry(name).transpose())
-            .collect::<Result<_, _>>()
-            .map(Self)
+        names.filter_map(|name| entry(name).transpose()).collect::<Result<_, _>>().map(Self)
     }
 
     /// Furnishes `/etc` of the new root.

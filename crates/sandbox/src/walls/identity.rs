@@ -54,11 +54,7 @@ pub(super) fn become_user(host_id: u32) -> Result<(), WallFailure> {
     rustix::thread::set_thread_res_gid(gid, gid, gid).or_wall(Wall::Identity, &what)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid).or_wall(Wall::Identity, &what)?;
     let admin = CapabilitySet::SYS_ADMIN;
-    let sets = CapabilitySets {
-        effective: admin,
-        permitted: admin,
-        inheritable: CapabilitySet::empty(),
-    };
+    let sets = CapabilitySets { effective: admin, permitted: admin, inheritable: CapabilitySet::empty() };
     rustix::thread::set_capabilities(None, sets).or_wall(Wall::Identity, &what)?;
     own_user_namespace()
 }

@@ -56,12 +56,7 @@ pub(super) fn restrict(
     attributes: MountAttrFlags,
     recursive: bool,
 ) -> Result<(), Errno> {
-    let attr = MountAttr {
-        set: attributes.bits().into(),
-        clear: 0,
-        propagation: 0,
-        user_namespace: 0,
-    };
+    let attr = MountAttr { set: attributes.bits().into(), clear: 0, propagation: 0, user_namespace: 0 };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a C string, `attr` is of the size that is told, and both outlive the call.
     let result = unsafe {
@@ -74,11 +69,7 @@ pub(super) fn restrict(
             size_of::<MountAttr>(),
         )
     };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(super::process::last_errno())
-    }
+    if result == 0 { Ok(()) } else { Err(super::process::last_errno()) }
 }
 
 /// Puts a detached tree at `path`.

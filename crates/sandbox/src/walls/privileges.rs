@@ -22,11 +22,7 @@ pub(super) fn drop_all() -> Result<(), WallFailure> {
     rustix::thread::set_capabilities_secure_bits(bits).or_wall(Wall::Privileges, "lock the secure bits")?;
     empty_bounding_set()?;
     let none = CapabilitySet::empty();
-    let sets = CapabilitySets {
-        effective: none,
-        permitted: none,
-        inheritable: none,
-    };
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, sets).or_wall(Wall::Privileges, "drop capabilities")?;
     rustix::thread::set_no_new_privs(true).or_wall(Wall::Privileges, "forbid new privileges")
 }

@@ -62,12 +62,8 @@ pub(super) fn new() -> Result<OwnedFd, WallFailure> {
 pub(super) fn furnish(proc: &OwnedFd) -> Result<(), WallFailure> {
     make_dir("/proc")?;
     mounts::attach(proc, "/proc").or_wall(Wall::Proc, "attach `/proc`")?;
-    MASKED_FILES
-        .iter()
-        .try_for_each(|path| mask(path, "/dev/null", MountAttrFlags::MOUNT_ATTR_RDONLY))?;
-    MASKED_FOLDERS
-        .iter()
-        .try_for_each(|path| mask(path, "/home", READ_ONLY))?;
+    MASKED_FILES.iter().try_for_each(|path| mask(path, "/dev/null", MountAttrFlags::MOUNT_ATTR_RDONLY))?;
+    MASKED_FOLDERS.iter().try_for_each(|path| mask(path, "/home", READ_ONLY))?;
     mask("/proc/sys", "/proc/sys", READ_ONLY | ATTRIBUTES)
 }
 

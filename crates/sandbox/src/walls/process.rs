@@ -10,10 +10,7 @@ use crate::wire::WallFailure;
 pub(super) fn become_harmless() -> Result<(), WallFailure> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     // 1 and not 0: the kernel skips a core handler (a pipe to a program of the host's root) only for this value.
-    let least = Rlimit {
-        current: Some(1),
-        maximum: Some(1),
-    };
+    let least = Rlimit { current: Some(1), maximum: Some(1) };
     rustix::process::setrlimit(Resource::Core, least).or_wall(Wall::Process, "forbid core dumps")?;
     leave_key_ring();
     Ok(())
@@ -55,11 +52,7 @@ pub(super) fn close_from(first: u32) -> Result<(), WallFailure> {
 
 /// Whether others of the same user may trace this process and read its memory.
 pub(super) fn set_dumpable(dumpable: bool) -> Result<(), WallFailure> {
-    let behavior = if dumpable {
-        DumpableBehavior::Dumpable
-    } else {
-        DumpableBehavior::NotDumpable
-    };
+    let behavior = if dumpable { DumpableBehavior::Dumpable } else { DumpableBehavior::NotDumpable };
     rustix::process::set_dumpable_behavior(behavior).or_wall(Wall::Process, "change who may trace init")
 }
 

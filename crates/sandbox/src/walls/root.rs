@@ -44,15 +44,10 @@ pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_wall(Wall::Mounts, "make all mounts private")?;
     let system = system()?;
-    let binds = setup
-        .binds
-        .iter()
-        .filter_map(|bind| extra(bind).transpose())
-        .collect::<Result<Vec<_>, _>>()?;
-    let workspace = mounts::copy(setup.workspace.as_str(), PLAIN).or_wall(
-        Wall::Mounts,
-        format_args!("bind the workspace `{}`", setup.workspace),
-    )?;
+    let binds =
+        setup.binds.iter().filter_map(|bind| extra(bind).transpose()).collect::<Result<Vec<_>, _>>()?;
+    let workspace = mounts::copy(setup.workspace.as_str(), PLAIN)
+        .or_wall(Wall::Mounts, format_args!("bind the workspace `{}`", setup.workspace))?;
     let (devices, etc, proc) = (Devices::take()?, Etc::take()?, proc::new()?);
 
     let root = pivot()?;
@@ -78,10 +73,7 @@ fn system() -> Result<Vec<Shown>, WallFailure> {
     let mut shown = vec![Shown::host("/usr", "/usr")?];
     for path in SYSTEM {
         if let Ok(target) = std::fs::read_link(path) {
-            shown.push(Shown {
-                path: path.into(),
-                what: What::Link(target),
-            });
+            shown.push(Shown { path: path.into(), what: What::Link(target) });
         } else if Path::new(path).is_dir() {
             shown.push(Shown::host(path, path)?);
         }
@@ -93,16 +85,10 @@ fn system() -> Result<Vec<Shown>, WallFailure> {
 fn extra(bind: &Bind) -> Result<Option<Shown>, WallFailure> {
     let inside = Path::new(&bind.inside);
     let within = |place: &&str| {
-        if **place == *"/" {
-            inside == Path::new("/")
-        } else {
-            inside.starts_with(place)
-        }
+        if **place == *"/" { inside == Path::new("/") } else { inside.starts_with(place) }
     };
-    let plain = inside.is_absolute()
-        && inside
-            .components()
-            .all(|part| part != std::path::Component::ParentDir);
+    let plain =
+        inside.is_absolute() && inside.components().all(|part| part != std::path::Component::ParentDir);
     if !plain || OFF_LIMITS.iter().any(within) {
         return Err(Wall::Mounts.refused(format_args!("nothing can be bound at `{}`", bind.inside)));
     }
@@ -130,11 +116,7 @@ fn pivot() -> Result<OwnedFd, WallFailure> {
 /// A tmpfs that everybody inside may write to, of the size that the session was given.
 pub(super) fn furnish_tmpfs(path: &str, setup: &Setup) -> Result<(), WallFailure> {
     let (size, inodes) = (setup.tmp_bytes.to_string(), setup.tmp_inodes.to_string());
-    let options = [
-        (c"size", size.as_str()),
-        (c"nr_inodes", inodes.as_str()),
-        (c"mode", "1777"),
-    ];
+    let options = [(c"size", size.as_str()), (c"nr_inodes", inodes.as_str()), (c"mode", "1777")];
     make_dir(path)?;
     mounts::new(c"tmpfs", &options, PLAIN)
         .and_then(|tree| mounts::attach(&tree, path))
@@ -148,10 +130,7 @@ impl Shown {
         let tree = mounts::copy(host, READ_ONLY).or_wall(Wall::Mounts, what())?;
         let mode = rustix::fs::fstat(&tree).or_wall(Wall::Mounts, what())?.st_mode;
         let folder = rustix::fs::FileType::from_raw_mode(mode).is_dir();
-        Ok(Self {
-            path: inside.into(),
-            what: What::Tree { tree, folder },
-        })
+        Ok(Self { path: inside.into(), what: What::Tree { tree, folder } })
     }
 
     fn furnish(self) -> Result<(), WallFailure> {
@@ -176,8 +155,7 @@ fn make_place(path: &Path, folder: bool) -> Result<(), WallFailure> {
         Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(path, "")),
         None => Ok(()),
     };
-    made.map_err(|error| errno(&error))
-        .or_wall(Wall::Mounts, format_args!("make `{}`", path.display()))
+    made.map_err(|error| errno(&error)).or_wall(Wall::Mounts, format_args!("make `{}`", path.display()))
 }
 
 /// Makes a folder of the new root.

@@ -90,8 +90,7 @@ impl Code {
             self.jump(Test::AtLeast, value, length, 0);
         } else {
             let length = u32::try_from(below.len()).unwrap_or(u32::MAX);
-            self.jump(Test::AtLeast, value, 0, 1)
-                .push(libc::BPF_JMP | libc::BPF_JA, 0, 0, length);
+            self.jump(Test::AtLeast, value, 0, 1).push(libc::BPF_JMP | libc::BPF_JA, 0, 0, length);
         }
         self.append(below);
         self.append(rest);

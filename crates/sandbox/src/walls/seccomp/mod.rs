@@ -33,10 +33,7 @@ pub fn install(program: &[libc::sock_filter]) -> Result<(), WallFailure> {
     let Ok(len) = libc::c_ushort::try_from(program.len()) else {
         return Err(Wall::Seccomp.failed("the filter is too long", Errno::TOOBIG));
     };
-    let prog = libc::sock_fprog {
-        len,
-        filter: program.as_ptr().cast_mut(),
-    };
+    let prog = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
     // SAFETY: `prog` points at `len` instructions, which the kernel copies and checks before it returns.
     let result = unsafe {
         libc::syscall(

@@ -37,13 +37,8 @@ const NAMESPACES: i32 = libc::CLONE_NEWNS
     | libc::CLONE_NEWNET;
 
 /// Protocols of internet sockets; others would load rarely used code into the kernel.
-const PROTOCOLS: [i32; 5] = [
-    libc::IPPROTO_IP,
-    libc::IPPROTO_ICMP,
-    libc::IPPROTO_TCP,
-    libc::IPPROTO_UDP,
-    libc::IPPROTO_ICMPV6,
-];
+const PROTOCOLS: [i32; 5] =
+    [libc::IPPROTO_IP, libc::IPPROTO_ICMP, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMPV6];
 
 /// Fakes input of a terminal, steers a console, loads a line discipline.
 const IOCTLS: [u32; 3] = [0x5412, 0x541c, 0x5423];
@@ -61,10 +56,7 @@ const INIT: u32 = 1;
 pub(super) fn by_number(cookie: u64) -> Vec<Rule> {
     let mut rules = vec![Rule::Plain(Fail(EPERM)); calls::KNOWN_END];
     let mut set = |number: c_long, rule: Rule| {
-        if let Some(slot) = usize::try_from(number)
-            .ok()
-            .and_then(|index| rules.get_mut(index))
-        {
+        if let Some(slot) = usize::try_from(number).ok().and_then(|index| rules.get_mut(index)) {
             *slot = rule;
         }
     };
@@ -81,18 +73,12 @@ fn checked(cookie: u64) -> Vec<(c_long, Code)> {
     let mut all = vec![
         (libc::SYS_clone, no_namespaces()),
         (libc::SYS_socket, socket()),
-        (
-            libc::SYS_socketpair,
-            only_argument(0, &[bits(libc::AF_UNIX)], EAFNOSUPPORT),
-        ),
+        (libc::SYS_socketpair, only_argument(0, &[bits(libc::AF_UNIX)], EAFNOSUPPORT)),
         (libc::SYS_ioctl, no_argument(1, &IOCTLS)),
         (libc::SYS_personality, only_argument(0, &PERSONALITIES, EPERM)),
         (libc::SYS_prlimit64, prlimit(cookie)),
         (libc::SYS_setrlimit, no_argument(0, &[TAG])),
-        (
-            libc::SYS_setpriority,
-            not_init_nor_all(bits(libc::PRIO_USER.cast_signed())),
-        ),
+        (libc::SYS_setpriority, not_init_nor_all(bits(libc::PRIO_USER.cast_signed()))),
         (libc::SYS_ioprio_set, not_init_nor_all(IOPRIO_WHO_USER)),
     ];
     all.extend(calls::ON_A_PROCESS.map(|number| (number, no_argument(0, &[INIT]))));
@@ -108,9 +94,7 @@ const fn bits(value: i32) -> u32 {
 
 fn no_namespaces() -> Code {
     let mut code = Code::default();
-    code.load(offset::low(0))
-        .answer_if(Test::AnyOf, bits(NAMESPACES), Fail(EPERM))
-        .answer(Allow);
+    code.load(offset::low(0)).answer_if(Test::AnyOf, bits(NAMESPACES), Fail(EPERM)).answer(Allow);
     code
 }
 
@@ -127,12 +111,10 @@ fn socket() -> Code {
     let mut code = Code::default();
     code.load(offset::low(0));
     code.answer_if(Test::Is, bits(libc::AF_UNIX), Allow);
-    code.skip_if(Test::Is, bits(libc::AF_INET), 1)
-        .skip_unless(Test::Is, bits(libc::AF_INET6), internet);
+    code.skip_if(Test::Is, bits(libc::AF_INET), 1).skip_unless(Test::Is, bits(libc::AF_INET6), internet);
     code.append(&protocols);
     code.skip_unless(Test::Is, bits(libc::AF_NETLINK), 3);
-    code.load(offset::low(2))
-        .answer_if(Test::Is, bits(libc::NETLINK_ROUTE), Allow);
+    code.load(offset::low(2)).answer_if(Test::Is, bits(libc::NETLINK_ROUTE), Allow);
     code.answer(Fail(EAFNOSUPPORT));
     code
 }
@@ -162,11 +144,8 @@ fn no_argument(argument: u32, values: &[u32]) -> Code {
 /// `(which, who, ...)`: neither init nor all processes of a user.
 fn not_init_nor_all(which_user: u32) -> Code {
     let mut code = Code::default();
-    code.load(offset::low(0))
-        .answer_if(Test::Is, which_user, Fail(EPERM));
-    code.load(offset::low(1))
-        .answer_if(Test::Is, INIT, Fail(EPERM))
-        .answer(Allow);
+    code.load(offset::low(0)).answer_if(Test::Is, which_user, Fail(EPERM));
+    code.load(offset::low(1)).answer_if(Test::Is, INIT, Fail(EPERM)).answer(Allow);
     code
 }
 
@@ -179,11 +158,7 @@ fn prlimit(cookie: u64) -> Code {
     code.load(offset::high(2)).answer_if(Test::Is, 0, Allow);
     code.load(offset::low(0)).answer_if(Test::Is, INIT, Fail(EPERM));
     code.load(offset::low(1)).skip_if(Test::Is, TAG, 1).answer(Allow);
-    code.load(offset::low(5))
-        .skip_if(Test::Is, halves[0], 1)
-        .answer(Fail(EPERM));
-    code.load(offset::high(5))
-        .answer_if(Test::Is, halves[1], Allow)
-        .answer(Fail(EPERM));
+    code.load(offset::low(5)).skip_if(Test::Is, halves[0], 1).answer(Fail(EPERM));
+    code.load(offset::high(5)).answer_if(Test::Is, halves[1], Allow).answer(Fail(EPERM));
     code
 }

@@ -15,11 +15,7 @@ const ARCH: u32 = 0xc000_003e;
 const ARCH: u32 = 0xc000_00b7;
 
 fn answer(number: c_long, arguments: [u64; 6]) -> u32 {
-    let call = Call {
-        number: u32::try_from(number).unwrap(),
-        arch: ARCH,
-        arguments,
-    };
+    let call = Call { number: u32::try_from(number).unwrap(), arch: ARCH, arguments };
     run(&program(COOKIE), &call).0
 }
 
@@ -27,11 +23,7 @@ fn answer(number: c_long, arguments: [u64; 6]) -> u32 {
 fn assert_answer(number: c_long, arguments: &[u64], expected: Answer) {
     let mut all = [0; 6];
     all[..arguments.len()].copy_from_slice(arguments);
-    assert_eq!(
-        answer(number, all),
-        expected.value(),
-        "call {number} with {arguments:x?}"
-    );
+    assert_eq!(answer(number, all), expected.value(), "call {number} with {arguments:x?}");
 }
 
 /// Calls that a rule looks into: their answer depends on arguments.
@@ -70,10 +62,7 @@ fn every_number_gets_the_answer_of_its_list() {
 
 #[test]
 fn no_call_is_on_two_lists() {
-    let mut all: Vec<c_long> = calls::allowed()
-        .chain(calls::absent())
-        .chain(calls::ON_A_PROCESS)
-        .collect();
+    let mut all: Vec<c_long> = calls::allowed().chain(calls::absent()).chain(calls::ON_A_PROCESS).collect();
     assert!(!all.iter().any(|number| calls::unassigned().any(|n| n == *number)));
     let count = all.len();
     all.sort_unstable();
@@ -136,18 +125,10 @@ fn what_would_break_a_wall_is_refused() {
 #[test]
 fn another_architecture_ends_the_process_and_x32_does_not_exist() {
     let i386 = 0x4000_0003;
-    let call = Call {
-        number: 4,
-        arch: i386,
-        arguments: [0; 6],
-    };
+    let call = Call { number: 4, arch: i386, arguments: [0; 6] };
     assert_eq!(run(&program(COOKIE), &call).0, Kill.value());
     for number in [0x4000_0000, 0x4000_0001, 0x4000_0209, u32::MAX] {
-        let call = Call {
-            number,
-            arch: ARCH,
-            arguments: [0; 6],
-        };
+        let call = Call { number, arch: ARCH, arguments: [0; 6] };
         assert_eq!(run(&program(COOKIE), &call).0, Fail(ENOSYS).value());
     }
 }
@@ -167,11 +148,7 @@ fn clone_makes_processes_and_threads_but_no_namespace() {
         libc::CLONE_NEWNET,
     ];
     for flag in namespaces {
-        assert_answer(
-            libc::SYS_clone,
-            &[u64::from(flag.unsigned_abs()) | thread],
-            Fail(EPERM),
-        );
+        assert_answer(libc::SYS_clone, &[u64::from(flag.unsigned_abs()) | thread], Fail(EPERM));
     }
 }
 
@@ -227,15 +204,7 @@ fn the_tag_of_a_process_is_set_with_the_cookie_only() {
     let call = libc::SYS_prlimit64;
     assert_answer(call, &[0, tag, new, 0, 0, COOKIE], Allow);
     assert_answer(call, &[77, tag, new, 0, 0, COOKIE], Allow);
-    for wrong in [
-        0,
-        1,
-        u64::MAX,
-        COOKIE ^ 1,
-        COOKIE ^ (1 << 63),
-        COOKIE & 0xffff_ffff,
-        COOKIE << 32,
-    ] {
+    for wrong in [0, 1, u64::MAX, COOKIE ^ 1, COOKIE ^ (1 << 63), COOKIE & 0xffff_ffff, COOKIE << 32] {
         assert_answer(call, &[0, tag, new, 0, 0, wrong], Fail(EPERM));
     }
     assert_answer(call, &[0, tag | (1 << 32), new, 0, 0, 0], Fail(EPERM));
@@ -273,20 +242,9 @@ fn init_cannot_be_limited_starved_or_signalled() {
 #[test]
 fn every_answer_is_found_within_a_few_steps() {
     let program = program(COOKIE);
-    assert!(
-        program.len() < 4096,
-        "the kernel takes no longer filter: {}",
-        program.len()
-    );
+    assert!(program.len() < 4096, "the kernel takes no longer filter: {}", program.len());
     for number in 0..1024 {
-        let (_, steps) = run(
-            &program,
-            &Call {
-                number,
-                arch: ARCH,
-                arguments: [3; 6],
-            },
-        );
+        let (_, steps) = run(&program, &Call { number, arch: ARCH, arguments: [3; 6] });
         assert!(steps <= 32, "call {number} takes {steps} steps");
     }
 }

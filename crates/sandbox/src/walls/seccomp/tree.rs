@@ -22,11 +22,8 @@ struct Span<'a> {
 /// Compiles the whole filter. `rules` are indexed by number; numbers beyond them are newer than this program and
 /// do not exist as far as programs inside can tell, so that their libraries fall back.
 pub(super) fn compile(rules: &[Rule], code: &mut Code) {
-    code.load(offset::ARCH)
-        .skip_if(Test::Is, ARCH, 1)
-        .answer(Answer::Kill);
-    code.load(offset::NUMBER)
-        .answer_if(Test::AtLeast, X32, Answer::Fail(libc::ENOSYS));
+    code.load(offset::ARCH).skip_if(Test::Is, ARCH, 1).answer(Answer::Kill);
+    code.load(offset::NUMBER).answer_if(Test::AtLeast, X32, Answer::Fail(libc::ENOSYS));
     let newer = Rule::Plain(Answer::Fail(libc::ENOSYS));
     let mut spans: Vec<Span<'_>> = Vec::new();
     for (first, rule) in (0_u32..).zip(rules.iter().chain([&newer])) {

@@ -1,0 +1,154 @@
+//! Real cgroups of this host, below the one that the tests run in. Each test has a folder of its own and removes it.
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+
+use headwater_protocol::Limits;
+
+use super::{CgroupRoot, Discovered, SessionCgroup, Version};
+
+/// A folder for one test, removed with all in it.
+struct Place(CgroupRoot);
+
+impl Place {
+    fn new(test: &str) -> Self {
+        match CgroupRoot::discover() {
+            Discovered::Ready(root) => {
+                Self(root.below(&format!("headwater-test-{test}-{}", std::process::id())).unwrap())
+            }
+            Discovered::Nothing { reason, fix } => panic!("this host gives no cgroups: {reason}; {fix}"),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for name in self.0.list().unwrap_or_default() {
+            if let Ok(left) = self.0.reopen(&name) {
+                let _ = left.kill();
+                let _ = left.remove();
+            }
+        }
+        self.0.remove().unwrap();
+    }
+}
+
+/// A shell in the cgroup that runs `script` once it is told to.
+fn shell(cgroup: &SessionCgroup, script: &str) -> Child {
+    let child = Command::new("sh")
+        .args(["-c", &format!("read go; {script}")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    for file in cgroup.procs_files().unwrap() {
+        std::fs::File::from(file).write_all(child.id().to_string().as_bytes()).unwrap();
+    }
+    child
+}
+
+fn go(child: &mut Child) {
+    child.stdin.take().unwrap().write_all(b"go\n").unwrap();
+}
+
+#[test]
+fn a_program_that_takes_too_much_memory_is_ended_and_counted() {
+    let place = Place::new("memory");
+    let cgroup = place.0.create_session("ses_a").unwrap();
+    cgroup.set_limits(&Limits { memory_bytes: Some(32 << 20), ..Limits::default() }).unwrap();
+    let hungry = "exec perl -e 'my $x = \"x\" x (100 << 20); print length $x'";
+    let mut child = shell(&cgroup, hungry);
+    assert_eq!(cgroup.oom_kills(), 0);
+    go(&mut child);
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    assert!(cgroup.oom_kills() >= 1);
+    assert!(cgroup.memory_peak().unwrap() > 16 << 20);
+    assert!(cgroup.memory_current().unwrap() < 32 << 20);
+
+    let roomy = place.0.create_session("ses_b").unwrap();
+    roomy.set_limits(&Limits { memory_bytes: Some(512 << 20), ..Limits::default() }).unwrap();
+    let mut child = shell(&roomy, hungry);
+    go(&mut child);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(roomy.oom_kills(), 0);
+}
+
+#[test]
+fn a_limit_on_memory_can_be_raised_and_lowered() {
+    let place = Place::new("raise");
+    let cgroup = place.0.create_session("ses_a").unwrap();
+    for megabytes in [64, 256, 32] {
+        cgroup.set_limits(&Limits { memory_bytes: Some(megabytes << 20), ..Limits::default() }).unwrap();
+    }
+}
+
+#[test]
+fn processes_are_limited_in_a_session_and_further_in_an_execution() {
+    let place = Place::new("pids");
+    let session = place.0.create_session("ses_a").unwrap();
+    session.set_limits(&Limits { pids: Some(8), ..Limits::default() }).unwrap();
+    let execution = session.child("exe_a").unwrap();
+    execution.set_limits(&Limits { pids: Some(2), ..Limits::default() }).unwrap();
+    let script = "perl -e 'my $n = 0; while ($n < 20) { my $p = fork; last unless defined $p; \
+                  if (!$p) { sleep 100; exit } $n++ } print $n; kill 9, -getpgrp if 0'; true";
+    let count = |cgroup: &SessionCgroup| {
+        let mut child = shell(cgroup, script);
+        go(&mut child);
+        let mut text = [0; 2];
+        let read = std::io::Read::read(child.stdout.as_mut().unwrap(), &mut text).unwrap();
+        child.wait().unwrap();
+        cgroup.kill().unwrap();
+        String::from_utf8_lossy(&text[..read]).parse::<u32>().unwrap()
+    };
+    assert_eq!(count(&execution), 0, "the shell and perl are two");
+    assert_eq!(count(&session), 6, "the shell and perl are two of eight");
+}
+
+#[test]
+fn a_share_of_the_processors_is_set() {
+    let place = Place::new("cpu");
+    let cgroup = place.0.create_session("ses_a").unwrap();
+    cgroup.set_limits(&Limits { cpus: Some(0.5), ..Limits::default() }).unwrap();
+    let folder = cgroup.folders.iter().find(|folder| folder.controllers.cpu).unwrap();
+    let (file, expected) = match folder.version {
+        Version::One => ("cpu.cfs_quota_us", "50000"),
+        Version::Two => ("cpu.max", "50000 100000"),
+    };
+    assert_eq!(std::fs::read_to_string(folder.path.join(file)).unwrap().trim(), expected);
+}
+
+#[test]
+fn all_processes_end_at_once_with_and_without_the_kernels_help() {
+    let place = Place::new("kill");
+    for (name, helped) in [("ses_a", true), ("ses_b", false)] {
+        let mut cgroup = place.0.create_session(name).unwrap();
+        let whole = cgroup.clone();
+        let mut child = shell(&cgroup, "sleep 1000 & setsid sleep 1000 & wait");
+        go(&mut child);
+        assert!(!cgroup.is_empty());
+        cgroup.folders.retain(|folder| helped || folder.version == Version::One);
+        cgroup.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+        whole.remove().unwrap();
+        assert!(whole.is_empty());
+    }
+}
+
+#[test]
+fn a_later_worker_finds_what_an_earlier_one_left() {
+    let place = Place::new("reopen");
+    let session = place.0.create_session("ses_a").unwrap();
+    session.child("exe_a").unwrap();
+    place.0.create_session("ses_b").unwrap();
+    assert_eq!(place.0.list().unwrap(), ["ses_a", "ses_b"]);
+    let again = place.0.reopen("ses_a").unwrap();
+    again.reopen_child("exe_a").unwrap();
+    let missing = |result: std::io::Result<SessionCgroup>| result.unwrap_err().kind();
+    assert_eq!(missing(again.reopen_child("exe_b")), std::io::ErrorKind::NotFound);
+    assert_eq!(missing(place.0.reopen("ses_c")), std::io::ErrorKind::NotFound);
+    assert_eq!(missing(place.0.create_session("ses_a")), std::io::ErrorKind::AlreadyExists);
+    again.remove().unwrap();
+    assert_eq!(place.0.list().unwrap(), ["ses_b"]);
+}
