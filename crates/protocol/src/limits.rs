@@ -82,9 +82,7 @@ impl Limits {
     /// The first limit whose value makes no sense, in words.
     pub fn nonsense(&self) -> Option<String> {
         if let Some(cpus) = self.cpus.filter(|cpus| !(0.01..=1024.0).contains(cpus)) {
-            return Some(format!(
-                "limits.cpus is `{cpus}`: it must be between 0.01 and 1024"
-            ));
+            return Some(format!("limits.cpus is `{cpus}`: it must be between 0.01 and 1024"));
         }
         let least = [
             ("memory_bytes", self.memory_bytes, 4 << 20),
@@ -110,35 +108,18 @@ mod tests {
 
     #[test]
     fn an_execution_can_lower_a_limit_of_its_session_but_never_raise_it() {
-        let session = Limits {
-            pids: Some(64),
-            memory_bytes: Some(1 << 30),
-            ..Limits::default()
-        };
-        let asked = Limits {
-            pids: Some(1000),
-            memory_bytes: Some(1 << 20),
-            cpus: Some(0.5),
-            ..Limits::default()
-        };
+        let session = Limits { pids: Some(64), memory_bytes: Some(1 << 30), ..Limits::default() };
+        let asked =
+            Limits { pids: Some(1000), memory_bytes: Some(1 << 20), cpus: Some(0.5), ..Limits::default() };
         let got = session.tightest(&asked);
-        assert_eq!(
-            (got.pids, got.memory_bytes, got.cpus),
-            (Some(64), Some(1 << 20), Some(0.5))
-        );
+        assert_eq!((got.pids, got.memory_bytes, got.cpus), (Some(64), Some(1 << 20), Some(0.5)));
     }
 
     #[test]
     fn a_limit_that_makes_no_sense_is_named() {
-        let limits = Limits {
-            cpus: Some(f64::NAN),
-            ..Limits::default()
-        };
+        let limits = Limits { cpus: Some(f64::NAN), ..Limits::default() };
         assert!(limits.nonsense().unwrap().contains("limits.cpus"));
-        let limits = Limits {
-            memory_bytes: Some(1),
-            ..Limits::default()
-        };
+        let limits = Limits { memory_bytes: Some(1), ..Limits::default() };
         assert!(limits.nonsense().unwrap().contains("limits.memory_bytes"));
         assert_eq!(Limits::default().nonsense(), None);
     }

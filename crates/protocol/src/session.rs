@@ -50,9 +50,7 @@ impl SessionSpec {
     /// Checks what can be known without the host.
     pub fn check(&self) -> Result<(), SpecError> {
         check_env(&self.env)?;
-        self.limits
-            .nonsense()
-            .map_or(Ok(()), |why| Err(SpecError::Limits(why)))
+        self.limits.nonsense().map_or(Ok(()), |why| Err(SpecError::Limits(why)))
     }
 }
 

@@ -171,10 +171,7 @@ impl StartSpec {
 
     /// A spec that runs source text.
     pub fn code(language: impl Into<String>, code: impl Into<String>) -> Self {
-        Self::new(Command::Code {
-            language: language.into(),
-            code: code.into(),
-        })
+        Self::new(Command::Code { language: language.into(), code: code.into() })
     }
 
     /// Checks what can be known without the session.
@@ -198,18 +195,12 @@ impl StartSpec {
         if self.tty.is_some_and(|size| size.rows == 0 || size.cols == 0) {
             return Err(SpecError::EmptyTerminal);
         }
-        self.limits
-            .nonsense()
-            .map_or(Ok(()), |why| Err(SpecError::Limits(why)))
+        self.limits.nonsense().map_or(Ok(()), |why| Err(SpecError::Limits(why)))
     }
 }
 
 fn no_zero(text: &str, what: impl FnOnce() -> String) -> Result<(), SpecError> {
-    if text.contains('\0') {
-        Err(SpecError::ZeroByte { what: what() })
-    } else {
-        Ok(())
-    }
+    if text.contains('\0') { Err(SpecError::ZeroByte { what: what() }) } else { Ok(()) }
 }
 
 /// Checks the names and values of environment variables.

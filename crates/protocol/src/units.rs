@@ -13,11 +13,7 @@ pub struct UnitError {
 
 /// Bytes: a number with an optional `K`, `M`, `G`, `T` (and `B`: powers of 1000) or `Ki`, `Mi`, `Gi`, `Ti` (powers of 1024).
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
-    let wrong = || UnitError {
-        what: "size",
-        example: "`512Mi`, `2Gi` or `1MB`",
-        text: text.to_owned(),
-    };
+    let wrong = || UnitError { what: "size", example: "`512Mi`, `2Gi` or `1MB`", text: text.to_owned() };
     let (number, unit) = split(text).ok_or_else(wrong)?;
     let scale: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
@@ -36,11 +32,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
 
 /// A duration: a number with `ms`, `s`, `m`, `h` or `d`; without a unit, seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    let wrong = || UnitError {
-        what: "duration",
-        example: "`500ms`, `10s` or `5m`",
-        text: text.to_owned(),
-    };
+    let wrong = || UnitError { what: "duration", example: "`500ms`, `10s` or `5m`", text: text.to_owned() };
     let (number, unit) = split(text).ok_or_else(wrong)?;
     let scale: u64 = match unit.to_ascii_lowercase().as_str() {
         "ms" => 1,
@@ -55,9 +47,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
 
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     (end > 0).then(|| (&text[..end], text[end..].trim_start()))
 }
 
@@ -71,14 +61,8 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
         return None;
     }
     let tenths = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let whole = if whole.is_empty() {
-        0
-    } else {
-        whole.parse::<u128>().ok()?
-    };
-    let value = whole
-        .checked_mul(tenths)?
-        .checked_add(fraction.parse::<u128>().ok()?)?;
+    let whole = if whole.is_empty() { 0 } else { whole.parse::<u128>().ok()? };
+    let value = whole.checked_mul(tenths)?.checked_add(fraction.parse::<u128>().ok()?)?;
     u64::try_from(value.checked_mul(u128::from(scale))? / tenths).ok()
 }
 
@@ -103,35 +87,18 @@ mod tests {
 
     #[test]
     fn durations_are_understood_in_every_form_that_the_configuration_uses() {
-        for (text, ms) in [
-            ("300s", 300_000),
-            ("10", 10_000),
-            ("500ms", 500),
-            ("1.5m", 90_000),
-            ("2h", 7_200_000),
-        ] {
+        for (text, ms) in
+            [("300s", 300_000), ("10", 10_000), ("500ms", 500), ("1.5m", 90_000), ("2h", 7_200_000)]
+        {
             assert_eq!(parse_duration(text), Ok(Duration::from_millis(ms)), "{text}");
         }
     }
 
     #[test]
     fn nonsense_is_refused_and_an_example_given() {
-        for text in [
-            "",
-            "s",
-            "-1s",
-            "1.2.3s",
-            "1.s",
-            "10x",
-            "99999999999999999999Gi",
-            "1e3",
-            "٣s",
-        ] {
+        for text in ["", "s", "-1s", "1.2.3s", "1.s", "10x", "99999999999999999999Gi", "1e3", "٣s"] {
             assert!(parse_duration(text).is_err(), "{text}");
-            assert!(
-                parse_bytes(text).unwrap_err().to_string().contains("for example"),
-                "{text}"
-            );
+            assert!(parse_bytes(text).unwrap_err().to_string().contains("for example"), "{text}");
         }
     }
 }

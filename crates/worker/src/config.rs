@@ -90,10 +90,7 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => return Ok(config),
             Err(source) => return Err(ConfigError::Unreadable { path, source }),
         };
-        let invalid = |message: String| ConfigError::Invalid {
-            path: path.clone(),
-            message,
-        };
+        let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
         let file: File = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
         file.apply(&mut config).map_err(invalid)?;
         Ok(config)
@@ -182,11 +179,7 @@ impl File {
             if !bind.host.starts_with('/') || !inside.starts_with('/') {
                 return Err(format!("binds: `{}` must be an absolute path", bind.host));
             }
-            config.binds.push(Bind {
-                host: bind.host,
-                inside,
-                optional: bind.optional,
-            });
+            config.binds.push(Bind { host: bind.host, inside, optional: bind.optional });
         }
         config.languages = self.languages;
         Ok(())
@@ -196,9 +189,7 @@ impl File {
 impl FileLimits {
     fn parse(self) -> Result<Limits, String> {
         let bytes = |name: &str, text: Option<String>| {
-            text.map(|text| parse_bytes(&text))
-                .transpose()
-                .map_err(|e| format!("limits.{name}: {e}"))
+            text.map(|text| parse_bytes(&text)).transpose().map_err(|e| format!("limits.{name}: {e}"))
         };
         let ms = |name: &str, text: Option<String>| {
             let time = text.map(|text| parse_duration(&text)).transpose();
@@ -234,10 +225,7 @@ mod tests {
     fn a_file_overrides_the_defaults_it_names_and_no_others() {
         let config = load("pool = 2\n[limits]\nmemory = \"64Mi\"\nwall = \"300s\"\n").unwrap();
         assert_eq!((config.pool, config.limits.memory_bytes), (2, Some(64 << 20)));
-        assert_eq!(
-            (config.limits.wall_ms, config.limits.pids),
-            (Some(300_000), Some(512))
-        );
+        assert_eq!((config.limits.wall_ms, config.limits.pids), (Some(300_000), Some(512)));
     }
 
     #[test]

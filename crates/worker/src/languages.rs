@@ -31,10 +31,7 @@ pub struct Language {
 impl Language {
     /// The program and arguments that run this code.
     pub fn argv(&self, code: &str) -> Vec<String> {
-        let args = self
-            .args
-            .iter()
-            .map(|arg| if arg == CODE { code.to_owned() } else { arg.clone() });
+        let args = self.args.iter().map(|arg| if arg == CODE { code.to_owned() } else { arg.clone() });
         std::iter::once(self.interpreter.clone()).chain(args).collect()
     }
 }
@@ -58,16 +55,11 @@ impl Languages {
         all.extend(extra.iter().map(|(name, config)| (name.clone(), config.clone())));
         let known = all.into_iter().map(|(name, config)| {
             let found = config.interpreters.iter().find_map(|name| look_up(name, visible));
-            let language = found.map(|interpreter| Language {
-                name: name.clone(),
-                interpreter,
-                args: config.args,
-            });
+            let language =
+                found.map(|interpreter| Language { name: name.clone(), interpreter, args: config.args });
             (name, language)
         });
-        Self {
-            known: known.collect(),
-        }
+        Self { known: known.collect() }
     }
 
     /// The language of this name; `Err` tells which names would have done, `Ok(None)` that its interpreter is missing.
@@ -85,10 +77,7 @@ impl Languages {
 
     /// Those whose interpreter is missing.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
-        self.known
-            .iter()
-            .filter(|(_, language)| language.is_none())
-            .map(|(name, _)| name.as_str())
+        self.known.iter().filter(|(_, language)| language.is_none()).map(|(name, _)| name.as_str())
     }
 }
 
@@ -109,25 +98,18 @@ fn in_the_box() -> BTreeMap<String, LanguageConfig> {
 
 fn look_up(name: &str, visible: &[PathBuf]) -> Option<String> {
     if name.starts_with('/') {
-        let seen = SYSTEM_FOLDERS
-            .iter()
-            .map(Path::new)
-            .chain(visible.iter().map(PathBuf::as_path));
+        let seen = SYSTEM_FOLDERS.iter().map(Path::new).chain(visible.iter().map(PathBuf::as_path));
         return seen
             .into_iter()
             .any(|folder| Path::new(name).starts_with(folder) && is_program(name.as_ref()))
             .then(|| name.to_owned());
     }
-    SYSTEM_FOLDERS
-        .iter()
-        .map(|folder| format!("{folder}/{name}"))
-        .find(|path| is_program(path.as_ref()))
+    SYSTEM_FOLDERS.iter().map(|folder| format!("{folder}/{name}")).find(|path| is_program(path.as_ref()))
 }
 
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(test)]
@@ -143,10 +125,7 @@ mod tests {
 
     #[test]
     fn an_unknown_language_is_told_from_one_whose_interpreter_is_missing() {
-        let config = LanguageConfig {
-            interpreters: vec!["no-such-program".into()],
-            args: vec![],
-        };
+        let config = LanguageConfig { interpreters: vec!["no-such-program".into()], args: vec![] };
         let languages = Languages::find(&BTreeMap::from([("rare".to_owned(), config)]), &[]);
         assert_eq!(languages.get("rare"), Ok(None));
         assert!(languages.get("cobol").unwrap_err().contains(&"bash"));

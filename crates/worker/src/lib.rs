@@ -1,8 +1,27 @@
 //! The worker: sessions, executions and their logs, served over the contract.
 //!
-//! The path of an execution: [`service`] takes the request, [`session`] hands it to its init, [`pump`] moves its output
-//! from the pipes to the [`log`], and followers read the log.
+//! The path of an execution: the service takes the request, the engine finds the session, the session hands it to its
+//! init, the pump moves its output from the pipes to the [`log`], and followers read the log.
 
+mod adopt;
+mod clock;
 pub mod config;
+pub mod enforcement;
+mod engine;
+mod execution;
+mod folder;
+mod follow;
 pub mod languages;
+mod link;
 pub mod log;
+mod pool;
+mod pump;
+mod ready;
+mod serve;
+mod service;
+mod session;
+mod stdin;
+mod tree;
+mod watch;
+
+pub use serve::{ServeError, serve};

@@ -1,0 +1,214 @@
+//! Taking up what another worker left: sessions whose inits wait, logs that were being written, ends that fell meanwhile.
+//!
+//! What an init still holds goes on as if nothing had happened. What has no init any more ends as `lost`, with all that
+//! was logged intact.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headwater_protocol::{ExecutionId, Reason};
+use headwater_sandbox::launch;
+use headwater_sandbox::link::{self, Received};
+use headwater_sandbox::wire::{Exit, Fds, FromInit, ToInit, VERSION};
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::clock::{now_ms, now_us};
+use crate::engine::Engine;
+use crate::execution::Execution;
+use crate::folder::{self, ExecutionRecord, SessionRecord};
+use crate::log::{Log, LogOptions};
+use crate::session::{Parts, unseen};
+use crate::tree;
+
+/// How long an init may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Finds everything in the data folder. To be called once, before any call is answered.
+pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
+    for entry in fs::read_dir(engine.folder.sessions())? {
+        let dir = entry?.path();
+        match SessionRecord::read(&dir) {
+            Ok(record) => adopt_session(engine, dir, record),
+            Err(error) => tracing::warn!(dir = %dir.display(), %error, "a session's record cannot be read"),
+        }
+    }
+    Ok(())
+}
+
+fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
+    let found = if record.ended_at_ms.is_some() { None } else { call(&dir) };
+    let Some(found) = found else {
+        for (id, path) in executions_in(&dir) {
+            adopt_past(engine, id, &path, record.ended_at_ms.is_some());
+        }
+        if record.ended_at_ms.is_none() {
+            tracing::warn!(session = %record.id, "a session's init is gone: what ran in it is lost");
+            engine.clean_up(&dir, record.cgroup.as_deref());
+            record.ended_at_ms = Some(now_ms());
+            if let Err(error) = record.write(&dir) {
+                tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
+            }
+        }
+        engine.add_ended(record);
+        return;
+    };
+    let id = record.id;
+    if let Some(uid) = record.host_uid {
+        engine.keep_uid(uid);
+    }
+    if let Err(error) = take_over(engine, dir, record, found) {
+        tracing::error!(session = %id, %error, "a session cannot be taken over");
+    }
+}
+
+/// What an init that answered has.
+struct Found {
+    link: OwnedFd,
+    init: OwnedFd,
+    held: HashMap<ExecutionId, Held>,
+}
+
+struct Held {
+    exit: Option<Exit>,
+    kind: Fds,
+    fds: Vec<OwnedFd>,
+}
+
+/// Calls the init of a session; `None` if none answers, or one that cannot be understood.
+fn call(dir: &Path) -> Option<Found> {
+    let link = folder::connect_init(dir).ok()?;
+    match ask(&link) {
+        Ok((init, held)) => Some(Found { link, init, held }),
+        Err(error) => {
+            tracing::warn!(dir = %dir.display(), %error, "an init does not answer as it should: it is ended");
+            end_init(&link);
+            None
+        }
+    }
+}
+
+fn ask(link: &OwnedFd) -> io::Result<(OwnedFd, HashMap<ExecutionId, Held>)> {
+    let strange = |what: &str| io::Error::other(what.to_owned());
+    rustix::net::sockopt::set_socket_passcred(link, true)?;
+    link::send(link.as_fd(), &ToInit::Hello, &[]).map_err(io::Error::other)?;
+    let init = launch::sender(link.as_fd(), PATIENCE).map_err(io::Error::other)?;
+    let deadline = Instant::now() + PATIENCE;
+    let (FromInit::Hello { version, executions, .. }, _) = receive(link, deadline)? else {
+        return Err(strange("it did not say hello"));
+    };
+    if version != VERSION {
+        return Err(io::Error::other(format!("it is of version {version}, this worker of {VERSION}")));
+    }
+    let mut held = HashMap::new();
+    for _ in 0..executions {
+        let (message, fds) = receive(link, deadline)?;
+        let FromInit::Adopt { execution, exit, fds: kind, .. } = message else {
+            return Err(strange("it said something else than what it has"));
+        };
+        held.insert(execution, Held { exit, kind, fds });
+    }
+    Ok((init, held))
+}
+
+fn receive(link: &OwnedFd, deadline: Instant) -> io::Result<(FromInit, Vec<OwnedFd>)> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let left = Timespec::try_from(left).map_err(io::Error::other)?;
+    if rustix::event::poll(&mut [PollFd::new(link, PollFlags::IN)], Some(&left))? == 0 {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    match link::recv(link.as_fd()).map_err(io::Error::other)? {
+        Received::Message(message, fds) => Ok((message, fds)),
+        Received::Closed => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Tells an init that nobody needs to end.
+pub(crate) fn end_init(link: &OwnedFd) {
+    // If it is gone already, that is as well.
+    let _ = link::send(link.as_fd(), &ToInit::End, &[]);
+}
+
+fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Found) -> io::Result<()> {
+    let cgroup = match (&engine.cgroups, &record.cgroup) {
+        (Some(cgroups), Some(name)) => cgroups.reopen(name).ok(),
+        _ => None,
+    };
+    let executions = executions_in(&dir);
+    let parts = Parts { dir, record, link: found.link, init: found.init, cgroup };
+    let session = engine.bring_up(parts)?;
+    let _within = engine.movers.enter();
+    for (id, path) in executions {
+        let Some(held) = found.held.remove(&id) else {
+            adopt_past(engine, id, &path, false);
+            continue;
+        };
+        match take_up(id, &path) {
+            Ok((execution, writer)) => {
+                engine.add_execution(Arc::clone(&execution));
+                session.adopt(execution, writer, held.kind, held.fds, held.exit);
+            }
+            Err(error) => tracing::error!(execution = %id, %error, "a log cannot be taken up"),
+        }
+    }
+    tracing::info!(session = %session.id(), running = session.busy(), "session taken over");
+    engine.listen_to(&session);
+    Ok(())
+}
+
+fn take_up(id: ExecutionId, path: &Path) -> io::Result<(Arc<Execution>, crate::log::Writer)> {
+    let record = ExecutionRecord::read(path)?;
+    let options = LogOptions { output_bytes: record.output_bytes };
+    let (log, writer) = Log::recover(path, options).map_err(io::Error::other)?;
+    debug_assert_eq!(log.id(), id);
+    Ok((Execution::live(record, path.to_owned(), log), writer))
+}
+
+/// An execution that no init holds: closed, or lost, or never started.
+fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, session_ended: bool) {
+    match past(path, session_ended) {
+        Ok(Some(execution)) => engine.add_execution(execution),
+        Ok(None) => {
+            // Nobody was told that it started: whoever asked will ask again.
+            if let Err(error) = tree::remove(path) {
+                tracing::warn!(execution = %id, %error, "an execution that never started cannot be removed");
+            }
+        }
+        Err(error) => tracing::warn!(execution = %id, %error, "the log of an execution cannot be read"),
+    }
+}
+
+fn past(path: &Path, session_ended: bool) -> io::Result<Option<Arc<Execution>>> {
+    let Ok(record) = ExecutionRecord::read(path) else {
+        return Ok(None);
+    };
+    let log = Log::open(path).map_err(io::Error::other)?;
+    if log.head().closed {
+        return Ok(Some(Execution::sealed(record, path.to_owned(), log.head())));
+    }
+    drop(log);
+    let options = LogOptions { output_bytes: record.output_bytes };
+    let (log, mut writer) = Log::recover(path, options).map_err(io::Error::other)?;
+    let head = log.head();
+    if head.started.is_none() && head.verdict.is_none() && !session_ended {
+        return Ok(None);
+    }
+    if head.verdict.is_none() {
+        let verdict = unseen(Reason::Lost, "nobody saw how it ended");
+        writer.exited(&verdict, now_us()).map_err(io::Error::other)?;
+    }
+    writer.closed(now_us()).map_err(io::Error::other)?;
+    Ok(Some(Execution::sealed(record, path.to_owned(), log.head())))
+}
+
+fn executions_in(session: &Path) -> Vec<(ExecutionId, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder::executions(session)) else {
+        return Vec::new();
+    };
+    let named = |path: PathBuf| Some((path.file_name()?.to_str()?.parse().ok()?, path));
+    entries.flatten().filter_map(|entry| named(entry.path())).collect()
+}

@@ -1,0 +1,422 @@
+//! The engine: all sessions and executions of a worker.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_protocol::{Command, ExecutionId, Session as Told, SessionId, SessionSpec, StartSpec};
+use headwater_sandbox::cgroup::CgroupRoot;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::now_ms;
+use crate::config::Config;
+use crate::execution::Execution;
+use crate::folder::{self, Folder, SessionRecord};
+use crate::languages::Languages;
+use crate::pool::{Pool, Prepared};
+use crate::session::{self, Accepted, Parts, Session};
+use crate::tree;
+
+/// Everything a worker has.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) config: Config,
+    pub(crate) folder: Folder,
+    pub(crate) languages: Languages,
+    pub(crate) cgroups: Option<CgroupRoot>,
+    pub(crate) pool: Pool,
+    /// The runtime that moves output, apart from the one that answers calls: a disk that stalls stalls only it.
+    pub(crate) movers: Handle,
+    /// Set when the worker is to stop.
+    pub(crate) stop: CancellationToken,
+    pub(crate) started_at_ms: u64,
+    this: Weak<Engine>,
+    tables: Mutex<Tables>,
+    /// Making and ending sessions by one id go one after the other.
+    creating: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    live: HashMap<SessionId, Arc<Session>>,
+    ended: BTreeMap<SessionId, SessionRecord>,
+    executions: HashMap<ExecutionId, Arc<Execution>>,
+    uids: BTreeSet<u32>,
+}
+
+/// What an engine starts with.
+pub(crate) struct Start {
+    pub(crate) config: Config,
+    pub(crate) folder: Folder,
+    pub(crate) cgroups: Option<CgroupRoot>,
+    pub(crate) movers: Handle,
+}
+
+impl Engine {
+    pub(crate) fn new(start: Start) -> Arc<Self> {
+        let visible: Vec<_> = start.config.binds.iter().map(|bind| bind.inside.clone().into()).collect();
+        Arc::new_cyclic(|this| Self {
+            languages: Languages::find(&start.config.languages, &visible),
+            pool: Pool::new(start.config.pool),
+            config: start.config,
+            folder: start.folder,
+            cgroups: start.cgroups,
+            movers: start.movers,
+            stop: CancellationToken::new(),
+            started_at_ms: now_ms(),
+            this: this.clone(),
+            tables: Mutex::default(),
+            creating: tokio::sync::Mutex::default(),
+        })
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn weak(&self) -> Weak<Self> {
+        self.this.clone()
+    }
+
+    /// A host user of its own for a session, when the worker is root.
+    pub(crate) fn take_uid(&self) -> Option<u32> {
+        if !rustix::process::geteuid().is_root()
+            || self.config.sandbox == headwater_protocol::SandboxKind::None
+        {
+            return None;
+        }
+        let mut tables = self.tables();
+        let uid = (self.config.uid_base..u32::MAX).find(|uid| !tables.uids.contains(uid))?;
+        tables.uids.insert(uid);
+        Some(uid)
+    }
+
+    /// A user is in use by a session that was found.
+    pub(crate) fn keep_uid(&self, uid: u32) {
+        self.tables().uids.insert(uid);
+    }
+
+    /// Nothing of that user's is left.
+    pub(crate) fn free_uid(&self, uid: Option<u32>) {
+        if let Some(uid) = uid {
+            self.tables().uids.remove(&uid);
+        }
+    }
+
+    // ---- sessions
+
+    /// Makes a session, or answers with the one that has this id already.
+    pub(crate) async fn create_session(
+        &self,
+        id: Option<SessionId>,
+        spec: SessionSpec,
+    ) -> Result<Told, Fault> {
+        spec.check()?;
+        let id = id.unwrap_or_else(SessionId::random);
+        let _turn = self.creating.lock().await;
+        match self.session(id) {
+            Err(fault) if fault.kind == FaultKind::NotFound => {}
+            other => return other,
+        }
+        let prepared = self.pool.take(self).await?;
+        let session = self.hand_out(prepared, id, spec)?;
+        self.listen_to(&session);
+        self.pool.refill(self);
+        Ok(session.told())
+    }
+
+    fn hand_out(&self, prepared: Prepared, id: SessionId, spec: SessionSpec) -> Result<Arc<Session>, Fault> {
+        let spec = SessionSpec { limits: spec.limits.or(&self.config.limits), ..spec };
+        if let (Some(cgroup), true) = (&prepared.cgroup, spec.limits != self.config.limits) {
+            cgroup.set_limits(&spec.limits).map_err(|error| {
+                Fault::new(FaultKind::Unavailable, format!("cannot set the session's limits: {error}"))
+            })?;
+        }
+        let record = SessionRecord {
+            id,
+            spec,
+            sandbox: self.config.sandbox,
+            created_at_ms: now_ms(),
+            ended_at_ms: None,
+            host_uid: prepared.host_uid,
+            cgroup: prepared.cgroup_name.clone(),
+        };
+        let dir = self.folder.session(id);
+        let cannot = |error: io::Error| {
+            Fault::new(FaultKind::Unavailable, format!("cannot record the session: {error}"))
+                .hint("is there room on the disk of the data folder?")
+        };
+        record.write(&prepared.dir).map_err(cannot)?;
+        fs::rename(&prepared.dir, &dir).map_err(cannot)?;
+        let parts = Parts { dir, record, link: prepared.link, init: prepared.init, cgroup: prepared.cgroup };
+        self.bring_up(parts).map_err(cannot)
+    }
+
+    /// Makes a session of its parts and begins to hear its init.
+    pub(crate) fn bring_up(&self, parts: Parts) -> io::Result<Arc<Session>> {
+        let _within = self.movers.enter();
+        let session = Session::new(parts, self.weak())?;
+        self.tables().live.insert(session.id(), Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// Begins to hear the session's init. What was adopted must be in place before.
+    pub(crate) fn listen_to(&self, session: &Arc<Session>) {
+        self.movers.spawn(Arc::clone(session).listen());
+    }
+
+    /// Tells of a session.
+    pub(crate) fn session(&self, id: SessionId) -> Result<Told, Fault> {
+        let tables = self.tables();
+        if let Some(session) = tables.live.get(&id) {
+            return Ok(session.told());
+        }
+        tables.ended.get(&id).map(|record| session::told(record, 0)).ok_or_else(|| no_session(id))
+    }
+
+    /// Tells of all sessions, oldest first.
+    pub(crate) fn sessions(&self, include_ended: bool) -> Vec<Told> {
+        let tables = self.tables();
+        let live = tables.live.values().map(|session| session.told());
+        let ended = tables.ended.values().map(|record| session::told(record, 0));
+        let mut all: Vec<_> = live.chain(ended.filter(|_| include_ended)).collect();
+        all.sort_by_key(|session| (session.created_at_ms, session.id));
+        all
+    }
+
+    /// A session that can run things.
+    pub(crate) fn live_session(&self, id: SessionId) -> Result<Arc<Session>, Fault> {
+        let tables = self.tables();
+        if let Some(session) = tables.live.get(&id) {
+            return Ok(Arc::clone(session));
+        }
+        if tables.ended.contains_key(&id) {
+            let fault = Fault::new(FaultKind::Conflict, format!("the session `{id}` has ended"));
+            return Err(fault.hint("make another session; the logs of this one can still be read"));
+        }
+        Err(no_session(id))
+    }
+
+    /// All sessions that can run things.
+    pub(crate) fn live_sessions(&self) -> Vec<Arc<Session>> {
+        self.tables().live.values().map(Arc::clone).collect()
+    }
+
+    /// Changes a session.
+    pub(crate) fn update_session(
+        &self,
+        id: SessionId,
+        change: v1::UpdateSessionRequest,
+    ) -> Result<Told, Fault> {
+        let session = self.live_session(id)?;
+        let mut record = session.record().clone();
+        record.spec.name = change.name.or(record.spec.name);
+        if let Some(limits) = change.limits {
+            record.spec.limits = headwater_protocol::Limits::from(limits).or(&record.spec.limits);
+        }
+        if let Some(ms) = change.idle_timeout_ms {
+            record.spec.idle_timeout_ms = (ms > 0).then_some(ms);
+        }
+        for (name, value) in change.metadata {
+            if value.is_empty() {
+                record.spec.metadata.remove(&name);
+            } else {
+                record.spec.metadata.insert(name, value);
+            }
+        }
+        record.spec.check()?;
+        if let Some(cgroup) = session.cgroup() {
+            cgroup.set_limits(&record.spec.limits).map_err(|error| {
+                Fault::new(FaultKind::Invalid, format!("the session's limits cannot be changed so: {error}"))
+                    .hint("a memory limit cannot be lower than what is in use")
+            })?;
+        }
+        record.write(session.dir()).map_err(|error| {
+            Fault::new(FaultKind::Unavailable, format!("cannot record the session: {error}"))
+        })?;
+        *session.record() = record;
+        Ok(session.told())
+    }
+
+    /// Ends a session; with `forget`, removes all trace of it.
+    pub(crate) async fn end_session(&self, id: SessionId, forget: bool) -> Result<Told, Fault> {
+        let live = self.tables().live.get(&id).cloned();
+        if let Some(session) = live {
+            session.end().await;
+        }
+        let told = self.session(id)?;
+        if forget {
+            self.forget_session(id)?;
+        }
+        Ok(told)
+    }
+
+    fn forget_session(&self, id: SessionId) -> Result<(), Fault> {
+        if self.tables().live.contains_key(&id) {
+            return Err(Fault::new(FaultKind::Unavailable, format!("the session `{id}` does not end")));
+        }
+        let dir = self.folder.session(id);
+        tree::remove(&dir).map_err(|error| {
+            Fault::new(FaultKind::Unavailable, format!("cannot remove the session `{id}`: {error}"))
+        })?;
+        let mut tables = self.tables();
+        tables.ended.remove(&id);
+        tables.executions.retain(|_, execution| execution.session_id() != id);
+        Ok(())
+    }
+
+    /// A session's init is gone and its logs are closed: what only a live session needs is given back.
+    pub(crate) fn session_is_over(&self, session: &Arc<Session>) {
+        let (record, cgroup_name) = {
+            let mut record = session.record();
+            record.ended_at_ms = Some(now_ms());
+            (record.clone(), record.cgroup.clone())
+        };
+        if let Err(error) = record.write(session.dir()) {
+            tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
+        }
+        self.clean_up(session.dir(), cgroup_name.as_deref());
+        self.free_uid(record.host_uid);
+        tracing::info!(session = %record.id, "session ended");
+        let mut tables = self.tables();
+        tables.live.remove(&record.id);
+        tables.ended.insert(record.id, record);
+    }
+
+    /// Ends all sessions, and lets no prepared one wait.
+    pub(crate) async fn end_all(&self) {
+        self.stop.cancel();
+        let ends: Vec<_> =
+            self.live_sessions().into_iter().map(|session| async move { session.end().await }).collect();
+        futures_util::future::join_all(ends).await;
+    }
+
+    /// Removes what an ended session leaves on the host besides its logs.
+    pub(crate) fn clean_up(&self, dir: &Path, cgroup: Option<&str>) {
+        if let Err(error) = tree::remove(&folder::workspace(dir)) {
+            tracing::warn!(dir = %dir.display(), %error, "the workspace cannot be removed");
+        }
+        // Gone already, maybe.
+        let _ = fs::remove_file(dir.join("init.sock"));
+        let cgroup = self.cgroups.as_ref().zip(cgroup).and_then(|(cgroups, name)| cgroups.reopen(name).ok());
+        if let Some(cgroup) = cgroup {
+            // Without walls, or after a crash, something may still be in it.
+            let removed = cgroup.kill().and_then(|()| cgroup.remove());
+            if let Err(error) = removed {
+                tracing::warn!(dir = %dir.display(), %error, "the session's cgroup cannot be removed");
+            }
+        }
+    }
+
+    /// A session of the past was found.
+    pub(crate) fn add_ended(&self, record: SessionRecord) {
+        self.tables().ended.insert(record.id, record);
+    }
+
+    // ---- executions
+
+    /// Starts something. With an id that is taken in that session it starts nothing, and answers with that execution.
+    pub(crate) async fn start(
+        &self,
+        session: SessionId,
+        id: Option<ExecutionId>,
+        spec: StartSpec,
+    ) -> Result<Accepted, Fault> {
+        spec.check()?;
+        if let Some(known) = id.and_then(|id| self.execution(id).ok()) {
+            return Accepted::known(known, session);
+        }
+        let session = self.live_session(session)?;
+        let argv = self.argv(&spec.command)?;
+        let running: usize = self.live_sessions().iter().map(|session| session.busy()).sum();
+        if running >= self.config.max_running {
+            let fault = Fault::new(FaultKind::Exhausted, format!("{running} executions are running already"));
+            return Err(fault.hint("wait for one to end, or raise `max_running` in the configuration"));
+        }
+        let id = id.unwrap_or_else(ExecutionId::random);
+        let accepted = session.start(id, spec, argv).await?;
+        self.tables().executions.insert(id, Arc::clone(&accepted.execution));
+        Ok(accepted)
+    }
+
+    fn argv(&self, command: &Command) -> Result<Vec<String>, Fault> {
+        match command {
+            Command::Argv(argv) => Ok(argv.clone()),
+            Command::Shell(line) => Ok(vec!["/bin/sh".into(), "-c".into(), line.clone()]),
+            Command::Code { language, code } => match self.languages.get(language) {
+                Ok(Some(found)) => Ok(found.argv(code)),
+                Ok(None) => {
+                    let fault = format!("the interpreter of `{language}` is not installed");
+                    Err(Fault::new(FaultKind::Unavailable, fault)
+                        .hint("`headwater doctor` names its package"))
+                }
+                Err(known) => {
+                    let fault =
+                        Fault::new(FaultKind::Invalid, format!("`{language}` is not a known language"));
+                    Err(fault.hint(format!("known are: {}", known.join(", "))))
+                }
+            },
+        }
+    }
+
+    /// An execution, running or past.
+    pub(crate) fn execution(&self, id: ExecutionId) -> Result<Arc<Execution>, Fault> {
+        self.tables().executions.get(&id).cloned().ok_or_else(|| {
+            Fault::new(FaultKind::NotFound, format!("there is no execution `{id}`"))
+                .hint("it may have been forgotten; `headwater ps --all` lists those that are there")
+        })
+    }
+
+    /// All executions, oldest first.
+    pub(crate) fn executions(&self, session: Option<SessionId>) -> Vec<Arc<Execution>> {
+        let tables = self.tables();
+        let wanted = |execution: &&Arc<Execution>| session.is_none_or(|id| execution.session_id() == id);
+        let mut all: Vec<_> = tables.executions.values().filter(wanted).map(Arc::clone).collect();
+        all.sort_by_key(|execution| (execution.record().queued_at_ms, execution.id()));
+        all
+    }
+
+    /// An execution was found.
+    pub(crate) fn add_execution(&self, execution: Arc<Execution>) {
+        self.tables().executions.insert(execution.id(), execution);
+    }
+
+    /// Removes the log of an execution that is closed.
+    pub(crate) fn forget(&self, id: ExecutionId) -> Result<(), Fault> {
+        let execution = self.execution(id)?;
+        if !execution.head().closed {
+            let fault = Fault::new(FaultKind::Conflict, format!("`{id}` is not closed yet"));
+            return Err(fault.hint("cancel it first"));
+        }
+        execution.remove().map_err(|error| {
+            Fault::new(FaultKind::Unavailable, format!("cannot remove the log of `{id}`: {error}"))
+        })?;
+        self.tables().executions.remove(&id);
+        Ok(())
+    }
+
+    /// A program has ended: a session that was made for it ends too.
+    pub(crate) fn execution_has_exited(&self, session: &Arc<Session>) {
+        if session.record().spec.one_shot {
+            let session = Arc::clone(session);
+            self.movers.spawn(async move { session.end().await });
+        }
+    }
+
+    /// A log is closed.
+    pub(crate) fn execution_is_closed(&self, session: &Arc<Session>, execution: &Execution) {
+        let never_ran = execution.head().started.is_none();
+        if never_ran {
+            self.execution_has_exited(session);
+        }
+    }
+}
+
+fn no_session(id: SessionId) -> Fault {
+    Fault::new(FaultKind::NotFound, format!("there is no session `{id}`"))
+        .hint("`headwater sessions` lists those that are there")
+}

@@ -1,0 +1,176 @@
+//! An execution as the worker knows it: its record, its log, and, while it lives, the ways into its program.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::{Execution as Told, ExecutionId, ExecutionState, SessionId, Stream, TtySize};
+use rustix::termios::Winsize;
+
+use crate::folder::ExecutionRecord;
+use crate::log::{Head, Log};
+use crate::stdin::StdinPipe;
+
+/// One thing run in a session.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    record: ExecutionRecord,
+    dir: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    log: LogState,
+    stdin: Option<Arc<StdinPipe>>,
+    terminal: Option<Arc<OwnedFd>>,
+}
+
+/// A closed log is not kept open: there may be very many.
+#[derive(Debug)]
+enum LogState {
+    Live(Arc<Log>),
+    Sealed(Box<Head>),
+}
+
+impl Execution {
+    /// An execution whose log is being written.
+    pub(crate) fn live(record: ExecutionRecord, dir: PathBuf, log: Arc<Log>) -> Arc<Self> {
+        Self::new(record, dir, LogState::Live(log))
+    }
+
+    /// An execution of the past.
+    pub(crate) fn sealed(record: ExecutionRecord, dir: PathBuf, head: Head) -> Arc<Self> {
+        Self::new(record, dir, LogState::Sealed(Box::new(head)))
+    }
+
+    fn new(record: ExecutionRecord, dir: PathBuf, log: LogState) -> Arc<Self> {
+        Arc::new(Self { record, dir, state: Mutex::new(State { log, stdin: None, terminal: None }) })
+    }
+
+    /// Its id.
+    pub(crate) const fn id(&self) -> ExecutionId {
+        self.record.id
+    }
+
+    /// Where it runs.
+    pub(crate) const fn session_id(&self) -> SessionId {
+        self.record.session_id
+    }
+
+    /// What is remembered of it.
+    pub(crate) const fn record(&self) -> &ExecutionRecord {
+        &self.record
+    }
+
+    /// Its folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its log, opened anew if it is closed.
+    pub(crate) fn log(&self) -> Result<Arc<Log>, Fault> {
+        if let LogState::Live(log) = &self.state().log {
+            return Ok(Arc::clone(log));
+        }
+        Log::open(&self.dir).map_err(|error| {
+            Fault::new(FaultKind::Internal, format!("the log of `{}` cannot be read: {error}", self.id()))
+        })
+    }
+
+    /// How far its log has come.
+    pub(crate) fn head(&self) -> Head {
+        match &self.state().log {
+            LogState::Live(log) => log.head(),
+            LogState::Sealed(head) => (**head).clone(),
+        }
+    }
+
+    /// Opens the ways into the program.
+    pub(crate) fn open_input(&self, stdin: Option<Arc<StdinPipe>>, terminal: Option<Arc<OwnedFd>>) {
+        let mut state = self.state();
+        state.stdin = stdin;
+        state.terminal = terminal;
+    }
+
+    /// Lets go of everything that only a live execution needs.
+    pub(crate) fn seal(&self) {
+        let mut state = self.state();
+        state.stdin = None;
+        state.terminal = None;
+        if let LogState::Live(log) = &state.log {
+            let head = log.head();
+            state.log = LogState::Sealed(Box::new(head));
+        }
+    }
+
+    /// The way to its standard input.
+    pub(crate) fn stdin(&self) -> Result<Arc<StdinPipe>, Fault> {
+        if let Some(stdin) = &self.state().stdin {
+            return Ok(Arc::clone(stdin));
+        }
+        let fault = if self.head().verdict.is_some() {
+            Fault::new(FaultKind::Conflict, format!("`{}` has ended: nothing reads its input", self.id()))
+        } else {
+            Fault::new(FaultKind::Conflict, format!("`{}` was started without an open input", self.id()))
+                .hint("start it with stdin `open`, or with a terminal")
+        };
+        Err(fault)
+    }
+
+    /// Changes the size of its terminal.
+    pub(crate) fn resize(&self, size: TtySize) -> Result<(), Fault> {
+        let Some(terminal) = self.state().terminal.clone() else {
+            let fault = Fault::new(FaultKind::Conflict, format!("`{}` has no live terminal", self.id()));
+            return Err(fault.hint("start it with a terminal to be able to resize it"));
+        };
+        let size = Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(terminal.as_fd(), size)
+            .map_err(|error| Fault::new(FaultKind::Internal, format!("cannot resize the terminal: {error}")))
+    }
+
+    /// Waits until it has ended (or is closed), at most so long.
+    pub(crate) async fn wait(&self, at_most: Duration, closed: bool) {
+        let log = match &self.state().log {
+            LogState::Live(log) => Arc::clone(log),
+            LogState::Sealed(_) => return,
+        };
+        // A timeout is no failure: the caller looks at the state in any case.
+        let _ = tokio::time::timeout(at_most, log.wait(closed)).await;
+    }
+
+    /// As told to others.
+    pub(crate) fn told(&self) -> Told {
+        let head = self.head();
+        let verdict = head.verdict.as_deref().cloned();
+        let state = match (verdict, head.closed, head.started) {
+            (Some(verdict), true, _) => ExecutionState::Closed { verdict },
+            (Some(verdict), false, _) => ExecutionState::Exited { verdict },
+            (None, _, Some(started)) => ExecutionState::Running { pid: started.pid },
+            (None, _, None) => ExecutionState::Queued,
+        };
+        Told {
+            id: self.id(),
+            session_id: self.session_id(),
+            spec: self.record.spec.clone(),
+            state,
+            started_at_ms: head.started.map_or(self.record.queued_at_ms, |started| started.at_us / 1000),
+            stdout_bytes: head.ends.of(Stream::Stdout),
+            stderr_bytes: head.ends.of(Stream::Stderr),
+            output_bytes: head.ends.of(Stream::Output),
+            last_seq: head.last_seq,
+        }
+    }
+
+    /// Removes its folder.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        std::fs::remove_dir_all(&self.dir)
+    }
+}

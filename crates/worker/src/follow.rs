@@ -1,0 +1,128 @@
+//! Following a log over the contract: replay, then live, at the reader's own pace.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_protocol::{Event, EventKind, Seq};
+use tokio::time::Instant;
+use tonic::Status;
+
+use crate::log::{Log, LogError, Reader, ReaderOptions, Streams};
+
+/// What a call answers with.
+pub(crate) type Responses = Pin<Box<dyn Stream<Item = Result<v1::FollowResponse, Status>> + Send>>;
+
+/// The largest piece that is read at once.
+const MAX_BYTES: usize = 256 << 10;
+/// The most events in one message.
+const MAX_EVENTS: usize = 256;
+
+struct Follower {
+    reader: Reader,
+    until: v1::Until,
+    no_wait: bool,
+    tail: Option<u64>,
+    batch: Duration,
+    batch_bytes: usize,
+    /// The first event goes out at once.
+    first: bool,
+    ended: bool,
+}
+
+/// Follows a log as asked.
+pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Responses, Fault> {
+    let mut streams = Streams::NONE;
+    for stream in &options.streams {
+        streams = streams.and(headwater_contract::stream(*stream)?);
+    }
+    if options.streams.is_empty() {
+        streams = Streams::ALL;
+    }
+    let until = v1::Until::try_from(options.until)
+        .map_err(|_| Fault::new(FaultKind::Invalid, "`until` must be `exited` or `closed`"))?;
+    let reader = ReaderOptions { max_bytes: MAX_BYTES, tail: options.tail_bytes, streams };
+    let follower = Follower {
+        reader: log.reader(Seq(options.after_seq), reader),
+        until,
+        no_wait: options.no_wait,
+        tail: options.tail_bytes,
+        batch: Duration::from_millis(options.batch_ms.into()),
+        batch_bytes: options.batch_bytes as usize,
+        first: true,
+        ended: false,
+    };
+    Ok(Box::pin(futures_util::stream::unfold(follower, |mut follower| async move {
+        let batch = follower.next_batch().await.transpose()?;
+        Some((batch.map_err(|error| Status::from(read_fault(&error))), follower))
+    })))
+}
+
+fn read_fault(error: &LogError) -> Fault {
+    Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}"))
+}
+
+impl Follower {
+    /// The next events: what is there, or the first that comes and what joins it while it is held back.
+    async fn next_batch(&mut self) -> Result<Option<v1::FollowResponse>, LogError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let first = match self.reader.try_next()? {
+            Some(event) => event,
+            None if self.no_wait => return Ok(None),
+            None => match self.reader.next().await? {
+                Some(event) => event,
+                None => return Ok(None),
+            },
+        };
+        let mut batch = Batch::default();
+        let hold = (!self.first && !self.batch.is_zero()).then(|| Instant::now() + self.batch);
+        self.first = false;
+        self.add(&mut batch, first);
+        while !self.ended && !batch.is_full(self.batch_bytes, hold.is_some()) {
+            let next = match (self.reader.try_next()?, hold) {
+                (Some(event), _) => Some(event),
+                (None, Some(until)) => match tokio::time::timeout_at(until, self.reader.next()).await {
+                    Ok(event) => event?,
+                    Err(_) => None,
+                },
+                (None, None) => None,
+            };
+            let Some(event) = next else { break };
+            self.add(&mut batch, event);
+        }
+        if self.tail.is_some() {
+            self.reader.skip_to_tail()?;
+        }
+        Ok(Some(v1::FollowResponse { events: batch.events }))
+    }
+
+    fn add(&mut self, batch: &mut Batch, event: Event) {
+        self.ended = match event.kind {
+            EventKind::Closed => true,
+            EventKind::Exited(_) => self.until == v1::Until::Exited,
+            _ => false,
+        };
+        if let EventKind::Output { bytes, .. } = &event.kind {
+            batch.bytes += bytes.len();
+        }
+        batch.events.push(event.into());
+    }
+}
+
+#[derive(Default)]
+struct Batch {
+    events: Vec<v1::Event>,
+    bytes: usize,
+}
+
+impl Batch {
+    /// Whether it must go out now; one that is held back goes out early when it has as much as was asked for.
+    fn is_full(&self, batch_bytes: usize, held: bool) -> bool {
+        let wanted = if held && batch_bytes > 0 { batch_bytes.min(MAX_BYTES) } else { MAX_BYTES };
+        self.events.len() >= MAX_EVENTS || self.bytes >= wanted
+    }
+}

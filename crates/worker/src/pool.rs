@@ -1,0 +1,197 @@
+//! Prepared sessions: walls up, in their cgroup, init waiting. Taking one costs a rename.
+//!
+//! Making one costs milliseconds, most of them the kernel's for attaching a process to a cgroup; so a few are kept, and
+//! the pool fills itself again in the background.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::{SandboxKind, SessionId};
+use headwater_sandbox::cgroup::SessionCgroup;
+use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
+use headwater_sandbox::wire::Setup;
+
+use crate::engine::Engine;
+use crate::folder::{self, make_private};
+use crate::tree;
+
+/// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
+const TMP_BYTES: u64 = 1 << 30;
+/// Files and folders in each of them.
+const TMP_INODES: u64 = 100_000;
+
+/// A session that nobody has taken yet.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) dir: PathBuf,
+    pub(crate) link: OwnedFd,
+    pub(crate) init: OwnedFd,
+    pub(crate) host_uid: Option<u32>,
+    pub(crate) cgroup: Option<SessionCgroup>,
+    pub(crate) cgroup_name: Option<String>,
+}
+
+/// The prepared sessions of a worker.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    size: usize,
+    ready: Mutex<VecDeque<Prepared>>,
+    filling: AtomicBool,
+}
+
+impl Pool {
+    pub(crate) fn new(size: usize) -> Self {
+        Self { size, ready: Mutex::default(), filling: AtomicBool::new(false) }
+    }
+
+    fn ready(&self) -> std::sync::MutexGuard<'_, VecDeque<Prepared>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.ready().len()
+    }
+
+    /// One of them, or, if there is none, a new one.
+    pub(crate) async fn take(&self, engine: &Engine) -> Result<Prepared, Fault> {
+        let ready = self.ready().pop_front();
+        if let Some(prepared) = ready {
+            return Ok(prepared);
+        }
+        let gone = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
+        let engine = engine.weak().upgrade().ok_or_else(gone)?;
+        tokio::task::spawn_blocking(move || prepare(&engine)).await.map_err(|_| gone())?
+    }
+
+    /// Fills the pool in the background, unless that is going on already.
+    pub(crate) fn refill(&self, engine: &Engine) {
+        if self.len() >= self.size || self.filling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let Some(engine) = engine.weak().upgrade() else {
+            return;
+        };
+        tokio::task::spawn_blocking(move || {
+            while engine.pool.len() < engine.pool.size && !engine.stop.is_cancelled() {
+                match prepare(&engine) {
+                    Ok(prepared) => engine.pool.ready().push_back(prepared),
+                    Err(fault) => {
+                        tracing::error!(%fault, hint = fault.hint, "no session can be prepared");
+                        break;
+                    }
+                }
+            }
+            engine.pool.filling.store(false, Ordering::Release);
+        });
+    }
+
+    /// Ends all that wait.
+    pub(crate) fn drain(&self, engine: &Engine) {
+        for prepared in std::mem::take(&mut *self.ready()) {
+            discard(engine, &prepared);
+        }
+    }
+}
+
+/// Ends a prepared session.
+fn discard(engine: &Engine, prepared: &Prepared) {
+    // It may be gone already.
+    let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
+    engine.clean_up(&prepared.dir, prepared.cgroup_name.as_deref());
+    let _ = fs::remove_dir_all(&prepared.dir);
+    engine.free_uid(prepared.host_uid);
+}
+
+/// Makes a session. Blocks for milliseconds.
+fn prepare(engine: &Arc<Engine>) -> Result<Prepared, Fault> {
+    let slot = SessionId::random();
+    let dir = engine.folder.slots().join(slot.to_string());
+    let host_uid = engine.take_uid();
+    let made = make(engine, slot, &dir, host_uid);
+    if made.is_err() {
+        engine.clean_up(&dir, Some(&slot.to_string()));
+        let _ = fs::remove_dir_all(&dir);
+        engine.free_uid(host_uid);
+    }
+    made
+}
+
+fn make(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) -> Result<Prepared, Fault> {
+    let cannot = |error: io::Error| {
+        Fault::new(FaultKind::Unavailable, format!("cannot make a session's folder: {error}"))
+    };
+    let workspace = folder::workspace(dir);
+    make_private(&workspace).map_err(cannot)?;
+    make_private(&folder::executions(dir)).map_err(cannot)?;
+    if host_uid.is_some() {
+        chown(&workspace, host_uid, host_uid).map_err(cannot)?;
+    }
+    let listener = folder::bind_init(dir).map_err(cannot)?;
+    let cgroup = session_cgroup(engine, slot)?;
+    let setup = Setup {
+        session: slot,
+        sandbox: engine.config.sandbox,
+        host_uid,
+        workspace: workspace.to_string_lossy().into_owned(),
+        binds: engine.config.binds.clone(),
+        tmp_bytes: TMP_BYTES,
+        tmp_inodes: TMP_INODES,
+        orphan_timeout_ms: u64::try_from(engine.config.orphan_timeout.as_millis()).unwrap_or(u64::MAX),
+    };
+    let launched = launch(Launch { init_binary: own_binary(), listener, setup, cgroup: cgroup.as_ref() })
+        .map_err(|error| launch_fault(&error, engine.config.sandbox))?;
+    Ok(Prepared {
+        dir: dir.to_owned(),
+        link: launched.link_fd,
+        init: launched.pidfd,
+        host_uid,
+        cgroup_name: cgroup.is_some().then(|| slot.to_string()),
+        cgroup,
+    })
+}
+
+fn session_cgroup(engine: &Engine, slot: SessionId) -> Result<Option<SessionCgroup>, Fault> {
+    let Some(cgroups) = &engine.cgroups else {
+        return Ok(None);
+    };
+    let cannot = |error: &dyn std::fmt::Display| {
+        Fault::new(FaultKind::Unavailable, format!("cannot make a session's cgroup: {error}"))
+            .hint("`headwater doctor` tells what is missing")
+    };
+    let cgroup = cgroups.create_session(&slot.to_string()).map_err(|error| cannot(&error))?;
+    cgroup.set_limits(&engine.config.limits).map_err(|error| cannot(&error))?;
+    Ok(Some(cgroup))
+}
+
+fn launch_fault(error: &LaunchError, sandbox: SandboxKind) -> Fault {
+    let fault = Fault::new(FaultKind::Unavailable, format!("nothing can be run here: {error}"));
+    match error {
+        LaunchError::Wall(failure) if sandbox == SandboxKind::Full => fault.hint(format!(
+            "{}; `headwater doctor` tells more; `--sandbox none` runs without walls, if you trust all code",
+            failure.fix
+        )),
+        _ => fault,
+    }
+}
+
+/// Slots that a killed worker left behind are of no use to the next one.
+pub(crate) fn discard_old_slots(engine: &Engine) -> io::Result<()> {
+    for entry in fs::read_dir(engine.folder.slots())? {
+        let dir = entry?.path();
+        if let Ok(link) = folder::connect_init(&dir) {
+            crate::adopt::end_init(&link);
+        }
+        let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
+        engine.clean_up(&dir, name.as_deref());
+        tree::remove(&dir)?;
+    }
+    Ok(())
+}

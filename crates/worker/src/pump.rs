@@ -1,0 +1,315 @@
+//! Moves an execution's output from its pipes, or its terminal, to its log, and writes its end there.
+//!
+//! 1. Bytes go by splice from the pipe to the log's file; a terminal's go through a relay pipe that init holds too. So
+//!    they are in the kernel, or in the log, and never only here.
+//! 2. When init tells that the program has ended, what is in the pipes at that moment is moved, then `exited` is written.
+//! 3. When no writer is left, `closed` is written, and init lets go of the pipes.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use headwater_protocol::Stream;
+use headwater_sandbox::wire::Exit;
+use rustix::io::Errno;
+use rustix::pipe::SpliceFlags;
+use tokio::io::Interest;
+use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::log::{LogError, Taken, Writer};
+use crate::ready::register;
+
+/// At most so much in one step, so that the two streams of a program take turns.
+const STEP_BYTES: usize = 1 << 20;
+/// A terminal gives at most 4 KiB a read; its buffers hold less than this.
+const TERMINAL_BYTES: usize = 128 << 10;
+/// How long to wait for room on a full disk before looking again.
+const DISK_RETRY: Duration = Duration::from_millis(200);
+/// How long a verdict waits for room for the output before it; the rest follows when there is some.
+const DISK_PATIENCE: Duration = Duration::from_secs(2);
+/// A program that prints in tiny pieces gets at most so many records at once, then one for each pause.
+const BURST: u32 = 512;
+const PAUSE: Duration = Duration::from_millis(1);
+/// Pieces of at least this size are never held back.
+const LARGE: u64 = 4096;
+/// How often a terminal that nobody has open (but may open again) is looked at.
+const TERMINAL_RETRY: Duration = Duration::from_millis(50);
+
+/// Where output comes from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    stream: Stream,
+    pipe: AsyncFd<OwnedFd>,
+    terminal: Option<Terminal>,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Terminal {
+    master: AsyncFd<Arc<OwnedFd>>,
+    relay: OwnedFd,
+}
+
+impl Source {
+    /// A pipe's reading end (nonblocking).
+    pub(crate) fn pipe(stream: Stream, pipe: OwnedFd) -> io::Result<Self> {
+        let pipe = register(pipe, Interest::READABLE)?;
+        Ok(Self { stream, pipe, terminal: None, ended: false })
+    }
+
+    /// A terminal's master (nonblocking) and its relay.
+    pub(crate) fn terminal(master: Arc<OwnedFd>, reading: OwnedFd, relay: OwnedFd) -> io::Result<Self> {
+        let master = register(master, Interest::READABLE)?;
+        let pipe = register(reading, Interest::READABLE)?;
+        Ok(Self { stream: Stream::Output, pipe, terminal: Some(Terminal { master, relay }), ended: false })
+    }
+
+    /// Waits until there is something to move, or the end; for ever if the end has been seen.
+    async fn ready(&self) {
+        if self.ended {
+            std::future::pending::<()>().await;
+        }
+        let ready = match &self.terminal {
+            Some(terminal) => terminal.master.readable().await.map(drop),
+            None => self.pipe.readable().await.map(drop),
+        };
+        if ready.is_err() {
+            std::future::pending::<()>().await; // the runtime is going away
+        }
+    }
+
+    /// Moves some of what is there.
+    fn step(&mut self, writer: &mut Writer, program_ended: bool) -> Result<Taken, LogError> {
+        if self.ended {
+            return Ok(Taken::End);
+        }
+        let taken = match &self.terminal {
+            None => {
+                // Taken before the look: readiness that comes after it must not be forgotten.
+                let ready = ready_now(&self.pipe);
+                let taken = writer.splice(self.stream, self.pipe.get_ref().as_fd(), STEP_BYTES)?;
+                if let (Taken::Empty, Some(mut ready)) = (taken, ready) {
+                    ready.clear_ready();
+                }
+                taken
+            }
+            Some(terminal) => {
+                terminal.step(self.stream, self.pipe.get_ref().as_fd(), writer, program_ended)?
+            }
+        };
+        self.ended = matches!(taken, Taken::End);
+        Ok(taken)
+    }
+
+    /// How much must be moved before the program's end may be told.
+    fn waiting(&self) -> u64 {
+        if self.ended {
+            return 0;
+        }
+        if self.terminal.is_some() {
+            TERMINAL_BYTES as u64
+        } else {
+            rustix::io::ioctl_fionread(&self.pipe).unwrap_or(0)
+        }
+    }
+}
+
+/// What the runtime knows of this descriptor's readiness now.
+fn ready_now<T: AsRawFd>(fd: &AsyncFd<T>) -> Option<AsyncFdReadyGuard<'_, T>> {
+    match fd.poll_read_ready(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(guard)) => Some(guard),
+        Poll::Ready(Err(_)) | Poll::Pending => None,
+    }
+}
+
+impl Terminal {
+    /// What is in the relay goes first; then from the master into the relay, and on to the log.
+    fn step(
+        &self,
+        stream: Stream,
+        reading: BorrowedFd<'_>,
+        writer: &mut Writer,
+        program_ended: bool,
+    ) -> Result<Taken, LogError> {
+        if let Taken::Bytes(n) = writer.splice(stream, reading, STEP_BYTES)? {
+            return Ok(Taken::Bytes(n));
+        }
+        let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+        let ready = ready_now(&self.master);
+        match rustix::pipe::splice(&self.master, None, &self.relay, None, TERMINAL_BYTES, flags) {
+            Ok(0) => Ok(Taken::End),
+            Ok(_) => writer.splice(stream, reading, STEP_BYTES),
+            Err(Errno::AGAIN) => {
+                if let Some(mut ready) = ready {
+                    ready.clear_ready();
+                }
+                Ok(Taken::Empty)
+            }
+            // Nobody has it open. While the program lives it may open it again by name.
+            Err(_) if program_ended => Ok(Taken::End),
+            Err(_) => Ok(Taken::Empty),
+        }
+    }
+}
+
+/// Keeps the number of records small when a program prints in tiny pieces.
+struct Pace {
+    left: u32,
+    since: Instant,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { left: BURST, since: Instant::now() }
+    }
+
+    /// Waits if too many small pieces came lately: what follows piles up in the pipe and becomes one piece.
+    async fn keep(&mut self, bytes: u64) {
+        if bytes >= LARGE {
+            return;
+        }
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 {
+            return;
+        }
+        let earned = u32::try_from(self.since.elapsed().as_millis()).unwrap_or(BURST).min(BURST);
+        self.since = Instant::now();
+        self.left = earned.max(1);
+        if earned < BURST {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// What the pump needs to know from, and tell to, its surroundings.
+pub(crate) trait Surroundings {
+    /// The program has ended thus (`None`: nobody saw how), and all it printed is in the log: write the verdict.
+    fn exited(
+        &self,
+        exit: Option<Exit>,
+        waiting: u64,
+        writer: &mut Writer,
+    ) -> impl Future<Output = ()> + Send;
+    /// More than `stop_at` bytes have been printed. Told once.
+    fn too_much(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// Runs until no writer is left; then the log has its verdict, and the caller closes it.
+pub(crate) async fn pump(
+    mut sources: Vec<Source>,
+    mut writer: Writer,
+    exit: oneshot::Receiver<Exit>,
+    stop_at: Option<u64>,
+    surroundings: impl Surroundings,
+) -> Writer {
+    let mut stop_at = stop_at;
+    let mut exit = Some(exit);
+    let mut pace = Pace::new();
+    loop {
+        if exit.is_none() && sources.iter().all(|source| source.ended) {
+            return writer;
+        }
+        let next = {
+            let [first, second] = two(&sources);
+            tokio::select! {
+                biased;
+                () = first => Next::Source(0),
+                () = second => Next::Source(1),
+                how = told(&mut exit) => Next::Exit(how),
+            }
+        };
+        match next {
+            Next::Source(n) => {
+                let Some(source) = sources.get_mut(n) else {
+                    continue;
+                };
+                match source.step(&mut writer, exit.is_none()) {
+                    Ok(Taken::Bytes(bytes)) => {
+                        if stop_at.take_if(|limit| writer.total() > *limit).is_some() {
+                            surroundings.too_much().await;
+                        }
+                        pace.keep(bytes as u64).await;
+                    }
+                    Ok(Taken::Empty) if source.terminal.is_some() => idle_terminal(source).await,
+                    Ok(_) => {}
+                    Err(error) => wait_for_room(&error).await,
+                }
+                // A flood on one pipe must not starve the other, nor other executions.
+                tokio::task::consume_budget().await;
+            }
+            Next::Exit(how) => {
+                exit = None;
+                let waiting = drain(&mut sources, &mut writer).await;
+                surroundings.exited(how, waiting, &mut writer).await;
+            }
+        }
+    }
+}
+
+enum Next {
+    Source(usize),
+    Exit(Option<Exit>),
+}
+
+/// The readiness of the first two sources (there are never more).
+fn two(sources: &[Source]) -> [impl Future<Output = ()> + '_; 2] {
+    let ready = |n: usize| async move {
+        match sources.get(n) {
+            Some(source) => source.ready().await,
+            None => std::future::pending().await,
+        }
+    };
+    [ready(0), ready(1)]
+}
+
+async fn told(exit: &mut Option<oneshot::Receiver<Exit>>) -> Option<Exit> {
+    match exit {
+        Some(receiver) => receiver.await.ok(),
+        None => std::future::pending().await,
+    }
+}
+
+/// A terminal that nobody has open is always "ready": do not spin on it.
+async fn idle_terminal(source: &Source) {
+    let Some(terminal) = &source.terminal else { return };
+    let hung_up = rustix::event::poll(
+        &mut [rustix::event::PollFd::new(&terminal.master, rustix::event::PollFlags::IN)],
+        Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 }),
+    );
+    if hung_up.is_ok_and(|ready| ready > 0) {
+        tokio::time::sleep(TERMINAL_RETRY).await;
+    }
+}
+
+async fn wait_for_room(error: &LogError) {
+    if !error.is_disk_full() {
+        tracing::error!(%error, "output cannot be logged; it waits in its pipe");
+    }
+    tokio::time::sleep(DISK_RETRY).await;
+}
+
+/// Moves what was in the pipes when the program ended, and no more: a child that prints on for ever must not delay the
+/// verdict. Answers with the bytes that had to stay behind because the disk is full.
+async fn drain(sources: &mut [Source], writer: &mut Writer) -> u64 {
+    let deadline = Instant::now() + DISK_PATIENCE;
+    let mut behind = 0;
+    for source in sources {
+        let mut left = source.waiting();
+        while left > 0 {
+            match source.step(writer, true) {
+                Ok(Taken::Bytes(n)) => left = left.saturating_sub(n as u64),
+                Ok(Taken::Empty | Taken::End) => left = 0,
+                Err(error) if Instant::now() < deadline => wait_for_room(&error).await,
+                Err(_) => {
+                    behind += source.waiting();
+                    left = 0;
+                }
+            }
+        }
+    }
+    behind
+}

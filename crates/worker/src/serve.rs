@@ -1,0 +1,170 @@
+//! Running a worker: one for each data folder, from its lock to its last call.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use headwater_contract::MAX_MESSAGE_BYTES;
+use headwater_contract::v1::worker_server::WorkerServer;
+use headwater_sandbox::cgroup::{CgroupRoot, Discovered};
+use rustix::fs::FlockOperation;
+use tokio::net::UnixListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+
+use crate::config::Config;
+use crate::engine::{Engine, Start};
+use crate::folder::Folder;
+use crate::service::Service;
+use crate::{adopt, pool, watch};
+
+/// HTTP/2 windows and frames: large, because both ends are on one machine and a log is read at gigabytes a second.
+const WINDOW_BYTES: u32 = 8 << 20;
+const FRAME_BYTES: u32 = 1 << 20;
+
+/// Why a worker does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// There is one for this folder.
+    #[error("a worker is already running for `{}`", .0.display())]
+    AlreadyRunning(PathBuf),
+    /// The host refused.
+    #[error("cannot {what}: {source}")]
+    Host {
+        /// What was tried.
+        what: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The transport failed.
+    #[error("cannot serve the contract: {0}")]
+    Transport(#[from] tonic::transport::Error),
+}
+
+fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
+    let what = what.into();
+    move |source| ServeError::Host { what, source }
+}
+
+/// Runs a worker until it is told to stop. Sessions and their programs live on when it stops without being told to end
+/// them, and the next worker takes them over.
+pub fn serve(config: Config) -> Result<(), ServeError> {
+    let folder = Folder::open(&config.data).map_err(cannot(format!("make `{}`", config.data.display())))?;
+    let _lock = lock(&folder)?;
+    raise_open_files();
+    let movers = runtime("hw-move").map_err(cannot("start threads"))?;
+    let answers = runtime("hw-serve").map_err(cannot("start threads"))?;
+    let cgroups = cgroups(&folder);
+    let engine = Engine::new(Start { config, folder, cgroups, movers: movers.handle().clone() });
+    let served = answers.block_on(run(Arc::clone(&engine)));
+    engine.pool.drain(&engine);
+    answers.shutdown_background();
+    movers.shutdown_background();
+    served
+}
+
+fn runtime(name: &str) -> io::Result<Runtime> {
+    Builder::new_multi_thread().thread_name(name).enable_all().build()
+}
+
+/// One worker for each folder. The lock goes with the process, however it ends.
+fn lock(folder: &Folder) -> Result<File, ServeError> {
+    let path = folder.lock();
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(&path).map_err(cannot(format!("open `{}`", path.display())))?;
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| ServeError::AlreadyRunning(folder.root().to_owned()))?;
+    Ok(file)
+}
+
+/// Each session and each execution holds a few descriptors.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // A lower number only means that fewer run at once.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+fn cgroups(folder: &Folder) -> Option<CgroupRoot> {
+    match CgroupRoot::discover() {
+        Discovered::Ready(root) => {
+            let name =
+                format!("headwater-{:08x}", crc32fast::hash(folder.root().as_os_str().as_encoded_bytes()));
+            let below = root.below(&name);
+            below.inspect_err(|error| tracing::warn!(%error, "no cgroups: resource limits stand in")).ok()
+        }
+        Discovered::Nothing { reason, .. } => {
+            tracing::warn!(reason, "no cgroups: resource limits stand in for memory and pids");
+            None
+        }
+    }
+}
+
+async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
+    let finding = Arc::clone(&engine);
+    let found = tokio::task::spawn_blocking(move || {
+        adopt::adopt_all(&finding)?;
+        pool::discard_old_slots(&finding)
+    });
+    found.await.map_err(io::Error::other).and_then(|found| found).map_err(cannot("read the data folder"))?;
+    let listener = listen(&engine).map_err(cannot("listen on the worker's socket"))?;
+    engine.pool.refill(&engine);
+    engine.movers.spawn(watch::watch(Arc::clone(&engine)));
+    tokio::spawn(stop_on_signal(Arc::clone(&engine)));
+    tracing::info!(data = %engine.folder.root().display(), "worker ready");
+    let service = WorkerServer::new(Service::new(Arc::clone(&engine)))
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let stop = engine.stop.clone();
+    let serving = Server::builder()
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES)
+        .add_service(service)
+        .serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop.clone().cancelled_owned());
+    // Followers of programs that run on would keep it waiting: they come back to the next worker.
+    let patience = async {
+        stop.cancelled().await;
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    };
+    tokio::select! {
+        served = serving => served?,
+        () = patience => {}
+    }
+    tracing::info!("worker stopped");
+    Ok(())
+}
+
+fn listen(engine: &Engine) -> io::Result<UnixListener> {
+    let path = engine.config.socket();
+    // Ours by the lock: what is there was left by a worker that is gone.
+    let fresh = path.with_extension("sock.new");
+    for old in [&path, &fresh] {
+        match fs::remove_file(old) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    let listener = UnixListener::bind(&fresh)?;
+    fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
+    // It appears with the right mode, and only when it answers.
+    fs::rename(fresh, path)?;
+    Ok(listener)
+}
+
+async fn stop_on_signal(engine: Arc<Engine>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    engine.stop.cancel();
+}

@@ -1,0 +1,255 @@
+//! The contract, served: each call is checked, handed to the engine, and its answer put into messages.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use headwater_contract::v1::worker_server::Worker;
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec, TtySize};
+use headwater_sandbox::wire::{Cause, Target};
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::engine::Engine;
+use crate::execution::Execution;
+use crate::follow::{self, Responses};
+use crate::session::{Accepted, Session, grace};
+
+type Answer<T> = Result<Response<T>, Status>;
+
+/// The longest that a call waits for an end.
+const MAX_WAIT: Duration = Duration::from_mins(10);
+
+/// The worker's end of the contract.
+#[derive(Debug)]
+pub(crate) struct Service {
+    engine: Arc<Engine>,
+}
+
+impl Service {
+    pub(crate) const fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
+    fn execution(&self, id: &str) -> Result<Arc<Execution>, Fault> {
+        self.engine.execution(id.parse()?)
+    }
+
+    /// An execution whose program may still run, and its session.
+    fn running(&self, id: &str) -> Result<(Arc<Execution>, Arc<Session>), Fault> {
+        let execution = self.execution(id)?;
+        if execution.head().closed {
+            let fault = Fault::new(FaultKind::Conflict, format!("`{id}` has ended"));
+            return Err(fault.hint("its output can still be read"));
+        }
+        let session = self.engine.live_session(execution.session_id())?;
+        Ok((execution, session))
+    }
+
+    async fn begin(&self, request: Option<v1::StartRequest>) -> Result<Accepted, Fault> {
+        let request = request.ok_or_else(|| Fault::new(FaultKind::Invalid, "nothing to start"))?;
+        let session: SessionId = request.session_id.parse()?;
+        let id: Option<ExecutionId> = request.execution_id.map(|id| id.parse()).transpose()?;
+        let spec: StartSpec =
+            request.spec.ok_or_else(|| Fault::new(FaultKind::Invalid, "nothing to start"))?.try_into()?;
+        self.engine.start(session, id, spec).await
+    }
+}
+
+#[tonic::async_trait]
+impl Worker for Service {
+    async fn info(&self, _: Request<v1::InfoRequest>) -> Answer<v1::InfoResponse> {
+        let engine = &self.engine;
+        let sessions = engine.live_sessions();
+        let running: u32 = sessions.iter().map(|session| session.told().running).sum();
+        let language = |language: &crate::languages::Language| v1::Language {
+            name: language.name.clone(),
+            interpreter: language.interpreter.clone(),
+        };
+        Ok(Response::new(v1::InfoResponse {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            sandbox: engine.config.sandbox.name().to_owned(),
+            started_at_ms: engine.started_at_ms,
+            sessions: u32::try_from(sessions.len()).unwrap_or(u32::MAX),
+            running,
+            prepared: u32::try_from(engine.pool.len()).unwrap_or(u32::MAX),
+            languages: engine.languages.present().map(language).collect(),
+            enforcement: crate::enforcement::told(engine.cgroups.as_ref())
+                .into_iter()
+                .collect::<HashMap<_, _>>(),
+        }))
+    }
+
+    async fn create_session(&self, request: Request<v1::CreateSessionRequest>) -> Answer<v1::Session> {
+        let request = request.into_inner();
+        let id = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
+        let spec: SessionSpec = request.spec.map(Into::into).unwrap_or_default();
+        let session = self.engine.create_session(id, spec).await?;
+        Ok(Response::new((&session).into()))
+    }
+
+    async fn get_session(&self, request: Request<v1::GetSessionRequest>) -> Answer<v1::Session> {
+        let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
+        Ok(Response::new((&self.engine.session(id)?).into()))
+    }
+
+    async fn list_sessions(
+        &self,
+        request: Request<v1::ListSessionsRequest>,
+    ) -> Answer<v1::ListSessionsResponse> {
+        let sessions = self.engine.sessions(request.into_inner().include_ended);
+        Ok(Response::new(v1::ListSessionsResponse { sessions: sessions.iter().map(Into::into).collect() }))
+    }
+
+    async fn update_session(&self, request: Request<v1::UpdateSessionRequest>) -> Answer<v1::Session> {
+        let request = request.into_inner();
+        let id = request.session_id.parse().map_err(Fault::from)?;
+        Ok(Response::new((&self.engine.update_session(id, request)?).into()))
+    }
+
+    async fn end_session(&self, request: Request<v1::EndSessionRequest>) -> Answer<v1::Session> {
+        let request = request.into_inner();
+        let id = request.session_id.parse().map_err(Fault::from)?;
+        Ok(Response::new((&self.engine.end_session(id, request.forget).await?).into()))
+    }
+
+    async fn start(&self, request: Request<v1::StartRequest>) -> Answer<v1::Execution> {
+        let accepted = self.begin(Some(request.into_inner())).await?;
+        // Dropped without a word when there is nothing to wait for.
+        let _ = accepted.answered.await;
+        Ok(Response::new((&accepted.execution.told()).into()))
+    }
+
+    type RunStream = Responses;
+
+    async fn run(&self, request: Request<v1::RunRequest>) -> Answer<Responses> {
+        let request = request.into_inner();
+        let accepted = self.begin(request.start).await?;
+        let log = accepted.execution.log()?;
+        Ok(Response::new(follow::follow(&log, &request.follow.unwrap_or_default())?))
+    }
+
+    async fn get_execution(&self, request: Request<v1::GetExecutionRequest>) -> Answer<v1::Execution> {
+        let request = request.into_inner();
+        let execution = self.execution(&request.execution_id)?;
+        if request.wait_ms > 0 {
+            let closed = request.until == i32::from(v1::Until::Closed);
+            execution.wait(Duration::from_millis(request.wait_ms).min(MAX_WAIT), closed).await;
+        }
+        Ok(Response::new((&execution.told()).into()))
+    }
+
+    async fn list_executions(
+        &self,
+        request: Request<v1::ListExecutionsRequest>,
+    ) -> Answer<v1::ListExecutionsResponse> {
+        let request = request.into_inner();
+        let session = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
+        let told = self.engine.executions(session).into_iter().map(|execution| execution.told());
+        let wanted = told.filter(|told| !request.running_only || told.state.verdict().is_none());
+        let executions = wanted.map(|told| (&told).into()).collect();
+        Ok(Response::new(v1::ListExecutionsResponse { executions }))
+    }
+
+    type FollowStream = Responses;
+
+    async fn follow(&self, request: Request<v1::FollowRequest>) -> Answer<Responses> {
+        let request = request.into_inner();
+        let log = self.execution(&request.execution_id)?.log()?;
+        Ok(Response::new(follow::follow(&log, &request.options.unwrap_or_default())?))
+    }
+
+    type WriteStdinStream =
+        std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<v1::StdinWritten, Status>> + Send>>;
+
+    async fn write_stdin(
+        &self,
+        request: Request<Streaming<v1::StdinChunk>>,
+    ) -> Answer<Self::WriteStdinStream> {
+        let mut chunks = request.into_inner();
+        let nothing = || Fault::new(FaultKind::Invalid, "nothing to write");
+        let first = chunks.message().await?.ok_or_else(nothing)?;
+        let (execution, session) = self.running(&first.execution_id)?;
+        let stdin = execution.stdin()?;
+        let chunks = futures_util::stream::once(async { Ok(first) }).chain(chunks);
+        let written = chunks.then(move |chunk: Result<v1::StdinChunk, Status>| {
+            let (stdin, session, id) = (Arc::clone(&stdin), Arc::clone(&session), execution.id());
+            async move {
+                let chunk = chunk?;
+                let offset = if chunk.data.is_empty() {
+                    stdin.written().await
+                } else {
+                    stdin.write(chunk.offset, chunk.data).await?
+                };
+                if chunk.eof && stdin.end().await? {
+                    session.close_stdin(id).await?;
+                }
+                Ok(v1::StdinWritten { offset })
+            }
+        });
+        Ok(Response::new(Box::pin(written)))
+    }
+
+    async fn signal(&self, request: Request<v1::SignalRequest>) -> Answer<v1::SignalResponse> {
+        let request = request.into_inner();
+        if !(1..=64).contains(&request.signal) {
+            let fault = Fault::new(FaultKind::Invalid, format!("there is no signal {}", request.signal));
+            return Err(fault.hint("signals are numbered from 1 to 64").into());
+        }
+        let (execution, session) = self.running(&request.execution_id)?;
+        let target = if request.tree { Target::Tree } else { Target::Group };
+        session.signal(execution.id(), request.signal, target).await?;
+        Ok(Response::new(v1::SignalResponse {}))
+    }
+
+    async fn cancel(&self, request: Request<v1::CancelRequest>) -> Answer<v1::CancelResponse> {
+        let request = request.into_inner();
+        let execution = self.execution(&request.execution_id)?;
+        // Cancelling what has ended is no failure: the caller has what it wants.
+        if !execution.head().closed {
+            let session = self.engine.live_session(execution.session_id())?;
+            let own = grace(&execution.record().spec);
+            let grace = request.grace_ms.map_or(own, Duration::from_millis);
+            session.stop(execution.id(), Cause::Cancelled, grace).await?;
+        }
+        Ok(Response::new(v1::CancelResponse {}))
+    }
+
+    async fn resize(&self, request: Request<v1::ResizeRequest>) -> Answer<v1::ResizeResponse> {
+        let request = request.into_inner();
+        let size = request.size.ok_or_else(|| Fault::new(FaultKind::Invalid, "a size is needed"))?;
+        let size: TtySize = size.try_into()?;
+        self.execution(&request.execution_id)?.resize(size)?;
+        Ok(Response::new(v1::ResizeResponse {}))
+    }
+
+    async fn list_processes(
+        &self,
+        request: Request<v1::ListProcessesRequest>,
+    ) -> Answer<v1::ListProcessesResponse> {
+        let execution = self.execution(&request.into_inner().execution_id)?;
+        let processes = match self.engine.live_session(execution.session_id()) {
+            Ok(session) => session.processes(execution.id()).await?,
+            Err(_) => Vec::new(), // the session has ended, and all its processes with it
+        };
+        let processes = processes.iter().map(Into::into).collect();
+        Ok(Response::new(v1::ListProcessesResponse { processes }))
+    }
+
+    async fn forget(&self, request: Request<v1::ForgetRequest>) -> Answer<v1::ForgetResponse> {
+        let id = request.into_inner().execution_id.parse().map_err(Fault::from)?;
+        self.engine.forget(id)?;
+        Ok(Response::new(v1::ForgetResponse {}))
+    }
+
+    async fn shutdown(&self, request: Request<v1::ShutdownRequest>) -> Answer<v1::ShutdownResponse> {
+        if request.into_inner().sessions {
+            self.engine.end_all().await;
+        } else {
+            self.engine.stop.cancel();
+        }
+        Ok(Response::new(v1::ShutdownResponse {}))
+    }
+}

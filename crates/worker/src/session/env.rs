@@ -1,0 +1,78 @@
+//! What a program finds around itself: its environment, its working directory, its limits.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use headwater_protocol::{Limits, SandboxKind, StartSpec};
+use headwater_sandbox::wire::Rlimits;
+
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where the workspace is, as a program in the session sees it.
+pub(super) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String {
+    match sandbox {
+        SandboxKind::Full => "/workspace".to_owned(),
+        SandboxKind::None => workspace.to_string_lossy().into_owned(),
+    }
+}
+
+/// The whole environment: ours, then the session's, then the execution's; nothing of the worker's.
+pub(super) fn environment(home: &str, session: &BTreeMap<String, String>, spec: &StartSpec) -> Vec<String> {
+    let term = if spec.tty.is_some() { "xterm-256color" } else { "dumb" };
+    let ours = [
+        ("PATH", PATH),
+        ("HOME", home),
+        ("USER", "user"),
+        ("LOGNAME", "user"),
+        ("SHELL", "/bin/bash"),
+        ("LANG", "C.UTF-8"),
+        ("TMPDIR", "/tmp"),
+        ("TERM", term),
+    ];
+    let mut all: BTreeMap<&str, &str> = BTreeMap::from(ours);
+    all.extend(session.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    all.extend(spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    all.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+/// The absolute working directory.
+pub(super) fn working_directory(workspace: &str, cwd: Option<&str>) -> String {
+    match cwd {
+        None | Some("") => workspace.to_owned(),
+        Some(path) if path.starts_with('/') => path.to_owned(),
+        Some(path) => format!("{workspace}/{path}"),
+    }
+}
+
+/// What each process of the program may use. Without a cgroup, resource limits stand in for memory and processes.
+pub(super) fn rlimits(limits: &Limits, has_cgroup: bool) -> Rlimits {
+    Rlimits {
+        open_files: limits.open_files,
+        file_bytes: limits.file_bytes,
+        cpu_ms: limits.cpu_ms,
+        data_bytes: limits.memory_bytes.filter(|_| !has_cgroup),
+        processes: limits.pids.filter(|_| !has_cgroup),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_execution_wins_over_the_session_and_the_session_over_us() {
+        let session = BTreeMap::from([("TERM".into(), "vt100".into()), ("A".into(), "1".into())]);
+        let mut spec = StartSpec::shell("true");
+        spec.env.insert("A".into(), "2".into());
+        let env = environment("/workspace", &session, &spec);
+        assert!(env.contains(&"A=2".into()) && env.contains(&"TERM=vt100".into()), "{env:?}");
+        assert!(env.contains(&"HOME=/workspace".into()));
+    }
+
+    #[test]
+    fn a_relative_directory_lies_in_the_workspace() {
+        assert_eq!(working_directory("/workspace", None), "/workspace");
+        assert_eq!(working_directory("/workspace", Some("a/b")), "/workspace/a/b");
+        assert_eq!(working_directory("/workspace", Some("/tmp")), "/tmp");
+    }
+}

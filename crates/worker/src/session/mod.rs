@@ -1,0 +1,306 @@
+//! A session: the link to its init, and the executions that run in it.
+//!
+//! One task for each session receives what init says ([`Session::listen`]); one task for each execution moves its
+//! output ([`crate::pump`]). Everything else is a caller who sends a message and waits for the log to tell.
+
+mod env;
+mod running;
+mod start;
+mod verdict;
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::{ExecutionId, Process, Session as Told, SessionId, SessionState};
+use headwater_sandbox::cgroup::SessionCgroup;
+use headwater_sandbox::link::LinkError;
+use headwater_sandbox::wire::{Cause, FromInit, Target, ToInit};
+use tokio::sync::{oneshot, watch};
+
+use crate::clock::now_ms;
+use crate::engine::Engine;
+use crate::folder::SessionRecord;
+use crate::link::Link;
+
+use running::Running;
+pub(crate) use start::{Accepted, grace};
+pub(crate) use verdict::unseen;
+
+/// How long init may take to end itself before it is killed.
+const END_PATIENCE: Duration = Duration::from_secs(3);
+/// How often a session that is ending looks whether its logs are closed.
+const CLOSE_POLL: Duration = Duration::from_millis(1);
+/// How long init may take to answer a question.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A live session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    id: SessionId,
+    dir: PathBuf,
+    record: Mutex<SessionRecord>,
+    engine: Weak<Engine>,
+    link: Link,
+    init: OwnedFd,
+    cgroup: Option<SessionCgroup>,
+    running: Mutex<HashMap<ExecutionId, Running>>,
+    questions: Mutex<Vec<(ExecutionId, oneshot::Sender<Vec<Process>>)>>,
+    /// Somebody asked for its end: what still runs was cancelled, not lost.
+    ending: AtomicBool,
+    /// Ends of processes for lack of memory that were told of already.
+    oom_seen: AtomicU64,
+    /// When it was last used, for the idle timeout.
+    used_at_ms: AtomicU64,
+    /// Set when init is gone and all logs are closed.
+    over: watch::Sender<bool>,
+}
+
+/// What a session is made of.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) dir: PathBuf,
+    pub(crate) record: SessionRecord,
+    /// The connection to init.
+    pub(crate) link: OwnedFd,
+    /// The pidfd of init.
+    pub(crate) init: OwnedFd,
+    pub(crate) cgroup: Option<SessionCgroup>,
+}
+
+impl Session {
+    /// To be called within the runtime that moves output.
+    pub(crate) fn new(parts: Parts, engine: Weak<Engine>) -> io::Result<Arc<Self>> {
+        let oom_kills = parts.cgroup.as_ref().map_or(0, SessionCgroup::oom_kills);
+        Ok(Arc::new(Self {
+            id: parts.record.id,
+            dir: parts.dir,
+            record: Mutex::new(parts.record),
+            engine,
+            link: Link::new(parts.link)?,
+            init: parts.init,
+            cgroup: parts.cgroup,
+            running: Mutex::default(),
+            questions: Mutex::default(),
+            ending: AtomicBool::new(false),
+            oom_seen: AtomicU64::new(oom_kills),
+            used_at_ms: AtomicU64::new(now_ms()),
+            over: watch::Sender::new(false),
+        }))
+    }
+
+    /// Its id.
+    pub(crate) const fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Its folder on the host.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is remembered of it.
+    pub(crate) fn record(&self) -> MutexGuard<'_, SessionRecord> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many executions are not closed.
+    pub(crate) fn busy(&self) -> usize {
+        self.running().len()
+    }
+
+    /// As told to others.
+    pub(crate) fn told(&self) -> Told {
+        let running = self.running().values().filter(|running| !running.has_ended()).count();
+        told(&self.record(), running)
+    }
+
+    /// Its cgroup, if it has one.
+    pub(crate) const fn cgroup(&self) -> Option<&SessionCgroup> {
+        self.cgroup.as_ref()
+    }
+
+    /// How long it has had nothing to do.
+    pub(crate) fn idle_ms(&self) -> u64 {
+        if self.busy() > 0 {
+            return 0;
+        }
+        now_ms().saturating_sub(self.used_at_ms.load(Ordering::Relaxed))
+    }
+
+    /// It was used just now.
+    fn touch(&self) {
+        self.used_at_ms.store(now_ms(), Ordering::Relaxed);
+    }
+
+    async fn tell(&self, message: &ToInit) -> Result<(), Fault> {
+        self.link.send(message, &[]).await.map_err(|error| link_fault(&error))
+    }
+
+    /// Sends a signal.
+    pub(crate) async fn signal(
+        &self,
+        execution: ExecutionId,
+        signal: i32,
+        target: Target,
+    ) -> Result<(), Fault> {
+        self.tell(&ToInit::Signal { execution, signal, target }).await
+    }
+
+    /// Stops an execution's whole tree.
+    pub(crate) async fn stop(
+        &self,
+        execution: ExecutionId,
+        cause: Cause,
+        grace: Duration,
+    ) -> Result<(), Fault> {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        self.tell(&ToInit::Stop { execution, cause, grace_ms }).await
+    }
+
+    /// Stops everything that runs in it, for one cause.
+    pub(crate) async fn stop_all(&self, cause: Cause, grace: Duration) {
+        let ids: Vec<_> = self.running().keys().copied().collect();
+        for id in ids {
+            // A session that is gone has nothing left to stop.
+            let _ = self.stop(id, cause, grace).await;
+        }
+    }
+
+    /// Tells init that a program's input has ended.
+    pub(crate) async fn close_stdin(&self, execution: ExecutionId) -> Result<(), Fault> {
+        self.tell(&ToInit::CloseStdin { execution }).await
+    }
+
+    /// The processes of an execution.
+    pub(crate) async fn processes(&self, execution: ExecutionId) -> Result<Vec<Process>, Fault> {
+        let (answer, answered) = oneshot::channel();
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner).push((execution, answer));
+        self.tell(&ToInit::Processes { execution }).await?;
+        match tokio::time::timeout(ANSWER_PATIENCE, answered).await {
+            Ok(Ok(processes)) => Ok(processes),
+            _ => Err(Fault::new(FaultKind::Unavailable, "the session's init does not answer")),
+        }
+    }
+
+    /// Hears what init says until it is gone. To be spawned once, in the runtime that moves output.
+    pub(crate) async fn listen(self: Arc<Self>) {
+        loop {
+            match self.link.recv().await {
+                Ok(Some((message, fds))) => self.hear(message, fds),
+                Ok(None) => break,
+                Err(error) if error.spoils_one_message() => {
+                    tracing::error!(session = %self.id, %error, "a message from init is spoiled");
+                }
+                Err(error) => {
+                    tracing::error!(session = %self.id, %error, "the link to init is broken");
+                    break;
+                }
+            }
+        }
+        self.init_is_gone().await;
+    }
+
+    fn hear(self: &Arc<Self>, message: FromInit, fds: Vec<OwnedFd>) {
+        match message {
+            FromInit::Started { execution, pid, started_at_us, fds: kind } => {
+                self.has_started(execution, pid, started_at_us, kind, fds);
+            }
+            FromInit::StartFailed { execution, failure } => self.has_failed(execution, &failure),
+            FromInit::Exited { execution, exit } => {
+                if let Some(running) = self.running().get_mut(&execution) {
+                    running.has_exited(exit);
+                }
+            }
+            FromInit::Processes { execution, processes } => {
+                let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(n) = questions.iter().position(|(id, _)| *id == execution) {
+                    // Whoever asked may have gone away.
+                    let _ = questions.remove(n).1.send(processes);
+                }
+            }
+            FromInit::Ready { .. }
+            | FromInit::SetupFailed(_)
+            | FromInit::Hello { .. }
+            | FromInit::Adopt { .. } => {
+                tracing::warn!(session = %self.id, "init said something out of turn");
+            }
+        }
+    }
+
+    /// Init has ended, or was ended: so has everything in the session. The logs get their ends.
+    async fn init_is_gone(self: &Arc<Self>) {
+        if !self.ending.load(Ordering::Relaxed) {
+            tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
+        }
+        self.kill_what_is_left();
+        for running in self.running().values_mut() {
+            running.is_lost();
+        }
+        self.give_up_starting();
+        // The pumps see the ends of their pipes now; each takes itself off the table.
+        while self.busy() > 0 {
+            tokio::time::sleep(CLOSE_POLL).await;
+        }
+        if let Some(engine) = self.engine.upgrade() {
+            engine.session_is_over(self);
+        }
+        self.over.send_replace(true);
+    }
+
+    /// Everything in the session, from the outside: init is pid 1 inside, so nothing survives it; without walls the
+    /// cgroup, where there is one, names what is left.
+    fn kill_what_is_left(&self) {
+        // A process that is gone already is what we want.
+        let _ = rustix::process::pidfd_send_signal(self.init.as_fd(), rustix::process::Signal::KILL);
+        if let Some(Err(error)) = self.cgroup.as_ref().map(SessionCgroup::kill) {
+            tracing::warn!(session = %self.id, %error, "cannot kill the session's cgroup");
+        }
+    }
+
+    /// Ends it and everything in it; returns when all logs are closed.
+    pub(crate) async fn end(&self) {
+        self.ending.store(true, Ordering::Relaxed);
+        let mut over = self.over.subscribe();
+        let told = self.link.send(&ToInit::End, &[]).await;
+        let gone = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await.is_ok();
+        if told.is_err() || !gone {
+            self.kill_what_is_left();
+            // Killed, the link breaks and `listen` finishes the rest.
+            let _ = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await;
+        }
+    }
+}
+
+/// A session as told to others.
+pub(crate) fn told(record: &SessionRecord, running: usize) -> Told {
+    Told {
+        id: record.id,
+        spec: record.spec.clone(),
+        sandbox: record.sandbox,
+        state: match record.ended_at_ms {
+            None => SessionState::Ready,
+            Some(ended_at_ms) => SessionState::Ended { ended_at_ms },
+        },
+        created_at_ms: record.created_at_ms,
+        running: u32::try_from(running).unwrap_or(u32::MAX),
+    }
+}
+
+fn link_fault(error: &LinkError) -> Fault {
+    match error {
+        LinkError::TooLong { .. } => {
+            Fault::new(FaultKind::Invalid, "the arguments and the environment are too long")
+        }
+        _ => Fault::new(FaultKind::Conflict, "the session has ended").hint("make another session"),
+    }
+}

@@ -1,0 +1,295 @@
+//! An execution that is not closed yet: from the message to init until its log is closed.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use headwater_protocol::{ExecutionId, OnOutputLimit, Reason, Stream, Verdict};
+use headwater_sandbox::cgroup::SessionCgroup;
+use headwater_sandbox::wire::{Cause, Exit, Fds, StartFailure, ToInit};
+use tokio::sync::oneshot;
+
+use super::Session;
+use super::start::grace;
+use super::verdict::{self, Circumstances};
+use crate::clock::now_us;
+use crate::execution::Execution;
+use crate::log::{LogError, Writer};
+use crate::pump::{self, Source, Surroundings};
+use crate::stdin::StdinPipe;
+
+/// What the session keeps of it.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) execution: Arc<Execution>,
+    pub(super) stage: Stage,
+    /// Its own cgroup, below the session's, if it has limits of its own.
+    pub(super) cgroup: Option<SessionCgroup>,
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// Init was told to start it; the log's writer waits for the answer, and so, maybe, does the caller.
+    Starting { writer: Box<Writer>, answer: oneshot::Sender<()> },
+    /// Its output is being moved; its end goes to the pump.
+    Moving { exit: oneshot::Sender<Exit> },
+    /// Its end is known; something may still hold its output open.
+    Ended,
+}
+
+impl Running {
+    /// Init told of its end.
+    pub(super) fn has_exited(&mut self, exit: Exit) {
+        if !matches!(self.stage, Stage::Moving { .. }) {
+            return;
+        }
+        if let Stage::Moving { exit: pump } = std::mem::replace(&mut self.stage, Stage::Ended) {
+            // The pump only ends after it has been told.
+            let _ = pump.send(exit);
+        }
+    }
+
+    /// Nobody will tell of its end.
+    pub(super) fn is_lost(&mut self) {
+        if matches!(self.stage, Stage::Moving { .. }) {
+            self.stage = Stage::Ended; // dropping the sender tells the pump
+        }
+    }
+
+    /// Whether its end is known.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.stage, Stage::Ended)
+    }
+}
+
+impl Session {
+    /// Init has started it: from now on its output is moved.
+    pub(super) fn has_started(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        pid: i32,
+        at_us: u64,
+        kind: Fds,
+        fds: Vec<OwnedFd>,
+    ) {
+        let (exit, exited) = oneshot::channel();
+        let (execution, mut writer, answer) = {
+            let mut all = self.running();
+            let Some(running) = all.get_mut(&id) else { return };
+            if !matches!(running.stage, Stage::Starting { .. }) {
+                return;
+            }
+            let Stage::Starting { writer, answer } =
+                std::mem::replace(&mut running.stage, Stage::Moving { exit })
+            else {
+                return;
+            };
+            (Arc::clone(&running.execution), writer, answer)
+        };
+        if let Err(error) = writer.started(pid, at_us) {
+            tracing::error!(execution = %id, %error, "the start cannot be logged");
+        }
+        tracing::info!(execution = %id, session = %self.id, pid, "execution started");
+        self.move_output(execution, *writer, kind, fds, exited);
+        // The caller may have gone away.
+        let _ = answer.send(());
+    }
+
+    /// Spawns the pump of an execution.
+    pub(super) fn move_output(
+        self: &Arc<Self>,
+        execution: Arc<Execution>,
+        writer: Writer,
+        kind: Fds,
+        fds: Vec<OwnedFd>,
+        exited: oneshot::Receiver<Exit>,
+    ) {
+        let sources = match sources(&execution, kind, fds) {
+            Ok(sources) => sources,
+            Err(error) => {
+                tracing::error!(execution = %execution.id(), %error, "the output cannot be read");
+                Vec::new()
+            }
+        };
+        let record = execution.record();
+        let stop_at = (record.spec.on_output_limit == OnOutputLimit::Stop).then_some(record.output_bytes);
+        let around = Around { session: Arc::clone(self), execution };
+        tokio::spawn(async move {
+            let (session, execution) = (Arc::clone(&around.session), Arc::clone(&around.execution));
+            let writer = pump::pump(sources, writer, exited, stop_at, around).await;
+            session.close(&execution, writer).await;
+        });
+    }
+
+    /// Init could not start it.
+    pub(super) fn has_failed(self: &Arc<Self>, id: ExecutionId, failure: &StartFailure) {
+        let verdict = verdict::unseen(Reason::SetupFailed, failure.message.clone());
+        self.end_unstarted(id, &verdict);
+    }
+
+    /// Init is gone, and with it what it was told to start.
+    pub(super) fn give_up_starting(self: &Arc<Self>) {
+        let starting: Vec<_> = {
+            let all = self.running();
+            let starting = all.iter().filter(|(_, running)| matches!(running.stage, Stage::Starting { .. }));
+            starting.map(|(id, _)| *id).collect()
+        };
+        for id in starting {
+            self.end_unstarted(id, &self.unseen_end());
+        }
+    }
+
+    fn end_unstarted(self: &Arc<Self>, id: ExecutionId, verdict: &Verdict) {
+        let Some(mut running) = self.running().remove(&id) else {
+            return;
+        };
+        if let Stage::Starting { mut writer, answer } = std::mem::replace(&mut running.stage, Stage::Ended) {
+            let ended = writer.exited(verdict, now_us()).and_then(|()| writer.closed(now_us()));
+            if let Err(error) = ended {
+                tracing::error!(execution = %id, %error, "the end cannot be logged");
+            }
+            self.is_closed(&running.execution, running.cgroup.take());
+            let _ = answer.send(());
+        }
+    }
+
+    fn unseen_end(&self) -> Verdict {
+        if self.ending.load(std::sync::atomic::Ordering::Relaxed) {
+            verdict::unseen(Reason::Cancelled, "its session was ended")
+        } else {
+            verdict::unseen(Reason::Lost, "its session's init ended unexpectedly")
+        }
+    }
+
+    /// No writer is left: the log is closed, init lets go, and so do we.
+    async fn close(self: &Arc<Self>, execution: &Arc<Execution>, mut writer: Writer) {
+        while let Err(error) = writer.closed(now_us()) {
+            if !error.is_disk_full() {
+                tracing::error!(execution = %execution.id(), %error, "the log cannot be closed");
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+        drop(writer);
+        // Init may be gone.
+        let _ = self.tell(&ToInit::Release { execution: execution.id() }).await;
+        let cgroup = self.running().remove(&execution.id()).and_then(|mut running| running.cgroup.take());
+        self.is_closed(execution, cgroup);
+    }
+
+    fn is_closed(self: &Arc<Self>, execution: &Arc<Execution>, cgroup: Option<SessionCgroup>) {
+        execution.seal();
+        self.touch();
+        let head = execution.head();
+        let verdict = head.verdict.as_deref();
+        tracing::info!(
+            execution = %execution.id(), session = %self.id, bytes = head.ends.total(),
+            reason = verdict.map(|verdict| verdict.reason.name()), code = verdict.and_then(|verdict| verdict.code),
+            "execution closed"
+        );
+        if let Some(cgroup) = cgroup {
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = cgroup.remove() {
+                    tracing::warn!(%error, "an execution's cgroup cannot be removed");
+                }
+            });
+        }
+        if let Some(engine) = self.engine.upgrade() {
+            engine.execution_is_closed(self, execution);
+        }
+    }
+}
+
+/// Where the output comes from, by the descriptors that init sent; and the ways in are opened.
+fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Result<Vec<Source>> {
+    let mut fds = fds.into_iter();
+    let mut next = || fds.next().ok_or_else(|| std::io::Error::other("init sent too few descriptors"));
+    match kind {
+        Fds::None => Ok(Vec::new()),
+        Fds::Tty => {
+            let master = Arc::new(next()?);
+            let source = Source::terminal(Arc::clone(&master), next()?, next()?)?;
+            let input = StdinPipe::new(Arc::clone(&master), execution.dir(), true)?;
+            execution.open_input(Some(Arc::new(input)), Some(master));
+            Ok(vec![source])
+        }
+        Fds::Pipes { outputs, stdin } => {
+            let names: &[Stream] =
+                if outputs == 1 { &[Stream::Output] } else { &[Stream::Stdout, Stream::Stderr] };
+            let sources = names.iter().map(|name| Source::pipe(*name, next()?)).collect::<Result<_, _>>()?;
+            if stdin {
+                let input = StdinPipe::new(Arc::new(next()?), execution.dir(), false)?;
+                execution.open_input(Some(Arc::new(input)), None);
+            }
+            Ok(sources)
+        }
+    }
+}
+
+/// The pump's view of the session.
+struct Around {
+    session: Arc<Session>,
+    execution: Arc<Execution>,
+}
+
+impl Surroundings for Around {
+    async fn exited(&self, exit: Option<Exit>, waiting: u64, writer: &mut Writer) {
+        let id = self.execution.id();
+        let (verdict, at_us) = match &exit {
+            Some(exit) => (self.judge(exit, waiting), exit.at_us),
+            None => (self.session.unseen_end(), now_us()),
+        };
+        loop {
+            match writer.exited(&verdict, at_us) {
+                // Told before, by a worker that was killed before it could say so to init.
+                Ok(()) | Err(LogError::AlreadyExited) => break,
+                Err(error) if error.is_disk_full() => {
+                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                }
+                Err(error) => {
+                    tracing::error!(execution = %id, %error, "the end cannot be logged");
+                    break;
+                }
+            }
+        }
+        if exit.is_some() {
+            // Init may be gone by now.
+            let _ = self.session.tell(&ToInit::ExitLogged { execution: id }).await;
+        }
+        if let Some(engine) = self.session.engine.upgrade() {
+            engine.execution_has_exited(&self.session);
+        }
+    }
+
+    async fn too_much(&self) {
+        let grace = grace(&self.execution.record().spec);
+        // If the session is gone, so is the program.
+        let _ = self.session.stop(self.execution.id(), Cause::OutputLimit, grace).await;
+    }
+}
+
+impl Around {
+    fn judge(&self, exit: &Exit, waiting_bytes: u64) -> Verdict {
+        let record = self.execution.record();
+        let limits = self.session.record().spec.limits.tightest(&record.spec.limits);
+        let known = Circumstances {
+            limits: &limits,
+            timeout_ms: self.session.timeout_ms(&record.spec),
+            out_of_memory: matches!((exit.signal, exit.code), (Some(9), _) | (_, Some(137)))
+                && self.session.ran_out_of_memory(self.execution.id()),
+            waiting_bytes,
+        };
+        verdict::verdict(exit, known)
+    }
+}
+
+impl Session {
+    /// Whether the kernel has ended a process for lack of memory since this was last asked.
+    fn ran_out_of_memory(&self, id: ExecutionId) -> bool {
+        let own = self.running().get(&id).and_then(|running| Some(running.cgroup.as_ref()?.oom_kills()));
+        if own.is_some_and(|kills| kills > 0) {
+            return true;
+        }
+        let kills = self.cgroup.as_ref().map_or(0, SessionCgroup::oom_kills);
+        self.oom_seen.fetch_max(kills, std::sync::atomic::Ordering::Relaxed) < kills
+    }
+}

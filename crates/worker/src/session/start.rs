@@ -1,0 +1,255 @@
+//! Starting an execution: from what was asked for to the message to init.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::{Children, ExecutionId, Limits, SessionId, StartSpec, Stdin};
+use headwater_sandbox::cgroup::SessionCgroup;
+use headwater_sandbox::wire::{Exit, Fds, Start, StdinFrom, ToInit};
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::pipe::PipeFlags;
+use tokio::sync::oneshot;
+
+use super::running::{Running, Stage};
+use super::{Session, env, link_fault};
+use crate::clock::now_ms;
+use crate::execution::Execution;
+use crate::folder::{self, ExecutionRecord};
+use crate::log::{Log, LogError, LogOptions, Writer};
+
+/// Between SIGTERM and SIGKILL unless told otherwise.
+const GRACE: Duration = Duration::from_secs(5);
+/// Kept of an execution's output if nobody set a limit.
+const OUTPUT_BYTES: u64 = 1 << 30;
+/// Input up to this size is put into the pipe before the program starts.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// What was accepted: the execution, and a receiver that is told when it runs or could not be started.
+pub(crate) struct Accepted {
+    pub(crate) execution: Arc<Execution>,
+    pub(crate) answered: oneshot::Receiver<()>,
+}
+
+/// Between SIGTERM and SIGKILL for this execution.
+pub(crate) fn grace(spec: &StartSpec) -> Duration {
+    spec.grace_ms.map_or(GRACE, Duration::from_millis)
+}
+
+impl Accepted {
+    /// An execution that was started before, for a caller who asks again.
+    pub(crate) fn known(execution: Arc<Execution>, session: SessionId) -> Result<Self, Fault> {
+        if execution.session_id() != session {
+            let message = format!("`{}` is taken by another session", execution.id());
+            return Err(Fault::new(FaultKind::Conflict, message));
+        }
+        let (told, answered) = oneshot::channel();
+        drop(told); // nothing to wait for
+        Ok(Self { execution, answered })
+    }
+}
+
+impl Session {
+    /// The wall time of an execution: the shortest of what it and its session ask for.
+    pub(super) fn timeout_ms(&self, spec: &StartSpec) -> Option<u64> {
+        let wall = self.record().spec.limits.tightest(&spec.limits).wall_ms;
+        [spec.timeout_ms, wall].into_iter().flatten().min()
+    }
+
+    /// Starts a program. Its log is there when this returns; whether it runs, the log tells.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        mut spec: StartSpec,
+        argv: Vec<String>,
+    ) -> Result<Accepted, Fault> {
+        self.touch();
+        let limits = self.record().spec.limits.tightest(&spec.limits);
+        let given = match std::mem::take(&mut spec.stdin) {
+            Stdin::Given(bytes) => {
+                spec.stdin = Stdin::None; // what was given may be large, and is not ours to keep
+                Some(self.given_input(&bytes)?)
+            }
+            other => {
+                spec.stdin = other;
+                None
+            }
+        };
+        let cgroup = self.own_cgroup(id, &spec.limits)?;
+        let (record, dir, log, writer) = self.make_log(id, spec, &limits)?;
+        let execution = Execution::live(record, dir, log);
+        let (answer, answered) = oneshot::channel();
+        let files = cgroup.as_ref().map(SessionCgroup::procs_files).transpose();
+        let files =
+            files.map_err(|error| host_fault("join the execution's cgroup", &error))?.unwrap_or_default();
+        let message = self.message(execution.record(), argv, &limits, given.is_some(), files.len());
+        let running = Running {
+            execution: Arc::clone(&execution),
+            stage: Stage::Starting { writer: Box::new(writer), answer },
+            cgroup,
+        };
+        self.running().insert(id, running);
+        let fds: Vec<_> = given.iter().chain(&files).map(AsFd::as_fd).collect();
+        if let Err(error) = self.link.send(&ToInit::Start(Box::new(message)), &fds).await {
+            self.running().remove(&id);
+            // Nothing was started: leave no trace, so that the caller can ask again.
+            let _ = execution.remove();
+            return Err(link_fault(&error));
+        }
+        Ok(Accepted { execution, answered })
+    }
+
+    fn make_log(
+        &self,
+        id: ExecutionId,
+        spec: StartSpec,
+        limits: &Limits,
+    ) -> Result<(ExecutionRecord, std::path::PathBuf, Arc<Log>, Writer), Fault> {
+        let output_bytes = limits.output_bytes.unwrap_or(OUTPUT_BYTES);
+        let record = ExecutionRecord { id, session_id: self.id, spec, queued_at_ms: now_ms(), output_bytes };
+        let dir = folder::executions(&self.dir).join(id.to_string());
+        let (log, writer) = Log::create(&dir, id, LogOptions { output_bytes }).map_err(|e| log_fault(&e))?;
+        if let Err(error) = record.write(&dir) {
+            // Half an execution is none.
+            let _ = std::fs::remove_dir_all(&dir);
+            return Err(host_fault("record the execution", &error));
+        }
+        Ok((record, dir, log, writer))
+    }
+
+    fn message(
+        &self,
+        record: &ExecutionRecord,
+        argv: Vec<String>,
+        limits: &Limits,
+        given: bool,
+        cgroups: usize,
+    ) -> Start {
+        let spec = &record.spec;
+        let session = self.record();
+        let home = env::workspace_inside(session.sandbox, &folder::workspace(&self.dir));
+        let stdin = match (&spec.stdin, given) {
+            (_, true) => StdinFrom::Fd,
+            (Stdin::Open, _) => StdinFrom::Open,
+            _ => StdinFrom::Null,
+        };
+        let env = env::environment(&home, &session.spec.env, spec);
+        drop(session);
+        Start {
+            execution: record.id,
+            argv,
+            env,
+            cwd: env::working_directory(&home, spec.cwd.as_deref()),
+            stdin,
+            tty: spec.tty,
+            merge_output: spec.merge_output,
+            rlimits: env::rlimits(limits, self.cgroup.is_some()),
+            timeout_ms: self.timeout_ms(spec),
+            grace_ms: u64::try_from(grace(spec).as_millis()).unwrap_or(u64::MAX),
+            kill_children: spec.children == Children::Kill,
+            cgroups: u8::try_from(cgroups).unwrap_or(0),
+            note: Vec::new(),
+        }
+    }
+
+    /// A cgroup below the session's for an execution that may use less than its session.
+    fn own_cgroup(&self, id: ExecutionId, limits: &Limits) -> Result<Option<SessionCgroup>, Fault> {
+        let Some(session) = &self.cgroup else {
+            return Ok(None);
+        };
+        if limits.memory_bytes.is_none() && limits.cpus.is_none() && limits.pids.is_none() {
+            return Ok(None);
+        }
+        let cgroup = session.child(&id.to_string()).map_err(|e| host_fault("make a cgroup", &e))?;
+        cgroup.set_limits(limits).map_err(|e| host_fault("set the execution's limits", &e))?;
+        Ok(Some(cgroup))
+    }
+
+    /// Input that is known beforehand waits in a pipe, or, if it is large, in a sealed file in memory: either way a
+    /// killed worker takes none of it along.
+    fn given_input(&self, bytes: &Bytes) -> Result<OwnedFd, Fault> {
+        let made = if bytes.len() <= PIPE_BYTES { self.filled_pipe(bytes) } else { Ok(None) };
+        match made.and_then(|pipe| pipe.map_or_else(|| sealed_file(bytes), Ok)) {
+            Ok(fd) => Ok(fd),
+            Err(error) => Err(host_fault("prepare the input", &error)),
+        }
+    }
+
+    fn filled_pipe(&self, bytes: &[u8]) -> std::io::Result<Option<OwnedFd>> {
+        let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        if let Some(uid) = self.record().host_uid {
+            // So that the program may open it again as /dev/stdin.
+            let (uid, gid) = (rustix::fs::Uid::from_raw(uid), rustix::fs::Gid::from_raw(uid));
+            rustix::fs::fchown(&reading, Some(uid), Some(gid))?;
+        }
+        // A pipe is full at its number of pages, whatever it was asked for: only what fits whole goes in.
+        if bytes.len() > rustix::pipe::fcntl_getpipe_size(&writing)?
+            && rustix::pipe::fcntl_setpipe_size(&writing, PIPE_BYTES).is_err()
+        {
+            return Ok(None);
+        }
+        rustix::io::ioctl_fionbio(&writing, true)?;
+        let mut left = bytes;
+        while !left.is_empty() {
+            let n = match rustix::io::write(&writing, left) {
+                Ok(n) => n,
+                Err(rustix::io::Errno::AGAIN) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            left = left.get(n..).unwrap_or_default();
+        }
+        Ok(Some(reading))
+    }
+
+    /// Takes up an execution that another worker started.
+    pub(crate) fn adopt(
+        self: &Arc<Self>,
+        execution: Arc<Execution>,
+        writer: Writer,
+        kind: Fds,
+        fds: Vec<OwnedFd>,
+        exit: Option<Exit>,
+    ) {
+        let (sender, receiver) = oneshot::channel();
+        let mut running = Running {
+            execution: Arc::clone(&execution),
+            stage: Stage::Moving { exit: sender },
+            cgroup: None,
+        };
+        if let Some(session) = &self.cgroup {
+            running.cgroup = session.reopen_child(&execution.id().to_string()).ok();
+        }
+        if let Some(exit) = exit {
+            running.has_exited(exit);
+        } else if execution.head().verdict.is_some() {
+            // It had ended, and init knows that we know; only its output was still open.
+            running.stage = Stage::Ended;
+        }
+        self.running().insert(execution.id(), running);
+        self.move_output(execution, writer, kind, fds, receiver);
+    }
+}
+
+fn sealed_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create("stdin", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut at = 0;
+    while let Some(left) = bytes.get(at..).filter(|left| !left.is_empty()) {
+        at += rustix::io::pwrite(&file, left, at as u64)?;
+    }
+    rustix::fs::fcntl_add_seals(
+        &file,
+        SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE,
+    )?;
+    Ok(file)
+}
+
+fn host_fault(what: &str, error: &impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Unavailable, format!("cannot {what}: {error}"))
+}
+
+fn log_fault(error: &LogError) -> Fault {
+    let fault = Fault::new(FaultKind::Unavailable, format!("cannot make the log: {error}"));
+    if error.is_disk_full() { fault.hint("free space on the disk of the data folder") } else { fault }
+}

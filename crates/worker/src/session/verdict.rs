@@ -1,0 +1,146 @@
+//! How an end that init reported reads as a verdict.
+
+use headwater_protocol::{Limits, Reason, Usage, Verdict};
+use headwater_sandbox::wire::{Cause, Exit};
+
+const SIGKILL: i32 = 9;
+const SIGXCPU: i32 = 24;
+const SIGXFSZ: i32 = 25;
+
+/// What else is known when a program has ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Circumstances<'a> {
+    /// What it might use.
+    pub(super) limits: &'a Limits,
+    /// The wall time it was given.
+    pub(super) timeout_ms: Option<u64>,
+    /// The kernel ended a process of the session for lack of memory since we last looked.
+    pub(super) out_of_memory: bool,
+    /// Bytes that could not be logged yet because the disk is full.
+    pub(super) waiting_bytes: u64,
+}
+
+/// The verdict on a program whose end was seen. The writer of the log fills in the byte counts.
+pub(super) fn verdict(exit: &Exit, known: Circumstances<'_>) -> Verdict {
+    let (reason, mut message) = reason(exit, known);
+    if known.waiting_bytes > 0 {
+        let waiting =
+            format!("the disk is full: {} bytes of output follow when there is room", known.waiting_bytes);
+        message = Some(message.map_or(waiting.clone(), |message| format!("{message}; {waiting}")));
+    }
+    Verdict {
+        reason,
+        code: exit.code,
+        signal: exit.signal,
+        message,
+        duration_ms: exit.duration_us / 1000,
+        usage: exit.usage,
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        output_bytes: 0,
+    }
+}
+
+fn reason(exit: &Exit, known: Circumstances<'_>) -> (Reason, Option<String>) {
+    match exit.cause {
+        Some(Cause::TimedOut) => {
+            let after = known.timeout_ms.map_or(String::new(), |ms| format!(" after {}", seconds(ms)));
+            return (Reason::TimedOut, Some(format!("timed out{after}")));
+        }
+        Some(Cause::Cancelled) => return (Reason::Cancelled, None),
+        Some(Cause::OutputLimit) => {
+            let limit = known.limits.output_bytes.unwrap_or(0);
+            return (Reason::OutputLimit, Some(format!("printed more than {limit} bytes")));
+        }
+        Some(Cause::DiskLimit) => {
+            return (Reason::DiskLimit, Some("the session's workspace is larger than it may be".into()));
+        }
+        None => {}
+    }
+    let memory =
+        || format!("the memory limit of {} bytes was reached", known.limits.memory_bytes.unwrap_or(0));
+    match exit.signal {
+        Some(SIGKILL) if known.out_of_memory => (Reason::Oom, Some(memory())),
+        Some(SIGXCPU | SIGKILL) if cpu_time_ran_out(exit, known.limits) => {
+            let limit = known.limits.cpu_ms.unwrap_or(0);
+            (Reason::TimedOut, Some(format!("used more than {} of cpu time", seconds(limit))))
+        }
+        Some(SIGXFSZ) => {
+            let limit = known.limits.file_bytes.unwrap_or(0);
+            (Reason::Signalled, Some(format!("wrote a file larger than {limit} bytes")))
+        }
+        Some(_) => (Reason::Signalled, None),
+        // A shell whose child was ended says 137 and goes on.
+        None if known.out_of_memory => (Reason::Exited, Some(format!("{}: a process was ended", memory()))),
+        None => (Reason::Exited, None),
+    }
+}
+
+fn cpu_time_ran_out(exit: &Exit, limits: &Limits) -> bool {
+    // The kernel checks on ticks, and the usage is rounded down: allow for both.
+    limits.cpu_ms.is_some_and(|limit| exit.usage.cpu_ms + 50 >= limit)
+}
+
+fn seconds(ms: u64) -> String {
+    if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
+}
+
+/// The verdict on a program whose end nobody saw, or that never ran.
+pub(crate) fn unseen(reason: Reason, message: impl Into<String>) -> Verdict {
+    Verdict {
+        reason,
+        code: None,
+        signal: None,
+        message: Some(message.into()),
+        duration_ms: 0,
+        usage: Usage::default(),
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        output_bytes: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(
+        code: Option<i32>,
+        signal: Option<i32>,
+        cause: Option<Cause>,
+        oom: bool,
+        cpu_ms: u64,
+    ) -> Verdict {
+        let usage = Usage { cpu_ms, max_rss_bytes: 0 };
+        let exit = Exit { code, signal, cause, at_us: 0, duration_us: 1_500_000, usage };
+        let limits = Limits { cpu_ms: Some(1000), memory_bytes: Some(1 << 20), ..Limits::default() };
+        let known =
+            Circumstances { limits: &limits, timeout_ms: Some(500), out_of_memory: oom, waiting_bytes: 0 };
+        verdict(&exit, known)
+    }
+
+    #[test]
+    fn every_kind_of_end_has_its_reason() {
+        for (got, reason) in [
+            (judged(Some(3), None, None, false, 0), Reason::Exited),
+            (judged(None, Some(11), None, false, 0), Reason::Signalled),
+            (judged(None, Some(15), Some(Cause::TimedOut), false, 0), Reason::TimedOut),
+            (judged(Some(0), None, Some(Cause::Cancelled), false, 0), Reason::Cancelled),
+            (judged(None, Some(9), None, true, 0), Reason::Oom),
+            (judged(None, Some(9), None, false, 0), Reason::Signalled),
+            (judged(None, Some(24), None, false, 1000), Reason::TimedOut),
+            (judged(None, Some(15), Some(Cause::OutputLimit), false, 0), Reason::OutputLimit),
+            (judged(None, Some(15), Some(Cause::DiskLimit), false, 0), Reason::DiskLimit),
+        ] {
+            assert_eq!(got.reason, reason, "{got:?}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_says_after_how_long_and_an_oom_how_much() {
+        let timeout = judged(None, Some(9), Some(Cause::TimedOut), false, 0);
+        assert_eq!(timeout.message.as_deref(), Some("timed out after 500 ms"));
+        assert!(judged(None, Some(9), None, true, 0).message.unwrap().contains("1048576"));
+        assert!(judged(Some(137), None, None, true, 0).message.unwrap().contains("ended"));
+    }
+}

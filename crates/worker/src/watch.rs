@@ -1,0 +1,99 @@
+//! Looks after the sessions: ends those that have been idle for too long, and those that use more disk than they may.
+//!
+//! Disk use has no limit in the kernel that works on every host, so it is measured: a look at the free space of the disk
+//! costs nothing, and only when it has shrunk by as much as some session has left (or after a while) is a workspace
+//! walked. A fast writer can be over its limit by what it writes between two looks.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headwater_protocol::SessionId;
+use headwater_sandbox::wire::Cause;
+
+use crate::engine::Engine;
+use crate::folder;
+use crate::session::Session;
+use crate::tree::{self, Usage};
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+/// A busy workspace is walked at least so often.
+const WALK: Duration = Duration::from_secs(15);
+/// A program that filled the disk gets this long to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    usage: Usage,
+    at: Instant,
+    /// Free on the disk at that time.
+    free: Free,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Free {
+    bytes: u64,
+    inodes: u64,
+}
+
+/// Runs until the worker stops.
+pub(crate) async fn watch(engine: Arc<Engine>) {
+    let mut measured: HashMap<SessionId, Measured> = HashMap::new();
+    let mut clock = tokio::time::interval(LOOK);
+    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = engine.stop.cancelled() => return,
+            _ = clock.tick() => {}
+        }
+        let sessions = engine.live_sessions();
+        measured.retain(|id, _| sessions.iter().any(|session| session.id() == *id));
+        let free = free(&engine);
+        for session in sessions {
+            end_if_idle(&session);
+            if session.busy() > 0 {
+                look(&session, free, &mut measured).await;
+            }
+        }
+    }
+}
+
+fn end_if_idle(session: &Arc<Session>) {
+    let timeout = session.record().spec.idle_timeout_ms;
+    if timeout.is_some_and(|timeout| session.idle_ms() > timeout) {
+        tracing::info!(session = %session.id(), "session idle for too long");
+        let session = Arc::clone(session);
+        tokio::spawn(async move { session.end().await });
+    }
+}
+
+fn free(engine: &Engine) -> Free {
+    let stat = rustix::fs::statvfs(engine.folder.root());
+    stat.map_or(Free::default(), |stat| Free { bytes: stat.f_bavail * stat.f_frsize, inodes: stat.f_favail })
+}
+
+async fn look(session: &Arc<Session>, free: Free, measured: &mut HashMap<SessionId, Measured>) {
+    let limits = session.record().spec.limits.clone();
+    let (bytes, inodes) = (limits.disk_bytes.unwrap_or(u64::MAX), limits.inodes.unwrap_or(u64::MAX));
+    if bytes == u64::MAX && inodes == u64::MAX {
+        return;
+    }
+    if let Some(last) = measured.get(&session.id()) {
+        let written = last.free.bytes.saturating_sub(free.bytes);
+        let made = last.free.inodes.saturating_sub(free.inodes);
+        let near = written >= bytes.saturating_sub(last.usage.bytes) / 2
+            || made >= inodes.saturating_sub(last.usage.inodes) / 2;
+        if !near && last.at.elapsed() < WALK {
+            return;
+        }
+    }
+    let workspace = folder::workspace(session.dir());
+    let walked = tokio::task::spawn_blocking(move || tree::measure(&workspace)).await;
+    let Ok(Ok(usage)) = walked else { return };
+    measured.insert(session.id(), Measured { usage, at: Instant::now(), free });
+    if usage.bytes > bytes || usage.inodes > inodes || usage.too_deep {
+        tracing::warn!(session = %session.id(), bytes = usage.bytes, inodes = usage.inodes, "over the disk limit");
+        session.stop_all(Cause::DiskLimit, GRACE).await;
+    }
+}
