@@ -38,11 +38,7 @@ impl Init {
             executions: Executions::default(),
             stops: Stops::default(),
             tags: Tags::new(),
-            spawner: Spawner {
-                stack: Stack::new()?,
-                files,
-                highest_fd,
-            },
+            spawner: Spawner { stack: Stack::new()?, files, highest_fd },
             link: None,
             listener,
             children,
@@ -85,19 +81,13 @@ fn make_ready(fd: BorrowedFd<'_>) -> Result<(), Errno> {
 /// Raises init's own limit on open files as far as it may. Returns what programs get instead, and the highest
 /// number that their pipes may take.
 fn raise_files() -> (Option<libc::rlimit64>, i32) {
-    let mut was = libc::rlimit64 {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut was = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointers are to locals that live through the calls.
     let raised = unsafe {
         if libc::prlimit64(0, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut was) != 0 {
             return (None, i32::MAX);
         }
-        let wanted = libc::rlimit64 {
-            rlim_cur: was.rlim_max.min(MOST_FDS).max(was.rlim_cur),
-            ..was
-        };
+        let wanted = libc::rlimit64 { rlim_cur: was.rlim_max.min(MOST_FDS).max(was.rlim_cur), ..was };
         let changed = libc::prlimit64(0, libc::RLIMIT_NOFILE, &raw const wanted, std::ptr::null_mut()) == 0;
         if changed { wanted } else { was }
     };

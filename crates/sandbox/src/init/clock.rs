@@ -26,16 +26,11 @@ pub(super) fn after(now: u64, ms: u64) -> u64 {
 pub(super) fn timespec(nanos: u64) -> Timespec {
     // Both parts fit: the first is at most 2^64 / 10^9, the second below 10^9.
     let (whole, rest) = (nanos / NANOS_A_SECOND, nanos % NANOS_A_SECOND);
-    Timespec {
-        tv_sec: i64::try_from(whole).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(rest).unwrap_or(0),
-    }
+    Timespec { tv_sec: i64::try_from(whole).unwrap_or(i64::MAX), tv_nsec: i64::try_from(rest).unwrap_or(0) }
 }
 
 fn nanos(time: &Timespec) -> u64 {
-    let whole = u64::try_from(time.tv_sec)
-        .unwrap_or(0)
-        .saturating_mul(NANOS_A_SECOND);
+    let whole = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(NANOS_A_SECOND);
     whole.saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 

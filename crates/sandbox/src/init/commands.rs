@@ -45,16 +45,8 @@ impl Init {
             ToInit::Hello => self.greet(),
             _ if !greeted => {}
             ToInit::Start(start) => self.start(*start, fds),
-            ToInit::Signal {
-                execution,
-                signal,
-                target,
-            } => self.signal(execution, signal, target),
-            ToInit::Stop {
-                execution,
-                cause,
-                grace_ms,
-            } => {
+            ToInit::Signal { execution, signal, target } => self.signal(execution, signal, target),
+            ToInit::Stop { execution, cause, grace_ms } => {
                 self.reap(); // who has ended by itself was not stopped
                 self.stop(execution, cause, Some(grace_ms));
             }
@@ -100,10 +92,7 @@ impl Init {
                     held.ends.enlarge();
                 }
             }
-            Err(failure) => self.say(Say::Message(FromInit::StartFailed {
-                execution: id,
-                failure,
-            })),
+            Err(failure) => self.say(Say::Message(FromInit::StartFailed { execution: id, failure })),
         }
     }
 
@@ -156,11 +145,7 @@ impl Init {
     fn processes(&mut self, id: ExecutionId) {
         let mut processes = Vec::new();
         if let Some(tag) = self.executions.tag(id) {
-            let program = self
-                .executions
-                .get(id)
-                .filter(|held| held.exit.is_none())
-                .map(|held| held.pid);
+            let program = self.executions.get(id).filter(|held| held.exit.is_none()).map(|held| held.pid);
             let _ = tree::scan(
                 |found| found == tag,
                 |pid, _| {
@@ -170,19 +155,13 @@ impl Init {
             );
             processes.sort_by_key(|process| (Some(process.pid) != program, process.pid));
         }
-        self.say(Say::Message(FromInit::Processes {
-            execution: id,
-            processes,
-        }));
+        self.say(Say::Message(FromInit::Processes { execution: id, processes }));
     }
 }
 
 /// To the program's group; for a terminal, to the group in its foreground.
 fn signal_group(held: &Held, signal: i32) {
-    let foreground = held
-        .ends
-        .terminal()
-        .and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
+    let foreground = held.ends.terminal().and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
     let group = foreground.map_or(held.pid, |group| group.as_raw_nonzero().get());
     if group == held.pid && held.exit.is_none() {
         signals::send_group(group, signal); // the program has not been waited for, so that the number is its own

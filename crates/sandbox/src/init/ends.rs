@@ -28,15 +28,8 @@ pub(super) struct Inner {
 /// The worker's side. All of these are nonblocking, which does not touch the program's own descriptions.
 #[derive(Debug)]
 pub(super) enum Ends {
-    Pipes {
-        stdout: OwnedFd,
-        stderr: Option<OwnedFd>,
-        stdin: Option<OwnedFd>,
-    },
-    Tty {
-        master: OwnedFd,
-        relay: (OwnedFd, OwnedFd),
-    },
+    Pipes { stdout: OwnedFd, stderr: Option<OwnedFd>, stdin: Option<OwnedFd> },
+    Tty { master: OwnedFd, relay: (OwnedFd, OwnedFd) },
     None,
 }
 
@@ -44,20 +37,10 @@ impl Ends {
     /// What goes with `Started` and `Adopt`.
     pub(super) fn lend(&self) -> (Fds, Vec<BorrowedFd<'_>>) {
         match self {
-            Self::Pipes {
-                stdout,
-                stderr,
-                stdin,
-            } => {
-                let kind = Fds::Pipes {
-                    outputs: 1 + u8::from(stderr.is_some()),
-                    stdin: stdin.is_some(),
-                };
+            Self::Pipes { stdout, stderr, stdin } => {
+                let kind = Fds::Pipes { outputs: 1 + u8::from(stderr.is_some()), stdin: stdin.is_some() };
                 let rest = [stderr, stdin].into_iter().flatten();
-                (
-                    kind,
-                    std::iter::once(stdout).chain(rest).map(AsFd::as_fd).collect(),
-                )
+                (kind, std::iter::once(stdout).chain(rest).map(AsFd::as_fd).collect())
             }
             Self::Tty { master, relay } => (Fds::Tty, vec![master.as_fd(), relay.0.as_fd(), relay.1.as_fd()]),
             Self::None => (Fds::None, Vec::new()),
@@ -120,20 +103,8 @@ fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Inner,
             (Some(reader), Some(writer))
         }
     };
-    let inner = Inner {
-        stdin: inner_stdin,
-        stdout: inner_stdout,
-        stderr: inner_stderr,
-        is_tty: false,
-    };
-    Ok((
-        inner,
-        Ends::Pipes {
-            stdout,
-            stderr,
-            stdin,
-        },
-    ))
+    let inner = Inner { stdin: inner_stdin, stdout: inner_stdout, stderr: inner_stderr, is_tty: false };
+    Ok((inner, Ends::Pipes { stdout, stderr, stdin }))
 }
 
 /// A pipe, read without blocking.
@@ -159,12 +130,7 @@ fn terminal(size: TtySize, from: StdinFrom, given: Option<OwnedFd>) -> Result<(I
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let master = openat(CWD, "/dev/ptmx", flags, Mode::empty())?;
     unlockpt(&master)?;
-    let size = Winsize {
-        ws_row: size.rows,
-        ws_col: size.cols,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let size = Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&master, size)?;
     // By the master, not by a path: what is at the path may be another terminal.
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
@@ -178,13 +144,5 @@ fn terminal(size: TtySize, from: StdinFrom, given: Option<OwnedFd>) -> Result<(I
         StdinFrom::Open => Some(rustix::io::fcntl_dupfd_cloexec(&slave, 3)?),
         StdinFrom::Fd => given,
     };
-    Ok((
-        Inner {
-            stdin,
-            stdout: slave,
-            stderr: None,
-            is_tty: true,
-        },
-        Ends::Tty { master, relay },
-    ))
+    Ok((Inner { stdin, stdout: slave, stderr: None, is_tty: true }, Ends::Tty { master, relay }))
 }

@@ -102,19 +102,12 @@ impl Executions {
 
     /// The one whose program this is. An id is free for others once its program has been waited for.
     pub(super) fn running(&mut self, pid: i32) -> Option<&mut Held> {
-        self.held
-            .iter_mut()
-            .find(|held| held.pid == pid && held.exit.is_none())
+        self.held.iter_mut().find(|held| held.pid == pid && held.exit.is_none())
     }
 
     /// The tag of an execution, done or not.
     pub(super) fn tag(&self, id: ExecutionId) -> Option<u64> {
-        let past = || {
-            self.past
-                .iter()
-                .find(|(past, _)| *past == id)
-                .map(|(_, tag)| *tag)
-        };
+        let past = || self.past.iter().find(|(past, _)| *past == id).map(|(_, tag)| *tag);
         self.get(id).map(|held| held.tag).or_else(past)
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
 use headwater_protocol::{ExecutionId, SessionId};
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use super::clock::MS;
@@ -37,17 +38,13 @@ pub(super) struct Link {
     gone: bool,
     outbox: VecDeque<Say>,
     retry_at: Option<u64>,
+    /// What the loop waits for: messages, as it is when the link is new.
+    waiting: EventFlags,
 }
 
 impl Link {
     pub(super) fn new(fd: OwnedFd, greeted: bool) -> Self {
-        Self {
-            fd,
-            greeted,
-            gone: false,
-            outbox: VecDeque::new(),
-            retry_at: None,
-        }
+        Self { fd, greeted, gone: false, outbox: VecDeque::new(), retry_at: None, waiting: EventFlags::IN }
     }
 
     /// Puts something at the end of what is to be said.
@@ -62,11 +59,7 @@ impl Link {
         self.greeted = true;
         self.outbox.clear();
         let count = u32::try_from(executions.iter().count()).unwrap_or(u32::MAX);
-        self.say(Say::Message(FromInit::Hello {
-            version: VERSION,
-            session,
-            executions: count,
-        }));
+        self.say(Say::Message(FromInit::Hello { version: VERSION, session, executions: count }));
         for held in executions.iter_mut() {
             if held.known == Known::Told {
                 held.known = Known::Untold;
@@ -80,9 +73,14 @@ impl Link {
         !self.outbox.is_empty()
     }
 
-    /// Whether the socket's readiness would help.
-    pub(super) fn waits_for_room(&self) -> bool {
-        self.is_full() && self.retry_at.is_none()
+    /// What the loop should wait for on this link, if that has changed.
+    pub(super) fn waits_for(&mut self) -> Option<EventFlags> {
+        let flags = match (self.is_full(), self.retry_at) {
+            (false, _) => EventFlags::IN,
+            (true, None) => EventFlags::OUT,
+            (true, Some(_)) => EventFlags::empty(),
+        };
+        (std::mem::replace(&mut self.waiting, flags) != flags).then_some(flags)
     }
 
     /// When to try again without being told to.
@@ -129,30 +127,14 @@ fn utter(fd: &OwnedFd, say: &Say, executions: &mut Executions) -> Result<(), Lin
             };
             let (fds, lent) = held.ends.lend();
             let (pid, started_at_us) = (held.pid, held.started_at_us);
-            link::send(
-                fd,
-                &FromInit::Started {
-                    execution: held.id,
-                    pid,
-                    started_at_us,
-                    fds,
-                },
-                &lent,
-            )
+            link::send(fd, &FromInit::Started { execution: held.id, pid, started_at_us, fds }, &lent)
         }
         Say::Exited(id) => {
             let Some(held) = executions.get_mut(*id).filter(|held| held.known == Known::Untold) else {
                 return Ok(());
             };
             let Some(exit) = held.exit else { return Ok(()) };
-            link::send(
-                fd,
-                &FromInit::Exited {
-                    execution: held.id,
-                    exit,
-                },
-                &[],
-            )?;
+            link::send(fd, &FromInit::Exited { execution: held.id, exit }, &[])?;
             held.known = Known::Told;
             Ok(())
         }

@@ -48,9 +48,7 @@ impl Ended {
             duration_us: clock::now().saturating_sub(held.started) / 1000,
             usage: Usage {
                 cpu_ms: millis(&self.usage.ru_utime).saturating_add(millis(&self.usage.ru_stime)),
-                max_rss_bytes: u64::try_from(self.usage.ru_maxrss)
-                    .unwrap_or(0)
-                    .saturating_mul(1024),
+                max_rss_bytes: u64::try_from(self.usage.ru_maxrss).unwrap_or(0).saturating_mul(1024),
             },
         }
     }
@@ -58,8 +56,5 @@ impl Ended {
 
 fn millis(time: &libc::timeval) -> u64 {
     let (seconds, micros) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_usec));
-    seconds
-        .unwrap_or(0)
-        .saturating_mul(1000)
-        .saturating_add(micros.unwrap_or(0) / 1000)
+    seconds.unwrap_or(0).saturating_mul(1000).saturating_add(micros.unwrap_or(0) / 1000)
 }

@@ -20,13 +20,7 @@ pub(super) fn take_over() -> Result<OwnedFd, Errno> {
         let default = [0_u64; 4]; // the kernel's own form: handler, flags, restorer, mask
         let (unasked, mask_bytes) = (std::ptr::null_mut::<u64>(), 8_usize);
         for signal in 1..=LAST_SIGNAL {
-            libc::syscall(
-                libc::SYS_rt_sigaction,
-                signal,
-                default.as_ptr(),
-                unasked,
-                mask_bytes,
-            );
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), unasked, mask_bytes);
         }
         let mut child: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut child);
@@ -42,11 +36,7 @@ pub(super) fn take_over() -> Result<OwnedFd, Errno> {
 
 /// What the last failed call of libc said.
 pub(super) fn last_errno() -> Errno {
-    Errno::from_raw_os_error(
-        std::io::Error::last_os_error()
-            .raw_os_error()
-            .unwrap_or(libc::EIO),
-    )
+    Errno::from_raw_os_error(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }
 
 /// Sends a signal; a number that is no signal does nothing, and so does a process that is gone.

@@ -38,20 +38,10 @@ fn parse(pid: i32, line: &[u8]) -> Option<Stat> {
     let open = line.iter().position(|byte| *byte == b'(')?;
     let close = line.iter().rposition(|byte| *byte == b')')?;
     let name = String::from_utf8_lossy(line.get(open + 1..close)?).into_owned();
-    let mut fields = line
-        .get(close + 1..)?
-        .split(|byte| *byte == b' ')
-        .filter(|field| !field.is_empty());
+    let mut fields = line.get(close + 1..)?.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
     let state = *fields.next()?.first()?;
     let parent = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
-    Some(Stat {
-        state,
-        process: Process {
-            pid,
-            ppid: parent,
-            name,
-        },
-    })
+    Some(Stat { state, process: Process { pid, ppid: parent, name } })
 }
 
 #[cfg(test)]
@@ -62,26 +52,12 @@ mod tests {
     fn a_name_with_spaces_parentheses_and_broken_text_is_read_whole() {
         let stat = parse(7, b"7 (a) R (1 \xff) S 3 7 7 0 -1").unwrap();
         assert_eq!(stat.state, b'S');
-        assert_eq!(
-            stat.process,
-            Process {
-                pid: 7,
-                ppid: 3,
-                name: "a) R (1 \u{fffd}".into()
-            }
-        );
+        assert_eq!(stat.process, Process { pid: 7, ppid: 3, name: "a) R (1 \u{fffd}".into() });
     }
 
     #[test]
     fn a_line_that_is_cut_is_nothing() {
-        for line in [
-            b"".as_slice(),
-            b"7 (x",
-            b"7 (x)",
-            b"7 (x) S",
-            b"7 (x) S y 1",
-            b"7 )x( S 1",
-        ] {
+        for line in [b"".as_slice(), b"7 (x", b"7 (x)", b"7 (x) S", b"7 (x) S y 1", b"7 )x( S 1"] {
             assert_eq!(parse(7, line), None);
         }
     }

@@ -42,22 +42,13 @@ impl Stops {
             let _ = tree::signal(|found| found == tag, &[libc::SIGTERM, libc::SIGCONT]);
         }
         let look_at = now.saturating_add(LOOK_FIRST);
-        self.list.push(Stopping {
-            tag,
-            kill_at,
-            looked_at: now,
-            look_at,
-            pause: LOOK_FIRST,
-            killing: false,
-        });
+        self.list.push(Stopping { tag, kill_at, looked_at: now, look_at, pause: LOOK_FIRST, killing: false });
     }
 
     /// Processes have ended: look soon whether whole trees have.
     pub(super) fn hurry(&mut self) {
         for stopping in &mut self.list {
-            stopping.look_at = stopping
-                .look_at
-                .min(stopping.looked_at.saturating_add(LOOK_APART));
+            stopping.look_at = stopping.look_at.min(stopping.looked_at.saturating_add(LOOK_APART));
         }
     }
 
@@ -68,18 +59,13 @@ impl Stops {
 
     /// Does what is due.
     pub(super) fn work(&mut self, now: u64) {
-        self.list
-            .retain_mut(|stopping| now < stopping.next() || !stopping.is_finished(now));
+        self.list.retain_mut(|stopping| now < stopping.next() || !stopping.is_finished(now));
     }
 }
 
 impl Stopping {
     fn next(&self) -> u64 {
-        if self.killing {
-            self.look_at
-        } else {
-            self.look_at.min(self.kill_at)
-        }
+        if self.killing { self.look_at } else { self.look_at.min(self.kill_at) }
     }
 
     /// Looks, or kills; true when nothing is left of the tree.
@@ -89,11 +75,7 @@ impl Stopping {
             self.pause = (self.pause * 2).min(LOOK_LAST);
             tree::count(wanted)
         } else {
-            self.pause = if self.killing {
-                (self.pause * 2).min(KILL_LAST)
-            } else {
-                KILL_FIRST
-            };
+            self.pause = if self.killing { (self.pause * 2).min(KILL_LAST) } else { KILL_FIRST };
             self.killing = true;
             tree::kill(wanted)
         };

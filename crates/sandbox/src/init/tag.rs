@@ -20,10 +20,7 @@ impl Tags {
     /// Starts at a random place, so that the trees of two inits never mix where they see the same `/proc`.
     pub(super) fn new() -> Self {
         let mut bytes = [0; 8];
-        if !matches!(
-            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()),
-            Ok(8)
-        ) {
+        if !matches!(rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()), Ok(8)) {
             bytes = super::clock::unix_us().to_le_bytes();
         }
         Self::below(u64::from_le_bytes(bytes), own_limit())
@@ -33,10 +30,7 @@ impl Tags {
     fn below(random: u64, limit: u64) -> Self {
         let room = (1_u64 << 62).min(limit) >> COUNTER_BITS;
         let slot = random % room.saturating_sub(2).max(1);
-        Self {
-            base: (slot + 1) << COUNTER_BITS,
-            count: 0,
-        }
+        Self { base: (slot + 1) << COUNTER_BITS, count: 0 }
     }
 
     /// A tag that no execution of this init has had (in a million).
@@ -58,10 +52,7 @@ fn own_limit() -> u64 {
 
 /// The number that a process carries, if it is there and may be asked.
 pub(super) fn of(pid: i32) -> Option<u64> {
-    let mut limit = libc::rlimit64 {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the fourth argument points to a limit that lives through the call and that the kernel fills.
     let done = unsafe {
         libc::syscall(
@@ -79,10 +70,7 @@ pub(super) fn of(pid: i32) -> Option<u64> {
 ///
 /// Called between clone and exec: makes one system call and nothing else.
 pub(super) fn put_on_self(tag: u64, cookie: u64) -> bool {
-    let limit = libc::rlimit64 {
-        rlim_cur: tag,
-        rlim_max: tag,
-    };
+    let limit = libc::rlimit64 { rlim_cur: tag, rlim_max: tag };
     // SAFETY: the third argument points to a limit that lives through the call; the kernel ignores the last two.
     let done = unsafe {
         libc::syscall(

@@ -23,12 +23,7 @@ struct Census {
 /// Calls `each` with the id and the tag of every process whose tag is wanted. Ended processes that nobody has
 /// waited for yet are among them.
 pub(super) fn scan(wanted: impl Fn(u64) -> bool, mut each: impl FnMut(i32, u64)) -> Result<(), Errno> {
-    let proc = openat(
-        CWD,
-        "/proc",
-        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
+    let proc = openat(CWD, "/proc", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut names = [MaybeUninit::uninit(); NAMES_BYTES];
     let mut entries = RawDir::new(proc, &mut names);
     while let Some(entry) = entries.next() {
@@ -61,9 +56,8 @@ fn census(wanted: impl Fn(u64) -> bool, numbers: &[i32]) -> Result<Census, Errno
         seen.count += 1;
         // Ids are positive and do not repeat in a pass, so that equal sums of equal counts mean equal sets but for
         // accidents, and an accident costs one more pass.
-        seen.sum = seen
-            .sum
-            .wrapping_add(u64::from(pid.unsigned_abs()).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7);
+        seen.sum =
+            seen.sum.wrapping_add(u64::from(pid.unsigned_abs()).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7);
         for number in numbers {
             signals::send(pid, *number);
         }
@@ -114,11 +108,7 @@ mod tests {
     fn a_scan_finds_this_process_by_the_number_it_carries() {
         let mine = tag::of(0).unwrap();
         let mut found = false;
-        scan(
-            |tag| tag == mine,
-            |pid, _| found |= u32::try_from(pid) == Ok(std::process::id()),
-        )
-        .unwrap();
+        scan(|tag| tag == mine, |pid, _| found |= u32::try_from(pid) == Ok(std::process::id())).unwrap();
         assert!(found);
         assert_eq!(count(|_| false), Ok(0));
     }

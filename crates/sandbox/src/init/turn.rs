@@ -54,10 +54,7 @@ impl Init {
 
     fn turn(&mut self) -> ControlFlow<()> {
         let (mut listener, mut link) = (false, false);
-        let mut events = [epoll::Event {
-            flags: EventFlags::empty(),
-            data: EventData::new_u64(0),
-        }; 4];
+        let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; 4];
         let timeout = self.timeout();
         match epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) {
             Ok(ready) => {
@@ -93,10 +90,7 @@ impl Init {
         }
         let programs = self.executions.iter().filter_map(|held| held.deadline).min();
         let retry = self.link.as_ref().and_then(Link::retry_at);
-        let nearest = [programs, self.stops.next(), self.orphaned_at, retry]
-            .into_iter()
-            .flatten()
-            .min()?;
+        let nearest = [programs, self.stops.next(), self.orphaned_at, retry].into_iter().flatten().min()?;
         // A millisecond is as fine as it gets: round up, so as not to wake before it.
         let left = nearest.saturating_sub(clock::now()).saturating_add(clock::MS - 1);
         Some(clock::timespec(left.min(3600 * 1000 * clock::MS)))
@@ -143,10 +137,7 @@ impl Init {
             return ControlFlow::Break(());
         }
         let due = |executions: &Executions| {
-            executions
-                .iter()
-                .find(|held| held.deadline.is_some_and(|at| at <= now))
-                .map(|held| held.id)
+            executions.iter().find(|held| held.deadline.is_some_and(|at| at <= now)).map(|held| held.id)
         };
         while let Some(id) = due(&self.executions) {
             self.stop(id, Cause::TimedOut, None);
@@ -158,17 +149,9 @@ impl Init {
     /// Says what is to be said, and keeps the kernel informed of what to wait for.
     pub(super) fn flush(&mut self) {
         let Some(link) = &mut self.link else { return };
-        let was_full = link.is_full();
         if !link.flush(&mut self.executions, clock::now()) {
             self.lose_worker();
-            return;
-        }
-        if was_full {
-            let flags = match (link.is_full(), link.waits_for_room()) {
-                (false, _) => EventFlags::IN,
-                (true, true) => EventFlags::OUT,
-                (true, false) => EventFlags::empty(),
-            };
+        } else if let Some(flags) = link.waits_for() {
             let _ = epoll::modify(&self.epoll, &link.fd, EventData::new_u64(LINK), flags);
         }
     }

@@ -28,13 +28,7 @@ fn what_is_printed_and_ends_meanwhile_is_handed_to_the_next_worker() {
         assert_eq!((told.running.id, told.running.pid), (program.id, program.pid));
         assert_eq!(told.note, b"remember");
         assert_eq!(told.exit.unwrap().code, Some(5));
-        assert_eq!(
-            told.running.kind,
-            Fds::Pipes {
-                outputs: 2,
-                stdin: true
-            }
-        );
+        assert_eq!(told.running.kind, Fds::Pipes { outputs: 2, stdin: true });
         worker.leave();
     }
     let told = worker.come_back().pop().unwrap();
@@ -58,9 +52,7 @@ fn a_program_that_runs_on_is_adopted_and_its_exit_told_once() {
     input.write_all(b"hello\n").unwrap();
     assert_eq!(read_until(&fds[0], |text| text.ends_with('\n')), "hello\n");
     drop(input);
-    worker.send(&ToInit::CloseStdin {
-        execution: program.id,
-    });
+    worker.send(&ToInit::CloseStdin { execution: program.id });
     assert_eq!(worker.exit(program.id).code, Some(0));
     // Nothing more: the answer to a question is the next message.
     assert!(worker.processes(program.id).is_empty());
@@ -75,16 +67,12 @@ fn an_exit_is_told_again_until_it_is_logged_and_an_execution_kept_until_released
     worker.leave();
     let told = worker.come_back().pop().unwrap();
     assert_eq!(told.exit.unwrap().code, Some(4));
-    worker.send(&ToInit::ExitLogged {
-        execution: program.id,
-    });
+    worker.send(&ToInit::ExitLogged { execution: program.id });
     worker.leave();
     let told = worker.come_back().pop().unwrap();
     assert!(told.exit.is_none());
     assert_eq!(told.running.fds.len(), 2);
-    worker.send(&ToInit::Release {
-        execution: program.id,
-    });
+    worker.send(&ToInit::Release { execution: program.id });
     worker.leave();
     assert!(worker.come_back().is_empty());
 }
@@ -93,17 +81,13 @@ fn an_exit_is_told_again_until_it_is_logged_and_an_execution_kept_until_released
 fn what_was_released_first_is_kept_without_descriptors_until_its_exit_is_logged() {
     let mut worker = Worker::launch();
     let program = worker.start(worker.spec(&["sleep", "1000"]));
-    worker.send(&ToInit::Release {
-        execution: program.id,
-    });
+    worker.send(&ToInit::Release { execution: program.id });
     worker.leave();
     let told = worker.come_back().pop().unwrap();
     assert_eq!((told.running.kind, told.running.fds.len()), (Fds::None, 0));
     worker.stop(program.id, Cause::Cancelled, 1000);
     assert_eq!(worker.exit(program.id).cause, Some(Cause::Cancelled));
-    worker.send(&ToInit::ExitLogged {
-        execution: program.id,
-    });
+    worker.send(&ToInit::ExitLogged { execution: program.id });
     worker.leave();
     assert!(worker.come_back().is_empty());
 }
@@ -116,9 +100,7 @@ fn what_a_worker_said_before_it_died_is_done() {
     let id = last.execution;
     // The answers to these have nowhere to go.
     worker.stop(program.id, Cause::Cancelled, 0);
-    worker.send(&ToInit::Processes {
-        execution: program.id,
-    });
+    worker.send(&ToInit::Processes { execution: program.id });
     worker.send(&ToInit::Start(Box::new(last)));
     worker.leave();
     let told = worker.come_back();

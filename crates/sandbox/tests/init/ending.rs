@@ -17,9 +17,7 @@ fn start_pids_with(
     count: usize,
 ) -> (headwater_protocol::ExecutionId, Vec<i32>) {
     let program = worker.start(start);
-    let text = read_until(&program.fds[0], |text| {
-        text.lines().count() == count && text.ends_with('\n')
-    });
+    let text = read_until(&program.fds[0], |text| text.lines().count() == count && text.ends_with('\n'));
     let pids: Vec<i32> = text.lines().map(|line| line.trim().parse().unwrap()).collect();
     assert_eq!(pids.len(), count, "{text}");
     (program.id, pids)
@@ -37,10 +35,7 @@ fn a_timeout_ends_a_stubborn_grandchild_in_another_session() {
     start.grace_ms = 300;
     let (id, pids) = start_pids_with(&worker, start, 2);
     let exit = worker.exit(id);
-    assert_eq!(
-        (exit.cause, exit.signal),
-        (Some(Cause::TimedOut), Some(libc::SIGTERM))
-    );
+    assert_eq!((exit.cause, exit.signal), (Some(Cause::TimedOut), Some(libc::SIGTERM)));
     assert!(exit.duration_us >= 500_000);
     worker.assert_gone(id, &pids);
 }
@@ -51,10 +46,7 @@ fn a_tree_that_heeds_sigterm_is_gone_before_the_grace_is_over() {
     let (id, pids) = start_pids(&worker, "echo $$; sleep 1000", 1);
     worker.stop(id, Cause::Cancelled, 3_600_000);
     let exit = worker.exit(id);
-    assert_eq!(
-        (exit.cause, exit.signal),
-        (Some(Cause::Cancelled), Some(libc::SIGTERM))
-    );
+    assert_eq!((exit.cause, exit.signal), (Some(Cause::Cancelled), Some(libc::SIGTERM)));
     worker.assert_gone(id, &pids);
 }
 
@@ -66,10 +58,7 @@ fn a_second_stop_with_less_grace_kills_and_the_first_cause_stays() {
     worker.await_processes(id, |count| count > 0);
     worker.stop(id, Cause::Cancelled, 0);
     let exit = worker.exit(id);
-    assert_eq!(
-        (exit.cause, exit.signal),
-        (Some(Cause::OutputLimit), Some(libc::SIGKILL))
-    );
+    assert_eq!((exit.cause, exit.signal), (Some(Cause::OutputLimit), Some(libc::SIGKILL)));
     worker.assert_gone(id, &pids);
 }
 
@@ -118,11 +107,7 @@ fn the_program_is_listed_first_and_a_hostile_name_is_only_a_name() {
 #[test]
 fn stopped_processes_are_ended() {
     let worker = Worker::launch();
-    let (id, pids) = start_pids(
-        &worker,
-        "sleep 1000 & echo $!; echo $$; kill -STOP $! $$; wait",
-        2,
-    );
+    let (id, pids) = start_pids(&worker, "sleep 1000 & echo $!; echo $$; kill -STOP $! $$; wait", 2);
     worker.stop(id, Cause::Cancelled, 3_600_000);
     assert_eq!(worker.exit(id).signal, Some(libc::SIGTERM));
     worker.assert_gone(id, &pids);
@@ -149,19 +134,11 @@ fn signals_go_to_the_group_or_to_the_tree() {
     let worker = Worker::launch();
     let script = "trap 'exit 9' USR1; setsid bash -c 'echo $BASHPID; exec sleep 1000' & sleep 1000 & while :; do wait; done";
     let (id, pids) = start_pids(&worker, script, 1);
-    worker.send(&ToInit::Signal {
-        execution: id,
-        signal: libc::SIGUSR1,
-        target: Target::Group,
-    });
+    worker.send(&ToInit::Signal { execution: id, signal: libc::SIGUSR1, target: Target::Group });
     assert_eq!(worker.exit(id).code, Some(9));
     let left = worker.await_processes(id, |count| count == 1);
     assert_eq!(left[0].pid, pids[0]);
-    worker.send(&ToInit::Signal {
-        execution: id,
-        signal: libc::SIGUSR1,
-        target: Target::Tree,
-    });
+    worker.send(&ToInit::Signal { execution: id, signal: libc::SIGUSR1, target: Target::Tree });
     worker.assert_gone(id, &pids);
 }
 
@@ -179,19 +156,10 @@ fn only_the_tree_of_its_execution_is_ended() {
 
 #[test]
 fn a_fork_bomb_is_ended() {
-    let worker = Worker::launch_with(&Options {
-        ordinary: true,
-        ..Default::default()
-    });
-    let mut start = worker.spec(&[
-        "bash",
-        "-c",
-        "trap '' TERM; b() { b 2>/dev/null & b 2>/dev/null & wait; }; b",
-    ]);
-    start.rlimits = Rlimits {
-        processes: Some(150),
-        ..Rlimits::default()
-    };
+    let worker = Worker::launch_with(&Options { ordinary: true, ..Default::default() });
+    let mut start =
+        worker.spec(&["bash", "-c", "trap '' TERM; b() { b 2>/dev/null & b 2>/dev/null & wait; }; b"]);
+    start.rlimits = Rlimits { processes: Some(150), ..Rlimits::default() };
     start.merge_output = true;
     let program = worker.start(start);
     let seen = worker.await_processes(program.id, |count| count > 40);
@@ -217,10 +185,7 @@ fn the_end_of_init_ends_every_program() {
 
 #[test]
 fn an_orphaned_init_ends_with_its_programs() {
-    let mut worker = Worker::launch_with(&Options {
-        orphan_timeout_ms: 300,
-        ..Default::default()
-    });
+    let mut worker = Worker::launch_with(&Options { orphan_timeout_ms: 300, ..Default::default() });
     let (_, pids) = start_pids(&worker, STUBBORN_GRANDCHILD, 2);
     worker.leave();
     let begun = Instant::now();

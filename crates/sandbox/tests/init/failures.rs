@@ -14,10 +14,7 @@ fn a_missing_command_is_named() {
         assert_eq!(failure.message, format!("command not found: `{name}`"));
     }
     for argv in [&[][..], &[""]] {
-        assert_eq!(
-            worker.start_fails(worker.spec(argv)).kind,
-            StartFailureKind::NotFound
-        );
+        assert_eq!(worker.start_fails(worker.spec(argv)).kind, StartFailureKind::NotFound);
     }
 }
 
@@ -34,10 +31,7 @@ fn what_is_there_but_cannot_be_executed_is_named() {
         ("./lost", "the interpreter that `./lost` asks for is missing"),
     ] {
         let failure = worker.start_fails(worker.spec(&[name]));
-        assert_eq!(
-            (failure.kind, failure.message.as_str()),
-            (StartFailureKind::NotExecutable, message)
-        );
+        assert_eq!((failure.kind, failure.message.as_str()), (StartFailureKind::NotExecutable, message));
     }
 }
 
@@ -51,10 +45,7 @@ fn a_bad_working_directory_is_named() {
         let mut start = worker.spec(&["true"]);
         start.cwd = cwd.into();
         let failure = worker.start_fails(start);
-        assert_eq!(
-            (failure.kind, failure.message.as_str()),
-            (StartFailureKind::BadCwd, message)
-        );
+        assert_eq!((failure.kind, failure.message.as_str()), (StartFailureKind::BadCwd, message));
     }
 }
 
@@ -65,19 +56,12 @@ fn arguments_that_are_too_long_and_texts_with_nul_are_refused() {
     assert_eq!(failure.kind, StartFailureKind::TooLong);
     assert!(failure.message.contains("`true`"), "{}", failure.message);
     let failure = worker.start_fails(worker.spec(&["echo", "a\0b"]));
-    assert!(
-        failure.message.contains("an argument contains a NUL byte"),
-        "{}",
-        failure.message
-    );
+    assert!(failure.message.contains("an argument contains a NUL byte"), "{}", failure.message);
 }
 
 #[test]
 fn without_descriptors_a_start_fails_and_init_goes_on() {
-    let worker = Worker::launch_with(&Options {
-        open_files: Some(48),
-        ..Default::default()
-    });
+    let worker = Worker::launch_with(&Options { open_files: Some(48), ..Default::default() });
     let mut running = Vec::new();
     let failure = loop {
         assert!(running.len() < 48);
@@ -94,10 +78,7 @@ fn without_descriptors_a_start_fails_and_init_goes_on() {
     worker.exit(first);
     worker.send(&ToInit::ExitLogged { execution: first });
     worker.send(&ToInit::Release { execution: first });
-    assert_eq!(
-        read_all(&worker.start(worker.spec(&["echo", "on"])).fds[0]),
-        "on\n"
-    );
+    assert_eq!(read_all(&worker.start(worker.spec(&["echo", "on"])).fds[0]), "on\n");
 }
 
 #[test]
@@ -107,28 +88,18 @@ fn requests_for_what_is_not_there_and_garbage_are_ignored() {
     worker.send_bytes(&[9, 9, 9]);
     worker.send_bytes(&[0, 250, 250, 250]);
     for target in [Target::Group, Target::Tree] {
-        worker.send(&ToInit::Signal {
-            execution,
-            signal: 9,
-            target,
-        });
+        worker.send(&ToInit::Signal { execution, signal: 9, target });
     }
     worker.stop(execution, Cause::Cancelled, 0);
-    for message in [
-        ToInit::CloseStdin { execution },
-        ToInit::ExitLogged { execution },
-        ToInit::Release { execution },
-    ] {
+    for message in
+        [ToInit::CloseStdin { execution }, ToInit::ExitLogged { execution }, ToInit::Release { execution }]
+    {
         worker.send(&message);
     }
     assert!(worker.processes(execution).is_empty());
     let program = worker.start(worker.spec(&["sleep", "1000"]));
     for signal in [-9, 0, 65, 1000, i32::MIN] {
-        worker.send(&ToInit::Signal {
-            execution: program.id,
-            signal,
-            target: Target::Group,
-        });
+        worker.send(&ToInit::Signal { execution: program.id, signal, target: Target::Group });
     }
     assert_eq!(worker.processes(program.id).len(), 1);
 }

@@ -29,15 +29,12 @@ pub(crate) struct Options {
     pub(crate) orphan_timeout_ms: u64,
     pub(crate) open_files: Option<u64>,
     pub(crate) ordinary: bool,
+    pub(crate) sandbox: SandboxKind,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            orphan_timeout_ms: 60_000,
-            open_files: None,
-            ordinary: false,
-        }
+        Self { orphan_timeout_ms: 60_000, open_files: None, ordinary: false, sandbox: SandboxKind::None }
     }
 }
 
@@ -46,6 +43,8 @@ pub(crate) struct Worker {
     link: Option<OwnedFd>,
     pub(crate) session: SessionId,
     pub(crate) dir: tempfile::TempDir,
+    /// Where programs run, as they see it.
+    cwd: String,
     /// What came while something else was waited for.
     seen: std::cell::RefCell<Vec<FromInit>>,
 }
@@ -77,8 +76,9 @@ impl Worker {
         bind(&listener, &SocketAddrUnix::new(dir.path().join("init")).unwrap()).unwrap();
         listen(&listener, 8).unwrap();
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
-        let become_ordinary = options.ordinary && rustix::process::getuid().is_root();
-        if become_ordinary {
+        let root = rustix::process::getuid().is_root();
+        let become_ordinary = options.ordinary && root;
+        if become_ordinary || host_user(options).is_some() {
             std::os::unix::fs::chown(dir.path(), Some(ORDINARY), Some(ORDINARY)).unwrap();
         }
         spawn_init(&listener, &theirs, options.open_files, become_ordinary);
@@ -86,6 +86,7 @@ impl Worker {
         let worker = Self {
             link: Some(ours),
             session: SessionId::random(),
+            cwd: cwd(options, &dir),
             dir,
             seen: Vec::new().into(),
         };
@@ -100,8 +101,8 @@ impl Worker {
     fn setup(&self, options: &Options) -> Setup {
         Setup {
             session: self.session,
-            sandbox: SandboxKind::None,
-            host_uid: None,
+            sandbox: options.sandbox,
+            host_uid: host_user(options),
             workspace: self.dir.path().to_str().unwrap().into(),
             binds: Vec::new(),
             tmp_bytes: 1 << 20,
@@ -160,7 +161,7 @@ impl Worker {
             execution: ExecutionId::random(),
             argv: argv.iter().map(ToString::to_string).collect(),
             env: vec!["PATH=/usr/local/bin:/usr/bin:/bin".into(), "HOME=/".into()],
-            cwd: self.dir.path().to_str().unwrap().into(),
+            cwd: self.cwd.clone(),
             stdin: StdinFrom::Null,
             tty: None,
             merge_output: false,
@@ -182,8 +183,7 @@ impl Worker {
     }
 
     pub(crate) fn start_with(&self, start: Start, fds: &[BorrowedFd<'_>]) -> Running {
-        self.try_start(start, fds)
-            .unwrap_or_else(|failure| panic!("{failure:?}"))
+        self.try_start(start, fds).unwrap_or_else(|failure| panic!("{failure:?}"))
     }
 
     pub(crate) fn start_fails(&self, start: Start) -> StartFailure {
@@ -195,15 +195,7 @@ impl Worker {
         link::send(self.link(), &ToInit::Start(Box::new(start)), fds).unwrap();
         loop {
             match self.next() {
-                (
-                    FromInit::Started {
-                        execution,
-                        pid,
-                        fds: kind,
-                        ..
-                    },
-                    fds,
-                ) if execution == id => {
+                (FromInit::Started { execution, pid, fds: kind, .. }, fds) if execution == id => {
                     return Ok(Running { id, pid, kind, fds });
                 }
                 (FromInit::StartFailed { execution, failure }, _) if execution == id => return Err(failure),
@@ -228,11 +220,7 @@ impl Worker {
     }
 
     pub(crate) fn stop(&self, execution: ExecutionId, cause: Cause, grace_ms: u64) {
-        self.send(&ToInit::Stop {
-            execution,
-            cause,
-            grace_ms,
-        });
+        self.send(&ToInit::Stop { execution, cause, grace_ms });
     }
 
     pub(crate) fn processes(&self, of: ExecutionId) -> Vec<Process> {
@@ -280,14 +268,7 @@ impl Worker {
         self.link = Some(link);
         self.seen.borrow_mut().clear();
         self.send(&ToInit::Hello);
-        let FromInit::Hello {
-            version,
-            session,
-            executions,
-        } = self.next().0
-        else {
-            panic!("no hello")
-        };
+        let FromInit::Hello { version, session, executions } = self.next().0 else { panic!("no hello") };
         assert_eq!((version, session), (VERSION, self.session));
         (0..executions).map(|_| adopted(self.next())).collect()
     }
@@ -308,6 +289,19 @@ impl Drop for Worker {
     }
 }
 
+fn cwd(options: &Options, dir: &tempfile::TempDir) -> String {
+    match options.sandbox {
+        SandboxKind::Full => "/workspace".into(),
+        SandboxKind::None => dir.path().to_str().unwrap().into(),
+    }
+}
+
+/// With walls, root gives the session a user of its own.
+fn host_user(options: &Options) -> Option<u32> {
+    let root = rustix::process::getuid().is_root();
+    (options.sandbox == SandboxKind::Full && root && !options.ordinary).then_some(ORDINARY)
+}
+
 fn exit_of(message: &FromInit, of: ExecutionId) -> Option<Exit> {
     match message {
         FromInit::Exited { execution, exit } if *execution == of => Some(*exit),
@@ -317,23 +311,9 @@ fn exit_of(message: &FromInit, of: ExecutionId) -> Option<Exit> {
 
 fn adopted((message, fds): (FromInit, Vec<OwnedFd>)) -> Adopted {
     match message {
-        FromInit::Adopt {
-            execution,
-            pid,
-            fds: kind,
-            exit,
-            note,
-            ..
-        } => Adopted {
-            running: Running {
-                id: execution,
-                pid,
-                kind,
-                fds,
-            },
-            exit,
-            note,
-        },
+        FromInit::Adopt { execution, pid, fds: kind, exit, note, .. } => {
+            Adopted { running: Running { id: execution, pid, kind, fds }, exit, note }
+        }
         other => panic!("not an adoption: {other:?}"),
     }
 }
@@ -352,10 +332,7 @@ fn spawn_init(listener: &OwnedFd, link: &OwnedFd, open_files: Option<u64>, ordin
                 return Err(std::io::Error::last_os_error());
             }
             if let Some(files) = open_files {
-                let limit = libc::rlimit {
-                    rlim_cur: files,
-                    rlim_max: files,
-                };
+                let limit = libc::rlimit { rlim_cur: files, rlim_max: files };
                 libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
             }
             if ordinary
@@ -376,24 +353,14 @@ fn spawn_init(listener: &OwnedFd, link: &OwnedFd, open_files: Option<u64>, ordin
 /// The example `init` of this crate, which `cargo test` builds beside the tests.
 fn init_program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let program = test
-        .parent()
-        .and_then(|deps| deps.parent())
-        .unwrap()
-        .join("examples/init");
-    assert!(
-        program.exists(),
-        "build the example first: cargo build -p headwater-sandbox --examples"
-    );
+    let program = test.parent().and_then(|deps| deps.parent()).unwrap().join("examples/init");
+    assert!(program.exists(), "build the example first: cargo build -p headwater-sandbox --examples");
     program
 }
 
 pub(crate) fn wait_readable(fd: BorrowedFd<'_>) {
     let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    let timeout = rustix::time::Timespec {
-        tv_sec: LONG.as_secs().cast_signed(),
-        tv_nsec: 0,
-    };
+    let timeout = rustix::time::Timespec { tv_sec: LONG.as_secs().cast_signed(), tv_nsec: 0 };
     assert_ne!(poll(&mut fds, Some(&timeout)).unwrap(), 0, "nothing came");
 }
 

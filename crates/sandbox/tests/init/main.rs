@@ -1,4 +1,4 @@
-//! Init as it is: a real process, without walls, driven over its link.
+//! Init as it is: a real process, driven over its link, most of the time without walls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests: a failure is a failed test
 
@@ -8,3 +8,4 @@ mod failures;
 mod harness;
 mod output;
 mod terminal;
+mod walled;

@@ -12,13 +12,7 @@ use crate::harness::{Worker, read_all, read_until};
 fn output_and_exit_code_arrive() {
     let worker = Worker::launch();
     let program = worker.start(worker.shell("echo out; echo err >&2; exit 7"));
-    assert_eq!(
-        program.kind,
-        Fds::Pipes {
-            outputs: 2,
-            stdin: false
-        }
-    );
+    assert_eq!(program.kind, Fds::Pipes { outputs: 2, stdin: false });
     assert_eq!(read_all(&program.fds[0]), "out\n");
     assert_eq!(read_all(&program.fds[1]), "err\n");
     let exit = worker.exit(program.id);
@@ -32,13 +26,7 @@ fn merged_output_keeps_its_order_in_one_pipe() {
     let mut start = worker.shell("echo 1; echo 2 >&2; echo 3");
     start.merge_output = true;
     let program = worker.start(start);
-    assert_eq!(
-        program.kind,
-        Fds::Pipes {
-            outputs: 1,
-            stdin: false
-        }
-    );
+    assert_eq!(program.kind, Fds::Pipes { outputs: 1, stdin: false });
     assert_eq!(read_all(&program.fds[0]), "1\n2\n3\n");
 }
 
@@ -48,20 +36,12 @@ fn an_open_input_takes_bytes_until_both_duplicates_are_closed() {
     let mut start = worker.spec(&["cat"]);
     start.stdin = StdinFrom::Open;
     let mut program = worker.start(start);
-    assert_eq!(
-        program.kind,
-        Fds::Pipes {
-            outputs: 2,
-            stdin: true
-        }
-    );
+    assert_eq!(program.kind, Fds::Pipes { outputs: 2, stdin: true });
     let mut input = std::fs::File::from(program.fds.pop().unwrap());
     input.write_all(b"one\n").unwrap();
     assert_eq!(read_until(&program.fds[0], |text| text.ends_with('\n')), "one\n");
     drop(input);
-    worker.send(&ToInit::CloseStdin {
-        execution: program.id,
-    });
+    worker.send(&ToInit::CloseStdin { execution: program.id });
     assert_eq!(worker.exit(program.id).code, Some(0));
 }
 
@@ -92,11 +72,7 @@ fn only_the_workers_ends_are_nonblocking() {
     let flags = read_until(&program.fds[0], |text| text.lines().count() == 3);
     for line in flags.lines() {
         let octal = line.rsplit(|c: char| c.is_whitespace()).next().unwrap();
-        assert_eq!(
-            i32::from_str_radix(octal, 8).unwrap() & libc::O_NONBLOCK,
-            0,
-            "{flags}"
-        );
+        assert_eq!(i32::from_str_radix(octal, 8).unwrap() & libc::O_NONBLOCK, 0, "{flags}");
     }
 }
 
@@ -109,10 +85,7 @@ fn a_program_gets_three_descriptors_a_session_of_its_own_and_plain_signals() {
     let text = read_all(&program.fds[0]);
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     assert_eq!(lines[0], "4", "ls itself opens the fourth: {text}");
-    assert!(
-        lines[1].ends_with("0000000000000000") && lines[2].ends_with("0000000000000000"),
-        "{text}"
-    );
+    assert!(lines[1].ends_with("0000000000000000") && lines[2].ends_with("0000000000000000"), "{text}");
     assert_eq!(lines[4], program.pid.to_string());
     assert_eq!(lines[5], "0022");
 }
@@ -166,31 +139,19 @@ fn arguments_far_above_a_packet_arrive() {
 #[test]
 fn two_hundred_programs_leave_no_descriptor_behind() {
     // With 64 descriptors, 32 of them reserved, a leak of one would end this after a few.
-    let options = crate::harness::Options {
-        open_files: Some(64),
-        ..Default::default()
-    };
+    let options = crate::harness::Options { open_files: Some(64), ..Default::default() };
     let worker = Worker::launch_with(&options);
     for number in 0..200 {
         let mut start = worker.spec(&["true"]);
         start.stdin = StdinFrom::Open;
         let program = if number % 4 == 3 {
-            assert!(
-                worker
-                    .start_fails(worker.spec(&["./missing"]))
-                    .message
-                    .contains("missing")
-            );
+            assert!(worker.start_fails(worker.spec(&["./missing"])).message.contains("missing"));
             continue;
         } else {
             worker.start(start)
         };
         worker.exit(program.id);
-        worker.send(&ToInit::ExitLogged {
-            execution: program.id,
-        });
-        worker.send(&ToInit::Release {
-            execution: program.id,
-        });
+        worker.send(&ToInit::ExitLogged { execution: program.id });
+        worker.send(&ToInit::Release { execution: program.id });
     }
 }

@@ -16,9 +16,7 @@ fn on_terminal(worker: &Worker, script: &str) -> Start {
 }
 
 fn write(terminal: &OwnedFd, bytes: &[u8]) {
-    std::fs::File::from(terminal.try_clone().unwrap())
-        .write_all(bytes)
-        .unwrap();
+    std::fs::File::from(terminal.try_clone().unwrap()).write_all(bytes).unwrap();
 }
 
 fn begin(worker: &Worker, script: &str, until: &str) -> Running {
@@ -56,10 +54,7 @@ fn control_c_interrupts_the_foreground_only() {
     read_until(&program.fds[0], |text| text.contains("ready"));
     write(&program.fds[0], &[3]);
     let text = read_all(&program.fds[0]);
-    assert!(
-        text.contains("child-got-it") && text.contains("code=42"),
-        "{text}"
-    );
+    assert!(text.contains("child-got-it") && text.contains("code=42"), "{text}");
     assert!(!text.contains("shell-got-it"), "{text}");
     assert_eq!(worker.exit(program.id).code, Some(0));
 }
@@ -72,11 +67,7 @@ fn a_signal_to_the_group_goes_to_the_foreground_of_the_terminal() {
     start.argv = ["bash", "-c", script].map(Into::into).into();
     let program = worker.start(start);
     read_until(&program.fds[0], |text| text.contains("ready"));
-    worker.send(&ToInit::Signal {
-        execution: program.id,
-        signal: libc::SIGUSR1,
-        target: Target::Group,
-    });
+    worker.send(&ToInit::Signal { execution: program.id, signal: libc::SIGUSR1, target: Target::Group });
     let text = read_all(&program.fds[0]);
     assert!(
         text.contains(&format!("code={}", 128 + libc::SIGUSR1)) && !text.contains("shell-got-it"),

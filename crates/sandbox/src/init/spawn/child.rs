@@ -47,11 +47,7 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(plan: Plan) -> Self {
-        Self {
-            plan,
-            stage: AtomicI32::new(0),
-            errno: AtomicI32::new(0),
-        }
+        Self { plan, stage: AtomicI32::new(0), errno: AtomicI32::new(0) }
     }
 
     /// Where the child failed, if it did.
@@ -86,17 +82,13 @@ fn step(stage: Stage, plan: &mut Plan) -> bool {
     // SAFETY: plain system calls with numbers, or with pointers into the plan, which outlives the call.
     unsafe {
         match stage {
-            Stage::Cgroup => plan
-                .cgroups
-                .iter()
-                .all(|fd| libc::write(*fd, c"0".as_ptr().cast(), 1) == 1),
+            Stage::Cgroup => plan.cgroups.iter().all(|fd| libc::write(*fd, c"0".as_ptr().cast(), 1) == 1),
             Stage::Session => libc::setsid() >= 0,
             Stage::Terminal => !plan.is_tty || libc::ioctl(plan.stdio[1], libc::TIOCSCTTY, 0) == 0,
             // No overlap is possible: init keeps its own 0, 1 and 2 open, so that every other number is above them.
-            Stage::Stdio => [0, 1, 2]
-                .iter()
-                .zip(plan.stdio)
-                .all(|(to, from)| from < 0 || libc::dup2(from, *to) >= 0),
+            Stage::Stdio => {
+                [0, 1, 2].iter().zip(plan.stdio).all(|(to, from)| from < 0 || libc::dup2(from, *to) >= 0)
+            }
             Stage::Tag => tag::put_on_self(plan.tag, plan.cookie),
             Stage::Limits => plan.limits.iter().flatten().all(limit),
             Stage::Cwd => libc::chdir(plan.cwd.as_ptr()) == 0,
@@ -117,10 +109,7 @@ fn limit(limit: &Limit) -> bool {
         if libc::prlimit64(0, limit.resource, &raw const limit.value, std::ptr::null_mut()) == 0 {
             return true;
         }
-        let mut now = libc::rlimit64 {
-            rlim_cur: 0,
-            rlim_max: 0,
-        };
+        let mut now = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
         if libc::prlimit64(0, limit.resource, std::ptr::null(), &raw mut now) != 0 {
             return false;
         }

@@ -15,21 +15,13 @@ pub(super) fn nothing_to_run() -> StartFailure {
 
 /// A string that no program can be given.
 pub(super) fn has_nul(what: &str) -> StartFailure {
-    other(
-        StartFailureKind::Other,
-        format!("{what} contains a NUL byte"),
-        libc::EINVAL,
-    )
+    other(StartFailureKind::Other, format!("{what} contains a NUL byte"), libc::EINVAL)
 }
 
 /// The kernel gave no pipe, terminal or process.
 pub(super) fn cannot_make(what: &str, errno: Errno) -> StartFailure {
     let number = errno.raw_os_error();
-    let kind = if is_shortage(number) {
-        StartFailureKind::NoResources
-    } else {
-        StartFailureKind::Other
-    };
+    let kind = if is_shortage(number) { StartFailureKind::NoResources } else { StartFailureKind::Other };
     other(kind, format!("cannot make {what}: {errno}"), number)
 }
 
@@ -40,11 +32,7 @@ pub(super) fn no_descriptors() -> StartFailure {
 
 /// The child was held up before it could run, for longer than init waits.
 pub(super) fn held_up() -> StartFailure {
-    other(
-        StartFailureKind::Other,
-        "the program was stopped before it could run".into(),
-        libc::ETIMEDOUT,
-    )
+    other(StartFailureKind::Other, "the program was stopped before it could run".into(), libc::ETIMEDOUT)
 }
 
 /// The child said where it failed.
@@ -53,36 +41,14 @@ pub(super) fn in_child(stage: Stage, errno: i32, start: &Start, plan: &Plan) -> 
     let (kind, message) = match stage {
         Stage::Exec => of_exec(errno, start, plan),
         Stage::Cwd => (StartFailureKind::BadCwd, of_cwd(errno, &start.cwd)),
-        Stage::Cgroup => (
-            StartFailureKind::Other,
-            format!("cannot join the execution's cgroup: {reason}"),
-        ),
-        Stage::Session => (
-            StartFailureKind::Other,
-            format!("cannot begin a process session: {reason}"),
-        ),
-        Stage::Terminal => (
-            StartFailureKind::Other,
-            format!("cannot take the terminal: {reason}"),
-        ),
-        Stage::Stdio => (
-            StartFailureKind::Other,
-            format!("cannot connect input and output: {reason}"),
-        ),
-        Stage::Tag => (
-            StartFailureKind::Other,
-            format!("cannot tag the program: {reason}"),
-        ),
-        Stage::Limits => (
-            StartFailureKind::Other,
-            format!("cannot set the program's limits: {reason}"),
-        ),
+        Stage::Cgroup => (StartFailureKind::Other, format!("cannot join the execution's cgroup: {reason}")),
+        Stage::Session => (StartFailureKind::Other, format!("cannot begin a process session: {reason}")),
+        Stage::Terminal => (StartFailureKind::Other, format!("cannot take the terminal: {reason}")),
+        Stage::Stdio => (StartFailureKind::Other, format!("cannot connect input and output: {reason}")),
+        Stage::Tag => (StartFailureKind::Other, format!("cannot tag the program: {reason}")),
+        Stage::Limits => (StartFailureKind::Other, format!("cannot set the program's limits: {reason}")),
     };
-    let kind = if is_shortage(errno) {
-        StartFailureKind::NoResources
-    } else {
-        kind
-    };
+    let kind = if is_shortage(errno) { StartFailureKind::NoResources } else { kind };
     other(kind, message, errno)
 }
 
@@ -91,10 +57,7 @@ fn of_cwd(errno: i32, cwd: &str) -> String {
         libc::ENOENT => format!("working directory `{cwd}` does not exist"),
         libc::ENOTDIR => format!("working directory `{cwd}` is not a directory"),
         libc::EACCES => format!("working directory `{cwd}` may not be entered"),
-        _ => format!(
-            "cannot enter working directory `{cwd}`: {}",
-            Errno::from_raw_os_error(errno)
-        ),
+        _ => format!("cannot enter working directory `{cwd}`: {}", Errno::from_raw_os_error(errno)),
     }
 }
 
@@ -102,32 +65,22 @@ fn of_exec(errno: i32, start: &Start, plan: &Plan) -> (StartFailureKind, String)
     let name = start.argv.first().map_or("", String::as_str);
     match errno {
         libc::E2BIG => {
-            let bytes: usize = start
-                .argv
-                .iter()
-                .chain(&start.env)
-                .map(|text| text.len() + 1)
-                .sum();
+            let bytes: usize = start.argv.iter().chain(&start.env).map(|text| text.len() + 1).sum();
             let message = format!("arguments and environment of `{name}` are too long: {bytes} bytes");
             (StartFailureKind::TooLong, message)
         }
-        libc::ENOENT if is_there(start, plan) => (
-            StartFailureKind::NotExecutable,
-            format!("the interpreter that `{name}` asks for is missing"),
-        ),
+        libc::ENOENT if is_there(start, plan) => {
+            (StartFailureKind::NotExecutable, format!("the interpreter that `{name}` asks for is missing"))
+        }
         libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG | libc::ELOOP => {
             (StartFailureKind::NotFound, format!("command not found: `{name}`"))
         }
-        libc::EACCES | libc::ENOEXEC => (
-            StartFailureKind::NotExecutable,
-            format!("`{name}` is not executable"),
-        ),
+        libc::EACCES | libc::ENOEXEC => {
+            (StartFailureKind::NotExecutable, format!("`{name}` is not executable"))
+        }
         _ => {
             let reason = Errno::from_raw_os_error(errno);
-            (
-                StartFailureKind::NotExecutable,
-                format!("`{name}` cannot be executed: {reason}"),
-            )
+            (StartFailureKind::NotExecutable, format!("`{name}` cannot be executed: {reason}"))
         }
     }
 }
@@ -141,10 +94,7 @@ fn is_there(start: &Start, plan: &Plan) -> bool {
 }
 
 fn is_shortage(errno: i32) -> bool {
-    matches!(
-        errno,
-        libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EAGAIN | libc::ENOSPC | libc::ENOBUFS
-    )
+    matches!(errno, libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EAGAIN | libc::ENOSPC | libc::ENOBUFS)
 }
 
 fn other(kind: StartFailureKind, message: String, errno: i32) -> StartFailure {

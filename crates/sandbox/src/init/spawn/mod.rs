@@ -54,11 +54,7 @@ impl Spawner {
     /// Starts a program, or leaves nothing behind.
     pub(super) fn spawn(&self, start: &Start, tag: u64, fds: Vec<OwnedFd>) -> Result<Spawned, StartFailure> {
         let (given, cgroups) = sort_fds(start, fds)?;
-        let what = if start.tty.is_some() {
-            "the program's terminal"
-        } else {
-            "the program's pipes"
-        };
+        let what = if start.tty.is_some() { "the program's terminal" } else { "the program's pipes" };
         let (inner, ends) = ends::make(start, given).map_err(|errno| failure::cannot_make(what, errno))?;
         if ends.highest() > self.highest_fd {
             return Err(failure::no_descriptors());
@@ -134,16 +130,9 @@ fn reap(pid: i32) {
 fn sort_fds(start: &Start, fds: Vec<OwnedFd>) -> Result<(Option<OwnedFd>, Vec<OwnedFd>), StartFailure> {
     let expected = usize::from(start.stdin == StdinFrom::Fd) + usize::from(start.cgroups);
     if fds.len() != expected {
-        return Err(failure::cannot_make(
-            "sense of the descriptors of a start",
-            Errno::BADF,
-        ));
+        return Err(failure::cannot_make("sense of the descriptors of a start", Errno::BADF));
     }
     let mut fds = fds.into_iter();
-    let given = if start.stdin == StdinFrom::Fd {
-        fds.next()
-    } else {
-        None
-    };
+    let given = if start.stdin == StdinFrom::Fd { fds.next() } else { None };
     Ok((given, fds.collect()))
 }

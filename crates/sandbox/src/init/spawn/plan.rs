@@ -51,21 +51,11 @@ impl Plan {
         };
         let cwd = CString::new(start.cwd.as_str()).map_err(|_| failure::has_nul("the working directory"))?;
         let mut texts = Texts::with_room_for(start);
-        let arguments = texts
-            .push_all(&start.argv)
-            .ok_or_else(|| failure::has_nul("an argument"))?;
-        let env = texts
-            .push_all(&start.env)
-            .ok_or_else(|| failure::has_nul("the environment"))?;
-        let argv = std::iter::once(std::ptr::null())
-            .chain(texts.pointers(&arguments))
-            .collect();
+        let arguments = texts.push_all(&start.argv).ok_or_else(|| failure::has_nul("an argument"))?;
+        let env = texts.push_all(&start.env).ok_or_else(|| failure::has_nul("the environment"))?;
+        let argv = std::iter::once(std::ptr::null()).chain(texts.pointers(&arguments)).collect();
         let envp = texts.pointers(&env).collect();
-        let path = start
-            .env
-            .iter()
-            .find_map(|entry| entry.strip_prefix("PATH="))
-            .unwrap_or(DEFAULT_PATH);
+        let path = start.env.iter().find_map(|entry| entry.strip_prefix("PATH=")).unwrap_or(DEFAULT_PATH);
         Ok(Self {
             cwd,
             argv,
@@ -85,11 +75,7 @@ impl Plan {
 fn stdio(inner: &Inner) -> [RawFd; 3] {
     let stdout = inner.stdout.as_raw_fd();
     let stdin = inner.stdin.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-    [
-        stdin,
-        stdout,
-        inner.stderr.as_ref().map_or(stdout, AsRawFd::as_raw_fd),
-    ]
+    [stdin, stdout, inner.stderr.as_ref().map_or(stdout, AsRawFd::as_raw_fd)]
 }
 
 /// The paths to try in turn. Names with NUL bytes were refused before, so that none is lost here.
@@ -98,29 +84,17 @@ fn candidates(program: &str, path: &str) -> Vec<CString> {
         return CString::new(program).into_iter().collect();
     }
     let full = |folder: &str| {
-        if folder.is_empty() {
-            program.into()
-        } else {
-            format!("{folder}/{program}")
-        }
+        if folder.is_empty() { program.into() } else { format!("{folder}/{program}") }
     };
-    path.split(':')
-        .filter_map(|folder| CString::new(full(folder)).ok())
-        .collect()
+    path.split(':').filter_map(|folder| CString::new(full(folder)).ok()).collect()
 }
 
 fn limits(wanted: &Rlimits, default_files: Option<libc::rlimit64>) -> [Option<Limit>; 5] {
-    let both = |value: u64| libc::rlimit64 {
-        rlim_cur: value,
-        rlim_max: value,
-    };
+    let both = |value: u64| libc::rlimit64 { rlim_cur: value, rlim_max: value };
     let limit = |resource, value: Option<libc::rlimit64>| value.map(|value| Limit { resource, value });
     // SIGXCPU first, SIGKILL a second later for those who ignore it.
     let cpu = wanted.cpu_ms.map(|ms| ms.div_ceil(1000).max(1));
-    let cpu = cpu.map(|seconds| libc::rlimit64 {
-        rlim_cur: seconds,
-        rlim_max: seconds.saturating_add(1),
-    });
+    let cpu = cpu.map(|seconds| libc::rlimit64 { rlim_cur: seconds, rlim_max: seconds.saturating_add(1) });
     [
         limit(libc::RLIMIT_NOFILE, wanted.open_files.map(both).or(default_files)),
         limit(libc::RLIMIT_FSIZE, wanted.file_bytes.map(both)),
@@ -138,15 +112,8 @@ struct Texts {
 
 impl Texts {
     fn with_room_for(start: &Start) -> Self {
-        let room = start
-            .argv
-            .iter()
-            .chain(&start.env)
-            .map(|text| text.len() + 1)
-            .sum();
-        Self {
-            bytes: Vec::with_capacity(room),
-        }
+        let room = start.argv.iter().chain(&start.env).map(|text| text.len() + 1).sum();
+        Self { bytes: Vec::with_capacity(room) }
     }
 
     /// Adds them and says where each begins; nothing if one contains a NUL byte.
@@ -165,11 +132,9 @@ impl Texts {
 
     /// Their addresses and a null. Valid while nothing more is added.
     fn pointers(&self, places: &[usize]) -> impl Iterator<Item = *const c_char> {
-        let texts = places.iter().map(|at| {
-            self.bytes
-                .get(*at..)
-                .map_or(std::ptr::null(), |text| text.as_ptr().cast())
-        });
+        let texts = places
+            .iter()
+            .map(|at| self.bytes.get(*at..).map_or(std::ptr::null(), |text| text.as_ptr().cast()));
         texts.chain(std::iter::once(std::ptr::null()))
     }
 }
@@ -180,21 +145,14 @@ mod tests {
 
     #[test]
     fn a_name_is_looked_up_in_each_folder_and_a_path_is_not() {
-        let found = |program, path| {
-            candidates(program, path)
-                .into_iter()
-                .map(|c| c.into_string().unwrap())
-        };
+        let found = |program, path| candidates(program, path).into_iter().map(|c| c.into_string().unwrap());
         assert_eq!(found("x", "/a::/b").collect::<Vec<_>>(), ["/a/x", "x", "/b/x"]);
         assert_eq!(found("./x", "/a:/b").collect::<Vec<_>>(), ["./x"]);
     }
 
     #[test]
     fn cpu_time_is_rounded_up_and_ends_for_good_a_second_later() {
-        let wanted = Rlimits {
-            cpu_ms: Some(1001),
-            ..Rlimits::default()
-        };
+        let wanted = Rlimits { cpu_ms: Some(1001), ..Rlimits::default() };
         let cpu = limits(&wanted, None)[2].unwrap().value;
         assert_eq!((cpu.rlim_cur, cpu.rlim_max), (2, 3));
     }

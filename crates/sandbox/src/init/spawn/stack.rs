@@ -21,10 +21,7 @@ impl Stack {
     /// Maps it, for the life of the process.
     pub(in crate::init) fn new() -> Result<Self, Errno> {
         let size = STACK_BYTES + GUARD_BYTES;
-        let (rights, flags) = (
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        );
+        let (rights, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice, of which the lower part is then
         // made inaccessible before anyone has a pointer to it.
         unsafe {
