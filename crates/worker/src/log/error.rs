@@ -55,10 +55,7 @@ impl LogError {
     }
 
     pub(super) fn corrupt(path: &Path, what: impl Into<String>) -> Self {
-        Self::Corrupt {
-            path: path.to_owned(),
-            what: what.into(),
-        }
+        Self::Corrupt { path: path.to_owned(), what: what.into() }
     }
 
     /// Whether there was no room: wait for some and call again.

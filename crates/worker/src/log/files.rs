@@ -68,12 +68,7 @@ impl Files {
     }
 
     fn new(dir: &Path, access: Access, index: OwnedFd) -> Self {
-        Self {
-            dir: dir.to_owned(),
-            access,
-            index,
-            raw: [const { OnceLock::new() }; 3],
-        }
+        Self { dir: dir.to_owned(), access, index, raw: [const { OnceLock::new() }; 3] }
     }
 
     pub(super) fn dir(&self) -> &Path {

@@ -41,20 +41,13 @@ pub(super) fn load(files: &Files) -> Result<Loaded, LogError> {
     let at_us = found.map_or(0, |record| record.at_us);
     load_start(files, &mut state, at_us)?;
     let trim_changed = state.view.trim != stored_trim;
-    Ok(Loaded {
-        id,
-        state,
-        at_us,
-        trim_changed,
-    })
+    Ok(Loaded { id, state, at_us, trim_changed })
 }
 
 /// The last record that is whole. Only a damaged index makes this look at more than two of them, and what is not
 /// kept is jumped over, so it is bounded by what is kept.
 fn last_whole(files: &Files, trim: Option<Trim>) -> Result<(u64, Option<Record>), LogError> {
-    let mut seq = (files.index_size()? / RECORD_BYTES)
-        .saturating_sub(1)
-        .min(MAX_SEQ);
+    let mut seq = (files.index_size()? / RECORD_BYTES).saturating_sub(1).min(MAX_SEQ);
     while seq > 0 {
         match files.record(seq) {
             Ok(record) => return Ok((seq, Some(record))),
@@ -71,10 +64,7 @@ fn last_whole(files: &Files, trim: Option<Trim>) -> Result<(u64, Option<Record>)
 fn load_verdict(files: &Files, state: &mut State, seq: u64) -> Result<(), LogError> {
     let record = files.record(seq)?;
     let Body::Exited(numbers) = record.body else {
-        return Err(LogError::corrupt(
-            &files.path("index"),
-            format!("record `{seq}` is no verdict"),
-        ));
+        return Err(LogError::corrupt(&files.path("index"), format!("record `{seq}` is no verdict")));
     };
     let message = message::load(files, numbers.message)?;
     state.verdict = Some(Arc::new(numbers.verdict(&record.ends, message)));
@@ -109,10 +99,7 @@ fn state_lost_bytes(files: &Files, state: &mut State) -> Result<(), LogError> {
     let head = files.last_where(Mark::default(), head_end, there)?;
     // `closed` has no bytes and stays the last event.
     let seq = view.last.seq - u64::from(view.closed);
-    let tail = Mark {
-        seq,
-        ends: view.last.ends,
-    };
+    let tail = Mark { seq, ends: view.last.ends };
     view.trim = Some(Trim { head, tail });
     Ok(())
 }
@@ -126,10 +113,7 @@ fn load_start(files: &Files, state: &mut State, fallback_us: u64) -> Result<(), 
         Ok(record) => {
             state.view.base_us = record.at_us;
             if let Body::Started { pid } = record.body {
-                state.started = Some(Started {
-                    pid,
-                    at_us: record.at_us,
-                });
+                state.started = Some(Started { pid, at_us: record.at_us });
             }
             Ok(())
         }

@@ -51,9 +51,7 @@ pub(super) struct Mark {
 impl Mark {
     /// What it costs to keep everything up to here: the bytes, and the records that number them.
     pub(super) fn cost(&self) -> u64 {
-        self.ends
-            .total()
-            .saturating_add(self.seq.saturating_mul(RECORD_BYTES))
+        self.ends.total().saturating_add(self.seq.saturating_mul(RECORD_BYTES))
     }
 }
 

@@ -115,11 +115,7 @@ impl Log {
     }
 
     fn new(id: ExecutionId, files: Files, state: State) -> Arc<Self> {
-        Arc::new(Self {
-            id,
-            files,
-            state: watch::Sender::new(state),
-        })
+        Arc::new(Self { id, files, state: watch::Sender::new(state) })
     }
 
     /// Whose log this is.

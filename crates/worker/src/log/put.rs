@@ -53,10 +53,7 @@ impl Writer {
                 written_us = written_us.max(at);
             }
         }
-        match self
-            .reserve(0)
-            .and_then(|()| self.number_pending(written_us, Room::Reserved))
-        {
+        match self.reserve(0).and_then(|()| self.number_pending(written_us, Room::Reserved)) {
             Err(error) if !error.is_disk_full() => Err(error),
             _ => Ok(()),
         }
@@ -135,10 +132,9 @@ impl Writer {
         }
         self.show(first, records, verdict);
         let log = &self.log;
-        self.retention
-            .enforce(&log.files, self.last, self.exited_seq, |trim| {
-                log.state.send_modify(|state| state.view.trim = Some(trim));
-            });
+        self.retention.enforce(&log.files, self.last, self.exited_seq, |trim| {
+            log.state.send_modify(|state| state.view.trim = Some(trim));
+        });
         Ok(())
     }
 
@@ -193,12 +189,7 @@ impl Writer {
         let step = (position / BLOCK * BLOCK).clamp(BLOCK, MAX_RESERVE);
         let target = needed.next_multiple_of(step);
         let from = self.reserved.max(position);
-        match rustix::fs::fallocate(
-            self.log.files.index(),
-            FallocateFlags::KEEP_SIZE,
-            from,
-            target - from,
-        ) {
+        match rustix::fs::fallocate(self.log.files.index(), FallocateFlags::KEEP_SIZE, from, target - from) {
             Ok(()) => self.reserved = target,
             Err(Errno::NOSPC | Errno::DQUOT) => {
                 let path = self.log.files.path("index");

@@ -33,11 +33,7 @@ pub struct ReaderOptions {
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self {
-            max_bytes: 256 << 10,
-            tail: None,
-            streams: Streams::ALL,
-        }
+        Self { max_bytes: 256 << 10, tail: None, streams: Streams::ALL }
     }
 }
 
@@ -92,11 +88,7 @@ impl Reader {
             at: after.0,
             at_ms: 0,
             due: VecDeque::new(),
-            skip: if options.tail.is_some() {
-                Skip::Wanted
-            } else {
-                Skip::Done
-            },
+            skip: if options.tail.is_some() { Skip::Wanted } else { Skip::Done },
             block: Block::default(),
         }
     }
@@ -167,28 +159,18 @@ impl Reader {
                 return Ok(Step::Again);
             }
             Body::Output { stream, length } => return self.output(view, record, stream, length),
-            Body::Started { pid } => EventKind::Started {
-                execution_id: self.log.id(),
-                pid,
-            },
+            Body::Started { pid } => EventKind::Started { execution_id: self.log.id(), pid },
             Body::Exited(_) => match self.verdict() {
                 Some(kind) => kind,
                 None => {
-                    return Err(LogError::corrupt(
-                        &self.log.files.path("index"),
-                        "a verdict too many",
-                    ));
+                    return Err(LogError::corrupt(&self.log.files.path("index"), "a verdict too many"));
                 }
             },
             Body::Closed => EventKind::Closed,
         };
         self.arrive(record.mark(seq));
         let at_ms = view.since_start_ms(record.at_us);
-        Ok(Step::Event(Event {
-            seq: Seq(seq),
-            at_ms,
-            kind,
-        }))
+        Ok(Step::Event(Event { seq: Seq(seq), at_ms, kind }))
     }
 
     pub(super) fn verdict(&self) -> Option<EventKind> {
@@ -224,11 +206,7 @@ impl Reader {
         Ok(Step::Event(Event {
             seq: Seq(last_seq),
             at_ms: view.since_start_ms(last.at_us),
-            kind: EventKind::Output {
-                stream,
-                offset,
-                bytes,
-            },
+            kind: EventKind::Output { stream, offset, bytes },
         }))
     }
 
@@ -250,10 +228,7 @@ impl Reader {
             // Something wrong further on is a matter for the next event.
             let Ok(record) = self.record(seq, view) else { break };
             match record.body {
-                Body::Output {
-                    stream: other,
-                    length,
-                } if other == stream => {
+                Body::Output { stream: other, length } if other == stream => {
                     let end = record.ends.of(stream);
                     let joins = end.checked_sub(u64::from(length)) == Some(found.1.ends.of(stream));
                     if !joins || end - offset > self.options.max_bytes as u64 {
@@ -271,19 +246,14 @@ impl Reader {
     /// A record, from the block that was read ahead if it is there.
     fn record(&mut self, seq: u64, view: &View) -> Result<Record, LogError> {
         let cached = |block: &Block| {
-            let place = usize::try_from(seq.checked_sub(block.first)?)
-                .ok()?
-                .checked_mul(64)?;
+            let place = usize::try_from(seq.checked_sub(block.first)?).ok()?.checked_mul(64)?;
             Record::decode(seq, block.bytes.get(place..place.checked_add(64)?)?)
         };
         if let Some(record) = cached(&self.block) {
             return Ok(record);
         }
         let count = (view.last.seq - seq + 1).min(BLOCK_RECORDS);
-        let bytes = self
-            .log
-            .files
-            .read_index(seq, usize::try_from(count).unwrap_or(1))?;
+        let bytes = self.log.files.read_index(seq, usize::try_from(count).unwrap_or(1))?;
         let record = self.log.files.decode(seq, bytes.get(..64).unwrap_or_default())?;
         self.block = Block { first: seq, bytes };
         Ok(record)

@@ -119,17 +119,13 @@ impl Record {
         if u32::from_le_bytes(take(bytes, 60)) != checksum(seq, bytes) {
             return None;
         }
-        let ends = Ends(std::array::from_fn(|i| {
-            u64::from_le_bytes(take(bytes, 24 + 8 * i))
-        }));
+        let ends = Ends(std::array::from_fn(|i| u64::from_le_bytes(take(bytes, 24 + 8 * i))));
         if ends.0.iter().any(|end| i64::try_from(*end).is_err()) {
             return None;
         }
         let mut exited_seq = u64::from_le_bytes(take(bytes, 48));
         let body = match bytes[8] {
-            1 => Body::Started {
-                pid: i32::from_le_bytes(take(bytes, 12)),
-            },
+            1 => Body::Started { pid: i32::from_le_bytes(take(bytes, 12)) },
             2 => {
                 let stream = Stream::from_number(bytes[9])?;
                 let length = u32::from_le_bytes(take(bytes, 12));
@@ -160,9 +156,7 @@ impl Numbers {
             reason: verdict.reason,
             code: verdict.code,
             // Signals have small numbers; whatever else somebody passes is cut rather than refused.
-            signal: verdict
-                .signal
-                .map(|signal| i16::try_from(signal).unwrap_or(i16::MAX)),
+            signal: verdict.signal.map(|signal| i16::try_from(signal).unwrap_or(i16::MAX)),
             duration_ms: verdict.duration_ms,
             usage: verdict.usage,
             message,
@@ -291,7 +285,5 @@ const fn reason_number(reason: Reason) -> u8 {
 }
 
 fn reason_of(number: u8) -> Option<Reason> {
-    Reason::ALL
-        .into_iter()
-        .find(|reason| reason_number(*reason) == number)
+    Reason::ALL.into_iter().find(|reason| reason_number(*reason) == number)
 }

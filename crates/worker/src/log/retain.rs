@@ -97,24 +97,15 @@ impl Retention {
 
     /// The cost of what is kept if everything after the head up to `gone` is not.
     fn kept(&self, last: Mark, gone: Mark) -> u64 {
-        last.cost()
-            .saturating_sub(gone.cost())
-            .saturating_add(self.head.cost())
+        last.cost().saturating_sub(gone.cost()).saturating_add(self.head.cost())
     }
 
     /// The shortest range that brings the log back to its limit; the newest record stays in any case.
     fn choose(&self, files: &Files, last: Mark, gone: Mark) -> Result<Trim, LogError> {
         let newest = last.seq - 1;
         let too_much = files.last_where(gone, newest, |mark| self.kept(last, *mark) > self.limit)?;
-        let tail = if too_much.seq < newest {
-            files.mark(too_much.seq + 1)?
-        } else {
-            too_much
-        };
-        Ok(Trim {
-            head: self.head,
-            tail,
-        })
+        let tail = if too_much.seq < newest { files.mark(too_much.seq + 1)? } else { too_much };
+        Ok(Trim { head: self.head, tail })
     }
 
     fn make_holes(&mut self, files: &Files, trim: &Trim, exited_seq: u64) -> Result<(), LogError> {

@@ -34,10 +34,7 @@ impl Reader {
         let enough = |mark: &Mark| total.saturating_sub(wanted_bytes(&mark.ends, streams)) >= tail;
         let low = match view.trim {
             Some(trim) if self.at <= trim.tail.seq => trim.tail,
-            _ => Mark {
-                seq: self.at,
-                ends: self.ends_here(view)?,
-            },
+            _ => Mark { seq: self.at, ends: self.ends_here(view)? },
         };
         let to = self.log.files.last_where(low, view.last.seq, enough)?;
         // Without anything dropped, a log shorter than the tail is read from where the reader stands.
@@ -53,28 +50,15 @@ impl Reader {
         if self.at == 0 {
             let started = self.log.state.borrow().started;
             if let Some(started) = started {
-                let kind = EventKind::Started {
-                    execution_id: self.log.id(),
-                    pid: started.pid,
-                };
-                self.due.push_back(Event {
-                    seq: Seq(1),
-                    at_ms: 0,
-                    kind,
-                });
+                let kind = EventKind::Started { execution_id: self.log.id(), pid: started.pid };
+                self.due.push_back(Event { seq: Seq(1), at_ms: 0, kind });
             }
         }
-        let exited = view
-            .exited
-            .filter(|mark| self.at < mark.seq && mark.seq <= to.seq);
+        let exited = view.exited.filter(|mark| self.at < mark.seq && mark.seq <= to.seq);
         if let (Some(mark), Some(kind)) = (exited, self.verdict()) {
             self.state_gaps(from, mark.ends, mark.seq - 1);
             let at_ms = self.at_ms;
-            self.due.push_back(Event {
-                seq: Seq(mark.seq),
-                at_ms,
-                kind,
-            });
+            self.due.push_back(Event { seq: Seq(mark.seq), at_ms, kind });
             from = from.max(mark.ends);
         }
         self.state_gaps(from, to.ends, to.seq);
@@ -91,17 +75,10 @@ impl Reader {
         let streams: Vec<Stream> = Stream::ALL.into_iter().filter(misses).collect();
         for (i, stream) in streams.iter().enumerate() {
             let before = (streams.len() - 1 - i) as u64;
-            let kind = EventKind::Gap {
-                stream: *stream,
-                from_byte: from.of(*stream),
-                to_byte: to.of(*stream),
-            };
+            let kind =
+                EventKind::Gap { stream: *stream, from_byte: from.of(*stream), to_byte: to.of(*stream) };
             let seq = Seq(last.saturating_sub(before).max(self.at));
-            self.due.push_back(Event {
-                seq,
-                at_ms: self.at_ms,
-                kind,
-            });
+            self.due.push_back(Event { seq, at_ms: self.at_ms, kind });
         }
     }
 
@@ -111,19 +88,14 @@ impl Reader {
         if let Some(ends) = self.ends {
             return Ok(ends);
         }
-        let Some(trim) = view
-            .trim
-            .filter(|trim| trim.head.seq <= self.at && self.at <= trim.tail.seq)
-        else {
+        let Some(trim) = view.trim.filter(|trim| trim.head.seq <= self.at && self.at <= trim.tail.seq) else {
             return Ok(self.log.files.mark(self.at)?.ends);
         };
         if self.at == trim.tail.seq {
             return Ok(trim.tail.ends);
         }
         // The verdict is always kept, and with it its position.
-        let exited = view
-            .exited
-            .filter(|mark| trim.has(mark.seq) && mark.seq <= self.at);
+        let exited = view.exited.filter(|mark| trim.has(mark.seq) && mark.seq <= self.at);
         Ok(exited.map_or(trim.head.ends, |mark| mark.ends))
     }
 }

@@ -31,9 +31,8 @@ impl Trim {
 
     fn encode(&self) -> [u8; SIZE] {
         let mut out = [0; SIZE];
-        let numbers = [self.head, self.tail]
-            .into_iter()
-            .flat_map(|mark| std::iter::once(mark.seq).chain(mark.ends.0));
+        let numbers =
+            [self.head, self.tail].into_iter().flat_map(|mark| std::iter::once(mark.seq).chain(mark.ends.0));
         for (place, number) in out.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
@@ -53,18 +52,13 @@ impl Trim {
         };
         let mark = |i: usize| {
             let ends = Ends([number(i + 1)?, number(i + 2)?, number(i + 3)?]);
-            Some(Mark {
-                seq: number(i)?,
-                ends,
-            })
+            Some(Mark { seq: number(i)?, ends })
         };
         let (head, tail) = (mark(0)?, mark(4)?);
         let sane = head.seq <= tail.seq
             && tail.seq <= MAX_SEQ
             && head.ends.within(&tail.ends)
-            && Stream::ALL
-                .iter()
-                .all(|stream| i64::try_from(tail.ends.of(*stream)).is_ok());
+            && Stream::ALL.iter().all(|stream| i64::try_from(tail.ends.of(*stream)).is_ok());
         sane.then_some(Self { head, tail })
     }
 

@@ -186,10 +186,7 @@ impl Drop for Writer {
 /// What there is in a pipe, without taking it (the number of bytes is not looked at).
 fn look(pipe: BorrowedFd<'_>) -> Result<Taken, Errno> {
     let mut fds = [PollFd::from_borrowed_fd(pipe, PollFlags::IN)];
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     match poll(&mut fds, Some(&at_once)) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(errno) => return Err(errno),

@@ -8,11 +8,7 @@ fn write(place: &Place, end: bool) -> [Vec<u8>; 3] {
     let mut written: [Vec<u8>; 3] = Default::default();
     writer.started(7, 1).unwrap();
     for i in 0..9_usize {
-        let stream = if i % 3 == 1 {
-            Stream::Stderr
-        } else {
-            Stream::Stdout
-        };
+        let stream = if i % 3 == 1 { Stream::Stderr } else { Stream::Stdout };
         let bytes = pattern(written[slot(stream)].len() as u64, 10 + 37 * i);
         writer.append(stream, &bytes).unwrap();
         written[slot(stream)].extend(bytes);
@@ -38,10 +34,7 @@ fn an_index_cut_at_every_byte_keeps_earlier_records_and_all_bytes() {
         follower.check_end(&written);
         assert_eq!(follower.gap_bytes, 0);
         let whole = (cut / 64).saturating_sub(1);
-        assert_eq!(
-            place.read("index")[64..64 * (whole + 1).max(1)],
-            index[64..64 * (whole + 1).max(1)]
-        );
+        assert_eq!(place.read("index")[64..64 * (whole + 1).max(1)], index[64..64 * (whole + 1).max(1)]);
         assert_eq!(log.head().started.is_some(), whole >= 1);
         drop(writer);
     }
@@ -75,13 +68,7 @@ fn a_verdict_whose_record_is_whole_survives_the_cut_and_another_is_refused() {
     assert!(log.head().verdict.is_some() && !log.head().closed);
     assert_eq!(writer.exited(&verdict(), 0), Err(LogError::AlreadyExited));
     writer.closed(0).unwrap();
-    assert_eq!(
-        names(&read_all(&log))
-            .iter()
-            .filter(|name| **name == "exited")
-            .count(),
-        1
-    );
+    assert_eq!(names(&read_all(&log)).iter().filter(|name| **name == "exited").count(), 1);
 }
 
 #[test]
@@ -114,10 +101,7 @@ fn a_raw_file_cut_at_any_place_is_stated_as_a_gap_and_the_log_goes_on() {
             follower.take_all(&read_all(&log), &written);
             follower.check_end(&written);
             assert!(follower.gap_bytes > 0);
-            assert_eq!(
-                (follower.exited, follower.closed),
-                (usize::from(end), usize::from(end))
-            );
+            assert_eq!((follower.exited, follower.closed), (usize::from(end), usize::from(end)));
             // Having been stated once, it is stated for ever.
             drop((log, writer));
             let events = read_all(&place.recover(PLENTY).0);
@@ -140,14 +124,7 @@ fn an_index_cut_before_what_is_not_kept_goes_on_after_it() {
     let trim = log.state.borrow().view.trim.unwrap();
     drop((log, writer));
     let index = place.read("index");
-    for records in [
-        0,
-        1,
-        trim.head.seq,
-        trim.head.seq + 1,
-        trim.tail.seq,
-        trim.tail.seq + 1,
-    ] {
+    for records in [0, 1, trim.head.seq, trim.head.seq + 1, trim.tail.seq, trim.tail.seq + 1] {
         place.write("index", &index[..64 * (1 + usize::try_from(records).unwrap())]);
         let (log, mut writer) = place.recover(options);
         let mut follower = Follower::from_start();

@@ -60,11 +60,9 @@ fn an_execution_ends_properly_on_a_full_disk() {
                     Err(error) => break assert!(error.is_disk_full(), "{error:?}"),
                 }
             }
+            assert_eq!(place.read("stdout").len(), written[0].len(), "a failed append leaves nothing");
             let ballast = fill(place);
-            let spoken = Verdict {
-                message: Some("m".repeat(9000)),
-                ..verdict()
-            };
+            let spoken = Verdict { message: Some("m".repeat(9000)), ..verdict() };
             writer.exited(&spoken, 1).unwrap();
             writer.closed(1).unwrap();
             let mut follower = Follower::from_start();
@@ -83,49 +81,37 @@ fn an_execution_ends_properly_on_a_full_disk() {
 
 #[test]
 fn what_did_not_fit_stays_in_the_pipe_and_goes_on_when_there_is_room() {
-    on_a_small_disk(
-        "what_did_not_fit_stays_in_the_pipe_and_goes_on_when_there_is_room",
-        |place| {
-            let (log, mut writer) = place.create(PLENTY);
-            writer.started(1, 1).unwrap();
-            let ballast = fill(place);
-            let (read, write) = pipe();
-            let sent = pattern(0, 60_000);
-            rustix::io::write(&write, &sent).unwrap();
-            drop(write);
-            let mut full = 0;
-            for _ in 0..5 {
-                match writer.splice(Stream::Stdout, read.as_fd(), 1 << 20) {
-                    Ok(taken) => assert!(matches!(taken, Taken::Bytes(_)), "{taken:?}"),
-                    Err(error) => {
-                        assert!(error.is_disk_full(), "{error:?}");
-                        full += 1;
-                    }
+    on_a_small_disk("what_did_not_fit_stays_in_the_pipe_and_goes_on_when_there_is_room", |place| {
+        let (log, mut writer) = place.create(PLENTY);
+        writer.started(1, 1).unwrap();
+        let ballast = fill(place);
+        let (read, write) = pipe();
+        let sent = pattern(0, 60_000);
+        rustix::io::write(&write, &sent).unwrap();
+        drop(write);
+        let mut full = 0;
+        for _ in 0..5 {
+            match writer.splice(Stream::Stdout, read.as_fd(), 1 << 20) {
+                Ok(taken) => assert!(matches!(taken, Taken::Bytes(_)), "{taken:?}"),
+                Err(error) => {
+                    assert!(error.is_disk_full(), "{error:?}");
+                    full += 1;
                 }
             }
-            assert!(full > 0);
-            assert!(
-                writer
-                    .append(Stream::Stderr, &[1; 9000])
-                    .unwrap_err()
-                    .is_disk_full()
-            );
-            std::fs::remove_file(ballast).unwrap();
-            while writer.splice(Stream::Stdout, read.as_fd(), 1 << 20).unwrap() != Taken::End {}
-            writer.append(Stream::Stderr, &[1; 9000]).unwrap();
-            for log in [&log, &Log::open(&place.dir).unwrap()] {
-                let events = read_all(log);
-                assert!(bytes_of(&events, Stream::Stdout) == sent);
-                assert_eq!(bytes_of(&events, Stream::Stderr), [1; 9000]);
-            }
-            drop(writer);
-            assert_eq!(
-                read_all(&place.recover(PLENTY).0),
-                read_all(&log),
-                "a failed append left nothing behind"
-            );
-        },
-    );
+        }
+        assert!(full > 0);
+        assert!(writer.append(Stream::Stderr, &[1; 9000]).unwrap_err().is_disk_full());
+        std::fs::remove_file(ballast).unwrap();
+        while writer.splice(Stream::Stdout, read.as_fd(), 1 << 20).unwrap() != Taken::End {}
+        writer.append(Stream::Stderr, &[1; 9000]).unwrap();
+        for log in [&log, &Log::open(&place.dir).unwrap()] {
+            let events = read_all(log);
+            assert!(bytes_of(&events, Stream::Stdout) == sent);
+            assert_eq!(bytes_of(&events, Stream::Stderr), [1; 9000]);
+        }
+        drop(writer);
+        assert_eq!(read_all(&place.recover(PLENTY).0), read_all(&log), "a failed append left nothing behind");
+    });
 }
 
 #[test]
@@ -138,10 +124,7 @@ fn a_log_is_taken_up_on_a_full_disk_and_ends_there() {
                 writer.append(Stream::Stdout, b"x").unwrap();
             }
             drop(writer);
-            let mut raw = std::fs::OpenOptions::new()
-                .append(true)
-                .open(place.file("stdout"))
-                .unwrap();
+            let mut raw = std::fs::OpenOptions::new().append(true).open(place.file("stdout")).unwrap();
             raw.write_all(b"without a record").unwrap();
             let ballast = fill(place);
             let (log, mut writer) = place.recover(PLENTY);

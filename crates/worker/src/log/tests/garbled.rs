@@ -9,17 +9,10 @@ fn write(place: &Place, end: bool) {
     let (_, mut writer) = place.create(LogOptions { output_bytes: 8192 });
     writer.started(7, 1).unwrap();
     for i in 0..60_u64 {
-        let stream = if i % 3 == 1 {
-            Stream::Stderr
-        } else {
-            Stream::Stdout
-        };
+        let stream = if i % 3 == 1 { Stream::Stderr } else { Stream::Stdout };
         writer.append(stream, &pattern(i, 400)).unwrap();
     }
-    let spoken = Verdict {
-        message: Some("why".to_owned()),
-        ..verdict()
-    };
+    let spoken = Verdict { message: Some("why".to_owned()), ..verdict() };
     writer.exited(&spoken, 1).unwrap();
     writer.append(Stream::Stdout, b"late").unwrap();
     if end {
@@ -32,16 +25,8 @@ fn read_everywhere(log: &Arc<Log>) {
     let last = log.head().last_seq.0;
     for after in [0, 1, last / 2, last.saturating_sub(1), last, last + 10, u64::MAX] {
         for tail in [None, Some(0), Some(1000)] {
-            let mut reader = log.reader(
-                Seq(after),
-                ReaderOptions {
-                    tail,
-                    ..ReaderOptions::default()
-                },
-            );
-            let events = (0..10_000)
-                .take_while(|_| matches!(reader.try_next(), Ok(Some(_))))
-                .count();
+            let mut reader = log.reader(Seq(after), ReaderOptions { tail, ..ReaderOptions::default() });
+            let events = (0..10_000).take_while(|_| matches!(reader.try_next(), Ok(Some(_)))).count();
             assert!(events < 10_000);
         }
     }
@@ -154,13 +139,7 @@ fn a_garbled_trim_is_an_error_that_names_the_file() {
     let mut trim = place.read("trim");
     trim[3] ^= 1;
     place.write("trim", &trim);
-    for error in [
-        Log::open(&place.dir).unwrap_err(),
-        Log::recover(&place.dir, PLENTY).unwrap_err(),
-    ] {
-        assert!(
-            matches!(&error, LogError::Corrupt { path, .. } if path.ends_with("trim")),
-            "{error:?}"
-        );
+    for error in [Log::open(&place.dir).unwrap_err(), Log::recover(&place.dir, PLENTY).unwrap_err()] {
+        assert!(matches!(&error, LogError::Corrupt { path, .. } if path.ends_with("trim")), "{error:?}");
     }
 }

@@ -14,40 +14,18 @@ fn a_log_tells_the_life_of_an_execution_in_order() {
     writer.append(Stream::Stdout, b" late").unwrap();
     writer.closed(0).unwrap();
     let events = read_all(&log);
-    assert_eq!(
-        names(&events),
-        ["started", "stdout", "stderr", "exited", "stdout", "closed"]
-    );
+    assert_eq!(names(&events), ["started", "stdout", "stderr", "exited", "stdout", "closed"]);
     let seqs: Vec<u64> = events.iter().map(|event| event.seq.0).collect();
     assert_eq!(seqs, [1, 3, 4, 5, 6, 7]);
-    assert_eq!(
-        events[0].kind,
-        EventKind::Started {
-            execution_id: place.id,
-            pid: 42
-        }
-    );
+    assert_eq!(events[0].kind, EventKind::Started { execution_id: place.id, pid: 42 });
     assert_eq!(bytes_of(&events, Stream::Stdout), b"hello world late");
-    let told = Verdict {
-        stdout_bytes: 11,
-        stderr_bytes: 2,
-        ..verdict()
-    };
+    let told = Verdict { stdout_bytes: 11, stderr_bytes: 2, ..verdict() };
     assert_eq!(events[3].kind, EventKind::Exited(told.clone()));
-    assert!(
-        events.is_sorted_by_key(|event| event.at_ms),
-        "a clock that was set back does not show"
-    );
+    assert!(events.is_sorted_by_key(|event| event.at_ms), "a clock that was set back does not show");
     let head = log.head();
     assert_eq!(head.last_seq, Seq(7));
     assert_eq!(head.ends.of(Stream::Stdout), 16);
-    assert_eq!(
-        head.started,
-        Some(Started {
-            pid: 42,
-            at_us: 1_000_000
-        })
-    );
+    assert_eq!(head.started, Some(Started { pid: 42, at_us: 1_000_000 }));
     assert_eq!(head.verdict.as_deref(), Some(&told));
     assert!(head.closed);
 }
@@ -92,10 +70,7 @@ fn what_is_out_of_order_is_refused() {
     assert_eq!(writer.closed(0), Err(LogError::Closed));
     assert_eq!(writer.exited(&verdict(), 0), Err(LogError::Closed));
     let (end, _other) = pipe();
-    assert_eq!(
-        writer.splice(Stream::Stdout, std::os::fd::AsFd::as_fd(&end), 1),
-        Err(LogError::Closed)
-    );
+    assert_eq!(writer.splice(Stream::Stdout, std::os::fd::AsFd::as_fd(&end), 1), Err(LogError::Closed));
     assert_eq!(names(&read_all(&log)), ["stdout", "exited", "closed"]);
 }
 
@@ -104,10 +79,7 @@ fn two_logs_do_not_share_a_folder() {
     let place = Place::new();
     let _first = place.create(PLENTY);
     let error = Log::create(&place.dir, ExecutionId::random(), PLENTY).unwrap_err();
-    assert!(
-        matches!(error, LogError::Io { action: "create", .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, LogError::Io { action: "create", .. }), "{error:?}");
 }
 
 #[test]
@@ -119,10 +91,8 @@ fn a_stream_that_was_never_written_to_has_no_file() {
     assert_eq!(writer.splice(Stream::Stderr, fd, 100), Ok(Taken::Empty));
     drop(write);
     assert_eq!(writer.splice(Stream::Stderr, fd, 100), Ok(Taken::End));
-    let files: Vec<_> = std::fs::read_dir(&place.dir)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
+    let files: Vec<_> =
+        std::fs::read_dir(&place.dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(files, ["index"]);
 }
 
@@ -136,17 +106,11 @@ fn every_reason_and_number_of_a_verdict_survives_a_restart() {
             code: (i % 2 == 0).then_some(-i),
             signal: (i % 2 == 1).then_some(i),
             duration_ms: 1 << 40,
-            usage: Usage {
-                cpu_ms: (1 << 48) - 1,
-                max_rss_bytes: 1 << 47,
-            },
+            usage: Usage { cpu_ms: (1 << 48) - 1, max_rss_bytes: 1 << 47 },
             ..verdict()
         };
         writer.exited(&written, 0).unwrap();
         drop(writer);
-        assert_eq!(
-            Log::open(&place.dir).unwrap().head().verdict.as_deref(),
-            Some(&written)
-        );
+        assert_eq!(Log::open(&place.dir).unwrap().head().verdict.as_deref(), Some(&written));
     }
 }

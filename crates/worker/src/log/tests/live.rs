@@ -28,14 +28,8 @@ fn what_is_written_to_a_pipe_is_what_the_log_holds() {
     assert_eq!(writer.splice(Stream::Stdout, read.as_fd(), 100), Ok(Taken::Empty));
     rustix::io::write(&write, b"hello").unwrap();
     assert_eq!(writer.splice(Stream::Stdout, read.as_fd(), 0), Ok(Taken::Empty));
-    assert_eq!(
-        writer.splice(Stream::Stdout, read.as_fd(), 2),
-        Ok(Taken::Bytes(2))
-    );
-    assert_eq!(
-        writer.splice(Stream::Stdout, read.as_fd(), 100),
-        Ok(Taken::Bytes(3))
-    );
+    assert_eq!(writer.splice(Stream::Stdout, read.as_fd(), 2), Ok(Taken::Bytes(2)));
+    assert_eq!(writer.splice(Stream::Stdout, read.as_fd(), 100), Ok(Taken::Bytes(3)));
     assert_eq!(writer.splice(Stream::Stdout, read.as_fd(), 100), Ok(Taken::Empty));
     drop(write);
     assert_eq!(writer.splice(Stream::Stdout, read.as_fd(), 100), Ok(Taken::End));
@@ -61,21 +55,13 @@ fn a_large_output_through_a_pipe_arrives_whole() {
 fn readers_in_other_threads_never_see_a_false_byte_while_the_log_is_flooded_and_trimmed() {
     const TOTAL: usize = 24 << 20;
     let place = Place::new();
-    let (log, mut writer) = place.create(LogOptions {
-        output_bytes: 256 << 10,
-    });
+    let (log, mut writer) = place.create(LogOptions { output_bytes: 256 << 10 });
     let all = Arc::new([pattern(0, TOTAL), Vec::new(), Vec::new()]);
     let (read, write) = pipe();
     let sent = Arc::clone(&all);
     let program = thread::spawn(move || std::fs::File::from(write).write_all(&sent[0]).unwrap());
     let follow = |max_bytes: usize| {
-        let mut reader = log.reader(
-            Seq(0),
-            ReaderOptions {
-                max_bytes,
-                ..ReaderOptions::default()
-            },
-        );
+        let mut reader = log.reader(Seq(0), ReaderOptions { max_bytes, ..ReaderOptions::default() });
         let all = Arc::clone(&all);
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -3,6 +3,7 @@
 mod cut;
 mod disk_full;
 mod garbled;
+mod killed;
 mod life;
 mod live;
 mod model;
@@ -19,9 +20,7 @@ use super::marks::slot;
 use super::*;
 
 /// A limit that no test without retention reaches.
-const PLENTY: LogOptions = LogOptions {
-    output_bytes: 64 << 20,
-};
+const PLENTY: LogOptions = LogOptions { output_bytes: 64 << 20 };
 
 /// A folder for one log, named after it as the worker names them; gone at the end of the test.
 struct Place {
@@ -37,11 +36,7 @@ impl Place {
         let root = tempfile::tempdir().unwrap();
         let id = ExecutionId::random();
         let dir = root.path().join(id.to_string());
-        Self {
-            root: Some(root),
-            id,
-            dir,
-        }
+        Self { root: Some(root), id, dir }
     }
 
     fn create(&self, options: LogOptions) -> (Arc<Log>, Writer) {
@@ -68,9 +63,7 @@ impl Place {
     fn disk_use(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
         let entries = std::fs::read_dir(&self.dir).unwrap();
-        entries
-            .map(|entry| entry.unwrap().metadata().unwrap().blocks() * 512)
-            .sum()
+        entries.map(|entry| entry.unwrap().metadata().unwrap().blocks() * 512).sum()
     }
 }
 
@@ -88,11 +81,7 @@ fn bytes_of(events: &[Event], wanted: Stream) -> Vec<u8> {
     let mut all = Vec::new();
     for event in events {
         match &event.kind {
-            EventKind::Output {
-                stream,
-                offset,
-                bytes,
-            } if *stream == wanted => {
+            EventKind::Output { stream, offset, bytes } if *stream == wanted => {
                 assert_eq!(*offset, all.len() as u64, "output is contiguous");
                 all.extend_from_slice(bytes);
             }
@@ -114,10 +103,7 @@ fn verdict() -> Verdict {
         signal: None,
         message: None,
         duration_ms: 12,
-        usage: Usage {
-            cpu_ms: 7,
-            max_rss_bytes: 1 << 20,
-        },
+        usage: Usage { cpu_ms: 7, max_rss_bytes: 1 << 20 },
         stdout_bytes: 0,
         stderr_bytes: 0,
         output_bytes: 0,
@@ -152,29 +138,17 @@ struct Follower {
 
 impl Follower {
     fn from_start() -> Self {
-        Self {
-            at: [Some(0); 3],
-            ..Self::default()
-        }
+        Self { at: [Some(0); 3], ..Self::default() }
     }
 
     fn take(&mut self, event: &Event, written: &[Vec<u8>; 3]) {
         let told_again =
             self.resumed && event.seq.0 == self.seq && matches!(event.kind, EventKind::Gap { .. });
-        assert!(
-            event.seq.0 > self.seq || told_again,
-            "{} after {}",
-            event.seq,
-            self.seq
-        );
+        assert!(event.seq.0 > self.seq || told_again, "{} after {}", event.seq, self.seq);
         assert_eq!(self.closed, 0, "nothing follows closed");
         self.seq = event.seq.0;
         match &event.kind {
-            EventKind::Output {
-                stream,
-                offset,
-                bytes,
-            } => {
+            EventKind::Output { stream, offset, bytes } => {
                 let at = &mut self.at[slot(*stream)];
                 assert_eq!(*offset, at.unwrap_or(*offset), "{stream:?} goes on where it was");
                 let start = usize::try_from(*offset).unwrap();
@@ -182,17 +156,10 @@ impl Follower {
                 *at = Some(offset + bytes.len() as u64);
                 self.output_bytes += bytes.len() as u64;
             }
-            EventKind::Gap {
-                stream,
-                from_byte,
-                to_byte,
-            } => {
+            EventKind::Gap { stream, from_byte, to_byte } => {
                 let at = &mut self.at[slot(*stream)];
                 let known = at.unwrap_or(*from_byte);
-                assert!(
-                    *from_byte == known || self.resumed && *from_byte < known,
-                    "{from_byte} {known}"
-                );
+                assert!(*from_byte == known || self.resumed && *from_byte < known, "{from_byte} {known}");
                 assert!(*to_byte >= known && from_byte < to_byte);
                 self.gap_bytes += to_byte - from_byte;
                 *at = Some(*to_byte);
@@ -213,11 +180,7 @@ impl Follower {
     fn check_end(&self, written: &[Vec<u8>; 3]) {
         for stream in Stream::ALL {
             let end = written[slot(stream)].len() as u64;
-            assert_eq!(
-                self.at[slot(stream)].unwrap_or(end),
-                end,
-                "{stream:?} read to its end"
-            );
+            assert_eq!(self.at[slot(stream)].unwrap_or(end), end, "{stream:?} read to its end");
         }
     }
 }

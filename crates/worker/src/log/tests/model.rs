@@ -61,15 +61,7 @@ impl Machine {
         writer.started(1, 1).unwrap();
         let written = Default::default();
         let (writer, readers) = (Some(writer), Vec::new());
-        Self {
-            place,
-            options,
-            log,
-            writer,
-            written,
-            readers,
-            cut: false,
-        }
+        Self { place, options, log, writer, written, readers, cut: false }
     }
 
     fn writer(&mut self) -> &mut Writer {
@@ -119,11 +111,7 @@ impl Machine {
                 let bytes = self.new_bytes(*stream, *size);
                 self.restart(|place| {
                     let mut file = std::fs::OpenOptions::new();
-                    let mut file = file
-                        .append(true)
-                        .create(true)
-                        .open(place.file(stream.name()))
-                        .unwrap();
+                    let mut file = file.append(true).create(true).open(place.file(stream.name())).unwrap();
                     std::io::Write::write_all(&mut file, &bytes).unwrap();
                 });
             }
@@ -143,21 +131,14 @@ impl Machine {
     fn read(&mut self, at: Index, max_bytes: usize) {
         let view = self.log.state.borrow().view;
         let after = at.index(usize::try_from(view.last.seq).unwrap() + 1) as u64;
-        let mut follower = Follower {
-            seq: after,
-            ..Follower::default()
-        };
+        let mut follower = Follower { seq: after, ..Follower::default() };
         if view.trim.is_none_or(|trim| !trim.has(after)) {
             follower.at = self.log.files.mark(after).unwrap().ends.0.map(Some);
         } else {
             follower.resumed = true;
         }
-        let options = ReaderOptions {
-            max_bytes,
-            ..ReaderOptions::default()
-        };
-        self.readers
-            .push((self.log.reader(Seq(after), options), follower, max_bytes));
+        let options = ReaderOptions { max_bytes, ..ReaderOptions::default() };
+        self.readers.push((self.log.reader(Seq(after), options), follower, max_bytes));
     }
 
     fn pull(&mut self, who: Index, count: usize) {
@@ -174,10 +155,7 @@ impl Machine {
     fn resume(&mut self, who: usize) {
         let (reader, follower, max_bytes) = &mut self.readers[who];
         follower.resumed = true;
-        let options = ReaderOptions {
-            max_bytes: *max_bytes,
-            ..ReaderOptions::default()
-        };
+        let options = ReaderOptions { max_bytes: *max_bytes, ..ReaderOptions::default() };
         *reader = self.log.reader(Seq(follower.seq), options);
     }
 
@@ -193,11 +171,7 @@ impl Machine {
 
     /// Everybody reads to the end, and so does somebody new.
     fn finish(mut self) -> (Follower, Self) {
-        self.readers.push((
-            self.log.reader(Seq(0), ReaderOptions::default()),
-            Follower::from_start(),
-            0,
-        ));
+        self.readers.push((self.log.reader(Seq(0), ReaderOptions::default()), Follower::from_start(), 0));
         for (reader, follower, _) in &mut self.readers {
             follower.take_all(&drain(reader), &self.written);
             follower.check_end(&self.written);

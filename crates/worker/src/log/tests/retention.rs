@@ -29,16 +29,9 @@ fn the_beginning_and_the_end_are_kept_and_the_gap_is_exact() {
         follower.take_all(&events, &written);
         follower.check_end(&written);
         assert_eq!(names(&events).iter().filter(|name| **name == "gap").count(), 2);
-        assert_eq!(
-            follower.gap_bytes + follower.output_bytes,
-            log.head().ends.total()
-        );
+        assert_eq!(follower.gap_bytes + follower.output_bytes, log.head().ends.total());
         assert!(follower.output_bytes <= LIMIT + LIMIT / 16);
-        assert!(
-            follower.output_bytes > LIMIT * 8 / 10,
-            "{}",
-            follower.output_bytes
-        );
+        assert!(follower.output_bytes > LIMIT * 8 / 10, "{}", follower.output_bytes);
     }
     assert_eq!(writer.retention_error(), None);
     assert!(place.disk_use() < LIMIT * 2, "{}", place.disk_use());
@@ -76,22 +69,10 @@ fn a_verdict_inside_the_gap_is_still_delivered_once_and_at_its_place() {
     follower.check_end(&written);
     assert_eq!(names(&events).iter().filter(|name| **name == "exited").count(), 1);
     let place_of = |name| names(&events).iter().position(|other| *other == name).unwrap();
-    let EventKind::Gap { to_byte, .. } = events[place_of("gap")].kind else {
-        panic!()
-    };
+    let EventKind::Gap { to_byte, .. } = events[place_of("gap")].kind else { panic!() };
     assert_eq!((to_byte, events[place_of("exited")].seq), (100_000, exited));
     let after = drain(&mut log.reader(exited, ReaderOptions::default()));
-    assert!(
-        matches!(
-            after[0].kind,
-            EventKind::Gap {
-                from_byte: 100_000,
-                ..
-            }
-        ),
-        "{:?}",
-        after[0]
-    );
+    assert!(matches!(after[0].kind, EventKind::Gap { from_byte: 100_000, .. }), "{:?}", after[0]);
 }
 
 #[test]
@@ -99,13 +80,7 @@ fn a_reader_that_is_overtaken_is_told_exactly_what_it_missed() {
     let place = Place::new();
     let (log, mut writer) = place.create(SMALL);
     let mut written: [Vec<u8>; 3] = Default::default();
-    let mut reader = log.reader(
-        Seq(0),
-        ReaderOptions {
-            max_bytes: 1,
-            ..ReaderOptions::default()
-        },
-    );
+    let mut reader = log.reader(Seq(0), ReaderOptions { max_bytes: 1, ..ReaderOptions::default() });
     let mut follower = Follower::from_start();
     for _ in 0..50 {
         flood(&mut writer, &mut written, Stream::Stdout, 1000, 30);
@@ -116,10 +91,7 @@ fn a_reader_that_is_overtaken_is_told_exactly_what_it_missed() {
     follower.take_all(&drain(&mut reader), &written);
     follower.check_end(&written);
     assert!(follower.gap_bytes > 0);
-    assert_eq!(
-        follower.gap_bytes + follower.output_bytes,
-        written[0].len() as u64
-    );
+    assert_eq!(follower.gap_bytes + follower.output_bytes, written[0].len() as u64);
 }
 
 #[test]
@@ -134,11 +106,7 @@ fn resuming_anywhere_in_a_trimmed_log_reaches_the_end_without_a_silent_loss() {
     writer.exited(&verdict(), 1).unwrap();
     writer.closed(1).unwrap();
     for after in 0..=log.head().last_seq.0 {
-        let mut follower = Follower {
-            seq: after,
-            resumed: true,
-            ..Follower::default()
-        };
+        let mut follower = Follower { seq: after, resumed: true, ..Follower::default() };
         let events = drain(&mut log.reader(Seq(after), ReaderOptions::default()));
         follower.take_all(&events, &written);
         follower.check_end(&written);
