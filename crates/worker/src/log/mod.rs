@@ -4,7 +4,7 @@
 //! A folder for each execution, holding
 //! - `stdout`, `stderr` or `output`: the raw bytes of a stream, created with its first byte. A byte's place in
 //!   the file is its place in the stream, for ever;
-//! - `index`: a record of 64 bytes for each event, record `n` being seq `n` (see [`record`] for the layout).
+//! - `index`: a record of 64 bytes for each event, record `n` being seq `n` (`record.rs` has the layout).
 //!   Each record holds the ends of all streams after it, so the last one alone tells all totals, and any
 //!   position is found by halving;
 //! - `message`: the words of a verdict, if it has any;
