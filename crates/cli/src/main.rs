@@ -1,1 +1,81 @@
-fn main() {}
+//! `headwater`, the one binary: the worker, init, and the command line that drives them on one machine.
+//!
+//! A command is parsed in [`args`], finds or starts its worker in [`connect`], and lives in a file of its own in
+//! [`commands`]. What follows a log live (`run`, `attach`) meets in [`live`].
+
+mod args;
+mod commands;
+mod connect;
+mod error;
+mod exit;
+mod input;
+mod json;
+mod live;
+mod output;
+mod resolve;
+mod show;
+mod signals;
+mod start;
+mod style;
+mod terminal;
+mod view;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::connect::Place;
+use crate::error::CommandError;
+
+fn main() -> ExitCode {
+    // init must be small: it is dispatched before anything here has touched memory.
+    if std::env::args_os().nth(1).is_some_and(|word| word == "init") {
+        return ExitCode::from(headwater_sandbox::init::main());
+    }
+    let cli = Cli::parse();
+    let own_failure = match cli.command {
+        Command::Run(_) | Command::Attach(_) => Some(exit::OWN_FAILURE),
+        _ => None,
+    };
+    match dispatch(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            error.print();
+            ExitCode::from(own_failure.unwrap_or_else(|| error.kind.exit_code()))
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<u8, CommandError> {
+    let data = args::data_folder(cli.data)?;
+    match cli.command {
+        Command::Worker(args) => return commands::worker::worker(&data, &args),
+        Command::Doctor(args) => return commands::doctor::doctor(&data, &args),
+        _ => {}
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
+    let local = tokio::task::LocalSet::new();
+    let result = runtime.block_on(local.run_until(with_worker(Place::new(data), cli.command)));
+    // A thread may still wait for a key or for a slow reader: nobody needs it any more.
+    runtime.shutdown_background();
+    result
+}
+
+async fn with_worker(place: Place, command: Command) -> Result<u8, CommandError> {
+    match command {
+        Command::Run(args) => commands::run::run(place, &args).await,
+        Command::Sessions(args) => commands::sessions::sessions(&place, args.action).await,
+        Command::Ps(args) => commands::ps::ps(&place, &args).await,
+        Command::Logs(args) => commands::logs::logs(&place, &args).await,
+        Command::Attach(args) => commands::attach::attach(&place, &args).await,
+        Command::Kill(args) => commands::kill::kill(&place, &args).await,
+        Command::Forget(args) => commands::forget::forget(&place, &args).await,
+        Command::Stop(args) => commands::stop::stop(&place, &args).await,
+        Command::Worker(_) | Command::Doctor(_) => Ok(0), // dispatched before: they need no worker
+    }
+}

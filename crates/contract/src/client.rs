@@ -53,11 +53,7 @@ pub async fn connect(socket: &Path) -> Result<Client> {
     let worker = WorkerClient::new(channel)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(Client {
-        worker,
-        socket: socket.to_owned(),
-        reviver: None,
-    })
+    Ok(Client { worker, socket: socket.to_owned(), reviver: None })
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {
@@ -112,35 +108,21 @@ impl Client {
 
     /// Makes a session; with an id, asking twice makes one.
     pub async fn create_session(&self, id: Option<SessionId>, spec: &SessionSpec) -> Result<Session> {
-        let request = v1::CreateSessionRequest {
-            session_id: id.map(|id| id.to_string()),
-            spec: Some(spec.into()),
-        };
+        let request =
+            v1::CreateSessionRequest { session_id: id.map(|id| id.to_string()), spec: Some(spec.into()) };
         one(self.raw().create_session(request).await)
     }
 
     /// Tells of a session.
     pub async fn session(&self, id: SessionId) -> Result<Session> {
-        one(self
-            .raw()
-            .get_session(v1::GetSessionRequest {
-                session_id: id.to_string(),
-            })
-            .await)
+        one(self.raw().get_session(v1::GetSessionRequest { session_id: id.to_string() }).await)
     }
 
     /// Tells of all sessions.
     pub async fn sessions(&self, include_ended: bool) -> Result<Vec<Session>> {
-        let answer = self
-            .raw()
-            .list_sessions(v1::ListSessionsRequest { include_ended })
-            .await?
-            .into_inner();
-        let sessions = answer
-            .sessions
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect::<std::result::Result<_, _>>();
+        let answer = self.raw().list_sessions(v1::ListSessionsRequest { include_ended }).await?.into_inner();
+        let sessions =
+            answer.sessions.into_iter().map(TryInto::try_into).collect::<std::result::Result<_, _>>();
         sessions.map_err(|fault| malformed(&fault))
     }
 
@@ -151,13 +133,7 @@ impl Client {
 
     /// Ends a session; with `forget`, removes all trace of it.
     pub async fn end_session(&self, id: SessionId, forget: bool) -> Result<Session> {
-        one(self
-            .raw()
-            .end_session(v1::EndSessionRequest {
-                session_id: id.to_string(),
-                forget,
-            })
-            .await)
+        one(self.raw().end_session(v1::EndSessionRequest { session_id: id.to_string(), forget }).await)
     }
 
     /// Starts something; with an id, asking twice starts one.
@@ -194,11 +170,7 @@ impl Client {
 
     /// Tells of an execution when it has ended (or is closed), or after so long.
     pub async fn wait(&self, id: ExecutionId, at_most: Duration, closed: bool) -> Result<Execution> {
-        let until = if closed {
-            v1::Until::Closed
-        } else {
-            v1::Until::Exited
-        };
+        let until = if closed { v1::Until::Closed } else { v1::Until::Exited };
         let request = v1::GetExecutionRequest {
             execution_id: id.to_string(),
             wait_ms: u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX),
@@ -209,16 +181,10 @@ impl Client {
 
     /// Tells of all executions, or of those of one session.
     pub async fn executions(&self, session: Option<SessionId>, running_only: bool) -> Result<Vec<Execution>> {
-        let request = v1::ListExecutionsRequest {
-            session_id: session.map(|id| id.to_string()),
-            running_only,
-        };
+        let request =
+            v1::ListExecutionsRequest { session_id: session.map(|id| id.to_string()), running_only };
         let answer = self.raw().list_executions(request).await?.into_inner();
-        let all = answer
-            .executions
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect::<std::result::Result<_, _>>();
+        let all = answer.executions.into_iter().map(TryInto::try_into).collect::<std::result::Result<_, _>>();
         all.map_err(|fault| malformed(&fault))
     }
 
@@ -236,54 +202,34 @@ impl Client {
 
     /// Sends a signal to an execution's (foreground) group, or to all its processes.
     pub async fn signal(&self, id: ExecutionId, signal: i32, tree: bool) -> Result<()> {
-        self.raw()
-            .signal(v1::SignalRequest {
-                execution_id: id.to_string(),
-                signal,
-                tree,
-            })
-            .await?;
+        self.raw().signal(v1::SignalRequest { execution_id: id.to_string(), signal, tree }).await?;
         Ok(())
     }
 
     /// Cancels an execution; a grace of 0 kills at once, none means its own.
     pub async fn cancel(&self, id: ExecutionId, grace: Option<Duration>) -> Result<()> {
         let grace_ms = grace.map(|grace| u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
-        self.raw()
-            .cancel(v1::CancelRequest {
-                execution_id: id.to_string(),
-                grace_ms,
-            })
-            .await?;
+        self.raw().cancel(v1::CancelRequest { execution_id: id.to_string(), grace_ms }).await?;
         Ok(())
     }
 
     /// Changes the size of an execution's terminal.
     pub async fn resize(&self, id: ExecutionId, size: TtySize) -> Result<()> {
-        let request = v1::ResizeRequest {
-            execution_id: id.to_string(),
-            size: Some(size.into()),
-        };
+        let request = v1::ResizeRequest { execution_id: id.to_string(), size: Some(size.into()) };
         self.raw().resize(request).await?;
         Ok(())
     }
 
     /// The processes that belong to an execution now.
     pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
-        let request = v1::ListProcessesRequest {
-            execution_id: id.to_string(),
-        };
+        let request = v1::ListProcessesRequest { execution_id: id.to_string() };
         let answer = self.raw().list_processes(request).await?.into_inner();
         Ok(answer.processes.into_iter().map(Into::into).collect())
     }
 
     /// Removes the log of a closed execution.
     pub async fn forget(&self, id: ExecutionId) -> Result<()> {
-        self.raw()
-            .forget(v1::ForgetRequest {
-                execution_id: id.to_string(),
-            })
-            .await?;
+        self.raw().forget(v1::ForgetRequest { execution_id: id.to_string() }).await?;
         Ok(())
     }
 

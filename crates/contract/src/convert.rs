@@ -18,9 +18,7 @@ fn invalid(message: impl Into<String>) -> Fault {
 }
 
 fn outward(map: &BTreeMap<String, String>) -> HashMap<String, String> {
-    map.iter()
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    map.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn inward(map: HashMap<String, String>) -> BTreeMap<String, String> {
@@ -117,9 +115,7 @@ impl TryFrom<v1::Session> for Session {
             },
             state: session
                 .ended_at_ms
-                .map_or(SessionState::Ready, |ended_at_ms| SessionState::Ended {
-                    ended_at_ms,
-                }),
+                .map_or(SessionState::Ready, |ended_at_ms| SessionState::Ended { ended_at_ms }),
             created_at_ms: session.created_at_ms,
             running: session.running,
         })
@@ -128,10 +124,7 @@ impl TryFrom<v1::Session> for Session {
 
 impl From<TtySize> for v1::TtySize {
     fn from(size: TtySize) -> Self {
-        Self {
-            rows: size.rows.into(),
-            cols: size.cols.into(),
-        }
+        Self { rows: size.rows.into(), cols: size.cols.into() }
     }
 }
 
@@ -143,10 +136,7 @@ impl TryFrom<v1::TtySize> for TtySize {
             Ok(n) if n > 0 => Ok(n),
             _ => Err(invalid(format!("a terminal cannot have {n} {what}"))),
         };
-        Ok(Self {
-            rows: within(size.rows, "rows")?,
-            cols: within(size.cols, "columns")?,
-        })
+        Ok(Self { rows: within(size.rows, "rows")?, cols: within(size.cols, "columns")? })
     }
 }
 
@@ -157,10 +147,9 @@ impl From<&StartSpec> for v1::StartSpec {
             command: Some(match &spec.command {
                 Command::Argv(args) => Said::Argv(v1::Argv { args: args.clone() }),
                 Command::Shell(line) => Said::Shell(line.clone()),
-                Command::Code { language, code } => Said::Code(v1::Code {
-                    language: language.clone(),
-                    code: code.clone(),
-                }),
+                Command::Code { language, code } => {
+                    Said::Code(v1::Code { language: language.clone(), code: code.clone() })
+                }
             }),
             cwd: spec.cwd.clone(),
             env: outward(&spec.env),
@@ -211,10 +200,7 @@ impl TryFrom<v1::StartSpec> for StartSpec {
             command: match command {
                 Said::Argv(argv) => Command::Argv(argv.args),
                 Said::Shell(line) => Command::Shell(line),
-                Said::Code(code) => Command::Code {
-                    language: code.language,
-                    code: code.code,
-                },
+                Said::Code(code) => Command::Code { language: code.language, code: code.code },
             },
             cwd: spec.cwd,
             env: inward(spec.env),
@@ -261,10 +247,7 @@ impl TryFrom<v1::Verdict> for Verdict {
             signal: verdict.signal,
             message: verdict.message,
             duration_ms: verdict.duration_ms,
-            usage: Usage {
-                cpu_ms: verdict.cpu_ms,
-                max_rss_bytes: verdict.max_rss_bytes,
-            },
+            usage: Usage { cpu_ms: verdict.cpu_ms, max_rss_bytes: verdict.max_rss_bytes },
             stdout_bytes: verdict.stdout_bytes,
             stderr_bytes: verdict.stderr_bytes,
             output_bytes: verdict.output_bytes,
@@ -309,9 +292,7 @@ impl TryFrom<v1::Execution> for Execution {
         };
         let state = match v1::ExecutionState::try_from(execution.state) {
             Ok(v1::ExecutionState::Queued) => ExecutionState::Queued,
-            Ok(v1::ExecutionState::Running) => ExecutionState::Running {
-                pid: execution.pid.unwrap_or(0),
-            },
+            Ok(v1::ExecutionState::Running) => ExecutionState::Running { pid: execution.pid.unwrap_or(0) },
             Ok(v1::ExecutionState::Exited) => ExecutionState::Exited { verdict: verdict()? },
             Ok(v1::ExecutionState::Closed) => ExecutionState::Closed { verdict: verdict()? },
             Err(_) => return Err(invalid("an execution in an unknown state")),
@@ -319,10 +300,7 @@ impl TryFrom<v1::Execution> for Execution {
         Ok(Self {
             id: execution.id.parse()?,
             session_id: execution.session_id.parse()?,
-            spec: execution
-                .spec
-                .ok_or_else(|| invalid("an execution without a spec"))?
-                .try_into()?,
+            spec: execution.spec.ok_or_else(|| invalid("an execution without a spec"))?.try_into()?,
             state,
             started_at_ms: execution.started_at_ms,
             stdout_bytes: execution.stdout_bytes,
@@ -355,36 +333,19 @@ impl From<Event> for v1::Event {
     fn from(event: Event) -> Self {
         use v1::event::Kind;
         let kind = match event.kind {
-            EventKind::Started { execution_id, pid } => Kind::Started(v1::Started {
-                execution_id: execution_id.to_string(),
-                pid,
-            }),
-            EventKind::Output {
-                stream,
-                offset,
-                bytes,
-            } => Kind::Output(v1::Output {
-                stream: v1::Stream::from(stream).into(),
-                offset,
-                data: bytes,
-            }),
-            EventKind::Gap {
-                stream,
-                from_byte,
-                to_byte,
-            } => Kind::Gap(v1::Gap {
-                stream: v1::Stream::from(stream).into(),
-                from_byte,
-                to_byte,
-            }),
+            EventKind::Started { execution_id, pid } => {
+                Kind::Started(v1::Started { execution_id: execution_id.to_string(), pid })
+            }
+            EventKind::Output { stream, offset, bytes } => {
+                Kind::Output(v1::Output { stream: v1::Stream::from(stream).into(), offset, data: bytes })
+            }
+            EventKind::Gap { stream, from_byte, to_byte } => {
+                Kind::Gap(v1::Gap { stream: v1::Stream::from(stream).into(), from_byte, to_byte })
+            }
             EventKind::Exited(verdict) => Kind::Exited((&verdict).into()),
             EventKind::Closed => Kind::Closed(v1::Closed {}),
         };
-        Self {
-            seq: event.seq.0,
-            at_ms: event.at_ms,
-            kind: Some(kind),
-        }
+        Self { seq: event.seq.0, at_ms: event.at_ms, kind: Some(kind) }
     }
 }
 
@@ -394,48 +355,33 @@ impl TryFrom<v1::Event> for Event {
     fn try_from(event: v1::Event) -> Result<Self, Fault> {
         use v1::event::Kind;
         let kind = match event.kind.ok_or_else(|| invalid("an event without a kind"))? {
-            Kind::Started(started) => EventKind::Started {
-                execution_id: started.execution_id.parse()?,
-                pid: started.pid,
-            },
+            Kind::Started(started) => {
+                EventKind::Started { execution_id: started.execution_id.parse()?, pid: started.pid }
+            }
             Kind::Output(output) => EventKind::Output {
                 stream: stream(output.stream)?,
                 offset: output.offset,
                 bytes: output.data,
             },
-            Kind::Gap(gap) => EventKind::Gap {
-                stream: stream(gap.stream)?,
-                from_byte: gap.from_byte,
-                to_byte: gap.to_byte,
-            },
+            Kind::Gap(gap) => {
+                EventKind::Gap { stream: stream(gap.stream)?, from_byte: gap.from_byte, to_byte: gap.to_byte }
+            }
             Kind::Exited(verdict) => EventKind::Exited(verdict.try_into()?),
             Kind::Closed(_) => EventKind::Closed,
         };
-        Ok(Self {
-            seq: Seq(event.seq),
-            at_ms: event.at_ms,
-            kind,
-        })
+        Ok(Self { seq: Seq(event.seq), at_ms: event.at_ms, kind })
     }
 }
 
 impl From<&Process> for v1::Process {
     fn from(process: &Process) -> Self {
-        Self {
-            pid: process.pid,
-            ppid: process.ppid,
-            name: process.name.clone(),
-        }
+        Self { pid: process.pid, ppid: process.ppid, name: process.name.clone() }
     }
 }
 
 impl From<v1::Process> for Process {
     fn from(process: v1::Process) -> Self {
-        Self {
-            pid: process.pid,
-            ppid: process.ppid,
-            name: process.name,
-        }
+        Self { pid: process.pid, ppid: process.ppid, name: process.name }
     }
 }
 
@@ -465,10 +411,7 @@ mod tests {
             signal: Some(15),
             message: Some("after 1 s".into()),
             duration_ms: 1,
-            usage: Usage {
-                cpu_ms: 2,
-                max_rss_bytes: 3,
-            },
+            usage: Usage { cpu_ms: 2, max_rss_bytes: 3 },
             stdout_bytes: 4,
             stderr_bytes: 5,
             output_bytes: 6,
@@ -484,30 +427,16 @@ mod tests {
             output_bytes: 6,
             last_seq: Seq(9),
         };
-        assert_eq!(
-            Execution::try_from(v1::Execution::from(&execution)),
-            Ok(execution)
-        );
+        assert_eq!(Execution::try_from(v1::Execution::from(&execution)), Ok(execution));
     }
 
     #[test]
     fn a_message_that_makes_no_sense_is_refused_by_name() {
         let fault = StartSpec::try_from(v1::StartSpec::default()).unwrap_err();
-        assert_eq!(
-            (fault.kind, fault.message.as_str()),
-            (FaultKind::Invalid, "nothing to run")
-        );
+        assert_eq!((fault.kind, fault.message.as_str()), (FaultKind::Invalid, "nothing to run"));
         assert!(TtySize::try_from(v1::TtySize { rows: 0, cols: 1 }).is_err());
         assert!(stream(0).is_err() && stream(4).is_err() && stream(-1).is_err());
-        let verdict = v1::Verdict {
-            reason: "because".into(),
-            ..v1::Verdict::default()
-        };
-        assert!(
-            Verdict::try_from(verdict)
-                .unwrap_err()
-                .message
-                .contains("because")
-        );
+        let verdict = v1::Verdict { reason: "because".into(), ..v1::Verdict::default() };
+        assert!(Verdict::try_from(verdict).unwrap_err().message.contains("because"));
     }
 }

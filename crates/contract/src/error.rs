@@ -41,11 +41,7 @@ pub struct Fault {
 impl Fault {
     /// A fault without a hint.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            hint: None,
-        }
+        Self { kind, message: message.into(), hint: None }
     }
 
     /// The same with a hint.
@@ -80,9 +76,7 @@ impl From<Fault> for Status {
         };
         let mut status = Self::new(code, fault.message);
         if let Some(hint) = fault.hint {
-            status
-                .metadata_mut()
-                .insert_bin(HINT_KEY, MetadataValue::from_bytes(hint.as_bytes()));
+            status.metadata_mut().insert_bin(HINT_KEY, MetadataValue::from_bytes(hint.as_bytes()));
         }
         status
     }
@@ -129,16 +123,9 @@ impl From<Status> for ContractError {
             Code::Unimplemented => return Self::Malformed(status.message().to_owned()),
             _ => return Self::Disconnected(status.message().to_owned()),
         };
-        let hint = status
-            .metadata()
-            .get_bin(HINT_KEY)
-            .and_then(|value| value.to_bytes().ok());
+        let hint = status.metadata().get_bin(HINT_KEY).and_then(|value| value.to_bytes().ok());
         let hint = hint.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Self::Fault(Fault {
-            kind,
-            message: status.message().to_owned(),
-            hint,
-        })
+        Self::Fault(Fault { kind, message: status.message().to_owned(), hint })
     }
 }
 

@@ -43,21 +43,13 @@ impl FollowOptions {
             tail_bytes: self.tail_bytes,
             batch_ms: self.batch_ms,
             batch_bytes: self.batch_bytes,
-            streams: self
-                .streams
-                .iter()
-                .map(|stream| v1::Stream::from(*stream).into())
-                .collect(),
+            streams: self.streams.iter().map(|stream| v1::Stream::from(*stream).into()).collect(),
             no_wait: self.no_wait,
         }
     }
 
     const fn until(&self) -> v1::Until {
-        if self.until_closed {
-            v1::Until::Closed
-        } else {
-            v1::Until::Exited
-        }
+        if self.until_closed { v1::Until::Closed } else { v1::Until::Exited }
     }
 
     /// Whether nothing that was asked for follows this event.
@@ -88,14 +80,7 @@ impl Follower {
         options: FollowOptions,
         stream: Option<Streaming<v1::FollowResponse>>,
     ) -> Self {
-        Self {
-            client,
-            id,
-            options,
-            stream,
-            ready: VecDeque::new(),
-            ended: false,
-        }
+        Self { client, id, options, stream, ready: VecDeque::new(), ended: false }
     }
 
     /// The last event that was delivered: where to go on from.
@@ -143,10 +128,7 @@ impl Follower {
     }
 
     fn request(&self) -> v1::FollowRequest {
-        v1::FollowRequest {
-            execution_id: self.id.to_string(),
-            options: Some(self.options.message()),
-        }
+        v1::FollowRequest { execution_id: self.id.to_string(), options: Some(self.options.message()) }
     }
 
     pub(crate) async fn reopen(&mut self) -> Result<()> {

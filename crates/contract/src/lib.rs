@@ -16,13 +16,7 @@ pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
 
 /// The generated code.
-#[allow(
-    missing_docs,
-    clippy::all,
-    clippy::pedantic,
-    unreachable_pub,
-    unused_qualifications
-)] // generated
+#[allow(missing_docs, clippy::all, clippy::pedantic, unreachable_pub, unused_qualifications)] // generated
 pub mod v1 {
     tonic::include_proto!("headwater.worker.v1");
 }

@@ -40,10 +40,7 @@ impl Client {
                 return Err(error);
             }
             if let Some(reviver) = self.reviver() {
-                reviver
-                    .revive(lost.elapsed())
-                    .await
-                    .map_err(ContractError::Disconnected)?;
+                reviver.revive(lost.elapsed()).await.map_err(ContractError::Disconnected)?;
             }
             tokio::time::sleep(RETRY).await;
         }

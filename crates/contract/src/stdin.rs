@@ -23,21 +23,11 @@ pub struct StdinWriter {
 impl StdinWriter {
     pub(crate) async fn open(mut worker: WorkerClient<Channel>, id: ExecutionId) -> Result<Self> {
         let (chunks, receiver) = mpsc::channel(4);
-        let first = v1::StdinChunk {
-            execution_id: id.to_string(),
-            ..v1::StdinChunk::default()
-        };
+        let first = v1::StdinChunk { execution_id: id.to_string(), ..v1::StdinChunk::default() };
         // The channel is new and empty: this neither waits nor fails.
         let _ = chunks.send(first).await;
-        let written = worker
-            .write_stdin(ReceiverStream::new(receiver))
-            .await?
-            .into_inner();
-        let mut writer = Self {
-            chunks,
-            written,
-            offset: 0,
-        };
+        let written = worker.write_stdin(ReceiverStream::new(receiver)).await?.into_inner();
+        let mut writer = Self { chunks, written, offset: 0 };
         writer.offset = writer.next_written().await?;
         Ok(writer)
     }
@@ -66,12 +56,7 @@ impl StdinWriter {
     }
 
     async fn send(&mut self, offset: Option<u64>, data: Bytes, eof: bool) -> Result<()> {
-        let chunk = v1::StdinChunk {
-            execution_id: String::new(),
-            offset,
-            data,
-            eof,
-        };
+        let chunk = v1::StdinChunk { execution_id: String::new(), offset, data, eof };
         if self.chunks.send(chunk).await.is_err() {
             // The call has ended: its status says why.
             self.next_written().await?;

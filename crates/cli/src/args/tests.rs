@@ -1,0 +1,88 @@
+//! Tests of the command line's words.
+
+use clap::CommandFactory;
+
+use super::*;
+
+fn parse(line: &[&str]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(std::iter::once(&"headwater").chain(line))
+}
+
+fn run(line: &[&str]) -> RunArgs {
+    match parse(&[&["run"], line].concat()).unwrap().command {
+        Command::Run(args) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_words_do_not_contradict_each_other() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn flags_after_the_command_are_the_commands_own() {
+    let args = run(&["--timeout", "10s", "ls", "--tty", "-l", "--", "x"]);
+    assert_eq!(args.command, ["ls", "--tty", "-l", "--", "x"]);
+    assert!(!args.tty);
+    assert_eq!(args.timeout, Some(Duration::from_secs(10)));
+    assert_eq!(run(&["--", "--odd"]).command, ["--odd"]);
+}
+
+#[test]
+fn limits_are_read_as_people_write_them() {
+    let limits = run(&["--memory", "512Mi", "--cpus", "0.5", "--pids", "7", "--output-limit", "1MB", "true"])
+        .limits
+        .limits();
+    assert_eq!((limits.memory_bytes, limits.cpus), (Some(512 << 20), Some(0.5)));
+    assert_eq!((limits.pids, limits.output_bytes), (Some(7), Some(1_000_000)));
+    assert!(parse(&["run", "--memory", "much", "true"]).unwrap_err().to_string().contains("512Mi"));
+}
+
+#[test]
+fn every_kind_of_stdin_is_told_from_a_file() {
+    let stdin = |text| run(&["--stdin", text, "cat"]).stdin.unwrap();
+    assert_eq!(stdin("none"), StdinArg::None);
+    assert_eq!(stdin("open"), StdinArg::Open);
+    assert_eq!(stdin("-"), StdinArg::Own);
+    assert_eq!(stdin("text:a:b"), StdinArg::Text("a:b".into()));
+    assert_eq!(stdin("./none"), StdinArg::File("./none".into()));
+}
+
+#[test]
+fn a_variable_keeps_every_equals_sign_after_the_first() {
+    let env = Variable::collect(&run(&["--env", "A=b=c", "-e", "A=d", "-e", "E=", "env"]).env);
+    assert_eq!(env.into_iter().collect::<Vec<_>>(), [("A".into(), "d".into()), ("E".into(), String::new())]);
+    for bad in ["=x", "SURELY_NOT_SET_ANYWHERE"] {
+        assert!(parse(&["run", "--env", bad, "env"]).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn there_is_one_way_at_a_time_to_say_what_to_run() {
+    assert!(parse(&["run", "--shell", "x", "y"]).is_err());
+    assert!(parse(&["run", "--shell", "x", "--lang", "python"]).is_err());
+    assert!(parse(&["run", "--file", "x.py"]).is_err());
+    assert!(parse(&["run", "--lang", "python", "--file", "x.py", "y"]).is_err());
+    assert_eq!(run(&["--lang", "python", "-"]).command, ["-"]);
+}
+
+#[test]
+fn a_signal_and_its_target_are_understood() {
+    let Command::Kill(args) = parse(&["kill", "exe_1", "--signal", "usr1", "--tree"]).unwrap().command else {
+        panic!()
+    };
+    assert_eq!((args.signal, args.tree), (Some(10), true));
+    assert!(parse(&["kill", "exe_1", "--tree"]).is_err());
+    assert!(parse(&["kill", "exe_1", "--now", "--signal", "9"]).is_err());
+    assert!(parse(&["kill"]).is_err());
+}
+
+#[test]
+fn the_data_folder_can_be_named_before_and_after_the_command() {
+    for line in [&["--data", "/d", "ps"][..], &["ps", "--data", "/d"], &["sessions", "list", "--data", "/d"]]
+    {
+        assert_eq!(parse(line).unwrap().data, Some("/d".into()));
+    }
+    assert_eq!(data_folder(Some("/d/./e".into())).unwrap(), PathBuf::from("/d/e"));
+}

@@ -1,0 +1,12 @@
+//! The commands, one file each.
+
+pub mod attach;
+pub mod doctor;
+pub mod forget;
+pub mod kill;
+pub mod logs;
+pub mod ps;
+pub mod run;
+pub mod sessions;
+pub mod stop;
+pub mod worker;

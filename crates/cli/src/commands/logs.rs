@@ -1,0 +1,34 @@
+//! `headwater logs`: what an execution printed, from any position, and on live if asked to.
+
+use headwater_contract::{Client, FollowOptions};
+use headwater_protocol::{Seq, Stream};
+use rustix::termios::isatty;
+
+use crate::args::LogsArgs;
+use crate::connect::Place;
+use crate::error::CommandError;
+use crate::show::{Format, show};
+use crate::style::Style;
+use crate::{exit, resolve};
+
+/// Shows the log.
+pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
+    let client = place.existing().await?;
+    let id = resolve::execution(&client, &args.execution).await?;
+    let options = FollowOptions {
+        after: Seq(args.after),
+        until_closed: true,
+        tail_bytes: args.tail,
+        streams: args.stream.iter().copied().map(Stream::from).collect(),
+        no_wait: !args.follow,
+        ..FollowOptions::default()
+    };
+    let follower = client.insist(async |client: &Client| client.follow(id, options.clone()).await).await?;
+    let gaps = args.tail.is_none();
+    let verdict = show(follower, if args.json { Format::Json } else { Format::Bytes { gaps } }).await?;
+    let line = verdict.as_ref().and_then(exit::line);
+    if let Some(line) = line.filter(|_| !args.json && isatty(rustix::stdio::stderr())) {
+        eprintln!("{}", Style::of_stderr().dim(&format!("headwater: {line}")));
+    }
+    Ok(0)
+}

@@ -1,0 +1,101 @@
+//! `headwater sessions`: list, show, create and end sessions.
+
+use headwater_contract::Client;
+use headwater_protocol::{Limits, SandboxKind, Session, SessionId, SessionSpec, SessionState};
+
+use crate::args::{CreateArgs, SessionsAction, Variable, millis};
+use crate::connect::Place;
+use crate::error::CommandError;
+use crate::output::say;
+use crate::view::{self, Table};
+use crate::{resolve, words};
+
+/// Does it.
+pub async fn sessions(place: &Place, action: Option<SessionsAction>) -> Result<u8, CommandError> {
+    match action {
+        None => list(place, false, false).await?,
+        Some(SessionsAction::List { all, json }) => list(place, all, json).await?,
+        Some(SessionsAction::Create(args)) => create(place, &args).await?,
+        Some(SessionsAction::Show { session, json }) => show(place, &session, json).await?,
+        Some(SessionsAction::End { sessions, forget }) => end(place, &sessions, forget).await?,
+    }
+    Ok(0)
+}
+
+async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), CommandError> {
+    let client = place.existing().await?;
+    let mut all = client.insist(async |client: &Client| client.sessions(include_ended).await).await?;
+    all.sort_by_key(|session| (session.created_at_ms, session.id));
+    if json {
+        return all.iter().try_for_each(|session| say(&view::session_json(session).to_string()));
+    }
+    let mut table = Table::new(&["SESSION", "NAME", "STATE", "SANDBOX", "CREATED", "RUNNING"]);
+    for session in &all {
+        let plain = |text: String| (text.clone(), text);
+        table.painted_row([
+            plain(table.id(&session.id)),
+            plain(view::printable(session.spec.name.as_deref().unwrap_or("-"))),
+            plain(state(session).to_owned()),
+            view::sandbox(session.sandbox, table.style()),
+            plain(words::ago(session.created_at_ms)),
+            plain(session.running.to_string()),
+        ]);
+    }
+    table.lines().iter().try_for_each(|line| say(line))
+}
+
+const fn state(session: &Session) -> &'static str {
+    match session.state {
+        SessionState::Ready => "ready",
+        SessionState::Ended { .. } => "ended",
+    }
+}
+
+async fn create(place: &Place, args: &CreateArgs) -> Result<(), CommandError> {
+    let limits = Limits { wall_ms: args.timeout.map(millis), ..args.limits.limits() };
+    let spec = SessionSpec {
+        name: args.name.clone(),
+        env: Variable::collect(&args.env),
+        limits,
+        idle_timeout_ms: args.idle_timeout.map(millis),
+        ..SessionSpec::default()
+    };
+    spec.check().map_err(|error| CommandError::usage(error.to_string()))?;
+    let mut place = place.clone();
+    place.sandbox = args.sandbox.map(SandboxKind::from);
+    let client = place.worker().await?;
+    let id = SessionId::random();
+    let session = client.insist(async |client: &Client| client.create_session(Some(id), &spec).await).await?;
+    say(&if args.json { view::session_json(&session).to_string() } else { session.id.to_string() })
+}
+
+async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError> {
+    let client = place.existing().await?;
+    let id = resolve::session(&client, text).await?;
+    let session = client.insist(async |client: &Client| client.session(id).await).await?;
+    let value = view::session_json(&session);
+    if json {
+        return say(&value.to_string());
+    }
+    let mut table = Table::new(&["SESSION", &session.id.to_string()]);
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let text = match value {
+            serde_json::Value::Null => continue,
+            serde_json::Value::String(text) => view::printable(text),
+            other => other.to_string(),
+        };
+        if name != "id" && text != "{}" {
+            table.row([name.clone(), text]);
+        }
+    }
+    table.lines().iter().try_for_each(|line| say(line))
+}
+
+async fn end(place: &Place, texts: &[String], forget: bool) -> Result<(), CommandError> {
+    let client = place.existing().await?;
+    for text in texts {
+        let id = resolve::session(&client, text).await?;
+        client.insist(async |client: &Client| client.end_session(id, forget).await).await?;
+    }
+    Ok(())
+}

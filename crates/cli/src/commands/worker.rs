@@ -1,0 +1,69 @@
+//! `headwater worker`: the worker, in the foreground.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use headwater_worker::config::Config;
+use headwater_worker::{ServeError, serve};
+use tracing_subscriber::EnvFilter;
+
+use crate::args::WorkerArgs;
+use crate::error::{CommandError, ErrorKind};
+use crate::start::ALREADY_RUNNING;
+
+/// Serves until it is told to end.
+pub fn worker(data: &Path, args: &WorkerArgs) -> Result<u8, CommandError> {
+    if args.detached {
+        // Before anything else: Ctrl+C at the terminal of whoever started us is not for us.
+        // It fails only if we lead a process group already, and then it is not needed.
+        let _ = rustix::process::setsid();
+    }
+    log_to_stderr();
+    let config = configuration(data, args)?;
+    match serve(config) {
+        Ok(()) => Ok(0),
+        Err(error @ ServeError::AlreadyRunning { .. }) => {
+            CommandError::new(ErrorKind::Refused, error.to_string()).print();
+            Ok(ALREADY_RUNNING)
+        }
+        Err(error) => Err(CommandError::new(ErrorKind::NoWorker, error.to_string())
+            .hint("`headwater doctor` tells what this host lacks")),
+    }
+}
+
+fn configuration(data: &Path, args: &WorkerArgs) -> Result<Config, CommandError> {
+    let mut config =
+        Config::load(data, args.config.as_deref()).map_err(|error| CommandError::usage(error.to_string()))?;
+    config.sandbox = args.sandbox.map_or(config.sandbox, Into::into);
+    config.pool = args.pool.unwrap_or(config.pool);
+    config.orphan_timeout = args.orphan_timeout.unwrap_or(config.orphan_timeout);
+    Ok(config)
+}
+
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+    use headwater_protocol::SandboxKind;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    #[test]
+    fn flags_win_over_the_configuration_and_what_is_not_said_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("headwater.toml"), "pool = 2\norphan_timeout = \"1m\"\n").unwrap();
+        let line = ["headwater", "worker", "--sandbox", "none", "--pool", "7"];
+        let Command::Worker(args) = Cli::try_parse_from(line).unwrap().command else { panic!() };
+        let config = configuration(folder.path(), &args).unwrap();
+        assert_eq!((config.sandbox, config.pool), (SandboxKind::None, 7));
+        assert_eq!(config.orphan_timeout, Duration::from_mins(1));
+    }
+}

@@ -1,0 +1,150 @@
+//! Finding the worker of a data folder, or starting it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_contract::{Client, Revival, Reviver, connect};
+use headwater_protocol::SandboxKind;
+use headwater_worker::config::socket_path;
+
+use crate::error::{CommandError, ErrorKind};
+use crate::start;
+
+/// A supervisor that looks after the worker gets so long to bring it back before we do.
+const HEAD_START: Duration = Duration::from_millis(200);
+/// The longest path of a unix socket, by the kernel's `sun_path`.
+const SOCKET_PATH_BYTES: usize = 107;
+
+/// Where the worker is, and which walls are wanted of it.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The data folder.
+    pub data: PathBuf,
+    /// As told on the command line.
+    pub sandbox: Option<SandboxKind>,
+}
+
+impl Place {
+    /// The place of this data folder, whatever its walls.
+    pub const fn new(data: PathBuf) -> Self {
+        Self { data, sandbox: None }
+    }
+
+    /// The worker, if it runs.
+    pub async fn running(&self) -> Result<Option<Client>, CommandError> {
+        let socket = self.socket()?;
+        match connect(&socket).await {
+            Ok(client) => Ok(Some(client)),
+            Err(error) if error.is_disconnected() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The worker, started if it did not run; it is brought back if it goes away.
+    pub async fn worker(&self) -> Result<Client, CommandError> {
+        let client = if let Some(client) = self.running().await? {
+            client
+        } else {
+            start::start(&self.data, self.sandbox).await?;
+            connect(&self.socket()?).await?
+        };
+        let info = client.insist(async |client| client.info().await).await?;
+        let kind = match info.sandbox.as_str() {
+            "none" => SandboxKind::None,
+            _ => SandboxKind::Full,
+        };
+        self.check(kind)?;
+        let starter = Starter { data: self.data.clone(), sandbox: kind };
+        Ok(client.with_reviver(Arc::new(starter)))
+    }
+
+    /// The worker of a folder that must be there already: a mistyped `--data` starts nothing.
+    pub async fn existing(&self) -> Result<Client, CommandError> {
+        if !self.data.is_dir() {
+            let message = format!("nothing has run in `{}` yet", self.data.display());
+            return Err(CommandError::new(ErrorKind::NotFound, message)
+                .hint("`headwater run -- echo hello` makes it; `--data DIR` names another folder"));
+        }
+        self.worker().await
+    }
+
+    fn check(&self, running: SandboxKind) -> Result<(), CommandError> {
+        match self.sandbox {
+            Some(wanted) if wanted != running => {
+                let message = format!(
+                    "the running worker has the sandbox `{}`, not `{}`",
+                    running.name(),
+                    wanted.name()
+                );
+                Err(CommandError::new(ErrorKind::Refused, message)
+                    .hint("use another folder with `--data DIR`, or end this worker with `headwater stop`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn socket(&self) -> Result<PathBuf, CommandError> {
+        let socket = socket_path(&self.data);
+        let length = socket.as_os_str().len();
+        if length > SOCKET_PATH_BYTES {
+            let message = format!("`{}` is too long for a socket: {length} bytes", socket.display());
+            return Err(CommandError::usage(message).hint("choose a shorter `--data DIR`"));
+        }
+        Ok(socket)
+    }
+}
+
+/// Starts a worker again that was killed.
+#[derive(Debug)]
+struct Starter {
+    data: PathBuf,
+    sandbox: SandboxKind,
+}
+
+impl Reviver for Starter {
+    fn revive(&self, lost_for: Duration) -> Revival<'_> {
+        Box::pin(async move {
+            // A worker that is told to end removes its socket: it is not for us to undo that.
+            if lost_for < HEAD_START || !is_there(&socket_path(&self.data)) {
+                return Ok(());
+            }
+            let started = start::start(&self.data, Some(self.sandbox)).await;
+            started.map_err(|error| error.message)
+        })
+    }
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_kind_of_walls_than_asked_for_is_refused_by_name() {
+        let mut place = Place::new("/d".into());
+        assert_eq!(place.check(SandboxKind::None), Ok(()));
+        place.sandbox = Some(SandboxKind::Full);
+        assert_eq!(place.check(SandboxKind::Full), Ok(()));
+        let error = place.check(SandboxKind::None).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Refused);
+        assert!(error.message.contains("`none`, not `full`"), "{}", error.message);
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_not_there_starts_no_worker() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new(folder.path().join("missing"));
+        assert_eq!(place.existing().await.unwrap_err().kind, ErrorKind::NotFound);
+        assert!(!place.data.exists());
+    }
+
+    #[test]
+    fn a_path_too_long_for_a_socket_is_told_with_a_way_out() {
+        let place = Place::new(format!("/{}", "x".repeat(120)).into());
+        assert!(place.socket().unwrap_err().hints[0].contains("shorter"));
+    }
+}

@@ -1,0 +1,136 @@
+//! Errors as a person at a terminal sees them: what is wrong, and what to do next.
+
+use headwater_contract::{ContractError, FaultKind};
+
+use crate::style::Style;
+
+/// What kind of thing went wrong; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The command makes no sense as it stands.
+    Usage,
+    /// There is no such session or execution, or more than one.
+    NotFound,
+    /// It is there, but this cannot be done with it.
+    Refused,
+    /// No worker answers, and none could be started.
+    NoWorker,
+    /// A bug, or a broken host.
+    Internal,
+    /// Whoever read our output has gone: no reason to say anything.
+    ReaderGone,
+}
+
+impl ErrorKind {
+    /// The exit code of a command that failed so (`run` and `attach` answer 125 instead).
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::ReaderGone => 0,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Refused => 4,
+            Self::NoWorker => 5,
+            Self::Internal => 1,
+        }
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandError {
+    /// For the exit code.
+    pub kind: ErrorKind,
+    /// What is wrong.
+    pub message: String,
+    /// What to do next.
+    pub hints: Vec<String>,
+}
+
+impl CommandError {
+    /// An error without hints.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hints: Vec::new() }
+    }
+
+    /// The command makes no sense as it stands.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    /// A bug, or a broken host.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, message)
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Tells the person, on standard error.
+    pub fn print(&self) {
+        if self.kind == ErrorKind::ReaderGone {
+            return;
+        }
+        let style = Style::of_stderr();
+        eprintln!("{} {}", style.red("error:"), self.message);
+        for hint in &self.hints {
+            eprintln!("{} {hint}", style.cyan("hint:"));
+        }
+    }
+}
+
+impl From<ContractError> for CommandError {
+    fn from(error: ContractError) -> Self {
+        match error {
+            ContractError::Fault(fault) => {
+                let kind = match fault.kind {
+                    FaultKind::Invalid => ErrorKind::Usage,
+                    FaultKind::NotFound => ErrorKind::NotFound,
+                    FaultKind::Conflict | FaultKind::Exhausted | FaultKind::Unavailable => ErrorKind::Refused,
+                    FaultKind::Internal => ErrorKind::Internal,
+                };
+                Self { kind, message: fault.message, hints: fault.hint.into_iter().collect() }
+            }
+            ContractError::Disconnected(_) => Self::new(ErrorKind::NoWorker, error.to_string())
+                .hint("programs run on without a worker; `headwater ps` starts one and finds them again"),
+            ContractError::Malformed(_) => Self::new(ErrorKind::Internal, error.to_string()).hint(
+                "is the worker of another version? `headwater stop --keep-sessions` ends it, programs run on",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_contract::Fault;
+
+    use super::*;
+
+    #[test]
+    fn a_fault_of_the_worker_keeps_its_words_and_its_hint() {
+        let fault = Fault::new(FaultKind::NotFound, "no such thing").hint("look there");
+        let error = CommandError::from(ContractError::Fault(fault));
+        assert_eq!(error.kind, ErrorKind::NotFound);
+        assert_eq!(
+            (error.message.as_str(), error.hints.as_slice()),
+            ("no such thing", &["look there".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn a_reader_that_left_is_no_failure_and_every_other_kind_is() {
+        assert_eq!(ErrorKind::ReaderGone.exit_code(), 0);
+        for kind in [
+            ErrorKind::Usage,
+            ErrorKind::NotFound,
+            ErrorKind::Refused,
+            ErrorKind::NoWorker,
+            ErrorKind::Internal,
+        ] {
+            assert_ne!(kind.exit_code(), 0);
+        }
+    }
+}

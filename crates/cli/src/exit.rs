@@ -1,0 +1,124 @@
+//! What a verdict means for the one who waits at a terminal: an exit code, and a line if it was no plain exit.
+
+use headwater_protocol::{Reason, Verdict};
+
+use crate::{signals, words};
+
+/// Something of headwater itself went wrong, so that the program has no exit code.
+pub const OWN_FAILURE: u8 = 125;
+/// Whoever read our output went away: what a shell shows for a program that SIGPIPE ended.
+pub const READER_GONE: u8 = 141;
+/// Ctrl+C.
+pub const CANCELLED: u8 = 130;
+
+const TIMED_OUT: u8 = 124;
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+const OUT_OF_MEMORY: u8 = 137;
+
+/// The exit code of `headwater run`.
+pub fn code(verdict: &Verdict) -> u8 {
+    match verdict.reason {
+        Reason::Exited => verdict.code.and_then(|code| u8::try_from(code & 0xFF).ok()).unwrap_or(OWN_FAILURE),
+        Reason::Signalled => {
+            let signal = verdict.signal.and_then(|signal| u8::try_from(signal).ok());
+            signal.and_then(|signal| signal.checked_add(128)).unwrap_or(OWN_FAILURE)
+        }
+        Reason::TimedOut => TIMED_OUT,
+        Reason::Cancelled => CANCELLED,
+        Reason::Oom => OUT_OF_MEMORY,
+        Reason::SetupFailed => setup_code(verdict.message.as_deref().unwrap_or_default()),
+        Reason::OutputLimit | Reason::DiskLimit | Reason::Lost => OWN_FAILURE,
+    }
+}
+
+/// The contract has no field for the kind of failure, only init's words.
+fn setup_code(message: &str) -> u8 {
+    if message.contains("command not found") {
+        NOT_FOUND
+    } else if ["not executable", "cannot be executed", "interpreter that"]
+        .iter()
+        .any(|words| message.contains(words))
+    {
+        NOT_EXECUTABLE
+    } else {
+        OWN_FAILURE
+    }
+}
+
+/// One line for people; nothing for a plain exit.
+pub fn line(verdict: &Verdict) -> Option<String> {
+    let after = || words::duration(verdict.duration_ms);
+    let what = match verdict.reason {
+        Reason::Exited => return None,
+        Reason::SetupFailed => {
+            return Some(
+                verdict.message.clone().unwrap_or_else(|| "the program could not be started".into()),
+            );
+        }
+        Reason::Signalled => {
+            format!("ended by {}", verdict.signal.map_or_else(|| "a signal".into(), signals::name))
+        }
+        Reason::TimedOut => format!("timed out after {}", after()),
+        Reason::Cancelled => "cancelled".into(),
+        Reason::Oom => "out of memory".into(),
+        Reason::OutputLimit => "ended for printing more than it may".into(),
+        Reason::DiskLimit => "ended for using more disk than it may".into(),
+        Reason::Lost => "lost: nobody saw how it ended".into(),
+    };
+    Some(match &verdict.message {
+        Some(message) => format!("{what} ({message})"),
+        None => what,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::Usage;
+
+    use super::*;
+
+    fn verdict(reason: Reason, code: Option<i32>, signal: Option<i32>, message: Option<&str>) -> Verdict {
+        Verdict {
+            reason,
+            code,
+            signal,
+            message: message.map(Into::into),
+            duration_ms: 10_020,
+            usage: Usage::default(),
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            output_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn every_end_has_its_exit_code() {
+        for (reason, exit, signal, message, expected) in [
+            (Reason::Exited, Some(0), None, None, 0),
+            (Reason::Exited, Some(42), None, None, 42),
+            (Reason::Signalled, None, Some(11), None, 139),
+            (Reason::Signalled, None, None, None, 125),
+            (Reason::TimedOut, None, Some(15), None, 124),
+            (Reason::Cancelled, None, Some(9), None, 130),
+            (Reason::Oom, None, Some(9), None, 137),
+            (Reason::SetupFailed, None, None, Some("command not found: `x`"), 127),
+            (Reason::SetupFailed, None, None, Some("`x` is not executable"), 126),
+            (Reason::SetupFailed, None, None, Some("working directory `x` does not exist"), 125),
+            (Reason::Lost, None, None, None, 125),
+            (Reason::OutputLimit, None, Some(15), None, 125),
+        ] {
+            assert_eq!(code(&verdict(reason, exit, signal, message)), expected, "{reason:?} {message:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_plain_exit_says_nothing() {
+        for reason in Reason::ALL {
+            let line = line(&verdict(reason, None, Some(11), None));
+            assert_eq!(line.is_none(), reason == Reason::Exited, "{reason:?}");
+        }
+        assert_eq!(line(&verdict(Reason::TimedOut, None, None, None)).unwrap(), "timed out after 10 s");
+        assert_eq!(line(&verdict(Reason::Signalled, None, Some(11), None)).unwrap(), "ended by SIGSEGV");
+    }
+}

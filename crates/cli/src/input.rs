@@ -1,0 +1,176 @@
+//! Passing our standard input, or a file, on to a program.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::thread;
+
+use bytes::{Bytes, BytesMut};
+use headwater_contract::{Client, ContractError, StdinWriter};
+use headwater_protocol::ExecutionId;
+use rustix::event::PollFlags;
+use rustix::io::{Errno, retry_on_intr};
+use tokio::sync::mpsc;
+
+use crate::error::CommandError;
+use crate::output::wait;
+
+/// What is read at once: as much as a pipe holds.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Chunks on the way.
+const QUEUE: usize = 4;
+
+/// Bytes for a program's input; the channel's end is the end of the input.
+pub type Input = mpsc::Receiver<Bytes>;
+
+/// Our standard input, read by a thread that lives until the process ends: nothing can call it back from its read.
+pub fn own() -> Input {
+    read_in_thread(move |buffer| {
+        loop {
+            match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut *buffer)) {
+                // Somebody who shares the descriptor with us made it non-blocking.
+                Err(Errno::AGAIN) => wait(rustix::stdio::stdin(), PollFlags::IN)?,
+                read => return Ok(read?),
+            }
+        }
+    })
+}
+
+/// The content of a file.
+pub fn file(path: &Path) -> Result<Input, CommandError> {
+    let mut file = File::open(path)
+        .map_err(|error| CommandError::usage(format!("cannot read `{}`: {error}", path.display())))?;
+    Ok(read_in_thread(move |buffer| file.read(buffer)))
+}
+
+fn read_in_thread(mut read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 'static) -> Input {
+    let (sender, receiver) = mpsc::channel(QUEUE);
+    thread::spawn(move || {
+        let mut buffer = vec![0; CHUNK_BYTES];
+        // A read error is the end of what can be passed on, as for `cat`.
+        while let Ok(count @ 1..) = read(&mut buffer) {
+            if sender.blocking_send(Bytes::copy_from_slice(&buffer[..count])).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Whether our standard input is `/dev/null` or closed: nobody can ever type there.
+pub fn own_is_null() -> bool {
+    let fd = rustix::stdio::stdin();
+    match (rustix::fs::fstat(fd.as_fd()), rustix::fs::stat("/dev/null")) {
+        (Ok(own), Ok(null)) => own.st_rdev != 0 && own.st_rdev == null.st_rdev,
+        (own, _) => own.is_err(),
+    }
+}
+
+/// Passes the input on until it ends, the program wants no more, or the worker stays away. Each byte arrives once, over
+/// any number of connections.
+pub async fn feed(client: &Client, id: ExecutionId, mut input: Input) -> Result<(), ContractError> {
+    let mut writer = open(client, id).await?;
+    while let Some(chunk) = input.recv().await {
+        let chunk = with_waiting(chunk, &mut input);
+        let at = writer.offset();
+        let mut result = writer.write(chunk.clone()).await;
+        while let Err(error) = result {
+            if !error.is_disconnected() {
+                return Err(error);
+            }
+            writer = open(client, id).await?;
+            result = writer.write_again(at, chunk.clone()).await;
+        }
+    }
+    while let Err(error) = writer.end().await {
+        if !error.is_disconnected() {
+            return Err(error);
+        }
+        writer = open(client, id).await?;
+    }
+    Ok(())
+}
+
+async fn open(client: &Client, id: ExecutionId) -> Result<StdinWriter, ContractError> {
+    client.insist(async |client| client.stdin(id).await).await
+}
+
+/// What has come in meanwhile travels along: each write costs a round trip.
+fn with_waiting(first: Bytes, input: &mut Input) -> Bytes {
+    let Ok(next) = input.try_recv() else { return first };
+    let mut all = BytesMut::from(first);
+    all.extend_from_slice(&next);
+    while let Ok(next) = input.try_recv() {
+        all.extend_from_slice(&next);
+        if all.len() >= QUEUE * CHUNK_BYTES {
+            break;
+        }
+    }
+    all.freeze()
+}
+
+/// Finds Ctrl+P Ctrl+Q among the keys. A Ctrl+P is held back until the next key says what it was.
+#[derive(Debug, Default)]
+pub struct DetachKeys {
+    pressed_first: bool,
+}
+
+impl DetachKeys {
+    const FIRST: u8 = 0x10;
+    const SECOND: u8 = 0x11;
+
+    /// The keys for the program, and whether the person wants to leave.
+    pub fn pass(&mut self, keys: &[u8]) -> (Vec<u8>, bool) {
+        let mut pass = Vec::with_capacity(keys.len() + 1);
+        for &key in keys {
+            if std::mem::take(&mut self.pressed_first) {
+                if key == Self::SECOND {
+                    return (pass, true);
+                }
+                pass.push(Self::FIRST);
+            }
+            if key == Self::FIRST {
+                self.pressed_first = true;
+            } else {
+                pass.push(key);
+            }
+        }
+        (pass, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ctrl_p_ctrl_q_leaves_however_the_keys_arrive() {
+        assert_eq!(DetachKeys::default().pass(b"ab\x10\x11c"), (b"ab".to_vec(), true));
+        let mut keys = DetachKeys::default();
+        assert_eq!(keys.pass(b"a\x10"), (b"a".to_vec(), false));
+        assert_eq!(keys.pass(b"\x11"), (vec![], true));
+    }
+
+    #[test]
+    fn every_other_key_reaches_the_program_unchanged() {
+        let mut keys = DetachKeys::default();
+        assert_eq!(keys.pass(b"\x10x\x11\x10\x10"), (b"\x10x\x11\x10".to_vec(), false));
+        assert_eq!(keys.pass(b"y"), (b"\x10y".to_vec(), false));
+    }
+
+    #[tokio::test]
+    async fn a_file_is_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("input");
+        let content: Vec<u8> = (0..200_000u32).map(|n| n.to_le_bytes()[0]).collect();
+        std::fs::write(&path, &content).unwrap();
+        let mut input = file(&path).unwrap();
+        let mut read = Vec::new();
+        while let Some(chunk) = input.recv().await {
+            read.extend_from_slice(&with_waiting(chunk, &mut input));
+        }
+        assert_eq!(read, content);
+        assert!(file(&folder.path().join("missing")).unwrap_err().message.contains("missing"));
+    }
+}

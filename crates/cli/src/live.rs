@@ -1,0 +1,166 @@
+//! Watching an execution live: its output here, our keys there, the window's size, Ctrl+C. What `run` and `attach` share.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use headwater_contract::{Client, Follower};
+use headwater_protocol::{ExecutionId, Verdict};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::error::{CommandError, ErrorKind};
+use crate::input::{self, DetachKeys, Input};
+use crate::show::{Format, show};
+use crate::terminal;
+
+/// What Ctrl+C (where it is not a key for the program) does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CtrlC {
+    /// Once cancels, twice kills, thrice leaves.
+    Cancels,
+    /// Leaves the program alone.
+    Leaves,
+}
+
+/// How to watch.
+#[derive(Debug)]
+pub struct Watch {
+    /// The worker.
+    pub client: Client,
+    /// What is watched.
+    pub id: ExecutionId,
+    /// How to show it.
+    pub format: Format,
+    /// What to pass on.
+    pub input: Option<Input>,
+    /// Ctrl+P Ctrl+Q leaves.
+    pub detach_keys: bool,
+    /// The program has a terminal that is to be as large as ours.
+    pub tty: bool,
+    /// See [`CtrlC`].
+    pub ctrl_c: CtrlC,
+}
+
+/// How watching ended.
+#[derive(Debug)]
+pub enum End {
+    /// The program has ended.
+    Verdict(Verdict),
+    /// We left; the program did not notice.
+    Left,
+    /// Whoever read our output has gone.
+    ReaderGone,
+}
+
+/// Ctrl+C, and requests to end.
+#[derive(Debug)]
+pub struct Interrupts {
+    interrupt: Signal,
+    terminate: Signal,
+    /// How often they came.
+    pub count: u32,
+}
+
+impl Interrupts {
+    /// From now on they come here instead of ending the process.
+    pub fn listen() -> Result<Self, CommandError> {
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            count: 0,
+        })
+    }
+
+    /// Waits for the next one and counts it.
+    pub async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+        self.count += 1;
+    }
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
+    signal(kind).map_err(|error| CommandError::internal(format!("cannot listen to signals: {error}")))
+}
+
+/// Watches until the program ends or we leave. Interrupts that came before count.
+pub async fn watch(
+    watch: Watch,
+    follower: Follower,
+    interrupts: &mut Interrupts,
+) -> Result<End, CommandError> {
+    let (leave, mut left) = mpsc::channel::<()>(1);
+    if let Some(input) = watch.input {
+        let input = if watch.detach_keys { with_detach_keys(input, leave.clone()) } else { input };
+        let (client, id) = (watch.client.clone(), watch.id);
+        // That the program reads no more is no failure, and a lost worker is told by the follower.
+        tokio::task::spawn_local(async move { input::feed(&client, id, input).await.is_ok() });
+    }
+    let mut resized = listen(SignalKind::window_change())?;
+    let mut handled = 0;
+    let mut shown = std::pin::pin!(show(follower, watch.format));
+    loop {
+        if handled < interrupts.count {
+            handled = interrupts.count;
+            match (watch.ctrl_c, handled) {
+                (CtrlC::Leaves, _) | (CtrlC::Cancels, 3..) => return Ok(End::Left),
+                (CtrlC::Cancels, 1) => cancel(&watch.client, watch.id, None),
+                (CtrlC::Cancels, _) => cancel(&watch.client, watch.id, Some(Duration::ZERO)),
+            }
+        }
+        tokio::select! {
+            shown = &mut shown => return end(shown),
+            () = interrupts.next() => {}
+            Some(()) = resized.recv(), if watch.tty => resize(&watch.client, watch.id),
+            Some(()) = left.recv() => return Ok(End::Left),
+        }
+    }
+}
+
+fn end(shown: Result<Option<Verdict>, CommandError>) -> Result<End, CommandError> {
+    match shown {
+        Ok(Some(verdict)) => Ok(End::Verdict(verdict)),
+        Ok(None) => Err(CommandError::internal("the log ended without a verdict")),
+        Err(error) if error.kind == ErrorKind::ReaderGone => Ok(End::ReaderGone),
+        Err(error) => Err(error),
+    }
+}
+
+/// Cancels in the background: the next Ctrl+C must be heard while a lost worker is waited for.
+fn cancel(client: &Client, id: ExecutionId, grace: Option<Duration>) {
+    let client = client.clone();
+    tokio::task::spawn_local(async move {
+        // Refused if it has ended meanwhile: then there is nothing to cancel.
+        client.insist(async |client| client.cancel(id, grace).await).await.is_ok()
+    });
+}
+
+/// Makes the program's terminal as large as ours.
+pub fn resize(client: &Client, id: ExecutionId) {
+    let Some(size) = terminal::size() else { return };
+    let client = client.clone();
+    tokio::task::spawn_local(async move {
+        client.insist(async |client| client.resize(id, size).await).await.is_ok()
+    });
+}
+
+fn with_detach_keys(mut input: Input, leave: mpsc::Sender<()>) -> Input {
+    let (sender, receiver) = mpsc::channel::<Bytes>(1);
+    tokio::task::spawn_local(async move {
+        let mut keys = DetachKeys::default();
+        while let Some(chunk) = input.recv().await {
+            let (pass, wants_to_leave) = keys.pass(&chunk);
+            if !pass.is_empty() && sender.send(pass.into()).await.is_err() {
+                return;
+            }
+            if wants_to_leave {
+                let _ = leave.send(()).await; // fails only if we are leaving already
+                // Keeping `sender` alive: our leaving is not the end of the program's input.
+                std::future::pending::<()>().await;
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,143 @@
+//! From what a person types to a session or an execution: an id, the beginning of one, or a session's name.
+
+use headwater_contract::Client;
+use headwater_protocol::{Execution, ExecutionId, Session, SessionId};
+
+use crate::error::{CommandError, ErrorKind};
+
+/// How many candidates an error names.
+const NAMED: usize = 5;
+
+/// The execution that is meant.
+pub async fn execution(client: &Client, text: &str) -> Result<ExecutionId, CommandError> {
+    if let Ok(id) = text.parse() {
+        return Ok(id);
+    }
+    let all = client.insist(async |client| client.executions(None, false).await).await?;
+    let ids: Vec<ExecutionId> = all.iter().map(|execution: &Execution| execution.id).collect();
+    let error = match by_prefix("exe_", &ids, text) {
+        Ok(id) => return Ok(id),
+        Err(error) => error,
+    };
+    Err(if text.starts_with("ses_") {
+        CommandError::usage(format!("`{text}` is a session, not an execution"))
+            .hint(format!("`headwater ps --all --session {text}` lists its executions"))
+    } else {
+        error.of("execution", text).hint("`headwater ps --all` lists them")
+    })
+}
+
+/// The session that is meant; a name counts only while the session lives.
+pub async fn session(client: &Client, text: &str) -> Result<SessionId, CommandError> {
+    if let Ok(id) = text.parse() {
+        return Ok(id);
+    }
+    let all = client.insist(async |client| client.sessions(true).await).await?;
+    pick_session(&all, text)
+}
+
+fn pick_session(all: &[Session], text: &str) -> Result<SessionId, CommandError> {
+    let named = |session: &&Session| {
+        session.spec.name.as_deref() == Some(text)
+            && matches!(session.state, headwater_protocol::SessionState::Ready)
+    };
+    let named: Vec<SessionId> = all.iter().filter(named).map(|session| session.id).collect();
+    let found = match named.as_slice() {
+        [] => {
+            let ids: Vec<SessionId> = all.iter().map(|session| session.id).collect();
+            by_prefix("ses_", &ids, text)
+        }
+        [one] => Ok(*one),
+        many => Err(NoSuch::Many(many.iter().map(ToString::to_string).collect())),
+    };
+    found.map_err(|error| error.of("session", text).hint("`headwater sessions list --all` lists them"))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum NoSuch {
+    None,
+    Many(Vec<String>),
+}
+
+impl NoSuch {
+    fn of(self, what: &str, text: &str) -> CommandError {
+        let message = match self {
+            Self::None => format!("there is no {what} `{text}`"),
+            Self::Many(ids) => {
+                let more = if ids.len() > NAMED { ", ..." } else { "" };
+                let ids: Vec<_> = ids.into_iter().take(NAMED).collect();
+                format!("`{text}` may be any of several {what}s: {}{more}", ids.join(", "))
+            }
+        };
+        CommandError::new(ErrorKind::NotFound, message)
+    }
+}
+
+/// The one id that begins so, with or without its visible prefix.
+fn by_prefix<T: Copy + ToString>(prefix: &str, ids: &[T], text: &str) -> Result<T, NoSuch> {
+    let digits = text.strip_prefix(prefix).unwrap_or(text);
+    if digits.is_empty() {
+        return Err(NoSuch::None);
+    }
+    let full = format!("{prefix}{digits}");
+    let fits: Vec<T> = ids.iter().copied().filter(|id| id.to_string().starts_with(&full)).collect();
+    match fits.as_slice() {
+        [] => Err(NoSuch::None),
+        [one] => Ok(*one),
+        many => Err(NoSuch::Many(many.iter().map(ToString::to_string).collect())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{SandboxKind, SessionSpec, SessionState};
+
+    use super::*;
+
+    fn id(digits: &str) -> ExecutionId {
+        format!("exe_{digits:0<32}").parse().unwrap()
+    }
+
+    fn session(digits: &str, name: Option<&str>, state: SessionState) -> Session {
+        Session {
+            id: format!("ses_{digits:0<32}").parse().unwrap(),
+            spec: SessionSpec { name: name.map(Into::into), ..SessionSpec::default() },
+            sandbox: SandboxKind::Full,
+            state,
+            created_at_ms: 0,
+            running: 0,
+        }
+    }
+
+    #[test]
+    fn a_unique_beginning_names_an_execution_with_and_without_the_visible_prefix() {
+        let ids = [id("abc1"), id("abd2"), id("e")];
+        for text in ["exe_abc", "abc", "exe_abc1"] {
+            assert_eq!(by_prefix("exe_", &ids, text), Ok(ids[0]));
+        }
+        assert_eq!(by_prefix("exe_", &ids, "e"), Ok(ids[2]));
+    }
+
+    #[test]
+    fn an_ambiguous_or_unknown_beginning_names_nothing() {
+        let ids = [id("abc1"), id("abd2")];
+        assert!(matches!(by_prefix("exe_", &ids, "ab"), Err(NoSuch::Many(many)) if many.len() == 2));
+        for text in ["f", "", "exe_", "ses_ab"] {
+            assert_eq!(by_prefix("exe_", &ids, text), Err(NoSuch::None), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_means_the_living_session_of_that_name() {
+        let all = [
+            session("1", Some("work"), SessionState::Ended { ended_at_ms: 1 }),
+            session("2", Some("work"), SessionState::Ready),
+            session("3", Some("twin"), SessionState::Ready),
+            session("4", Some("twin"), SessionState::Ready),
+        ];
+        assert_eq!(pick_session(&all, "work"), Ok(all[1].id));
+        assert_eq!(pick_session(&all, "ses_3"), Ok(all[2].id));
+        assert!(pick_session(&all, "twin").unwrap_err().message.contains("several"));
+        assert_eq!(pick_session(&all, "nobody").unwrap_err().kind, ErrorKind::NotFound);
+    }
+}

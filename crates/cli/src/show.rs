@@ -1,0 +1,108 @@
+//! Showing a log: the program's bytes as they are, or events as lines of JSON.
+
+use std::time::Duration;
+
+use headwater_contract::Follower;
+use headwater_protocol::{Event, EventKind, Stream, Verdict};
+use rustix::termios::isatty;
+
+use crate::error::CommandError;
+use crate::json::JsonLines;
+use crate::output::{Printer, Target};
+use crate::style::Style;
+use crate::words;
+
+/// How long half a character waits for its other half before it is shown as bytes.
+const HALF_CHARACTER: Duration = Duration::from_millis(50);
+
+/// How to show events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The bytes, each stream where it belongs.
+    Bytes {
+        /// Say where bytes are missing; not for a reader who asked for a tail.
+        gaps: bool,
+    },
+    /// One JSON object a line.
+    Json,
+}
+
+/// Shows a log to its end; answers with the verdict, if it was there.
+pub async fn show(mut follower: Follower, format: Format) -> Result<Option<Verdict>, CommandError> {
+    let mut shower = Shower { printer: Printer::start(), verdict: None, at_line_start: true };
+    match format {
+        Format::Bytes { gaps } => {
+            while let Some(event) = follower.next().await? {
+                shower.bytes(event, gaps).await?;
+            }
+        }
+        Format::Json => shower.all_json(&mut follower).await?,
+    }
+    if !shower.at_line_start
+        && isatty(rustix::stdio::stderr())
+        && shower.verdict.as_ref().is_some_and(needs_a_line)
+    {
+        shower.printer.print(Target::Stderr, "\r\n".into()).await?;
+    }
+    shower.printer.finish().await?;
+    Ok(shower.verdict)
+}
+
+fn needs_a_line(verdict: &Verdict) -> bool {
+    crate::exit::line(verdict).is_some()
+}
+
+struct Shower {
+    printer: Printer,
+    verdict: Option<Verdict>,
+    at_line_start: bool,
+}
+
+impl Shower {
+    async fn bytes(&mut self, event: Event, gaps: bool) -> Result<(), CommandError> {
+        match event.kind {
+            EventKind::Output { stream, bytes, .. } => {
+                self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
+                let to = if stream == Stream::Stderr { Target::Stderr } else { Target::Stdout };
+                self.printer.print(to, bytes).await
+            }
+            EventKind::Gap { stream, from_byte, to_byte } if gaps => {
+                let line = format!(
+                    "headwater: {} of {} are not here (bytes {from_byte} to {to_byte})",
+                    words::bytes(to_byte.saturating_sub(from_byte)),
+                    stream.name()
+                );
+                let line = format!("{}\r\n", Style::of_stderr().dim(&line));
+                self.printer.print(Target::Stderr, line.into()).await
+            }
+            EventKind::Exited(verdict) => {
+                self.verdict = Some(verdict);
+                Ok(())
+            }
+            EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => Ok(()),
+        }
+    }
+
+    async fn all_json(&mut self, follower: &mut Follower) -> Result<(), CommandError> {
+        let mut lines = JsonLines::default();
+        loop {
+            let event = if lines.holds() {
+                if let Ok(event) = tokio::time::timeout(HALF_CHARACTER, follower.next()).await {
+                    event?
+                } else {
+                    self.printer.print(Target::Stdout, lines.flush().into()).await?;
+                    continue;
+                }
+            } else {
+                follower.next().await?
+            };
+            let Some(event) = event else {
+                return self.printer.print(Target::Stdout, lines.flush().into()).await;
+            };
+            if let EventKind::Exited(verdict) = &event.kind {
+                self.verdict = Some(verdict.clone());
+            }
+            self.printer.print(Target::Stdout, lines.push(event).into()).await?;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Sessions and executions as shown: tables for people, objects in the shape of the native API for machines.
+
+use headwater_protocol::{Command, Execution, Process, SandboxKind, Session, SessionState};
+use rustix::termios::isatty;
+use serde_json::{Value, json};
+
+use crate::style::Style;
+use crate::words;
+
+/// Digits of an id in a table on a terminal: enough to be unique among millions.
+const SHORT_ID: usize = "exe_".len() + 12;
+/// The widest command in a table on a terminal.
+const COMMAND_CHARS: usize = 60;
+
+/// An execution for machines.
+pub fn execution_json(execution: &Execution) -> Value {
+    let verdict = execution.state.verdict();
+    let exited_at = verdict.map(|verdict| words::rfc3339(execution.started_at_ms + verdict.duration_ms));
+    let exit = verdict.map(|verdict| {
+        let mut exit = json!({ "reason": verdict.reason });
+        if let Some(code) = verdict.code {
+            exit["code"] = code.into();
+        }
+        if let Some(signal) = verdict.signal {
+            exit["signal"] = signal.into();
+        }
+        if let Some(message) = &verdict.message {
+            exit["message"] = message.as_str().into();
+        }
+        exit
+    });
+    json!({
+        "id": execution.id,
+        "session_id": execution.session_id,
+        "state": execution.state.name(),
+        "started_at": words::rfc3339(execution.started_at_ms),
+        "exited_at": exited_at,
+        "exit": exit,
+        "duration_ms": verdict.map(|verdict| verdict.duration_ms),
+        "usage": verdict.map(|verdict| verdict.usage),
+        "stdout_bytes": execution.stdout_bytes,
+        "stderr_bytes": execution.stderr_bytes,
+        "output_bytes": execution.output_bytes,
+        "last_seq": execution.last_seq,
+        "command": execution.spec.command,
+        "tty": execution.spec.tty,
+        "metadata": execution.spec.metadata,
+    })
+}
+
+/// A session for machines.
+pub fn session_json(session: &Session) -> Value {
+    let ended_at = match session.state {
+        SessionState::Ready => None,
+        SessionState::Ended { ended_at_ms } => Some(words::rfc3339(ended_at_ms)),
+    };
+    json!({
+        "id": session.id,
+        "name": session.spec.name,
+        "state": if ended_at.is_some() { "ended" } else { "ready" },
+        "sandbox": session.sandbox,
+        "created_at": words::rfc3339(session.created_at_ms),
+        "ended_at": ended_at,
+        "running": session.running,
+        "env": session.spec.env,
+        "limits": session.spec.limits,
+        "idle_timeout_ms": session.spec.idle_timeout_ms,
+        "one_shot": session.spec.one_shot,
+        "metadata": session.spec.metadata,
+    })
+}
+
+/// A process for machines.
+pub fn process_json(process: &Process) -> Value {
+    json!({ "pid": process.pid, "ppid": process.ppid, "name": process.name })
+}
+
+/// What an execution runs, on one line; what it says is data, so nothing in it can command the terminal.
+pub fn command_line(command: &Command) -> String {
+    match command {
+        Command::Argv(argv) => argv.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" "),
+        Command::Shell(line) => printable(line),
+        Command::Code { language, code } => format!("[{language}] {}", printable(code)),
+    }
+}
+
+fn quoted(arg: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^".contains(c);
+    if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{}'", printable(arg)) }
+}
+
+/// The same on one line and without control characters.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' => '⏎',
+            c if c.is_control() => '·',
+            c => c,
+        })
+        .collect()
+}
+
+/// An execution's state and, if it has ended, how.
+pub fn state(execution: &Execution, style: Style) -> (String, String) {
+    let name = execution.state.name();
+    let Some(verdict) = execution.state.verdict() else {
+        return (name.to_owned(), style.green(name));
+    };
+    let how = match (verdict.code, verdict.signal) {
+        (Some(code), _) => format!("{} {code}", verdict.reason.name()),
+        (None, Some(signal)) => format!("{} {signal}", verdict.reason.name()),
+        (None, None) => verdict.reason.name().to_owned(),
+    };
+    let open = if name == "exited" { " (open)" } else { "" };
+    let text = format!("{how}{open}");
+    let painted = if verdict.code == Some(0) { text.clone() } else { style.red(&text) };
+    (text, painted)
+}
+
+/// The name of a session's walls, painted if there are none.
+pub fn sandbox(kind: SandboxKind, style: Style) -> (String, String) {
+    let name = kind.name().to_owned();
+    let painted = if kind == SandboxKind::None { style.red(&name) } else { name.clone() };
+    (name, painted)
+}
+
+/// Rows with columns of equal width. Long values are cut on a terminal only.
+pub struct Table {
+    style: Style,
+    short: bool,
+    rows: Vec<Vec<(String, String)>>,
+}
+
+impl Table {
+    /// A table with these headings.
+    pub fn new(headings: &[&str]) -> Self {
+        let style = Style::of_stdout();
+        let headings = headings.iter().map(|heading| ((*heading).to_owned(), style.bold(heading)));
+        Self { style, short: isatty(rustix::stdio::stdout()), rows: vec![headings.collect()] }
+    }
+
+    /// How to paint.
+    pub const fn style(&self) -> Style {
+        self.style
+    }
+
+    /// An id, cut on a terminal: its beginning is enough everywhere.
+    pub fn id(&self, id: &impl ToString) -> String {
+        let mut id = id.to_string();
+        if self.short {
+            id.truncate(SHORT_ID);
+        }
+        id
+    }
+
+    /// A command, cut on a terminal.
+    pub fn command(&self, command: &Command) -> String {
+        let line = command_line(command);
+        if self.short && line.chars().count() > COMMAND_CHARS {
+            return line.chars().take(COMMAND_CHARS - 1).chain(['…']).collect();
+        }
+        line
+    }
+
+    /// Adds a row of plain values.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.painted_row(cells.into_iter().map(|cell| (cell.clone(), cell)));
+    }
+
+    /// Adds a row of values, each also as painted.
+    pub fn painted_row(&mut self, cells: impl IntoIterator<Item = (String, String)>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// The lines.
+    pub fn lines(&self) -> Vec<String> {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        let width = |at: usize| {
+            self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.0.chars().count()).max()
+        };
+        let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
+        self.rows.iter().map(|row| line(row, &widths)).collect()
+    }
+}
+
+fn line(row: &[(String, String)], widths: &[usize]) -> String {
+    let mut line = String::new();
+    for (at, (plain, painted)) in row.iter().enumerate() {
+        line += painted;
+        if at + 1 < row.len() {
+            let width = widths.get(at).copied().unwrap_or(0);
+            line += &" ".repeat(width.saturating_sub(plain.chars().count()) + 2);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

@@ -1,0 +1,79 @@
+//! Tests of what is shown.
+
+use headwater_protocol::{
+    ExecutionId, ExecutionState, Reason, Seq, SessionId, SessionSpec, StartSpec, Usage, Verdict,
+};
+
+use super::*;
+
+fn execution() -> Execution {
+    Execution {
+        id: ExecutionId::random(),
+        session_id: SessionId::random(),
+        spec: StartSpec::argv(["echo", "a b", "\x1b[31m"]),
+        state: ExecutionState::Closed {
+            verdict: Verdict {
+                reason: Reason::Exited,
+                code: Some(3),
+                signal: None,
+                message: None,
+                duration_ms: 1_000,
+                usage: Usage::default(),
+                stdout_bytes: 4,
+                stderr_bytes: 0,
+                output_bytes: 0,
+            },
+        },
+        started_at_ms: 0,
+        stdout_bytes: 4,
+        stderr_bytes: 0,
+        output_bytes: 0,
+        last_seq: Seq(9),
+    }
+}
+
+#[test]
+fn an_execution_for_machines_has_the_fields_of_the_native_api() {
+    let value = execution_json(&execution());
+    assert_eq!(value["state"], "closed");
+    assert_eq!(value["exit"], json!({"reason": "exited", "code": 3}));
+    assert_eq!(value["exited_at"], "1970-01-01T00:00:01.000Z");
+    assert_eq!((&value["last_seq"], &value["stdout_bytes"]), (&json!(9), &json!(4)));
+    let mut running = execution();
+    running.state = ExecutionState::Running { pid: 1 };
+    let value = execution_json(&running);
+    assert_eq!((&value["exit"], &value["exited_at"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_command_cannot_speak_to_the_terminal() {
+    assert_eq!(command_line(&execution().spec.command), "echo 'a b' '·[31m'");
+    assert_eq!(command_line(&Command::Shell("a\nb\u{9b}".into())), "a⏎b·");
+}
+
+#[test]
+fn an_ended_session_says_when() {
+    let mut session = Session {
+        id: SessionId::random(),
+        spec: SessionSpec::default(),
+        sandbox: SandboxKind::None,
+        state: SessionState::Ready,
+        created_at_ms: 0,
+        running: 1,
+    };
+    let value = session_json(&session);
+    assert_eq!(
+        (&value["state"], &value["ended_at"], &value["sandbox"]),
+        (&json!("ready"), &Value::Null, &json!("none"))
+    );
+    session.state = SessionState::Ended { ended_at_ms: 1_000 };
+    assert_eq!(session_json(&session)["ended_at"], "1970-01-01T00:00:01.000Z");
+}
+
+#[test]
+fn columns_are_as_wide_as_their_widest_value_without_its_paint() {
+    let mut table = Table::new(&["A", "B"]);
+    table.painted_row([("xyz".into(), "\x1b[1mxyz\x1b[0m".into()), ("1".into(), "1".into())]);
+    table.row(["é".into(), "2".into()]);
+    assert_eq!(table.lines()[1..], ["\x1b[1mxyz\x1b[0m  1", "é    2"]);
+}
