@@ -24,6 +24,7 @@ const MOST_FDS: u64 = 65_536;
 impl Init {
     /// Prepares everything that can fail. The listener and the worker's socket become nonblocking.
     pub(super) fn new(setup: &Setup, listener: OwnedFd, worker: BorrowedFd<'_>) -> Result<Self, Errno> {
+        stay_small();
         null_stdio()?;
         let children = signals::take_over()?;
         let (files, highest_fd) = raise_files();
@@ -57,6 +58,16 @@ impl Init {
         self.found_worker();
         self.flush();
         self.run();
+    }
+}
+
+/// Tells the allocator to give back what a long message took. Left alone it keeps ever more for the next one.
+fn stay_small() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: sets two parameters of the allocator; no other thread is there.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 64 * 1024);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 64 * 1024);
     }
 }
 

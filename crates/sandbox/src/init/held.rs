@@ -123,23 +123,35 @@ impl Executions {
         }
     }
 
-    /// Forgets those without processes: one look for all of them.
+    /// No process is left at all.
+    pub(super) fn forget_all_past(&mut self) {
+        self.past.clear();
+        self.past_alive = 0;
+    }
+
+    /// Forgets those without processes: a few looks for all of them together.
     fn forget_past(&mut self) {
         let mut alive = vec![false; self.past.len()];
-        let past = &self.past;
-        let place = |tag: u64| past.iter().position(|(_, past)| *past == tag);
-        let looked = tree::scan(
-            |tag| place(tag).is_some(),
-            |_, tag| {
-                if let Some(alive) = place(tag).and_then(|at| alive.get_mut(at)) {
-                    *alive = true;
-                }
-            },
-        );
-        if looked.is_ok() {
-            let mut alive = alive.into_iter();
-            self.past.retain(|_| alive.next().unwrap_or(true));
+        for _ in 0..tree::LOOKS {
+            if look(&self.past, &mut alive).is_err() {
+                alive.fill(true);
+            }
         }
+        let mut alive = alive.into_iter();
+        self.past.retain(|_| alive.next().unwrap_or(true));
         self.past_alive = self.past.len();
     }
+}
+
+/// Marks those that have a process.
+fn look(past: &[(ExecutionId, u64)], alive: &mut [bool]) -> Result<(), rustix::io::Errno> {
+    let place = |tag: u64| past.iter().position(|(_, past)| *past == tag);
+    tree::scan(
+        |tag| place(tag).is_some(),
+        |_, tag| {
+            if let Some(alive) = place(tag).and_then(|at| alive.get_mut(at)) {
+                *alive = true;
+            }
+        },
+    )
 }

@@ -52,6 +52,11 @@ impl Stops {
         }
     }
 
+    /// Nothing is left of any tree.
+    pub(super) fn all_gone(&mut self) {
+        self.list.clear();
+    }
+
     /// When there is something to do next.
     pub(super) fn next(&self) -> Option<u64> {
         self.list.iter().map(Stopping::next).min()
@@ -71,9 +76,9 @@ impl Stopping {
     /// Looks, or kills; true when nothing is left of the tree.
     fn is_finished(&mut self, now: u64) -> bool {
         let wanted = |found| found == self.tag;
-        let left = if now < self.kill_at {
+        let gone = if now < self.kill_at {
             self.pause = (self.pause * 2).min(LOOK_LAST);
-            tree::count(wanted)
+            tree::is_gone(wanted)
         } else {
             self.pause = if self.killing { (self.pause * 2).min(KILL_LAST) } else { KILL_FIRST };
             self.killing = true;
@@ -81,6 +86,6 @@ impl Stopping {
         };
         self.looked_at = now;
         self.look_at = now.saturating_add(self.pause);
-        left == Ok(0) // an error leaves it open: look again
+        gone == Ok(true) // an error leaves it open: look again
     }
 }

@@ -13,6 +13,9 @@ const NAMES_BYTES: usize = 2048;
 /// How often a tree is frozen anew before it is killed, in one go: a fork bomb needs a few.
 const FREEZES: usize = 8;
 
+/// How many looks in a row must find nothing before a tree counts as gone.
+pub(super) const LOOKS: usize = 8;
+
 /// What a pass over a tree has seen: equal for two passes only if both saw the same processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Census {
@@ -38,11 +41,17 @@ pub(super) fn scan(wanted: impl Fn(u64) -> bool, mut each: impl FnMut(i32, u64))
     Ok(())
 }
 
-/// How many processes there are, or an error if that cannot be found out now.
-pub(super) fn count(wanted: impl Fn(u64) -> bool) -> Result<usize, Errno> {
-    let mut count = 0;
-    scan(wanted, |_, _| count += 1)?;
-    Ok(count)
+/// Whether no process is left; an error if that cannot be found out now.
+///
+/// One look is not enough: a process that forks and exits all the time is seldom where it was when `/proc` was
+/// listed, so that a look may miss it.
+pub(super) fn is_gone(wanted: impl Fn(u64) -> bool) -> Result<bool, Errno> {
+    for _ in 0..LOOKS {
+        if signal(&wanted, &[])? > 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Sends signals, in this order, to each process.
@@ -65,24 +74,21 @@ fn census(wanted: impl Fn(u64) -> bool, numbers: &[i32]) -> Result<Census, Errno
     Ok(seen)
 }
 
-/// Sends SIGKILL to the whole tree; the answer is how many were still there, dying or dead ones included.
+/// Sends SIGKILL to the whole tree; true if nothing of it was there any more, dying or dead ones included.
 ///
 /// Killing one by one may lose against a tree that forks: the killed make room for new ones. So it is frozen first.
 /// A process with a pending signal cannot fork, and a stopped one keeps its place under the limit on processes;
 /// when two passes have seen the same processes, all of them stand still.
-pub(super) fn kill(wanted: impl Fn(u64) -> bool) -> Result<usize, Errno> {
+pub(super) fn kill(wanted: impl Fn(u64) -> bool) -> Result<bool, Errno> {
     let mut last = Census::default();
     for _ in 0..FREEZES {
         let seen = census(&wanted, &[libc::SIGSTOP])?;
-        if seen.count == 0 {
-            return Ok(0);
-        }
         if seen == last {
             break;
         }
         last = seen;
     }
-    signal(wanted, &[libc::SIGKILL])
+    Ok(signal(&wanted, &[libc::SIGKILL])? == 0 && is_gone(wanted)?)
 }
 
 fn number(name: &[u8]) -> Option<i32> {
@@ -110,6 +116,7 @@ mod tests {
         let mut found = false;
         scan(|tag| tag == mine, |pid, _| found |= u32::try_from(pid) == Ok(std::process::id())).unwrap();
         assert!(found);
-        assert_eq!(count(|_| false), Ok(0));
+        assert_eq!(is_gone(|tag| tag == mine), Ok(false));
+        assert_eq!(is_gone(|_| false), Ok(true));
     }
 }

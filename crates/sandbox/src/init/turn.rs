@@ -101,22 +101,27 @@ impl Init {
         let mut drop = [0_u8; 128]; // one signal; SIGCHLD is pending at most once
         let _ = rustix::io::read(&self.children, &mut drop);
         self.reap_more = false;
-        let mut ended_any = false;
         for taken in 0.. {
-            let Waited::Ended(ended) = reap::wait() else { break };
-            ended_any = true;
-            self.ended(&ended);
-            if taken >= REAPED_AT_MOST {
-                self.reap_more = true;
-                break;
+            match reap::wait() {
+                Waited::Ended(ended) if taken < REAPED_AT_MOST => self.ended(&ended),
+                Waited::Ended(ended) => {
+                    self.ended(&ended);
+                    self.reap_more = true;
+                    break;
+                }
+                Waited::Nothing => break,
+                Waited::Childless => {
+                    // Every process of a tree descends from init: without children there is no tree.
+                    self.stops.all_gone();
+                    self.executions.forget_all_past();
+                    break;
+                }
             }
-        }
-        if ended_any {
-            self.stops.hurry();
         }
     }
 
     fn ended(&mut self, ended: &reap::Ended) {
+        self.stops.hurry();
         let Some(held) = self.executions.running(ended.pid) else {
             return;
         };
@@ -200,7 +205,7 @@ impl Init {
         }
         let all = self.tags.all();
         for _ in 0..LAST_PASSES {
-            if tree::kill(|tag| all.contains(&tag)) == Ok(0) {
+            if tree::kill(|tag| all.contains(&tag)) == Ok(true) {
                 return;
             }
             while let Waited::Ended(_) = reap::wait() {}

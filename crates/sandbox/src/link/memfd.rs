@@ -12,9 +12,7 @@ pub(super) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).uni
 /// A memfd that holds these bytes and will hold them unchanged.
 pub(super) fn seal(bytes: &[u8]) -> Result<OwnedFd, LinkError> {
     if bytes.len() > MAX_MESSAGE_BYTES {
-        return Err(LinkError::TooLong {
-            bytes: bytes.len() as u64,
-        });
+        return Err(LinkError::TooLong { bytes: bytes.len() as u64 });
     }
     let fd = memfd_create("message", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     let mut rest = bytes;

@@ -32,13 +32,7 @@ fn small_messages_arrive_one_by_one() {
 #[test]
 fn messages_around_the_inline_limit_and_far_above_it_arrive_whole() {
     let (ours, theirs) = pair();
-    for length in [
-        INLINE_BYTES - 4,
-        INLINE_BYTES - 3,
-        INLINE_BYTES - 2,
-        INLINE_BYTES,
-        2 * 1024 * 1024,
-    ] {
+    for length in [INLINE_BYTES - 4, INLINE_BYTES - 3, INLINE_BYTES - 2, INLINE_BYTES, 2 * 1024 * 1024] {
         let text = "x".repeat(length);
         send(ours.as_fd(), &text, &[]).unwrap();
         let (got, fds) = message(recv(theirs.as_fd()).unwrap());
@@ -51,10 +45,7 @@ fn messages_around_the_inline_limit_and_far_above_it_arrive_whole() {
 fn a_message_above_the_bound_is_refused_by_the_sender() {
     let (ours, _theirs) = pair();
     let text = "x".repeat(MAX_MESSAGE_BYTES);
-    assert!(matches!(
-        send(ours.as_fd(), &text, &[]),
-        Err(LinkError::TooLong { .. })
-    ));
+    assert!(matches!(send(ours.as_fd(), &text, &[]), Err(LinkError::TooLong { .. })));
 }
 
 #[test]
@@ -62,20 +53,14 @@ fn a_memfd_that_is_not_sealed_or_too_large_is_refused_by_the_receiver() {
     let (ours, theirs) = pair();
     let file = tempfile::tempfile().unwrap();
     send_packet(ours.as_fd(), &[IN_MEMFD], &[file.as_fd()]).unwrap();
-    assert!(matches!(
-        recv::<String>(theirs.as_fd()),
-        Err(LinkError::NotSealed)
-    ));
+    assert!(matches!(recv::<String>(theirs.as_fd()), Err(LinkError::NotSealed)));
 
     let flags = rustix::fs::MemfdFlags::ALLOW_SEALING;
     let large = rustix::fs::memfd_create("large", flags).unwrap();
     rustix::fs::ftruncate(&large, MAX_MESSAGE_BYTES as u64 + 1).unwrap();
     rustix::fs::fcntl_add_seals(&large, memfd::SEALS).unwrap();
     send_packet(ours.as_fd(), &[IN_MEMFD], &[large.as_fd()]).unwrap();
-    assert!(matches!(
-        recv::<String>(theirs.as_fd()),
-        Err(LinkError::TooLong { .. })
-    ));
+    assert!(matches!(recv::<String>(theirs.as_fd()), Err(LinkError::TooLong { .. })));
 }
 
 #[test]
@@ -90,11 +75,7 @@ fn descriptors_arrive_close_on_exec_and_work_with_small_and_large_messages() {
         assert!(got == text);
         assert_eq!(fds.len(), 2);
         for fd in &fds {
-            assert!(
-                rustix::io::fcntl_getfd(fd)
-                    .unwrap()
-                    .contains(rustix::io::FdFlags::CLOEXEC)
-            );
+            assert!(rustix::io::fcntl_getfd(fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
         }
         let mut reader = std::fs::File::from(fds.pop().unwrap());
         let mut writer = std::fs::File::from(fds.pop().unwrap());
@@ -110,21 +91,12 @@ fn descriptors_arrive_close_on_exec_and_work_with_small_and_large_messages() {
 fn too_many_descriptors_are_refused_on_both_sides() {
     let (ours, theirs) = pair();
     let many = [ours.as_fd(); MAX_FDS + 8];
-    assert!(matches!(
-        send(ours.as_fd(), &"x", &many),
-        Err(LinkError::TooManyFds(_))
-    ));
+    assert!(matches!(send(ours.as_fd(), &"x", &many), Err(LinkError::TooManyFds(_))));
 
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS + 8))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     assert!(control.push(SendAncillaryMessage::ScmRights(&many)));
-    rustix::net::sendmsg(
-        &ours,
-        &[IoSlice::new(&[INLINE, 0])],
-        &mut control,
-        SendFlags::empty(),
-    )
-    .unwrap();
+    rustix::net::sendmsg(&ours, &[IoSlice::new(&[INLINE, 0])], &mut control, SendFlags::empty()).unwrap();
     let lost = recv::<String>(theirs.as_fd());
     assert!(matches!(lost, Err(LinkError::FdsLost)), "{lost:?}");
 }
@@ -132,10 +104,7 @@ fn too_many_descriptors_are_refused_on_both_sides() {
 #[test]
 fn an_empty_link_would_block_and_a_full_one_too_without_losing_what_was_sent() {
     let (ours, theirs) = pair();
-    assert!(matches!(
-        recv::<String>(theirs.as_fd()),
-        Err(LinkError::WouldBlock)
-    ));
+    assert!(matches!(recv::<String>(theirs.as_fd()), Err(LinkError::WouldBlock)));
     let text = "x".repeat(8000);
     let mut sent = 0;
     let refused = loop {
@@ -148,10 +117,7 @@ fn an_empty_link_would_block_and_a_full_one_too_without_losing_what_was_sent() {
     for _ in 0..sent {
         assert_eq!(message(recv(theirs.as_fd()).unwrap()).0, text);
     }
-    assert!(matches!(
-        recv::<String>(theirs.as_fd()),
-        Err(LinkError::WouldBlock)
-    ));
+    assert!(matches!(recv::<String>(theirs.as_fd()), Err(LinkError::WouldBlock)));
 }
 
 #[test]

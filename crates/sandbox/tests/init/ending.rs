@@ -170,6 +170,19 @@ fn a_fork_bomb_is_ended() {
 }
 
 #[test]
+fn a_process_that_forks_and_exits_all_the_time_is_caught() {
+    let worker = Worker::launch();
+    for grace_ms in [0, 200] {
+        let script = "$SIG{TERM} = 'IGNORE'; $| = 1; print qq(up\n); while (1) { my $p = fork; exit if $p; }";
+        let program = worker.start(worker.spec(&["perl", "-e", script]));
+        worker.exit(program.id);
+        worker.stop(program.id, Cause::Cancelled, grace_ms);
+        // It holds the pipe for as long as it lives.
+        read_until(&program.fds[0], |_| false);
+    }
+}
+
+#[test]
 fn the_end_of_init_ends_every_program() {
     let worker = Worker::launch();
     let (_, mut pids) = start_pids(&worker, STUBBORN_GRANDCHILD, 2);

@@ -368,7 +368,7 @@ pub(crate) fn wait_readable(fd: BorrowedFd<'_>) {
 pub(crate) fn read_until(fd: &OwnedFd, enough: impl Fn(&str) -> bool) -> String {
     let mut file = std::fs::File::from(fd.try_clone().unwrap());
     let mut bytes = Vec::new();
-    let mut chunk = [0; 65536];
+    let mut chunk = vec![0; 65536];
     loop {
         wait_readable(fd.as_fd());
         match file.read(&mut chunk) {

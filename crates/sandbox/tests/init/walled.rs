@@ -90,6 +90,25 @@ fn a_fork_bomb_inside_is_ended() {
 }
 
 #[test]
+fn a_program_that_stops_others_before_they_run_does_not_stop_init() {
+    each_way(|worker| {
+        let script = "$| = 1; print qq(up\n); while (1) { kill STOP => $_ for ($$ + 1 .. $$ + 64) }";
+        let hostile = worker.start(worker.spec(&["perl", "-e", script]));
+        read_until(&hostile.fds[0], |text| text.contains("up"));
+        for _ in 0..10 {
+            // Stopped at once when it runs, or given up before: in any case there is an answer.
+            if let Ok(victim) = worker.try_start(worker.spec(&["sleep", "1000"]), &[]) {
+                worker.stop(victim.id, Cause::Cancelled, 0);
+                worker.exit(victim.id);
+            }
+        }
+        worker.stop(hostile.id, Cause::Cancelled, 0);
+        worker.exit(hostile.id);
+        assert_eq!(read_all(&worker.start(worker.spec(&["echo", "on"])).fds[0]), "on\n");
+    });
+}
+
+#[test]
 fn the_end_of_init_is_the_end_of_everything_inside() {
     each_way(|worker| {
         let program = worker.start(worker.shell("trap '' TERM; setsid sleep 1000 & echo up; sleep 1000"));
