@@ -1,29 +1,29 @@
 //! `/etc`: a few files of our own, and those of the host's that programs need and that tell nothing of it.
 
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::fs::DirEntry;
+use std::path::Path;
 
 use rustix::io::Errno;
 
 use super::failure::{OrWall, Wall};
-use super::mounts::{self, READ_ONLY};
-use super::root::{make_dir, make_file, make_link};
+use super::mounts;
+use super::root::{errno, make_dir, make_file, make_link};
 use crate::wire::WallFailure;
 
 /// Written by us: users, names, and no way to the host's name services.
 const OURS: [(&str, &str); 6] = [
     (
-        "/etc/passwd",
+        "etc/passwd",
         "root:x:0:0:root:/:/usr/sbin/nologin\n\
          user:x:1000:1000:user:/workspace:/bin/bash\n\
          nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
     ),
-    ("/etc/group", "root:x:0:\ntty:x:5:\nuser:x:1000:\nnogroup:x:65534:\n"),
-    ("/etc/hosts", "127.0.0.1 localhost headwater\n::1 localhost ip6-localhost ip6-loopback\n"),
-    ("/etc/hostname", "headwater\n"),
-    ("/etc/resolv.conf", ""),
+    ("etc/group", "root:x:0:\ntty:x:5:\nuser:x:1000:\nnogroup:x:65534:\n"),
+    ("etc/hosts", "127.0.0.1 localhost headwater\n::1 localhost ip6-localhost ip6-loopback\n"),
+    ("etc/hostname", "headwater\n"),
+    ("etc/resolv.conf", ""),
     (
-        "/etc/nsswitch.conf",
+        "etc/nsswitch.conf",
         "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n\
          protocols: files\nservices: files\nethers: files\nrpc: files\n",
     ),
@@ -73,35 +73,21 @@ const HOSTS: [&str; 40] = [
     "timezone",
 ];
 
-/// One entry of the host's `/etc` as it will be inside.
-enum Entry {
-    Link { name: String, target: PathBuf },
-    Tree { name: String, tree: OwnedFd, folder: bool },
-}
-
-/// The host's part, taken while the host is in sight.
-pub(super) struct Etc(Vec<Entry>);
-
-impl Etc {
-    /// Takes what the host has of the list.
-    pub(super) fn take() -> Result<Self, WallFailure> {
-        let names = std::fs::read_dir("/etc")
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-            .or_wall(Wall::Mounts, "read `/etc`")?
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| wanted(name));
-        names.filter_map(|name| entry(name).transpose()).collect::<Result<_, _>>().map(Self)
+/// Furnishes `etc` of the new root; the host must be in sight.
+pub(super) fn furnish() -> Result<(), WallFailure> {
+    make_dir("etc")?;
+    for (path, text) in OURS {
+        make_file(path, text)?;
     }
-
-    /// Furnishes `/etc` of the new root.
-    pub(super) fn furnish(self) -> Result<(), WallFailure> {
-        make_dir("/etc")?;
-        for (path, text) in OURS {
-            make_file(path, text)?;
+    make_link("etc/mtab", "/proc/self/mounts")?;
+    let entries =
+        std::fs::read_dir("/etc").map_err(|error| errno(&error)).or_wall(Wall::Mounts, "read `/etc`")?;
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_some_and(wanted) {
+            show(&entry)?;
         }
-        make_link("/etc/mtab", "/proc/self/mounts")?;
-        self.0.into_iter().try_for_each(Entry::furnish)
     }
+    Ok(())
 }
 
 fn wanted(name: &str) -> bool {
@@ -111,37 +97,22 @@ fn wanted(name: &str) -> bool {
     })
 }
 
-/// A link into `/usr` stays a link, which costs no mount. What vanishes meanwhile is not there.
-fn entry(name: String) -> Result<Option<Entry>, WallFailure> {
-    let path = Path::new("/etc").join(&name);
-    if let Ok(target) = std::fs::read_link(&path)
+/// Shows one entry of the host's `/etc`. A link into `/usr` stays a link, which costs no mount.
+fn show(entry: &DirEntry) -> Result<(), WallFailure> {
+    let (host, inside) = (entry.path(), Path::new("etc").join(entry.file_name()));
+    if let Ok(target) = std::fs::read_link(&host)
         && (target.starts_with("/usr") || target.starts_with("../usr"))
     {
-        return Ok(Some(Entry::Link { name, target }));
+        return make_link(&inside, target);
     }
-    match mounts::copy(&path, READ_ONLY) {
-        Ok(tree) => {
-            let folder = path.is_dir();
-            Ok(Some(Entry::Tree { name, tree, folder }))
-        }
-        Err(Errno::NOENT | Errno::ACCESS) => Ok(None),
-        Err(errno) => Err(Wall::Mounts.failed(format_args!("bind `{}`", path.display()), errno)),
+    if host.is_dir() {
+        make_dir(&inside)?;
+    } else {
+        make_file(&inside, "")?;
     }
-}
-
-impl Entry {
-    fn furnish(self) -> Result<(), WallFailure> {
-        match self {
-            Self::Link { name, target } => make_link(&format!("/etc/{name}"), target),
-            Self::Tree { name, tree, folder } => {
-                let path = format!("/etc/{name}");
-                if folder {
-                    make_dir(&path)?;
-                } else {
-                    make_file(&path, "")?;
-                }
-                mounts::attach(&tree, path.as_str()).or_wall(Wall::Mounts, format_args!("attach `{path}`"))
-            }
-        }
+    match mounts::bind(&host, &inside) {
+        // It has vanished meanwhile, or this user may not see it: an empty one is as good.
+        Err(Errno::NOENT | Errno::ACCESS) => Ok(()),
+        other => other.or_wall(Wall::Mounts, format_args!("bind `{}`", host.display())),
     }
 }

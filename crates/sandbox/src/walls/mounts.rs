@@ -1,13 +1,16 @@
-//! The kernel's mount calls, as this crate needs them: trees are made detached and attached when they are ready.
+//! The kernel's mount calls, as this crate needs them.
+//!
+//! Two ways to show something in a new place. [`bind`] is one call and much the cheaper: for the many small places.
+//! [`copy`] takes a tree while it is in sight, to be [attached](attach) when it no longer is.
 
 use std::ffi::CStr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+    fsconfig_set_string, fsmount, fsopen, mount_bind_recursive, move_mount, open_tree,
 };
 use rustix::path::Arg;
 
@@ -17,6 +20,15 @@ pub(super) const PLAIN: MountAttrFlags =
 
 /// [`PLAIN`], and nothing can be written.
 pub(super) const READ_ONLY: MountAttrFlags = PLAIN.union(MountAttrFlags::MOUNT_ATTR_RDONLY);
+
+/// Which mounts a change of attributes reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The one at the path.
+    One,
+    /// That one and all below it.
+    Tree,
+}
 
 /// `struct mount_attr` of the kernel.
 #[repr(C)]
@@ -41,38 +53,57 @@ pub(super) fn new(
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
+/// Shows what is at `source`, with all that is mounted below it, at `target` as well, with the same attributes.
+pub(super) fn bind(source: impl Arg, target: impl Arg) -> Result<(), Errno> {
+    mount_bind_recursive(source, target)
+}
+
 /// A copy of what is at `path`, with all that is mounted below it, detached and changed to `attributes`.
 pub(super) fn copy(path: impl Arg, attributes: MountAttrFlags) -> Result<OwnedFd, Errno> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(CWD, path, flags)?;
-    restrict(tree.as_fd(), attributes, true)?;
+    let at = std::os::fd::AsRawFd::as_raw_fd(&tree);
+    set_attributes(at, c"", Reach::Tree, attributes, MountAttrFlags::empty())?;
     Ok(tree)
 }
 
-/// Adds restrictions to a mount, and to all below it if `recursive`.
-pub(super) fn restrict(
-    mount: BorrowedFd<'_>,
-    attributes: MountAttrFlags,
-    recursive: bool,
+/// Puts a detached tree at `path`.
+pub(super) fn attach(tree: &OwnedFd, path: impl Arg) -> Result<(), Errno> {
+    move_mount(tree, c"", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+/// Adds restrictions to what is mounted at `path`.
+pub(super) fn restrict(path: &CStr, reach: Reach, attributes: MountAttrFlags) -> Result<(), Errno> {
+    set_attributes(libc::AT_FDCWD, path, reach, attributes, MountAttrFlags::empty())
+}
+
+/// Makes the one mount at `path` writable.
+pub(super) fn make_writable(path: &CStr) -> Result<(), Errno> {
+    let none = MountAttrFlags::empty();
+    set_attributes(libc::AT_FDCWD, path, Reach::One, none, MountAttrFlags::MOUNT_ATTR_RDONLY)
+}
+
+fn set_attributes(
+    at: libc::c_int,
+    path: &CStr,
+    reach: Reach,
+    set: MountAttrFlags,
+    clear: MountAttrFlags,
 ) -> Result<(), Errno> {
-    let attr = MountAttr { set: attributes.bits().into(), clear: 0, propagation: 0, user_namespace: 0 };
-    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    let attr =
+        MountAttr { set: set.bits().into(), clear: clear.bits().into(), propagation: 0, user_namespace: 0 };
+    let flags = libc::AT_EMPTY_PATH | if reach == Reach::Tree { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a C string, `attr` is of the size that is told, and both outlive the call.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            mount.as_raw_fd(),
-            c"".as_ptr(),
+            at,
+            path.as_ptr(),
             flags,
             &raw const attr,
             size_of::<MountAttr>(),
         )
     };
     if result == 0 { Ok(()) } else { Err(super::process::last_errno()) }
-}
-
-/// Puts a detached tree at `path`.
-pub(super) fn attach(tree: &OwnedFd, path: impl Arg) -> Result<(), Errno> {
-    move_mount(tree, c"", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }

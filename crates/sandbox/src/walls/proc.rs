@@ -1,56 +1,56 @@
 //! `/proc`: fresh, of the session's own processes, with what tells of the host or steers it masked.
 
+use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
 use rustix::mount::MountAttrFlags;
 
 use super::failure::{OrWall, Wall};
-use super::mounts::{self, PLAIN, READ_ONLY};
-use super::root::make_dir;
+use super::mounts::{self, PLAIN, READ_ONLY, Reach};
 use crate::wire::WallFailure;
 
 /// Nothing in it is a program.
 const ATTRIBUTES: MountAttrFlags = PLAIN.union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
 /// Files that read as empty. Most are root's alone on the host as well; this does not rest on that.
-const MASKED_FILES: [&str; 24] = [
-    "/proc/sysrq-trigger",
-    "/proc/kcore",
-    "/proc/kmsg",
-    "/proc/keys",
-    "/proc/key-users",
-    "/proc/kallsyms",
-    "/proc/timer_list",
-    "/proc/timer_stats",
-    "/proc/sched_debug",
-    "/proc/latency_stats",
-    "/proc/kpagecount",
-    "/proc/kpageflags",
-    "/proc/kpagecgroup",
-    "/proc/vmallocinfo",
-    "/proc/slabinfo",
-    "/proc/pagetypeinfo",
-    "/proc/config.gz",
-    "/proc/iomem",
-    "/proc/ioports",
-    "/proc/modules",
-    "/proc/mtrr",
-    "/proc/cmdline",
-    "/proc/diskstats",
-    "/proc/partitions",
+const MASKED_FILES: [&CStr; 24] = [
+    c"proc/sysrq-trigger",
+    c"proc/kcore",
+    c"proc/kmsg",
+    c"proc/keys",
+    c"proc/key-users",
+    c"proc/kallsyms",
+    c"proc/timer_list",
+    c"proc/timer_stats",
+    c"proc/sched_debug",
+    c"proc/latency_stats",
+    c"proc/kpagecount",
+    c"proc/kpageflags",
+    c"proc/kpagecgroup",
+    c"proc/vmallocinfo",
+    c"proc/slabinfo",
+    c"proc/pagetypeinfo",
+    c"proc/config.gz",
+    c"proc/iomem",
+    c"proc/ioports",
+    c"proc/modules",
+    c"proc/mtrr",
+    c"proc/cmdline",
+    c"proc/diskstats",
+    c"proc/partitions",
 ];
 
 /// Folders that are empty.
-const MASKED_FOLDERS: [&str; 8] = [
-    "/proc/acpi",
-    "/proc/asound",
-    "/proc/bus",
-    "/proc/driver",
-    "/proc/fs",
-    "/proc/irq",
-    "/proc/scsi",
-    "/proc/tty",
+const MASKED_FOLDERS: [&CStr; 8] = [
+    c"proc/acpi",
+    c"proc/asound",
+    c"proc/bus",
+    c"proc/driver",
+    c"proc/fs",
+    c"proc/irq",
+    c"proc/scsi",
+    c"proc/tty",
 ];
 
 /// A fresh `/proc`. Made while the host's is in sight: the kernel gives a user namespace no more than that shows.
@@ -58,23 +58,20 @@ pub(super) fn new() -> Result<OwnedFd, WallFailure> {
     mounts::new(c"proc", &[], ATTRIBUTES).or_wall(Wall::Proc, "mount proc")
 }
 
-/// Attaches it and masks what must be masked. Needs `/dev/null` and the empty folder `/home`.
+/// Attaches it and masks what must be masked. The root must be read-only by now, and `/dev/null` and the empty
+/// folder `/home` in it: a bind has the attributes of what it shows.
 pub(super) fn furnish(proc: &OwnedFd) -> Result<(), WallFailure> {
-    make_dir("/proc")?;
-    mounts::attach(proc, "/proc").or_wall(Wall::Proc, "attach `/proc`")?;
-    MASKED_FILES.iter().try_for_each(|path| mask(path, "/dev/null", MountAttrFlags::MOUNT_ATTR_RDONLY))?;
-    MASKED_FOLDERS.iter().try_for_each(|path| mask(path, "/home", READ_ONLY))?;
-    mask("/proc/sys", "/proc/sys", READ_ONLY | ATTRIBUTES)
+    mounts::attach(proc, "proc").or_wall(Wall::Proc, "attach `/proc`")?;
+    MASKED_FILES.iter().try_for_each(|path| mask(path, c"dev/null"))?;
+    MASKED_FOLDERS.iter().try_for_each(|path| mask(path, c"home"))?;
+    mask(c"proc/sys", c"proc/sys")?;
+    mounts::restrict(c"proc/sys", Reach::One, READ_ONLY).or_wall(Wall::Proc, "make `/proc/sys` read-only")
 }
 
-/// Covers `path` with a copy of `cover`. What this kernel does not have needs no cover.
-fn mask(path: &str, cover: &str, attributes: MountAttrFlags) -> Result<(), WallFailure> {
-    if !std::path::Path::new(path).exists() {
-        return Ok(());
-    }
-    let result = mounts::copy(cover, attributes).and_then(|tree| mounts::attach(&tree, path));
-    match result {
+/// Covers `path`. What this kernel does not have needs no cover.
+fn mask(path: &CStr, cover: &CStr) -> Result<(), WallFailure> {
+    match mounts::bind(cover, path) {
         Err(Errno::NOENT) => Ok(()),
-        other => other.or_wall(Wall::Proc, format_args!("mask `{path}`")),
+        other => other.or_wall(Wall::Proc, format_args!("mask {path:?}")),
     }
 }

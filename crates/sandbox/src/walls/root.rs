@@ -1,22 +1,23 @@
 //! The root that a session's programs see.
 //!
-//! 1. While the host is in sight, take detached copies of what will be shown of it.
-//! 2. Pivot into an empty tmpfs and let go of the host: from here on no path can lead to it.
-//! 3. Furnish the new root with the copies; make it read-only.
+//! 1. An empty tmpfs becomes the working directory, while absolute paths still lead to the host: what is shown of
+//!    the host is bound by relative paths.
+//! 2. What is to be found by paths of the new root, or lies in folders of the guest, is taken as detached copies.
+//! 3. Pivot, and let go of the host: from here on no path can lead to it.
+//! 4. Furnish the rest; make it read-only.
 
 use std::io::ErrorKind;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, UnmountFlags};
+use rustix::path::Arg;
 
-use super::dev::Devices;
-use super::etc::Etc;
 use super::failure::{OrWall, Wall};
-use super::mounts::{self, PLAIN, READ_ONLY};
-use super::proc;
+use super::mounts::{self, PLAIN, READ_ONLY, Reach};
+use super::{dev, etc, proc};
 use crate::wire::{Bind, Setup, WallFailure};
 
 /// Where the workspace is inside.
@@ -28,57 +29,63 @@ const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32
 /// No bind may lie here: the first is the guest's own, whose links would lead us astray; the others are ours.
 const OFF_LIMITS: [&str; 4] = [WORKSPACE, "/proc", "/dev", "/"];
 
-/// Where a copy of the host will be seen.
+/// A copy of a path of the host, and where it will be seen.
 struct Shown {
     path: PathBuf,
-    what: What,
-}
-
-enum What {
-    Tree { tree: OwnedFd, folder: bool },
-    Link(PathBuf),
+    tree: OwnedFd,
+    folder: bool,
 }
 
 /// Builds the root and makes it the caller's; the working directory is then the workspace.
 pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_wall(Wall::Mounts, "make all mounts private")?;
-    let system = system()?;
     let binds =
         setup.binds.iter().filter_map(|bind| extra(bind).transpose()).collect::<Result<Vec<_>, _>>()?;
     let workspace = mounts::copy(setup.workspace.as_str(), PLAIN)
         .or_wall(Wall::Mounts, format_args!("bind the workspace `{}`", setup.workspace))?;
-    let (devices, etc, proc) = (Devices::take()?, Etc::take()?, proc::new()?);
+    let proc = proc::new()?;
 
-    let root = pivot()?;
+    enter_empty()?;
+    show_system()?;
+    etc::furnish()?;
+    mounts::restrict(c".", Reach::Tree, READ_ONLY)
+        .and_then(|()| mounts::make_writable(c"."))
+        .or_wall(Wall::Mounts, "make the system folders read-only")?;
+    dev::show_devices()?;
+    leave_host()?;
 
-    for path in ["/home", "/run", "/var", WORKSPACE] {
+    for path in ["home", "run", "proc", "var", "workspace"] {
         make_dir(path)?;
     }
-    system.into_iter().try_for_each(Shown::furnish)?;
-    etc.furnish()?;
-    devices.furnish(setup)?;
-    proc::furnish(&proc)?;
-    furnish_tmpfs("/tmp", setup)?;
-    make_link("/var/tmp", "/tmp")?;
-    make_link("/var/run", "/run")?;
+    make_link("var/tmp", "/tmp")?;
+    make_link("var/run", "/run")?;
+    furnish_tmpfs("tmp", setup)?;
+    dev::furnish(setup)?;
     binds.into_iter().try_for_each(Shown::furnish)?;
     mounts::attach(&workspace, WORKSPACE).or_wall(Wall::Mounts, "attach the workspace")?;
-    mounts::restrict(root.as_fd(), READ_ONLY, false).or_wall(Wall::Mounts, "make the root read-only")?;
+    mounts::restrict(c"/", Reach::One, READ_ONLY).or_wall(Wall::Mounts, "make the root read-only")?;
+    proc::furnish(&proc)?;
     rustix::process::chdir(WORKSPACE).or_wall(Wall::Mounts, "enter the workspace")
 }
 
 /// `/usr`, and the system folders beside it or the links to it.
-fn system() -> Result<Vec<Shown>, WallFailure> {
-    let mut shown = vec![Shown::host("/usr", "/usr")?];
+fn show_system() -> Result<(), WallFailure> {
+    show_folder("/usr")?;
     for path in SYSTEM {
         if let Ok(target) = std::fs::read_link(path) {
-            shown.push(Shown { path: path.into(), what: What::Link(target) });
+            make_link(path.trim_start_matches('/'), target)?;
         } else if Path::new(path).is_dir() {
-            shown.push(Shown::host(path, path)?);
+            show_folder(path)?;
         }
     }
-    Ok(shown)
+    Ok(())
+}
+
+fn show_folder(path: &str) -> Result<(), WallFailure> {
+    let inside = path.trim_start_matches('/');
+    make_dir(inside)?;
+    mounts::bind(path, inside).or_wall(Wall::Mounts, format_args!("bind `{path}`"))
 }
 
 /// A bind from the configuration.
@@ -98,19 +105,22 @@ fn extra(bind: &Bind) -> Result<Option<Shown>, WallFailure> {
     Shown::host(&bind.host, &bind.inside).map(Some)
 }
 
-/// Makes an empty tmpfs the root and lets go of the host.
-fn pivot() -> Result<OwnedFd, WallFailure> {
+/// Lays an empty tmpfs over the host's root and enters it. Absolute paths still lead to the host: no folder of the
+/// host has to exist for this, and none is hidden.
+fn enter_empty() -> Result<(), WallFailure> {
     // Small, since only names and a few files of ours are in it, and read-only in the end.
     let options = [(c"size", "1m"), (c"nr_inodes", "1024"), (c"mode", "0755")];
     let root = mounts::new(c"tmpfs", &options, PLAIN).or_wall(Wall::Mounts, "make the root")?;
-    // Over the host's root: no folder of the host has to exist, and none is hidden from what is still to be taken.
     mounts::attach(&root, "/").or_wall(Wall::Mounts, "attach the root")?;
-    rustix::process::fchdir(&root).or_wall(Wall::Mounts, "enter the root")?;
+    rustix::process::fchdir(&root).or_wall(Wall::Mounts, "enter the root")
+}
+
+/// Makes the working directory the root; nothing of the host is left.
+fn leave_host() -> Result<(), WallFailure> {
     rustix::process::pivot_root(".", ".").or_wall(Wall::Mounts, "pivot_root")?;
     // The host's root now lies over ours at the same place.
     rustix::mount::unmount(".", UnmountFlags::DETACH).or_wall(Wall::Mounts, "let go of the host's root")?;
-    rustix::process::chdir("/").or_wall(Wall::Mounts, "enter the root")?;
-    Ok(root)
+    rustix::process::chdir("/").or_wall(Wall::Mounts, "enter the root")
 }
 
 /// A tmpfs that everybody inside may write to, of the size that the session was given.
@@ -130,20 +140,13 @@ impl Shown {
         let tree = mounts::copy(host, READ_ONLY).or_wall(Wall::Mounts, what())?;
         let mode = rustix::fs::fstat(&tree).or_wall(Wall::Mounts, what())?.st_mode;
         let folder = rustix::fs::FileType::from_raw_mode(mode).is_dir();
-        Ok(Self { path: inside.into(), what: What::Tree { tree, folder } })
+        Ok(Self { path: inside.into(), tree, folder })
     }
 
     fn furnish(self) -> Result<(), WallFailure> {
-        let Some(path) = self.path.to_str() else {
-            return Err(Wall::Mounts.refused("a path is not UTF-8"));
-        };
-        match self.what {
-            What::Link(target) => make_link(path, target),
-            What::Tree { tree, folder } => {
-                make_place(&self.path, folder)?;
-                mounts::attach(&tree, path).or_wall(Wall::Mounts, format_args!("attach `{path}`"))
-            }
-        }
+        make_place(&self.path, self.folder)?;
+        let what = format_args!("attach `{}`", self.path.display()).to_string();
+        mounts::attach(&self.tree, &self.path).or_wall(Wall::Mounts, what)
     }
 }
 
@@ -159,23 +162,29 @@ fn make_place(path: &Path, folder: bool) -> Result<(), WallFailure> {
 }
 
 /// Makes a folder of the new root.
-pub(super) fn make_dir(path: &str) -> Result<(), WallFailure> {
-    rustix::fs::mkdir(path, Mode::from_raw_mode(0o755)).or_wall(Wall::Mounts, format_args!("make `{path}`"))
+pub(super) fn make_dir(path: impl Arg + Copy) -> Result<(), WallFailure> {
+    rustix::fs::mkdir(path, Mode::from_raw_mode(0o755))
+        .or_wall(Wall::Mounts, format_args!("make `{}`", path.to_string_lossy()))
 }
 
 /// Makes a file of the new root.
-pub(super) fn make_file(path: &str, text: &str) -> Result<(), WallFailure> {
-    std::fs::write(path, text)
-        .map_err(|error| errno(&error))
-        .or_wall(Wall::Mounts, format_args!("write `{path}`"))
+pub(super) fn make_file(path: impl Arg + Copy, text: &str) -> Result<(), WallFailure> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let write =
+        |file: OwnedFd| if text.is_empty() { Ok(0) } else { rustix::io::write(file, text.as_bytes()) };
+    rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))
+        .and_then(write)
+        .map(drop)
+        .or_wall(Wall::Mounts, format_args!("write `{}`", path.to_string_lossy()))
 }
 
 /// Makes a symbolic link of the new root.
-pub(super) fn make_link(path: &str, target: impl AsRef<Path>) -> Result<(), WallFailure> {
-    rustix::fs::symlink(target.as_ref(), path).or_wall(Wall::Mounts, format_args!("link `{path}`"))
+pub(super) fn make_link(path: impl Arg + Copy, target: impl Arg) -> Result<(), WallFailure> {
+    rustix::fs::symlink(target, path).or_wall(Wall::Mounts, format_args!("link `{}`", path.to_string_lossy()))
 }
 
-fn errno(error: &std::io::Error) -> Errno {
+/// What the kernel said.
+pub(super) fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(match error.kind() {
         ErrorKind::InvalidInput => Errno::INVAL,
         _ => Errno::IO,
