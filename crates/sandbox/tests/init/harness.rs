@@ -233,12 +233,16 @@ impl Worker {
         }
     }
 
-    /// Asks until the execution has so many processes.
-    pub(crate) fn await_processes(&self, of: ExecutionId, enough: impl Fn(usize) -> bool) -> Vec<Process> {
+    /// Asks until the execution has the right processes.
+    pub(crate) fn await_processes(
+        &self,
+        of: ExecutionId,
+        enough: impl Fn(&[Process]) -> bool,
+    ) -> Vec<Process> {
         let begun = Instant::now();
         loop {
             let processes = self.processes(of);
-            if enough(processes.len()) {
+            if enough(&processes) {
                 return processes;
             }
             assert!(begun.elapsed() < LONG, "{processes:?}");
@@ -248,7 +252,7 @@ impl Worker {
 
     /// Nothing of an execution is left alive, as init sees it and as the machine does.
     pub(crate) fn assert_gone(&self, of: ExecutionId, pids: &[i32]) {
-        self.await_processes(of, |count| count == 0);
+        self.await_processes(of, <[_]>::is_empty);
         for pid in pids {
             assert!(!is_alive(*pid), "{pid} is alive");
         }

@@ -82,7 +82,7 @@ fn a_fork_bomb_inside_is_ended() {
         let mut start = worker.spec(&["bash", "-c", script]);
         start.rlimits = Rlimits { processes: Some(100), ..Rlimits::default() };
         let program = worker.start(start);
-        worker.await_processes(program.id, |count| count > 30);
+        worker.await_processes(program.id, |found| found.len() > 30);
         worker.stop(program.id, Cause::Cancelled, 0);
         worker.exit(program.id);
         worker.assert_gone(program.id, &[]);
