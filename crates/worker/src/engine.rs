@@ -289,7 +289,7 @@ impl Engine {
 
     /// Ends all sessions, and lets no prepared one wait.
     pub(crate) async fn end_all(&self) {
-        self.stop.cancel();
+        self.pool.close();
         let ends: Vec<_> =
             self.live_sessions().into_iter().map(|session| async move { session.end().await }).collect();
         futures_util::future::join_all(ends).await;

@@ -44,11 +44,17 @@ pub(crate) struct Pool {
     size: usize,
     ready: Mutex<VecDeque<Prepared>>,
     filling: AtomicBool,
+    closed: AtomicBool,
 }
 
 impl Pool {
     pub(crate) fn new(size: usize) -> Self {
-        Self { size, ready: Mutex::default(), filling: AtomicBool::new(false) }
+        Self {
+            size,
+            ready: Mutex::default(),
+            filling: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        }
     }
 
     fn ready(&self) -> std::sync::MutexGuard<'_, VecDeque<Prepared>> {
@@ -80,7 +86,7 @@ impl Pool {
             return;
         };
         tokio::task::spawn_blocking(move || {
-            while engine.pool.len() < engine.pool.size && !engine.stop.is_cancelled() {
+            while engine.pool.len() < engine.pool.size && !engine.pool.closed.load(Ordering::Acquire) {
                 match prepare(&engine) {
                     Ok(prepared) => engine.pool.ready().push_back(prepared),
                     Err(fault) => {
@@ -91,6 +97,11 @@ impl Pool {
             }
             engine.pool.filling.store(false, Ordering::Release);
         });
+    }
+
+    /// Prepares no more.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
     }
 
     /// Ends all that wait.

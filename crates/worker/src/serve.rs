@@ -60,6 +60,7 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let cgroups = cgroups(&folder);
     let engine = Engine::new(Start { config, folder, cgroups, movers: movers.handle().clone() });
     let served = answers.block_on(run(Arc::clone(&engine)));
+    engine.pool.close();
     engine.pool.drain(&engine);
     answers.shutdown_background();
     movers.shutdown_background();

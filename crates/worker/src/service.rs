@@ -247,9 +247,8 @@ impl Worker for Service {
     async fn shutdown(&self, request: Request<v1::ShutdownRequest>) -> Answer<v1::ShutdownResponse> {
         if request.into_inner().sessions {
             self.engine.end_all().await;
-        } else {
-            self.engine.stop.cancel();
         }
+        self.engine.stop.cancel();
         Ok(Response::new(v1::ShutdownResponse {}))
     }
 }
