@@ -136,6 +136,8 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
         served = serving => served?,
         () = patience => {}
     }
+    // Gone on purpose: nobody needs to bring it back.
+    let _ = fs::remove_file(engine.config.socket());
     tracing::info!("worker stopped");
     Ok(())
 }

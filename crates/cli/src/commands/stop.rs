@@ -1,9 +1,11 @@
 //! `headwater stop`: end the worker and, unless told otherwise, its sessions.
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use headwater_contract::{Client, ContractError};
-use rustix::process::{Pid, test_kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::time::{Instant, sleep};
 
 use crate::args::StopArgs;
@@ -28,9 +30,10 @@ pub async fn stop(place: &Place, args: &StopArgs) -> Result<u8, CommandError> {
         }
     };
     let pid = client.info().await?.pid;
+    let process = open(pid);
     shut_down(&client, !args.keep_sessions).await?;
     let deadline = Instant::now() + PATIENCE;
-    while lives(pid) {
+    while process.as_ref().is_some_and(lives) {
         if Instant::now() >= deadline {
             let message = format!("the worker (pid {pid}) was told to end and has not yet");
             return Err(CommandError::new(ErrorKind::Refused, message)
@@ -49,7 +52,13 @@ async fn shut_down(client: &Client, sessions: bool) -> Result<(), ContractError>
     }
 }
 
-fn lives(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+/// The process itself: a descriptor tells of its end also while its parent has not asked for its exit code.
+fn open(pid: u32) -> Option<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
+}
+
+fn lives(process: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&now)) == Ok(0)
 }
