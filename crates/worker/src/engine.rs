@@ -19,7 +19,9 @@ use crate::folder::{self, Folder, SessionRecord};
 use crate::languages::Languages;
 use crate::pool::{Pool, Prepared};
 use crate::session::{self, Accepted, Parts, Session};
+use crate::tickets::Tickets;
 use crate::tree;
+use crate::turns::Turns;
 
 /// Everything a worker has.
 #[derive(Debug)]
@@ -36,8 +38,8 @@ pub(crate) struct Engine {
     pub(crate) started_at_ms: u64,
     this: Weak<Engine>,
     tables: Mutex<Tables>,
-    /// Making and ending sessions by one id go one after the other.
-    creating: tokio::sync::Mutex<()>,
+    turns: Turns,
+    pub(crate) tickets: Tickets,
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +72,8 @@ impl Engine {
             started_at_ms: now_ms(),
             this: this.clone(),
             tables: Mutex::default(),
-            creating: tokio::sync::Mutex::default(),
+            turns: Turns::new(),
+            tickets: Tickets::default(),
         })
     }
 
@@ -117,7 +120,7 @@ impl Engine {
     ) -> Result<Told, Fault> {
         spec.check()?;
         let id = id.unwrap_or_else(SessionId::random);
-        let _turn = self.creating.lock().await;
+        let _turn = self.turns.of(id).await;
         match self.session(id) {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,
@@ -327,18 +330,19 @@ impl Engine {
         spec: StartSpec,
     ) -> Result<Accepted, Fault> {
         spec.check()?;
-        if let Some(known) = id.and_then(|id| self.execution(id).ok()) {
+        let id = id.unwrap_or_else(ExecutionId::random);
+        let _turn = self.turns.of(id).await;
+        if let Ok(known) = self.execution(id) {
             return Accepted::known(known, session);
         }
         let session = self.live_session(session)?;
         let argv = self.argv(&spec.command)?;
-        let running: usize = self.live_sessions().iter().map(|session| session.busy()).sum();
-        if running >= self.config.max_running {
-            let fault = Fault::new(FaultKind::Exhausted, format!("{running} executions are running already"));
+        let Some(ticket) = self.tickets.take(self.config.max_running) else {
+            let message = format!("{} executions are running already", self.config.max_running);
+            let fault = Fault::new(FaultKind::Exhausted, message);
             return Err(fault.hint("wait for one to end, or raise `max_running` in the configuration"));
-        }
-        let id = id.unwrap_or_else(ExecutionId::random);
-        let accepted = session.start(id, spec, argv).await?;
+        };
+        let accepted = session.start(id, spec, argv, ticket).await?;
         self.tables().executions.insert(id, Arc::clone(&accepted.execution));
         Ok(accepted)
     }

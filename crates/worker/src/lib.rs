@@ -21,7 +21,9 @@ mod serve;
 mod service;
 mod session;
 mod stdin;
+mod tickets;
 mod tree;
+mod turns;
 mod watch;
 
 pub use serve::{ServeError, serve};

@@ -252,7 +252,9 @@ impl Session {
             tokio::time::sleep(CLOSE_POLL).await;
         }
         if let Some(engine) = self.engine.upgrade() {
-            engine.session_is_over(self);
+            let session = Arc::clone(self);
+            // Removing a large workspace takes a while; it must not hold up the output of others.
+            let _ = tokio::task::spawn_blocking(move || engine.session_is_over(&session)).await;
         }
         self.over.send_replace(true);
     }

@@ -16,6 +16,7 @@ use crate::execution::Execution;
 use crate::log::{LogError, Writer};
 use crate::pump::{self, Source, Surroundings};
 use crate::stdin::StdinPipe;
+use crate::tickets::Ticket;
 
 /// What the session keeps of it.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ pub(super) struct Running {
     pub(super) stage: Stage,
     /// Its own cgroup, below the session's, if it has limits of its own.
     pub(super) cgroup: Option<SessionCgroup>,
+    /// Its place among those that may run at once.
+    #[allow(dead_code)] // held for its end
+    pub(super) ticket: Option<Ticket>,
 }
 
 #[derive(Debug)]

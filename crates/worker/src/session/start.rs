@@ -19,6 +19,7 @@ use crate::clock::now_ms;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord};
 use crate::log::{Log, LogError, LogOptions, Writer};
+use crate::tickets::Ticket;
 
 /// Between SIGTERM and SIGKILL unless told otherwise.
 const GRACE: Duration = Duration::from_secs(5);
@@ -64,6 +65,7 @@ impl Session {
         id: ExecutionId,
         mut spec: StartSpec,
         argv: Vec<String>,
+        ticket: Ticket,
     ) -> Result<Accepted, Fault> {
         self.touch();
         let limits = self.record().spec.limits.tightest(&spec.limits);
@@ -89,6 +91,7 @@ impl Session {
             execution: Arc::clone(&execution),
             stage: Stage::Starting { writer: Box::new(writer), answer },
             cgroup,
+            ticket: Some(ticket),
         };
         self.running().insert(id, running);
         let fds: Vec<_> = given.iter().chain(&files).map(AsFd::as_fd).collect();
@@ -217,6 +220,8 @@ impl Session {
             execution: Arc::clone(&execution),
             stage: Stage::Moving { exit: sender },
             cgroup: None,
+            // What runs already runs, however many there are.
+            ticket: self.engine.upgrade().and_then(|engine| engine.tickets.take(usize::MAX)),
         };
         if let Some(session) = &self.cgroup {
             running.cgroup = session.reopen_child(&execution.id().to_string()).ok();
