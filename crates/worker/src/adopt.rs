@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use headwater_protocol::{ExecutionId, Reason};
+use headwater_protocol::{ExecutionId, Reason, Seq};
 use headwater_sandbox::launch;
 use headwater_sandbox::link::{self, Received};
 use headwater_sandbox::wire::{Exit, Fds, FromInit, ToInit, VERSION};
@@ -21,7 +21,7 @@ use crate::clock::{now_ms, now_us};
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord, SessionRecord};
-use crate::log::{Log, LogOptions};
+use crate::log::{Log, LogOptions, Writer};
 use crate::session::{Parts, unseen};
 use crate::tree;
 
@@ -74,6 +74,8 @@ struct Found {
 }
 
 struct Held {
+    pid: i32,
+    started_at_us: u64,
     exit: Option<Exit>,
     kind: Fds,
     fds: Vec<OwnedFd>,
@@ -107,10 +109,10 @@ fn ask(link: &OwnedFd) -> io::Result<(OwnedFd, HashMap<ExecutionId, Held>)> {
     let mut held = HashMap::new();
     for _ in 0..executions {
         let (message, fds) = receive(link, deadline)?;
-        let FromInit::Adopt { execution, exit, fds: kind, .. } = message else {
+        let FromInit::Adopt { execution, pid, started_at_us, exit, fds: kind, .. } = message else {
             return Err(strange("it said something else than what it has"));
         };
-        held.insert(execution, Held { exit, kind, fds });
+        held.insert(execution, Held { pid, started_at_us, exit, kind, fds });
     }
     Ok((init, held))
 }
@@ -147,7 +149,7 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
             adopt_past(engine, id, &path, false);
             continue;
         };
-        match take_up(id, &path) {
+        match take_up(&path, &held) {
             Ok((execution, writer)) => {
                 engine.add_execution(Arc::clone(&execution));
                 session.adopt(execution, writer, held.kind, held.fds, held.exit);
@@ -160,11 +162,14 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     Ok(())
 }
 
-fn take_up(id: ExecutionId, path: &Path) -> io::Result<(Arc<Execution>, crate::log::Writer)> {
+fn take_up(path: &Path, held: &Held) -> io::Result<(Arc<Execution>, Writer)> {
     let record = ExecutionRecord::read(path)?;
     let options = LogOptions { output_bytes: record.output_bytes };
-    let (log, writer) = Log::recover(path, options).map_err(io::Error::other)?;
-    debug_assert_eq!(log.id(), id);
+    let (log, mut writer) = Log::recover(path, options).map_err(io::Error::other)?;
+    if log.head().last_seq == Seq(0) {
+        // The other worker was killed between init's answer and the first record.
+        writer.started(held.pid, held.started_at_us).map_err(io::Error::other)?;
+    }
     Ok((Execution::live(record, path.to_owned(), log), writer))
 }
 

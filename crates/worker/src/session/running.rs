@@ -180,6 +180,13 @@ impl Session {
         self.is_closed(execution, cgroup);
     }
 
+    /// Tells init that everything of an execution is in its log.
+    pub(super) async fn let_go(&self, execution: ExecutionId) {
+        // Init may be gone, and everything with it.
+        let _ = self.tell(&ToInit::ExitLogged { execution }).await;
+        let _ = self.tell(&ToInit::Release { execution }).await;
+    }
+
     fn is_closed(self: &Arc<Self>, execution: &Arc<Execution>, cgroup: Option<SessionCgroup>) {
         execution.seal();
         self.touch();

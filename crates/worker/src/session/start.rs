@@ -215,6 +215,14 @@ impl Session {
         fds: Vec<OwnedFd>,
         exit: Option<Exit>,
     ) {
+        if execution.head().closed {
+            // All that was missing is that init hears of it.
+            drop(writer);
+            execution.seal();
+            let session = Arc::clone(self);
+            tokio::spawn(async move { session.let_go(execution.id()).await });
+            return;
+        }
         let (sender, receiver) = oneshot::channel();
         let mut running = Running {
             execution: Arc::clone(&execution),
