@@ -2,13 +2,15 @@
 //! after building the example `walled`, whose init it starts: `measure [ROUNDS]`.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use headwater_protocol::{SandboxKind, SessionId};
 use headwater_sandbox::launch::{Launch, launch};
 use headwater_sandbox::link;
-use headwater_sandbox::wire::{Setup, ToInit};
+use headwater_sandbox::walls::prepare_etc;
+use headwater_sandbox::wire::{Bind, Setup, ToInit};
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
@@ -20,11 +22,14 @@ const HOST_UID: u32 = 65_001;
 fn main() -> Result<(), Failure> {
     let rounds = std::env::args().nth(1).map_or(Ok(500), |text| text.parse())?;
     let folder = tempfile::tempdir()?;
-    std::os::unix::fs::chown(folder.path(), Some(HOST_UID), Some(HOST_UID))?;
     let (mut bare, mut ready, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    let etc = prepare_etc(folder.path())?;
+    let workspace = folder.path().join("ws");
+    std::fs::create_dir(&workspace)?;
+    std::os::unix::fs::chown(&workspace, Some(HOST_UID), Some(HOST_UID))?;
     for _ in 0..rounds {
         bare.push(timed(|| Ok(Command::new("/bin/true").status().map(drop)?))?);
-        let (created, ended) = session(folder.path())?;
+        let (created, ended) = session(&workspace, &etc)?;
         ready.push(created);
         gone.push(ended);
     }
@@ -41,14 +46,10 @@ fn timed(run: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure>
 }
 
 /// Makes a session and ends it.
-fn session(folder: &std::path::Path) -> Result<(Duration, Duration), Failure> {
+fn session(folder: &Path, etc: &Bind) -> Result<(Duration, Duration), Failure> {
     let path = folder.join("socket");
-    let listener: OwnedFd = rustix::net::socket_with(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let listener: OwnedFd =
+        rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     rustix::net::bind(&listener, &SocketAddrUnix::new(&path)?)?;
     rustix::net::listen(&listener, 4)?;
     let setup = Setup {
@@ -56,19 +57,14 @@ fn session(folder: &std::path::Path) -> Result<(Duration, Duration), Failure> {
         sandbox: SandboxKind::Full,
         host_uid: Some(HOST_UID),
         workspace: folder.to_str().unwrap_or_default().to_owned(),
-        binds: Vec::new(),
+        binds: vec![etc.clone()],
         tmp_bytes: 64 << 20,
         tmp_inodes: 4096,
         orphan_timeout_ms: 1000,
     };
     let init_binary = std::env::current_exe()?.with_file_name("walled");
     let start = Instant::now();
-    let launched = launch(Launch {
-        init_binary,
-        listener,
-        setup,
-        cgroup: None,
-    })?;
+    let launched = launch(Launch { init_binary, listener, setup, cgroup: None })?;
     let created = start.elapsed();
     let ended = timed(|| {
         link::send(launched.link_fd.as_fd(), &ToInit::End, &[])?;
@@ -84,18 +80,9 @@ fn session(folder: &std::path::Path) -> Result<(Duration, Duration), Failure> {
 fn report(what: &str, times: &mut [Duration], floor: Option<Duration>) -> Duration {
     times.sort_unstable();
     let at = |percent: usize| {
-        times
-            .get((times.len() * percent / 100).min(times.len() - 1))
-            .copied()
-            .unwrap_or_default()
+        times.get((times.len() * percent / 100).min(times.len() - 1)).copied().unwrap_or_default()
     };
     let ratio = floor.map_or(1.0, |floor| at(50).as_secs_f64() / floor.as_secs_f64());
-    println!(
-        "{what:14} min {:?} p50 {:?} p95 {:?} p99 {:?} ratio {ratio:.2}",
-        at(0),
-        at(50),
-        at(95),
-        at(99)
-    );
+    println!("{what:14} min {:?} p50 {:?} p95 {:?} p99 {:?} ratio {ratio:.2}", at(0), at(50), at(95), at(99));
     at(50)
 }

@@ -64,15 +64,9 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<(Setup, Vec<Stri
             "--uid" => setup.host_uid = Some(arguments.next()?.parse().ok()?),
             "--none" => setup.sandbox = SandboxKind::None,
             "--bind" => {
-                let (host, inside) = arguments
-                    .next()?
-                    .split_once(':')
-                    .map(|(a, b)| (a.to_owned(), b.to_owned()))?;
-                setup.binds.push(Bind {
-                    host,
-                    inside,
-                    optional: false,
-                });
+                let (host, inside) =
+                    arguments.next()?.split_once(':').map(|(a, b)| (a.to_owned(), b.to_owned()))?;
+                setup.binds.push(Bind { host, inside, optional: false });
             }
             workspace => {
                 workspace.clone_into(&mut setup.workspace);

@@ -97,7 +97,7 @@ pub fn launch(launch: Launch<'_>) -> Result<Launched, LaunchError> {
     drop(theirs);
     let result = settle(&ours, launch.setup, deadline);
     if result.is_err() {
-        // If it is still there it has not forked yet. A child that it has forked finds its link closed.
+        // Should it still be there. A child that it has forked finds its link closed, and ends itself.
         let _ = rustix::process::pidfd_send_signal(&starter, Signal::KILL);
     }
     reap(&starter);

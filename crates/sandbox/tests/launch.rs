@@ -133,7 +133,9 @@ fn sessions_launched_at_once_from_many_threads_do_not_meet() {
     worlds.sort();
     worlds.dedup();
     assert_eq!(worlds.len(), launched.len());
-    launched.iter().for_each(|(_, one)| end(one));
+    for (_, one) in &launched {
+        end(one);
+    }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `/etc`: a few files of our own, and those of the host's that programs need and that tell nothing of it.
 
-use std::fs::DirEntry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
@@ -10,8 +9,14 @@ use super::mounts;
 use super::root::{errno, make_dir, make_file, make_link};
 use crate::wire::WallFailure;
 
+/// Where it is inside.
+pub(super) const INSIDE: &str = "/etc";
+
+/// What `mtab` leads to.
+pub(super) const MTAB: &str = "/proc/self/mounts";
+
 /// Written by us: users, names, and no way to the host's name services.
-const OURS: [(&str, &str); 6] = [
+pub(super) const OURS: [(&str, &str); 6] = [
     (
         "etc/passwd",
         "root:x:0:0:root:/:/usr/sbin/nologin\n\
@@ -73,21 +78,30 @@ const HOSTS: [&str; 40] = [
     "timezone",
 ];
 
-/// Furnishes `etc` of the new root; the host must be in sight.
+/// Furnishes `etc` of the new root, entry by entry; the host must be in sight. A [prepared](super::prepare_etc)
+/// folder is faster.
 pub(super) fn furnish() -> Result<(), WallFailure> {
     make_dir("etc")?;
     for (path, text) in OURS {
         make_file(path, text)?;
     }
-    make_link("etc/mtab", "/proc/self/mounts")?;
-    let entries =
-        std::fs::read_dir("/etc").map_err(|error| errno(&error)).or_wall(Wall::Mounts, "read `/etc`")?;
-    for entry in entries.flatten() {
-        if entry.file_name().to_str().is_some_and(wanted) {
-            show(&entry)?;
-        }
-    }
-    Ok(())
+    make_link("etc/mtab", MTAB)?;
+    let entries = host_entries().map_err(|error| errno(&error)).or_wall(Wall::Mounts, "read `/etc`")?;
+    entries.iter().try_for_each(|entry| show(entry))
+}
+
+/// What the host has of the list.
+pub(super) fn host_entries() -> std::io::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir("/etc")?.flatten();
+    Ok(entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(wanted))
+        .map(|entry| entry.path())
+        .collect())
+}
+
+/// A link into `/usr`, which is inside as well, stays a link, which costs no mount.
+pub(super) fn stays_a_link(target: &Path) -> bool {
+    target.starts_with("/usr") || target.starts_with("../usr")
 }
 
 fn wanted(name: &str) -> bool {
@@ -97,20 +111,15 @@ fn wanted(name: &str) -> bool {
     })
 }
 
-/// Shows one entry of the host's `/etc`. A link into `/usr` stays a link, which costs no mount.
-fn show(entry: &DirEntry) -> Result<(), WallFailure> {
-    let (host, inside) = (entry.path(), Path::new("etc").join(entry.file_name()));
-    if let Ok(target) = std::fs::read_link(&host)
-        && (target.starts_with("/usr") || target.starts_with("../usr"))
-    {
-        return make_link(&inside, target);
+/// Shows one entry of the host's `/etc`.
+fn show(host: &Path) -> Result<(), WallFailure> {
+    let inside = Path::new("etc").join(host.file_name().unwrap_or_default());
+    match std::fs::read_link(host) {
+        Ok(target) if stays_a_link(&target) => return make_link(&inside, target),
+        _ if host.is_dir() => make_dir(&inside)?,
+        _ => make_file(&inside, "")?,
     }
-    if host.is_dir() {
-        make_dir(&inside)?;
-    } else {
-        make_file(&inside, "")?;
-    }
-    match mounts::bind(&host, &inside) {
+    match mounts::bind(host, &inside) {
         // It has vanished meanwhile, or this user may not see it: an empty one is as good.
         Err(Errno::NOENT | Errno::ACCESS) => Ok(()),
         other => other.or_wall(Wall::Mounts, format_args!("bind `{}`", host.display())),

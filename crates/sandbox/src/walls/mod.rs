@@ -1,9 +1,9 @@
 //! The walls of a session, built by init around itself.
 //!
 //! [`enter`] in order, as root (`host_uid` given):
-//! 1. new mount, pid, net, ipc, uts and cgroup namespaces, owned by the host's user namespace; fork: the child is
-//!    pid 1 inside, the parent is gone;
-//! 2. the loopback device up, the host's name hidden;
+//! 1. new mount, pid, ipc, uts and cgroup namespaces, owned by the host's user namespace; fork: the child is pid 1
+//!    inside, the parent makes the [network](net) and is gone;
+//! 2. the host's name hidden;
 //! 3. a root on tmpfs ([`root`]), `pivot_root`, nothing of the host left;
 //! 4. the session's own host user, then a user namespace that knows only that user, as 1000. Since the mounts
 //!    belong to the host's user namespace, nobody inside can ever change one;
@@ -18,6 +18,7 @@ mod dev;
 mod etc;
 mod failure;
 mod identity;
+mod image;
 mod mounts;
 mod net;
 mod privileges;
@@ -33,16 +34,17 @@ use rustix::thread::UnshareFlags;
 use crate::wire::{Setup, WallFailure};
 use failure::{OrWall, Wall};
 
+pub use image::prepare_etc;
+
 /// What init needs to tag a process; see [`tag_cookie`].
 static TAG_COOKIE: AtomicU64 = AtomicU64::new(0);
 
 /// The user and the group that programs have inside.
 pub const INSIDE_ID: u32 = 1000;
 
-/// The namespaces besides the user namespace.
+/// The namespaces besides the user and the network namespace.
 const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
     .union(UnshareFlags::NEWPID)
-    .union(UnshareFlags::NEWNET)
     .union(UnshareFlags::NEWIPC)
     .union(UnshareFlags::NEWUTS)
     .union(UnshareFlags::NEWCGROUP);
@@ -60,11 +62,12 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     }
     // SAFETY: this process has one thread and shares nothing with another by `unshare`'s account.
     unsafe { rustix::thread::unshare_unsafe(NAMESPACES) }
-        .or_wall(Wall::Namespaces, "unshare mount, pid, net, ipc, uts, cgroup")?;
-    process::continue_in_child()?;
-    net::loopback_up()?;
+        .or_wall(Wall::Namespaces, "unshare mount, pid, ipc, uts, cgroup")?;
+    let network = net::Handover::new()?;
+    process::continue_in_child(|| network.make())?;
     rustix::system::sethostname(b"headwater").or_wall(Wall::Namespaces, "set the host name")?;
     root::build(setup)?;
+    network.take()?;
     if let Some(uid) = setup.host_uid {
         identity::become_user(uid)?;
     }
@@ -83,7 +86,7 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
 /// keeps the worker's user; ends up in the workspace, non-dumpable, with no descriptor above 4.
 pub fn without(setup: &Setup) -> Result<(), WallFailure> {
     process::become_harmless()?;
-    process::continue_in_child()?;
+    process::continue_in_child(|| ())?;
     process::become_subreaper()?;
     rustix::process::chdir(setup.workspace.as_str())
         .or_wall(Wall::Process, format_args!("enter the workspace `{}`", setup.workspace))?;

@@ -24,14 +24,17 @@ fn leave_key_ring() {
     unsafe { libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, anonymous) };
 }
 
-/// Forks; the parent ends, the child goes on.
-pub(super) fn continue_in_child() -> Result<(), WallFailure> {
+/// Forks; the parent does its last deed and ends, the child goes on.
+pub(super) fn continue_in_child(last_deed: impl FnOnce()) -> Result<(), WallFailure> {
     // SAFETY: this process has one thread, so that the child finds every lock as it should be.
     match unsafe { libc::fork() } {
         -1 => Err(last_errno()).or_wall(Wall::Namespaces, "fork the first process of the session"),
         0 => Ok(()),
-        // SAFETY: ends this process at once, without the exit handlers that the child still needs.
-        _ => unsafe { libc::_exit(0) },
+        _ => {
+            last_deed();
+            // SAFETY: ends this process at once, without the exit handlers that are the child's to run.
+            unsafe { libc::_exit(0) }
+        }
     }
 }
 

@@ -40,15 +40,19 @@ struct Shown {
 pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_wall(Wall::Mounts, "make all mounts private")?;
+    let (prepared, binds): (Vec<_>, Vec<_>) = setup.binds.iter().partition(|bind| bind.inside == etc::INSIDE);
     let binds =
-        setup.binds.iter().filter_map(|bind| extra(bind).transpose()).collect::<Result<Vec<_>, _>>()?;
+        binds.into_iter().filter_map(|bind| extra(bind).transpose()).collect::<Result<Vec<_>, _>>()?;
     let workspace = mounts::copy(setup.workspace.as_str(), PLAIN)
         .or_wall(Wall::Mounts, format_args!("bind the workspace `{}`", setup.workspace))?;
     let proc = proc::new()?;
 
     enter_empty()?;
     show_system()?;
-    etc::furnish()?;
+    match prepared.first() {
+        Some(bind) => show_folder(&bind.host, "etc")?,
+        None => etc::furnish()?,
+    }
     mounts::restrict(c".", Reach::Tree, READ_ONLY)
         .and_then(|()| mounts::make_writable(c"."))
         .or_wall(Wall::Mounts, "make the system folders read-only")?;
@@ -71,21 +75,20 @@ pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
 
 /// `/usr`, and the system folders beside it or the links to it.
 fn show_system() -> Result<(), WallFailure> {
-    show_folder("/usr")?;
+    show_folder("/usr", "usr")?;
     for path in SYSTEM {
         if let Ok(target) = std::fs::read_link(path) {
             make_link(path.trim_start_matches('/'), target)?;
         } else if Path::new(path).is_dir() {
-            show_folder(path)?;
+            show_folder(path, path.trim_start_matches('/'))?;
         }
     }
     Ok(())
 }
 
-fn show_folder(path: &str) -> Result<(), WallFailure> {
-    let inside = path.trim_start_matches('/');
+fn show_folder(host: &str, inside: &str) -> Result<(), WallFailure> {
     make_dir(inside)?;
-    mounts::bind(path, inside).or_wall(Wall::Mounts, format_args!("bind `{path}`"))
+    mounts::bind(host, inside).or_wall(Wall::Mounts, format_args!("bind `{host}`"))
 }
 
 /// A bind from the configuration.
