@@ -1,5 +1,5 @@
-//! What a session costs beside the spawn of `/bin/true` in the same run: ready, and gone. Run it as root, in release,
-//! after building the example `walled`, whose init it starts: `measure [ROUNDS]`.
+//! What a session costs beside the spawn of `/bin/true` in the same run: ready, gone, and ready in a cgroup of its
+//! own. Run it as root, in release, after building the example `walled`, whose init it starts: `measure [ROUNDS]`.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use headwater_protocol::{SandboxKind, SessionId};
+use headwater_sandbox::cgroup::{CgroupRoot, Discovered, SessionCgroup};
 use headwater_sandbox::launch::{Launch, launch};
 use headwater_sandbox::link;
 use headwater_sandbox::walls::prepare_etc;
@@ -27,14 +28,24 @@ fn main() -> Result<(), Failure> {
     let workspace = folder.path().join("ws");
     std::fs::create_dir(&workspace)?;
     std::os::unix::fs::chown(&workspace, Some(HOST_UID), Some(HOST_UID))?;
+    let mut limited = Vec::new();
+    let place = match CgroupRoot::discover() {
+        Discovered::Ready(root) => root.below(&format!("headwater-measure-{}", std::process::id()))?,
+        Discovered::Nothing { reason, .. } => return Err(reason.into()),
+    };
     for _ in 0..rounds {
         bare.push(timed(|| Ok(Command::new("/bin/true").status().map(drop)?))?);
-        let (created, ended) = session(&workspace, &etc)?;
+        let (created, ended) = session(&workspace, &etc, None)?;
         ready.push(created);
         gone.push(ended);
+        let cgroup = place.create_session("session")?;
+        limited.push(session(&workspace, &etc, Some(&cgroup))?.0);
+        cgroup.remove()?;
     }
+    place.remove()?;
     let floor = report("bare spawn", &mut bare, None);
     report("session ready", &mut ready, Some(floor));
+    report("ready in cgroup", &mut limited, Some(floor));
     report("session gone", &mut gone, Some(floor));
     Ok(())
 }
@@ -46,7 +57,11 @@ fn timed(run: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure>
 }
 
 /// Makes a session and ends it.
-fn session(folder: &Path, etc: &Bind) -> Result<(Duration, Duration), Failure> {
+fn session(
+    folder: &Path,
+    etc: &Bind,
+    cgroup: Option<&SessionCgroup>,
+) -> Result<(Duration, Duration), Failure> {
     let path = folder.join("socket");
     let listener: OwnedFd =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
@@ -64,7 +79,7 @@ fn session(folder: &Path, etc: &Bind) -> Result<(Duration, Duration), Failure> {
     };
     let init_binary = std::env::current_exe()?.with_file_name("walled");
     let start = Instant::now();
-    let launched = launch(Launch { init_binary, listener, setup, cgroup: None })?;
+    let launched = launch(Launch { init_binary, listener, setup, cgroup })?;
     let created = start.elapsed();
     let ended = timed(|| {
         link::send(launched.link_fd.as_fd(), &ToInit::End, &[])?;
@@ -83,6 +98,6 @@ fn report(what: &str, times: &mut [Duration], floor: Option<Duration>) -> Durati
         times.get((times.len() * percent / 100).min(times.len() - 1)).copied().unwrap_or_default()
     };
     let ratio = floor.map_or(1.0, |floor| at(50).as_secs_f64() / floor.as_secs_f64());
-    println!("{what:14} min {:?} p50 {:?} p95 {:?} p99 {:?} ratio {ratio:.2}", at(0), at(50), at(95), at(99));
+    println!("{what:15} min {:?} p50 {:?} p95 {:?} p99 {:?} ratio {ratio:.2}", at(0), at(50), at(95), at(99));
     at(50)
 }

@@ -1,14 +1,20 @@
 //! Runs a command inside the walls: for the tests of the walls, for measuring, and for looking around in them.
 //!
 //! `walled [--uid HOST_UID] [--bind HOST:INSIDE] [--none] WORKSPACE COMMAND [ARGUMENT]...`
-//! prints what the command prints and `status=CODE` (or `status=signal N`); `walled init` is a real init.
+//! prints what the command prints and `status=CODE` (or `status=signal N`); `walled init` is a real init;
+//! with `--launch` and without a command it launches such an init, prints its ids, and ends it.
 
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use headwater_protocol::{SandboxKind, SessionId};
-use headwater_sandbox::wire::{Bind, Setup};
-use headwater_sandbox::{init, walls};
+use headwater_sandbox::launch::{Launch, launch, own_binary};
+use headwater_sandbox::wire::{Bind, Setup, ToInit};
+use headwater_sandbox::{init, link, walls};
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 #[allow(clippy::print_stdout, clippy::print_stderr)] // printing is what it is for
 fn main() -> ExitCode {
@@ -22,6 +28,18 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     };
+    if command.is_empty() {
+        return match launched(setup) {
+            Ok(text) => {
+                println!("{text}status=0");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                println!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let built = match setup.sandbox {
         SandboxKind::Full => walls::enter(&setup),
         SandboxKind::None => walls::without(&setup),
@@ -47,6 +65,21 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Launches a session and ends it again. Says what the host knows of its init.
+fn launched(setup: Setup) -> Result<String, Box<dyn std::error::Error>> {
+    let socket = Path::new(&setup.workspace).join("socket");
+    let listener =
+        rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    rustix::net::bind(&listener, &SocketAddrUnix::new(&socket)?)?;
+    rustix::net::listen(&listener, 1)?;
+    let launched = launch(Launch { init_binary: own_binary(), listener, setup, cgroup: None })?;
+    let status = std::fs::read_to_string(format!("/proc/{}/status", launched.pid))?;
+    link::send(launched.link_fd.as_fd(), &ToInit::End, &[])?;
+    rustix::event::poll(&mut [PollFd::new(&launched.pidfd, PollFlags::IN)], None)?;
+    std::fs::remove_file(socket)?;
+    Ok(status)
+}
+
 /// The setup and the command.
 fn parse(mut arguments: impl Iterator<Item = String>) -> Option<(Setup, Vec<String>)> {
     let mut setup = Setup {
@@ -62,6 +95,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<(Setup, Vec<Stri
     loop {
         match arguments.next()?.as_str() {
             "--uid" => setup.host_uid = Some(arguments.next()?.parse().ok()?),
+            "--launch" => {}
             "--none" => setup.sandbox = SandboxKind::None,
             "--bind" => {
                 let (host, inside) =

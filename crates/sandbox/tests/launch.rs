@@ -13,7 +13,7 @@ use headwater_sandbox::link;
 use headwater_sandbox::wire::ToInit;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use support::{Ground, Starter, walled};
+use support::{BOTH, Ground, Starter, walled};
 
 fn listener(ground: &Ground) -> OwnedFd {
     let socket =
@@ -51,6 +51,18 @@ fn a_launched_init_is_pid_1_of_its_own_world_and_nobodys_child_here() {
     assert_eq!(proc_text(&launched, "environ"), "");
     assert_eq!(proc_text(&launched, "cmdline"), "headwater\0init\0");
     end(&launched);
+}
+
+#[test]
+fn an_ordinary_user_launches_a_session_as_root_does() {
+    for starter in BOTH {
+        let status = Ground::new(starter).with(&["--launch"]).launch().ok();
+        let line = |key: &str| status.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+        assert!(line("NSpid:").ends_with("\t1"), "{status}");
+        assert_eq!(line("Uid:"), format!("Uid:{}", format!("\t{}", starter.host_uid()).repeat(4)));
+        assert_eq!(line("CapEff:"), "CapEff:\t0000000000000000");
+        assert_eq!(line("Seccomp:"), "Seccomp:\t2");
+    }
 }
 
 #[test]

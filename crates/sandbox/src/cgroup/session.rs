@@ -164,7 +164,7 @@ impl SessionCgroup {
     }
 
     /// The folders that processes are in.
-    fn places(&self) -> impl Iterator<Item = PathBuf> {
+    pub(super) fn places(&self) -> impl Iterator<Item = PathBuf> {
         self.folders.iter().map(
             |folder| {
                 if needs_leaf(folder) { folder.path.join(LEAF) } else { folder.path.clone() }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use headwater_protocol::Limits;
 
-use super::{CgroupRoot, Discovered, SessionCgroup, Version};
+use super::{CgroupRoot, Controllers, Discovered, Folder, SessionCgroup, Version};
 
 /// A folder for one test, removed with all in it.
 struct Place(CgroupRoot);
@@ -151,4 +151,33 @@ fn a_later_worker_finds_what_an_earlier_one_left() {
     assert_eq!(missing(place.0.create_session("ses_a")), std::io::ErrorKind::AlreadyExists);
     again.remove().unwrap();
     assert_eq!(place.0.list().unwrap(), ["ses_b"]);
+}
+
+/// The files of version 2 in a plain folder: this host's has no controllers to show them.
+#[test]
+fn version_2_gets_its_limits_and_gives_its_counts_by_its_own_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    let put = |file: &str, text: &str| std::fs::write(path.join(file), text).unwrap();
+    let get = |file: &str| std::fs::read_to_string(path.join(file)).unwrap();
+    for file in ["memory.max", "memory.swap.max", "cpu.max", "pids.max"] {
+        put(file, "");
+    }
+    put("memory.events", "low 0\noom 4\noom_kill 3\n");
+    put("memory.peak", "4096\n");
+    put("memory.current", "1024\n");
+    let controllers = Controllers { memory: true, cpu: true, pids: true };
+    let cgroup =
+        SessionCgroup { folders: vec![Folder { path: path.clone(), version: Version::Two, controllers }] };
+    let limits = Limits { memory_bytes: Some(1 << 20), cpus: Some(1.5), pids: Some(9), ..Limits::default() };
+    cgroup.set_limits(&limits).unwrap();
+    assert_eq!(get("memory.max"), "1048576");
+    assert_eq!(get("memory.swap.max"), "0");
+    assert_eq!(get("cpu.max"), "150000 100000");
+    assert_eq!(get("pids.max"), "9");
+    assert_eq!(
+        (cgroup.oom_kills(), cgroup.memory_peak(), cgroup.memory_current()),
+        (3, Some(4096), Some(1024))
+    );
+    assert_eq!(cgroup.places().collect::<Vec<_>>(), [path.join("leaf")]);
 }

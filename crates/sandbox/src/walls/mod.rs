@@ -1,9 +1,8 @@
 //! The walls of a session, built by init around itself.
 //!
 //! [`enter`] in order, as root (`host_uid` given):
-//! 1. new mount, pid, ipc, uts and cgroup namespaces, owned by the host's user namespace; fork: the child is pid 1
-//!    inside, the parent makes the [network](net) and is gone;
-//! 2. the host's name hidden;
+//! 1. a new pid namespace and a fork: the child is pid 1 inside, the parent makes the [network](net) and is gone;
+//! 2. new mount, ipc, uts and cgroup namespaces, owned like all by the host's user namespace; the host's name hidden;
 //! 3. a root on tmpfs ([`root`]), `pivot_root`, nothing of the host left;
 //! 4. the session's own host user, then a user namespace that knows only that user, as 1000. Since the mounts
 //!    belong to the host's user namespace, nobody inside can ever change one;
@@ -42,9 +41,8 @@ static TAG_COOKIE: AtomicU64 = AtomicU64::new(0);
 /// The user and the group that programs have inside.
 pub const INSIDE_ID: u32 = 1000;
 
-/// The namespaces besides the user and the network namespace.
+/// The namespaces that pid 1 makes for itself.
 const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
-    .union(UnshareFlags::NEWPID)
     .union(UnshareFlags::NEWIPC)
     .union(UnshareFlags::NEWUTS)
     .union(UnshareFlags::NEWCGROUP);
@@ -60,11 +58,10 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     if ordinary {
         identity::own_user_namespace()?;
     }
-    // SAFETY: this process has one thread and shares nothing with another by `unshare`'s account.
-    unsafe { rustix::thread::unshare_unsafe(NAMESPACES) }
-        .or_wall(Wall::Namespaces, "unshare mount, pid, ipc, uts, cgroup")?;
     let network = net::Handover::new()?;
+    unshare(UnshareFlags::NEWPID, "unshare the pid namespace")?;
     process::continue_in_child(|| network.make())?;
+    unshare(NAMESPACES, "unshare the mount, ipc, uts and cgroup namespaces")?;
     rustix::system::sethostname(b"headwater").or_wall(Wall::Namespaces, "set the host name")?;
     root::build(setup)?;
     network.take()?;
@@ -106,6 +103,12 @@ const FIRST_FREE_FD: u32 = 5;
 /// `libc::syscall(SYS_prlimit64, pid, RLIMIT_RTTIME, &new, 0, 0, tag_cookie())`.
 pub fn tag_cookie() -> u64 {
     TAG_COOKIE.load(Ordering::Relaxed)
+}
+
+/// Leaves namespaces of the host.
+fn unshare(flags: UnshareFlags, what: &str) -> Result<(), WallFailure> {
+    // SAFETY: this process has one thread, and none of the flags parts descriptors from their owners.
+    unsafe { rustix::thread::unshare_unsafe(flags) }.or_wall(Wall::Namespaces, what)
 }
 
 fn random_cookie() -> Result<u64, WallFailure> {

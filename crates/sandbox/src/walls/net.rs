@@ -63,9 +63,7 @@ impl Handover {
 
 /// Enters a new network namespace, brings `lo` up (the kernel gives it its addresses), and returns the namespace.
 fn make() -> Result<OwnedFd, WallFailure> {
-    // SAFETY: this process has one thread.
-    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
-        .or_wall(Wall::Namespaces, "unshare the network namespace")?;
+    super::unshare(UnshareFlags::NEWNET, "unshare the network namespace")?;
     let family = AddressFamily::INET;
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
         .or_wall(Wall::Loopback, "open a socket")?;

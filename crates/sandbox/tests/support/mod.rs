@@ -104,6 +104,18 @@ impl Ground {
 
     /// The command that runs `script` inside.
     pub(crate) fn command(&self, script: &str) -> Command {
+        let mut command = self.bare();
+        command.args(["bash", "-c", script]);
+        command
+    }
+
+    /// Launches a real init as the starter would; its status on the host.
+    pub(crate) fn launch(&self) -> Ran {
+        collect(self.bare())
+    }
+
+    /// `walled` with its options, for this starter.
+    fn bare(&self) -> Command {
         let mut command = Command::new(walled());
         command.args(&self.options);
         match self.starter {
@@ -114,7 +126,7 @@ impl Ground {
                 command.uid(self.starter.host_uid()).gid(self.starter.host_uid());
             }
         }
-        command.arg(self.folder.path().join("ws")).args(["bash", "-c", script]);
+        command.arg(self.folder.path().join("ws"));
         command
     }
 
