@@ -42,7 +42,6 @@ fn main() -> Result<(), Failure> {
         limited.push(session(&workspace, &etc, Some(&cgroup))?.0);
         cgroup.remove()?;
     }
-    place.remove()?;
     let floor = report("bare spawn", &mut bare, None);
     report("session ready", &mut ready, Some(floor));
     report("ready in cgroup", &mut limited, Some(floor));

@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_protocol::Limits;
@@ -27,6 +27,8 @@ const REMOVE_TRIES: u32 = 60;
 #[derive(Debug, Clone)]
 pub struct SessionCgroup {
     pub(super) folders: Vec<Folder>,
+    /// Folders above that are removed with the last cgroup in them.
+    pub(super) above: Vec<PathBuf>,
 }
 
 /// Makes a folder that may be there already.
@@ -49,8 +51,8 @@ pub(super) fn pass_on(folder: &Folder) -> io::Result<()> {
 }
 
 impl SessionCgroup {
-    pub(super) fn create(folders: Vec<Folder>) -> io::Result<Self> {
-        let cgroup = Self { folders };
+    pub(super) fn create(folders: Vec<Folder>, above: Vec<PathBuf>) -> io::Result<Self> {
+        let cgroup = Self { folders, above };
         let made: io::Result<()> = cgroup.folders.iter().try_for_each(|folder| {
             fs::create_dir(&folder.path).map_err(|error| {
                 io::Error::new(error.kind(), format!("make `{}`: {error}", folder.path.display()))
@@ -71,24 +73,24 @@ impl SessionCgroup {
         }
     }
 
-    pub(super) fn reopen(mut folders: Vec<Folder>) -> io::Result<Self> {
+    pub(super) fn reopen(mut folders: Vec<Folder>, above: Vec<PathBuf>) -> io::Result<Self> {
         folders.retain(|folder| folder.path.is_dir());
         if folders.is_empty() {
             return Err(ErrorKind::NotFound.into());
         }
-        Ok(Self { folders })
+        Ok(Self { folders, above })
     }
 
     /// A cgroup within this one, for an execution with limits of its own; they count besides the session's.
     ///
     /// Only hierarchies that limit something are in it, at most three: a message to init carries no more.
     pub fn child(&self, name: &str) -> io::Result<Self> {
-        Self::create(self.limiting(name))
+        Self::create(self.limiting(name), Vec::new())
     }
 
     /// The cgroup of an execution that an earlier worker made; `NotFound` if there is none.
     pub fn reopen_child(&self, name: &str) -> io::Result<Self> {
-        Self::reopen(self.limiting(name))
+        Self::reopen(self.limiting(name), Vec::new())
     }
 
     fn limiting(&self, name: &str) -> Vec<Folder> {
@@ -160,7 +162,8 @@ impl SessionCgroup {
 
     /// Removes it, its children included. Waits a little for processes that have ended but are not quite gone.
     pub fn remove(&self) -> io::Result<()> {
-        self.folders.iter().try_for_each(|folder| remove_tree(&folder.path))
+        self.folders.iter().try_for_each(|folder| remove_tree(&folder.path))?;
+        self.above.iter().try_for_each(|path| remove_unused(path))
     }
 
     /// The folders that processes are in.
@@ -217,8 +220,16 @@ fn cpu_files(version: Version, cpus: f64) -> Vec<(&'static str, String)> {
     }
 }
 
+/// Removes a folder unless something is in it.
+pub(super) fn remove_unused(path: &Path) -> io::Result<()> {
+    match fs::remove_dir(path) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ResourceBusy) => Ok(()),
+        other => other,
+    }
+}
+
 /// Removes a folder and those in it; cgroup folders are removed by `rmdir` with their files in them.
-fn remove_tree(path: &std::path::Path) -> io::Result<()> {
+fn remove_tree(path: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         other => other?,

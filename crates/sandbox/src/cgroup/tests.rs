@@ -30,7 +30,6 @@ impl Drop for Place {
                 let _ = left.remove();
             }
         }
-        self.0.remove().unwrap();
     }
 }
 
@@ -137,6 +136,37 @@ fn all_processes_end_at_once_with_and_without_the_kernels_help() {
 }
 
 #[test]
+fn the_folder_of_a_worker_is_there_while_a_session_is() {
+    let place = Place::new("folder");
+    let there = || place.0.paths().filter(|path| path.is_dir()).count();
+    assert_eq!(there(), 0);
+    let (first, second) =
+        (place.0.create_session("ses_a").unwrap(), place.0.create_session("ses_b").unwrap());
+    assert_eq!(there(), place.0.paths().count());
+    first.remove().unwrap();
+    assert_eq!(there(), place.0.paths().count());
+    second.remove().unwrap();
+    assert_eq!(there(), 0);
+    assert!(place.0.list().unwrap().is_empty());
+}
+
+#[test]
+fn sessions_come_and_go_at_once_without_harm_to_each_other() {
+    let place = Place::new("race");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let root = &place.0;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    root.create_session(&format!("ses_{thread}_{round}")).unwrap().remove().unwrap();
+                }
+            });
+        }
+    });
+    assert!(place.0.list().unwrap().is_empty());
+}
+
+#[test]
 fn a_later_worker_finds_what_an_earlier_one_left() {
     let place = Place::new("reopen");
     let session = place.0.create_session("ses_a").unwrap();
@@ -167,8 +197,10 @@ fn version_2_gets_its_limits_and_gives_its_counts_by_its_own_files() {
     put("memory.peak", "4096\n");
     put("memory.current", "1024\n");
     let controllers = Controllers { memory: true, cpu: true, pids: true };
-    let cgroup =
-        SessionCgroup { folders: vec![Folder { path: path.clone(), version: Version::Two, controllers }] };
+    let cgroup = SessionCgroup {
+        above: Vec::new(),
+        folders: vec![Folder { path: path.clone(), version: Version::Two, controllers }],
+    };
     let limits = Limits { memory_bytes: Some(1 << 20), cpus: Some(1.5), pids: Some(9), ..Limits::default() };
     cgroup.set_limits(&limits).unwrap();
     assert_eq!(get("memory.max"), "1048576");
