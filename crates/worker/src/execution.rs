@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind};
-use headwater_protocol::{Execution as Told, ExecutionId, ExecutionState, SessionId, Stream, TtySize};
+use headwater_protocol::{Execution as Told, ExecutionId, ExecutionState, SessionId, Stdin, Stream, TtySize};
 use rustix::termios::Winsize;
+use tokio::sync::Notify;
 
 use crate::folder::ExecutionRecord;
 use crate::log::{Head, Log};
@@ -20,6 +21,8 @@ pub(crate) struct Execution {
     record: ExecutionRecord,
     dir: PathBuf,
     state: Mutex<State>,
+    /// Told when the ways into the program have been opened, or never will be.
+    opened: Notify,
 }
 
 #[derive(Debug)]
@@ -48,7 +51,8 @@ impl Execution {
     }
 
     fn new(record: ExecutionRecord, dir: PathBuf, log: LogState) -> Arc<Self> {
-        Arc::new(Self { record, dir, state: Mutex::new(State { log, stdin: None, terminal: None }) })
+        let state = Mutex::new(State { log, stdin: None, terminal: None });
+        Arc::new(Self { record, dir, state, opened: Notify::new() })
     }
 
     /// Its id.
@@ -98,6 +102,8 @@ impl Execution {
         let mut state = self.state();
         state.stdin = stdin;
         state.terminal = terminal;
+        drop(state);
+        self.opened.notify_waiters();
     }
 
     /// Lets go of everything that only a live execution needs.
@@ -109,20 +115,29 @@ impl Execution {
             let head = log.head();
             state.log = LogState::Sealed(Box::new(head));
         }
+        drop(state);
+        self.opened.notify_waiters();
     }
 
-    /// The way to its standard input.
-    pub(crate) fn stdin(&self) -> Result<Arc<StdinPipe>, Fault> {
-        if let Some(stdin) = &self.state().stdin {
-            return Ok(Arc::clone(stdin));
+    /// The way to its standard input. Waits for the program to be there: whoever starts something may write at once.
+    pub(crate) async fn stdin(&self) -> Result<Arc<StdinPipe>, Fault> {
+        loop {
+            let mut opened = std::pin::pin!(self.opened.notified());
+            opened.as_mut().enable();
+            if let Some(stdin) = &self.state().stdin {
+                return Ok(Arc::clone(stdin));
+            }
+            if self.head().verdict.is_some() {
+                let message = format!("`{}` has ended: nothing reads its input", self.id());
+                return Err(Fault::new(FaultKind::Conflict, message));
+            }
+            if self.record.spec.stdin != Stdin::Open && self.record.spec.tty.is_none() {
+                let message = format!("`{}` was started without an open input", self.id());
+                return Err(Fault::new(FaultKind::Conflict, message)
+                    .hint("start it with stdin `open`, or with a terminal"));
+            }
+            opened.await;
         }
-        let fault = if self.head().verdict.is_some() {
-            Fault::new(FaultKind::Conflict, format!("`{}` has ended: nothing reads its input", self.id()))
-        } else {
-            Fault::new(FaultKind::Conflict, format!("`{}` was started without an open input", self.id()))
-                .hint("start it with stdin `open`, or with a terminal")
-        };
-        Err(fault)
     }
 
     /// Changes the size of its terminal.

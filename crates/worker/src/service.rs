@@ -172,7 +172,7 @@ impl Worker for Service {
         let nothing = || Fault::new(FaultKind::Invalid, "nothing to write");
         let first = chunks.message().await?.ok_or_else(nothing)?;
         let (execution, session) = self.running(&first.execution_id)?;
-        let stdin = execution.stdin()?;
+        let stdin = execution.stdin().await?;
         let chunks = futures_util::stream::once(async { Ok(first) }).chain(chunks);
         let written = chunks.then(move |chunk: Result<v1::StdinChunk, Status>| {
             let (stdin, session, id) = (Arc::clone(&stdin), Arc::clone(&session), execution.id());
