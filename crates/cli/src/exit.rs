@@ -59,7 +59,9 @@ pub fn line(verdict: &Verdict) -> Option<String> {
         Reason::Signalled => {
             format!("ended by {}", verdict.signal.map_or_else(|| "a signal".into(), signals::name))
         }
-        Reason::TimedOut => format!("timed out after {}", after()),
+        Reason::TimedOut => {
+            return Some(verdict.message.clone().unwrap_or_else(|| format!("timed out after {}", after())));
+        }
         Reason::Cancelled => "cancelled".into(),
         Reason::Oom => "out of memory".into(),
         Reason::OutputLimit => "ended for printing more than it may".into(),

@@ -43,7 +43,11 @@ pub fn now_ms() -> u64 {
 
 /// How long ago, for a table.
 pub fn ago(at_ms: u64) -> String {
-    format!("{} ago", duration(now_ms().saturating_sub(at_ms) / 1_000 * 1_000))
+    match now_ms().saturating_sub(at_ms) / 1_000 {
+        0 => "just now".into(),
+        seconds @ 1..60 => format!("{seconds} s ago"),
+        seconds => format!("{} ago", duration(seconds * 1_000)),
+    }
 }
 
 /// A time as RFC 3339 in UTC.
