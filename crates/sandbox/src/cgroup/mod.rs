@@ -22,6 +22,9 @@ pub use discover::Discovered;
 pub use root::CgroupRoot;
 pub use session::SessionCgroup;
 
+/// How the names of workers' folders begin, by which [`SessionCgroup::of_process`] knows them.
+pub const WORKERS_FOLDER: &str = "headwater-";
+
 /// What a host can count and limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Controllers {

@@ -48,7 +48,8 @@ impl CgroupRoot {
         self.folders.iter().map(|folder| folder.path.as_path())
     }
 
-    /// A folder below this one: one for each data folder, so that workers do not meet. It is made with the first
+    /// A folder below this one: one for each data folder, so that workers do not meet. `name` begins with
+    /// [`WORKERS_FOLDER`](super::WORKERS_FOLDER). It is made with the first
     /// session in it and goes with the last.
     pub fn below(&self, name: &str) -> io::Result<Self> {
         let below = Self {

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use headwater_protocol::Limits;
 
-use super::files::{open_procs, read_keyed, read_number, write};
-use super::{Folder, Version, kill};
+use super::files::{open_procs, read, read_keyed, read_number, write};
+use super::{Controllers, Folder, Version, kill};
 
 /// Where the processes of a cgroup of version 2 are.
 const LEAF: &str = "leaf";
@@ -79,6 +79,29 @@ impl SessionCgroup {
             return Err(ErrorKind::NotFound.into());
         }
         Ok(Self { folders, above })
+    }
+
+    /// The cgroup called `name` that a process is in, wherever that is; `NotFound` if it is in none.
+    ///
+    /// For adoption: a worker that was started elsewhere than its predecessor looks for new sessions' cgroups below
+    /// another one, and [`CgroupRoot::reopen`](super::CgroupRoot::reopen) does not find the old ones there.
+    pub fn of_process(pid: i32, name: &str) -> io::Result<Self> {
+        let mounts = read(Path::new("/proc/self"), "mountinfo")?;
+        let own = read(Path::new(&format!("/proc/{pid}")), "cgroup")?;
+        let mut folders = super::mounted::own_folders(&mounts, &own);
+        for folder in &mut folders {
+            if folder.path.ends_with(LEAF) {
+                folder.path.pop();
+            }
+            if folder.version == Version::Two {
+                let there = read(&folder.path, "cgroup.controllers").unwrap_or_default();
+                folder.controllers = Controllers::parse(there.trim(), ' ');
+            }
+        }
+        folders.retain(|folder| folder.path.ends_with(name));
+        let above = folders.iter().filter_map(|folder| folder.path.parent());
+        let above = above.filter(|path| is_workers(path)).map(Path::to_owned).collect();
+        Self::reopen(folders, above)
     }
 
     /// A cgroup within this one, for an execution with limits of its own; they count besides the session's.
@@ -178,6 +201,13 @@ impl SessionCgroup {
     fn memory<T>(&self, read: impl FnMut(&Folder) -> Option<T>) -> Option<T> {
         self.folders.iter().filter(|folder| folder.controllers.memory).find_map(read)
     }
+}
+
+/// Whether a folder was made by a worker for its sessions, so that it may be removed with the last.
+fn is_workers(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with(super::WORKERS_FOLDER))
 }
 
 fn needs_leaf(folder: &Folder) -> bool {

@@ -167,6 +167,23 @@ fn sessions_come_and_go_at_once_without_harm_to_each_other() {
 }
 
 #[test]
+fn the_cgroup_of_a_process_is_found_without_knowing_where_it_is() {
+    let place = Place::new("find");
+    let cgroup = place.0.create_session("ses_a").unwrap();
+    let mut child = shell(&cgroup, "sleep 1000");
+    let pid = i32::try_from(child.id()).unwrap();
+    let found = SessionCgroup::of_process(pid, "ses_a").unwrap();
+    let paths = |cgroup: &SessionCgroup| cgroup.places().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(paths(&found), paths(&cgroup));
+    let other = SessionCgroup::of_process(pid, "ses_b").unwrap_err();
+    assert_eq!(other.kind(), std::io::ErrorKind::NotFound);
+    found.kill().unwrap();
+    child.wait().unwrap();
+    found.remove().unwrap();
+    assert!(place.0.paths().all(|path| !path.exists()), "the folder has gone with it");
+}
+
+#[test]
 fn a_later_worker_finds_what_an_earlier_one_left() {
     let place = Place::new("reopen");
     let session = place.0.create_session("ses_a").unwrap();
