@@ -220,7 +220,7 @@ pub struct Rlimits {
 /// Where a program's input comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StdinFrom {
-    /// `/dev/null`.
+    /// `/dev/null`, also when its output is a terminal.
     Null,
     /// A pipe (or the terminal) whose other end the worker gets.
     Open,
