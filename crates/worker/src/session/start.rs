@@ -135,7 +135,9 @@ impl Session {
         let home = env::workspace_inside(session.sandbox, &folder::workspace(&self.dir));
         let stdin = match (&spec.stdin, given) {
             (_, true) => StdinFrom::Fd,
+            // A terminal is its program's input too.
             (Stdin::Open, _) => StdinFrom::Open,
+            _ if spec.tty.is_some() => StdinFrom::Open,
             _ => StdinFrom::Null,
         };
         let env = env::environment(&home, &session.spec.env, spec);
