@@ -219,7 +219,9 @@ fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Resu
         Fds::Tty => {
             let master = Arc::new(next()?);
             let source = Source::terminal(Arc::clone(&master), next()?, next()?)?;
-            let input = StdinPipe::new(Arc::clone(&master), execution.dir(), true)?;
+            // A descriptor of its own: the runtime waits for each one only once.
+            let typing = Arc::new(rustix::io::fcntl_dupfd_cloexec(&*master, 3)?);
+            let input = StdinPipe::new(typing, execution.dir(), true)?;
             execution.open_input(Some(Arc::new(input)), Some(master));
             Ok(vec![source])
         }
