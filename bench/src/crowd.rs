@@ -1,0 +1,54 @@
+//! Followers that attach and then never read a byte, each on a connection of its own.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use anyhow::{Result, anyhow};
+use headwater_contract::{FollowOptions, connect};
+use headwater_protocol::ExecutionId;
+use tokio::sync::oneshot;
+
+/// They sit in a thread whose runtime stands still, so that not even their sockets are read.
+#[derive(Debug)]
+pub struct Crowd {
+    leave: mpsc::Sender<()>,
+    thread: JoinHandle<Result<()>>,
+}
+
+impl Crowd {
+    /// Attaches so many to an execution's log.
+    pub async fn gather(socket: &Path, id: ExecutionId, size: usize) -> Result<Self> {
+        let socket = socket.to_owned();
+        let (attached, all_attached) = oneshot::channel();
+        let (leave, left) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let followers = runtime.block_on(async {
+                let mut followers = Vec::new();
+                for _ in 0..size {
+                    let client = connect(&socket).await?;
+                    let mut follower = client.follow(id, FollowOptions::default()).await?;
+                    follower.next().await?; // it is attached: it has seen `started`
+                    followers.push(follower);
+                }
+                anyhow::Ok(followers)
+            })?;
+            let _ = attached.send(());
+            let _ = left.recv(); // from here on nothing is read
+            drop(followers);
+            Ok(())
+        });
+        if all_attached.await.is_err() {
+            thread.join().map_err(|_| anyhow!("the crowd failed"))??;
+            return Err(anyhow!("the crowd did not attach"));
+        }
+        Ok(Self { leave, thread })
+    }
+
+    /// Lets them go.
+    pub fn leave(self) -> Result<()> {
+        drop(self.leave);
+        self.thread.join().map_err(|_| anyhow!("the crowd failed"))?
+    }
+}

@@ -1,0 +1,167 @@
+//! `headwater-bench`: the engine beside the floors of this machine and beside its peers, in one run.
+//!
+//! Only ratios count: machines differ and are noisy. What is compared is taken in turns in the same run. The binary
+//! under test is the `headwater` beside this one, or `HEADWATER_BIN`.
+
+mod crowd;
+mod echo;
+mod first_byte;
+mod flood;
+mod fresh;
+mod lab;
+mod memory;
+mod process;
+mod rate;
+mod relay;
+mod report;
+mod resume;
+mod run;
+mod session;
+mod stats;
+mod throughput;
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use serde::Serialize;
+
+use crate::lab::Effort;
+use crate::report::Report;
+
+/// Measures the engine beside the floors of this machine and beside its peers.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Cli {
+    /// Fewer rounds: a look in less than a minute.
+    #[arg(long)]
+    quick: bool,
+    /// Only these benchmarks.
+    #[arg(long, value_name = "NAME", value_parser = BENCHMARKS.map(|(name, _)| name))]
+    only: Vec<String>,
+    /// Write the figures to this file as well.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Used by the benchmarks themselves.
+    #[command(subcommand)]
+    inner: Option<Inner>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Inner {
+    /// The peer of terminals; its socket is its standard input.
+    #[command(name = relay::COMMAND, hide = true)]
+    Relay {
+        /// What it shows.
+        file: Option<PathBuf>,
+    },
+}
+
+type Measuring = Pin<Box<dyn Future<Output = Result<Report>>>>;
+type Measure = fn(Effort) -> Measuring;
+
+/// All of them, in the order in which they run.
+const BENCHMARKS: [(&str, Measure); 10] = [
+    ("run", |effort| Box::pin(run::measure(effort))),
+    ("first_byte", |effort| Box::pin(first_byte::measure(effort))),
+    ("session", |effort| Box::pin(session::measure(effort))),
+    ("fresh", |effort| Box::pin(fresh::measure(effort))),
+    ("rate", |effort| Box::pin(rate::measure(effort))),
+    ("throughput", |effort| Box::pin(throughput::measure(effort))),
+    ("memory", |effort| Box::pin(memory::measure(effort))),
+    ("echo", |effort| Box::pin(echo::measure(effort))),
+    ("flood", |effort| Box::pin(flood::measure(effort))),
+    ("resume", |effort| Box::pin(resume::measure(effort))),
+];
+
+#[derive(Debug, Serialize)]
+struct Findings {
+    version: &'static str,
+    kernel: String,
+    processors: usize,
+    quick: bool,
+    benchmarks: Vec<Report>,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.inner {
+        Some(Inner::Relay { file }) => relay::serve(file).map(|()| true),
+        None => bench(&cli),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("headwater-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures, unless a signal says not to go on: then the worker and its sessions go as they would at the end.
+async fn unless_interrupted(measuring: Measuring) -> Result<Report> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut int, mut term) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    tokio::select! {
+        report = measuring => report,
+        _ = int.recv() => Err(Interrupted.into()),
+        _ = term.recv() => Err(Interrupted.into()),
+    }
+}
+
+/// Somebody does not want to wait.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+struct Interrupted;
+
+/// Runs what was asked for; answers whether all of it could be measured.
+fn bench(cli: &Cli) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        eprintln!("headwater-bench: this is a debug build: its figures mean nothing");
+    }
+    let effort = if cli.quick { Effort::Quick } else { Effort::Full };
+    let uname = rustix::system::uname();
+    let mut findings = Findings {
+        version: env!("CARGO_PKG_VERSION"),
+        kernel: uname.release().to_string_lossy().into_owned(),
+        processors: std::thread::available_parallelism()?.get(),
+        quick: cli.quick,
+        benchmarks: Vec::new(),
+    };
+    println!(
+        "headwater {}, kernel {}, {} processors\n",
+        findings.version, findings.kernel, findings.processors
+    );
+    let begun = Instant::now();
+    let mut all = true;
+    for (name, measure) in BENCHMARKS {
+        if !cli.only.is_empty() && !cli.only.iter().any(|only| only == name) {
+            continue;
+        }
+        // A client with one thread: no hop of its own is counted as ours.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        match runtime.block_on(unless_interrupted(measure(effort))) {
+            Ok(report) => {
+                println!("{}", report.text());
+                findings.benchmarks.push(report);
+            }
+            Err(error) if error.is::<Interrupted>() => return Err(error),
+            Err(error) => {
+                println!("{name}: not measured: {error:#}\n");
+                all = false;
+            }
+        }
+    }
+    let goals = findings.benchmarks.iter().map(Report::goals);
+    let (met, set) = goals.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    println!("{met} of {set} goals met, in {:.0} s", begun.elapsed().as_secs_f64());
+    if let Some(path) = &cli.json {
+        let text = serde_json::to_string_pretty(&findings)?;
+        std::fs::write(path, text + "\n").with_context(|| format!("writing `{}`", path.display()))?;
+    }
+    Ok(all)
+}
