@@ -105,13 +105,13 @@ pub fn launch(launch: Launch<'_>) -> Result<Launched, LaunchError> {
     Ok(Launched { link_fd: ours, pid, pidfd })
 }
 
-/// The process that sends the next message on a link, for a worker that comes back: waits for the message at most so
+/// The process (its pid on the host, and itself) that sends the next message on a link, for a worker that comes back: waits for the message at most so
 /// long and leaves it in the socket. The sender's pid must have been asked for (`SO_PASSCRED`) before it was sent.
-pub fn sender(link: BorrowedFd<'_>, at_most: Duration) -> Result<OwnedFd, LaunchError> {
+pub fn sender(link: BorrowedFd<'_>, at_most: Duration) -> Result<(i32, OwnedFd), LaunchError> {
     wait_readable(link, Instant::now() + at_most)?;
     let sender = sender_of_next(link).map_err(|errno| LaunchError::Init(errno.to_string()))?;
     let pid = sender.ok_or_else(|| LaunchError::Init("the kernel did not say who answers".to_owned()))?;
-    open_pidfd(pid, link)
+    Ok((pid.as_raw_nonzero().get(), open_pidfd(pid, link)?))
 }
 
 /// Waits for a child that has ended or is about to. If somebody else has reaped it, so be it.

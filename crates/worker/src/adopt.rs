@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headwater_protocol::{ExecutionId, Reason, Seq};
+use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch;
 use headwater_sandbox::link::{self, Received};
 use headwater_sandbox::wire::{Exit, Fds, FromInit, ToInit, VERSION};
@@ -69,6 +70,7 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
 /// What an init that answered has.
 struct Found {
     link: OwnedFd,
+    pid: i32,
     init: OwnedFd,
     held: HashMap<ExecutionId, Held>,
 }
@@ -85,7 +87,7 @@ struct Held {
 fn call(dir: &Path) -> Option<Found> {
     let link = folder::connect_init(dir).ok()?;
     match ask(&link) {
-        Ok((init, held)) => Some(Found { link, init, held }),
+        Ok(((pid, init), held)) => Some(Found { link, pid, init, held }),
         Err(error) => {
             tracing::warn!(dir = %dir.display(), %error, "an init does not answer as it should: it is ended");
             end_init(&link);
@@ -94,7 +96,7 @@ fn call(dir: &Path) -> Option<Found> {
     }
 }
 
-fn ask(link: &OwnedFd) -> io::Result<(OwnedFd, HashMap<ExecutionId, Held>)> {
+fn ask(link: &OwnedFd) -> io::Result<((i32, OwnedFd), HashMap<ExecutionId, Held>)> {
     let strange = |what: &str| io::Error::other(what.to_owned());
     rustix::net::sockopt::set_socket_passcred(link, true)?;
     link::send(link.as_fd(), &ToInit::Hello, &[]).map_err(io::Error::other)?;
@@ -136,10 +138,8 @@ pub(crate) fn end_init(link: &OwnedFd) {
 }
 
 fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Found) -> io::Result<()> {
-    let cgroup = match (&engine.cgroups, &record.cgroup) {
-        (Some(cgroups), Some(name)) => cgroups.reopen(name).ok(),
-        _ => None,
-    };
+    // By its process: the worker that made it may have been started in another cgroup than this one.
+    let cgroup = record.cgroup.as_ref().and_then(|name| SessionCgroup::of_process(found.pid, name).ok());
     let executions = executions_in(&dir);
     let parts = Parts { dir, record, link: found.link, init: found.init, cgroup };
     let session = engine.bring_up(parts)?;
