@@ -1,0 +1,99 @@
+//! System calls that everything rests on and that old kernels, or containers, do not have.
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+
+use super::Check;
+use super::child::in_child;
+use super::facts::{Facts, Topic};
+use super::refusal::{OrRefused, Refusal, Tried, last_errno, needed};
+
+/// Tries them.
+pub(super) fn check(facts: &Facts) -> Vec<Check> {
+    vec![
+        needed("openat2", Topic::Call, facts, in_child(openat2)),
+        needed("pidfd", Topic::Call, facts, in_child(pidfd)),
+        needed("close_range", Topic::Call, facts, in_child(close_range)),
+    ]
+}
+
+/// A path below a folder opens, a way out of it does not.
+fn openat2() -> Tried {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let folder = rustix::fs::open("/proc", flags, Mode::empty()).or_refused("open /proc")?;
+    let beneath = |path: &str| {
+        rustix::fs::openat2(
+            &folder,
+            path,
+            flags,
+            Mode::empty(),
+            ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
+        )
+    };
+    beneath("sys/kernel").or_refused("openat2")?;
+    match beneath("sys/../..") {
+        Err(Errno::XDEV) => Ok("paths in a workspace cannot lead out of it".to_owned()),
+        other => Err(Refusal::untrue(format_args!("openat2 does not keep a path in its folder: {other:?}"))),
+    }
+}
+
+/// Ends and reaps a process by its descriptor.
+fn pidfd() -> Tried {
+    // SAFETY: this process has one thread; the child does nothing but wait to be ended.
+    let pid = match unsafe { libc::fork() } {
+        -1 => return Err(last_errno()).or_refused("fork"),
+        0 => loop {
+            // SAFETY: waits for a signal.
+            unsafe { libc::pause() };
+        },
+        pid => Pid::from_raw(pid).ok_or_else(|| Refusal::untrue("fork gave no process"))?,
+    };
+    let ended = rustix::process::pidfd_open(pid, PidfdFlags::empty()).and_then(|process| {
+        rustix::process::pidfd_send_signal(&process, Signal::KILL)?;
+        rustix::process::waitid(WaitId::PidFd(process.as_fd()), WaitIdOptions::EXITED)
+    });
+    if ended.is_err() {
+        // It is our child and nobody has waited for it: the number is still its own.
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+    match ended.or_refused("end a process by its pidfd")? {
+        Some(status) if status.killed() => {
+            Ok("processes are ended and waited for without mix-ups".to_owned())
+        }
+        other => Err(Refusal::untrue(format_args!("a process ended by its pidfd is told as {other:?}"))),
+    }
+}
+
+/// Closes by range and looks whether it is closed.
+fn close_range() -> Tried {
+    let open = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).or_refused("open /")?;
+    let high = rustix::io::fcntl_dupfd_cloexec(&open, 64).or_refused("duplicate a descriptor")?;
+    let number = high.as_raw_fd();
+    std::mem::forget(high); // the range takes it
+    let first = u32::try_from(number).unwrap_or(u32::MAX);
+    // SAFETY: this process has no descriptor above 63 but the one above, which nothing owns any more.
+    match unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) } {
+        0 => {}
+        _ => return Err(last_errno()).or_refused("close_range"),
+    }
+    // SAFETY: asks about a number.
+    match unsafe { libc::fcntl(number, libc::F_GETFD) } {
+        -1 => Ok("no descriptor of the worker reaches a program".to_owned()),
+        _ => Err(Refusal::untrue("a descriptor is open after close_range")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_them() {
+        for check in check(&Facts::of_this_host(64_000)) {
+            assert!(check.ok, "{check:?}");
+        }
+    }
+}

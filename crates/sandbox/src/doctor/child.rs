@@ -1,0 +1,153 @@
+//! Trying something in a process of its own: whatever it does to itself is gone with it.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::pipe::PipeFlags;
+use rustix::process::{Pid, Signal, WaitOptions};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::refusal::{OrRefused, Refusal, last_errno};
+
+/// No trial needs a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs `work` in a child and returns what it found.
+///
+/// The child may allocate: the C library leaves its allocator usable after `fork`, also when other threads were in it.
+pub(super) fn in_child<T>(work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal>
+where
+    T: Serialize + DeserializeOwned,
+{
+    let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).or_refused("make a pipe")?;
+    // SAFETY: the child runs on its own copy of the memory, uses no lock of ours but the allocator's, which the C
+    // library hands over in order, and never returns from the branch.
+    match unsafe { libc::fork() } {
+        -1 => Err(last_errno()).or_refused("fork"),
+        0 => {
+            let _end = EndHere;
+            drop(reading);
+            tell(writing, &work());
+            unreachable_by_design()
+        }
+        pid => {
+            drop(writing);
+            let said = listen(reading);
+            let pid = Pid::from_raw(pid);
+            if said.is_none()
+                && let Some(pid) = pid
+            {
+                // It is our child and nobody has waited for it: the number is still its own.
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+            let status = rustix::io::retry_on_intr(|| rustix::process::waitpid(pid, WaitOptions::empty()));
+            let signal = status.ok().flatten().and_then(|(_, status)| status.terminating_signal());
+            match said {
+                None => Err(Refusal::untrue(format_args!("it took more than {PATIENCE:?}"))),
+                Some(bytes) => postcard::from_bytes(&bytes).unwrap_or_else(|_| {
+                    let how = signal.map_or_else(String::new, |signal| format!(" by signal {signal}"));
+                    Err(Refusal::untrue(format_args!("the trial was ended{how}")))
+                }),
+            }
+        }
+    }
+}
+
+/// Ends the child, also when `work` panics: it must never run on in a copy of the caller.
+struct EndHere;
+
+impl Drop for EndHere {
+    fn drop(&mut self) {
+        // SAFETY: ends this process at once.
+        unsafe { libc::_exit(0) }
+    }
+}
+
+/// Gives the child's branch a type; [`EndHere`] ends the process before anybody sees the value.
+fn unreachable_by_design<T>() -> Result<T, Refusal> {
+    Err(Refusal::untrue("a child went on"))
+}
+
+fn tell<T: Serialize>(writing: OwnedFd, found: &Result<T, Refusal>) {
+    if let Ok(bytes) = postcard::to_stdvec(found) {
+        let _ = File::from(writing).write_all(&bytes); // whoever listens has then heard nothing, and says so
+    }
+}
+
+/// All that is said until the last writer is gone; `None` if that takes too long.
+fn listen(reading: OwnedFd) -> Option<Vec<u8>> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut file = File::from(reading);
+    let mut all = Vec::new();
+    loop {
+        let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok()?;
+        match rustix::event::poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&left)) {
+            Err(Errno::INTR) => continue,
+            Ok(0) | Err(_) => return None,
+            Ok(_) => {}
+        }
+        let mut buffer = [0; 4096];
+        match file.read(&mut buffer) {
+            Ok(0) => return Some(all),
+            Ok(count) => all.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Forks; the parent ends, the child goes on: to be the first process of a new pid namespace.
+pub(super) fn go_on_in_child() -> Result<(), Refusal> {
+    // SAFETY: as in `in_child`, and this process has one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(last_errno()).or_refused("fork the first process of a pid namespace"),
+        0 => Ok(()),
+        // SAFETY: ends this process at once.
+        _ => unsafe { libc::_exit(0) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_child_finds_comes_back_and_what_it_does_to_itself_does_not() {
+        let before = std::env::current_dir().unwrap();
+        let found = in_child(|| {
+            rustix::process::chdir("/").or_refused("chdir")?;
+            Ok((std::process::id(), "x".repeat(100_000)))
+        });
+        let (pid, text) = found.unwrap();
+        assert_ne!(pid, std::process::id());
+        assert_eq!(text.len(), 100_000);
+        assert_eq!(std::env::current_dir().unwrap(), before);
+    }
+
+    #[test]
+    fn a_child_that_dies_or_panics_is_told_as_such() {
+        let killed: Result<(), _> = in_child(|| {
+            // SAFETY: sends a signal to this very process.
+            unsafe { libc::raise(libc::SIGKILL) };
+            Ok(())
+        });
+        assert_eq!(killed, Err(Refusal::untrue("the trial was ended by signal 9")));
+        let panicked: Result<(), _> = in_child(|| std::panic::resume_unwind(Box::new(())));
+        assert_eq!(panicked, Err(Refusal::untrue("the trial was ended")));
+    }
+
+    #[test]
+    fn what_goes_on_as_the_first_process_of_a_namespace_is_heard_too() {
+        let found = in_child(|| {
+            let before = std::process::id();
+            go_on_in_child()?;
+            Ok(before != std::process::id())
+        });
+        assert_eq!(found, Ok(true));
+    }
+}

@@ -1,0 +1,296 @@
+//! Limits on memory, processors and processes: overstepped in a cgroup, to see whether the kernel minds.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use headwater_protocol::Limits;
+
+use super::Check;
+use super::child::in_child;
+use super::facts::Facts;
+use super::refusal::{OrRefused, Refusal, Tried};
+use super::standins::{self, how_many_processes};
+use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup};
+
+/// What a program that wants twice as much gets.
+const MEMORY_BYTES: u64 = 32 << 20;
+/// A tenth of a processor: throttled after 10 ms.
+const CPUS: f64 = 0.1;
+/// Long enough to be throttled for sure, on a machine that is busy too.
+const BURN: Duration = Duration::from_millis(150);
+/// What a program that wants more processes gets.
+const PIDS: u32 = 8;
+
+/// Tries them, or what stands in for them.
+pub(super) fn check(facts: &Facts) -> Vec<Check> {
+    match CgroupRoot::discover() {
+        Discovered::Ready(root) => with_cgroups(&root, facts),
+        Discovered::Nothing { reason, .. } => {
+            let detail = format!("none: {}; resource limits of each process stand in", shortened(&reason));
+            let mut checks = vec![Check::warning("cgroups", detail, fix(facts))];
+            checks.extend([memory_without(facts), cpu_without(facts), pids_without(facts), ending_without()]);
+            checks
+        }
+    }
+}
+
+/// The first reason that matters, and how many more there are.
+fn shortened(reasons: &str) -> String {
+    let mut matter = reasons.split("; ").filter(|reason| !reason.ends_with("has no controller that limits"));
+    let first = matter.next().unwrap_or_default();
+    match matter.count() {
+        0 => first.to_owned(),
+        more => format!("{first} (and {more} more)"),
+    }
+}
+
+/// What gives a worker cgroups.
+fn fix(facts: &Facts) -> String {
+    let systemd = fs::exists("/run/systemd/system").unwrap_or(false);
+    match (systemd, facts.root) {
+        (true, false) => {
+            "start the worker where cgroups are delegated to it: \
+             systemd-run --user --scope -p Delegate=yes headwater worker"
+        }
+        (true, true) => "start the worker by itself: systemd-run --scope -p Delegate=yes headwater worker",
+        (false, false) => "start the worker as root",
+        (false, true) => {
+            "mount a writable cgroup file system (mount -t cgroup2 none /sys/fs/cgroup), in a container \
+             with --cgroupns=private and /sys/fs/cgroup writable"
+        }
+    }
+    .to_owned()
+}
+
+fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
+    let ground = match Ground::new(root) {
+        Ok(ground) => ground,
+        Err(error) => {
+            let detail = format!("found, but a session's cannot be made: {error}; resource limits stand in");
+            let mut checks = vec![Check::warning("cgroups", detail, fix(facts))];
+            checks.extend([memory_without(facts), cpu_without(facts), pids_without(facts), ending_without()]);
+            return checks;
+        }
+    };
+    let has = root.controllers();
+    let cgroups = ground.found();
+    let checks = vec![
+        cgroups,
+        limit("memory limit", has.memory, || ground.memory(), || memory_without(facts), facts),
+        limit("cpu limit", has.cpu, || ground.cpu(), || cpu_without(facts), facts),
+        limit("process limit", has.pids, || ground.pids(), || pids_without(facts), facts),
+        ground.ending(),
+    ];
+    drop(ground);
+    checks
+}
+
+/// A limit by its cgroup, or by what stands in.
+fn limit(
+    name: &str,
+    there: bool,
+    try_it: impl FnOnce() -> Tried,
+    without: impl FnOnce() -> Check,
+    facts: &Facts,
+) -> Check {
+    if !there {
+        return without();
+    }
+    match try_it() {
+        Ok(detail) => Check::fine(name, detail),
+        Err(refusal) => {
+            let detail = format!("the cgroup does not hold: {}", refusal.message);
+            Check::warning(name, detail, fix(facts))
+        }
+    }
+}
+
+/// A session's cgroup with low limits; gone when this is dropped.
+struct Ground {
+    cgroup: SessionCgroup,
+    folders: Vec<PathBuf>,
+    unusable: Vec<String>,
+    controllers: String,
+}
+
+impl Ground {
+    fn new(root: &CgroupRoot) -> std::io::Result<Self> {
+        let name = format!("headwater-doctor-{}", std::process::id());
+        let cgroup = root.create_session(&name)?;
+        let ground = Self {
+            cgroup,
+            folders: root.paths().map(|path| path.join(&name)).collect(),
+            unusable: root.missing().to_vec(),
+            controllers: root.controllers().names().collect::<Vec<_>>().join(", "),
+        };
+        let limits = Limits {
+            memory_bytes: Some(MEMORY_BYTES),
+            cpus: Some(CPUS),
+            pids: Some(PIDS.into()),
+            ..Limits::default()
+        };
+        ground.cgroup.set_limits(&limits)?;
+        Ok(ground)
+    }
+
+    fn found(&self) -> Check {
+        let parents = self.folders.iter().filter_map(|folder| folder.parent());
+        let places = parents.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        let versions = match (self.unified().is_some(), self.folders.len()) {
+            (true, 1) => "version 2",
+            (true, _) => "versions 1 and 2",
+            (false, _) => "version 1",
+        };
+        let rest = match shortened(&self.unusable.join("; ")) {
+            why if why.is_empty() => why,
+            why => format!("; {why}"),
+        };
+        let controllers = if self.controllers.is_empty() { "nothing" } else { &self.controllers };
+        Check::fine("cgroups", format!("{versions}, counting {controllers}, in {places}{rest}"))
+    }
+
+    /// The folder of version 2, if it is there.
+    fn unified(&self) -> Option<&PathBuf> {
+        self.folders.iter().find(|folder| folder.join("cgroup.controllers").exists())
+    }
+
+    /// Does something in a child that has joined the cgroup.
+    fn inside<T>(&self, work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal>
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        let files = self.cgroup.procs_files().or_refused("open the cgroup")?;
+        in_child(|| {
+            join(&files)?;
+            work()
+        })
+    }
+
+    fn memory(&self) -> Tried {
+        let before = self.cgroup.oom_kills();
+        let taken = self.inside(|| {
+            let wanted = usize::try_from(2 * MEMORY_BYTES).unwrap_or(usize::MAX);
+            Ok(vec![1_u8; wanted].iter().map(|byte| usize::from(*byte)).sum::<usize>())
+        });
+        match (taken, self.cgroup.oom_kills() > before) {
+            (Err(_), true) => {
+                Ok("cgroup, of the session as a whole; what oversteps it ends as `oom`".to_owned())
+            }
+            (Err(refusal), false) => Err(refusal),
+            (Ok(_), _) => Err(Refusal::untrue("a program took twice the memory that its cgroup allows")),
+        }
+    }
+
+    fn cpu(&self) -> Tried {
+        let before = self.throttled();
+        self.inside(|| {
+            let end = Instant::now() + BURN;
+            while Instant::now() < end {
+                std::hint::spin_loop();
+            }
+            Ok(())
+        })?;
+        if self.throttled() <= before {
+            return Err(Refusal::untrue(
+                "a program that used a whole processor was not throttled to a tenth of one",
+            ));
+        }
+        Ok("cgroup bandwidth, of the session as a whole".to_owned())
+    }
+
+    /// How often the kernel has held back the programs in it.
+    fn throttled(&self) -> u64 {
+        let texts = self.folders.iter().filter_map(|folder| fs::read_to_string(folder.join("cpu.stat")).ok());
+        texts.filter_map(|text| number_after(&text, "nr_throttled")).max().unwrap_or(0)
+    }
+
+    fn pids(&self) -> Tried {
+        // The child counts as well, and one more try than the limit allows.
+        let made = self.inside(|| how_many_processes(PIDS))?;
+        if made >= PIDS {
+            return Err(Refusal::untrue(format_args!(
+                "{made} more processes were made in a cgroup for {PIDS}"
+            )));
+        }
+        Ok("cgroup, of the session as a whole".to_owned())
+    }
+
+    fn ending(&self) -> Check {
+        let at_once = self.unified().is_some_and(|folder| folder.join("cgroup.kill").exists());
+        let how = if at_once {
+            "all processes at once by cgroup.kill"
+        } else {
+            "init ends, and with it its pid namespace"
+        };
+        Check::fine("end of a session", how)
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        let _ = self.cgroup.kill(); // nothing should be in it by now
+        let _ = self.cgroup.remove();
+    }
+}
+
+fn join(files: &[OwnedFd]) -> Result<(), Refusal> {
+    files.iter().try_for_each(|file| rustix::io::write(file, b"0").map(drop)).or_refused("join the cgroup")
+}
+
+fn memory_without(facts: &Facts) -> Check {
+    let detail = match in_child(standins::memory) {
+        Ok(()) => "RLIMIT_DATA stands in: of each process, not of the session as a whole; no `oom` verdict"
+            .to_owned(),
+        Err(refusal) => format!("not enforced: {}", refusal.message),
+    };
+    Check::warning("memory limit", detail, fix(facts))
+}
+
+fn cpu_without(facts: &Facts) -> Check {
+    Check::warning("cpu limit", "not enforced: the scheduler alone shares processors out", fix(facts))
+}
+
+fn pids_without(facts: &Facts) -> Check {
+    let detail = match in_child(|| standins::processes(facts)) {
+        Ok(()) => {
+            "RLIMIT_NPROC stands in: it counts the processes of the session's user namespace".to_owned()
+        }
+        Err(refusal) => format!("not enforced: {}", refusal.message),
+    };
+    Check::warning("process limit", detail, fix(facts))
+}
+
+fn ending_without() -> Check {
+    Check::fine("end of a session", "init ends, and with it its pid namespace")
+}
+
+/// The number after `key` in a text of `key number` lines.
+fn number_after(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_reasons_the_first_that_matters_is_told() {
+        let reasons =
+            "`/x` has no controller that limits; cannot make cgroups in `/a`: no; cannot make `/b`: no";
+        assert_eq!(shortened(reasons), "cannot make cgroups in `/a`: no (and 1 more)");
+        assert_eq!(shortened("`/x` has no controller that limits"), "");
+    }
+
+    #[test]
+    fn how_often_programs_were_held_back_is_read_from_either_version() {
+        let two = "usage_usec 15\nnr_periods 3\nnr_throttled 2\nthrottled_usec 140\n";
+        let one = "nr_periods 3\nnr_throttled 1\nthrottled_time 140\n";
+        assert_eq!(
+            (number_after(two, "nr_throttled"), number_after(one, "nr_throttled")),
+            (Some(2), Some(1))
+        );
+        assert_eq!(number_after(two, "nr_thrott"), None);
+    }
+}

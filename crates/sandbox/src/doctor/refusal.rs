@@ -1,0 +1,70 @@
+//! What a trial brings back.
+
+use std::fmt::Display;
+use std::io;
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::Check;
+use super::facts::{Facts, Topic};
+
+/// What was found, or why it cannot be had.
+pub(super) type Tried = Result<String, Refusal>;
+
+/// Something that the kernel refused, or did not do although it said so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Refusal {
+    /// What was tried, and what came of it.
+    pub(super) message: String,
+    /// The kernel's number, or 0 if it did not refuse.
+    pub(super) errno: i32,
+}
+
+impl Refusal {
+    /// The kernel did not refuse, and yet it is not so.
+    pub(super) fn untrue(message: impl Display) -> Self {
+        Self { message: message.to_string(), errno: 0 }
+    }
+
+    fn new(what: impl Display, errno: Errno) -> Self {
+        Self { message: format!("cannot {what}: {errno}"), errno: errno.raw_os_error() }
+    }
+}
+
+/// Names what was tried.
+pub(super) trait OrRefused<T> {
+    /// If it failed, what was tried and what the kernel said.
+    fn or_refused(self, what: impl Display) -> Result<T, Refusal>;
+}
+
+impl<T> OrRefused<T> for Result<T, Errno> {
+    fn or_refused(self, what: impl Display) -> Result<T, Refusal> {
+        self.map_err(|errno| Refusal::new(what, errno))
+    }
+}
+
+impl<T> OrRefused<T> for io::Result<T> {
+    fn or_refused(self, what: impl Display) -> Result<T, Refusal> {
+        self.map_err(|error| Refusal {
+            message: format!("cannot {what}: {error}"),
+            errno: error.raw_os_error().unwrap_or(0),
+        })
+    }
+}
+
+/// The error of the libc call just made.
+pub(super) fn last_errno() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// Without this no session can be.
+pub(super) fn needed(name: &str, topic: Topic, facts: &Facts, tried: Tried) -> Check {
+    match tried {
+        Ok(detail) => Check::fine(name, detail),
+        Err(refusal) => {
+            let fix = facts.fix(topic, refusal.errno);
+            Check::failure(name, refusal.message, fix)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Terminals: an instance of their file system that shares nothing with the host's, and their output by splice.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::mount::MountAttrFlags;
+use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, unlockpt};
+
+use super::Check;
+use super::child::in_child;
+use super::facts::{Facts, Topic};
+use super::namespaces::not_reached;
+use super::refusal::{OrRefused, Refusal, Tried, needed};
+use super::root::{enter, mount};
+
+/// Opens a terminal of one's own and lets its output pass.
+pub(super) fn check(facts: &Facts) -> Check {
+    let name = "terminals";
+    if in_child(|| enter(facts)).is_err() {
+        return not_reached(name, facts);
+    }
+    let tried = in_child(|| {
+        enter(facts)?;
+        terminal()
+    });
+    needed(name, Topic::Mounts, facts, tried)
+}
+
+fn terminal() -> Tried {
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620"), (c"max", c"4")];
+    let tree = mount(c"devpts", &options, attributes).or_refused("mount devpts")?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let master = openat(&tree, c"ptmx", flags, Mode::empty()).or_refused("open a new terminal")?;
+    unlockpt(&master).or_refused("unlock a terminal")?;
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let program = ioctl_tiocgptpeer(&master, flags).or_refused("open the other end of a terminal")?;
+    rustix::io::write(&program, b"hello").or_refused("write to a terminal")?;
+    if spliced(&master)? != b"hello" {
+        return Err(Refusal::untrue("splice changed what came from a terminal"));
+    }
+    Ok("a devpts of the session's own; output leaves them by splice".to_owned())
+}
+
+/// What comes out of a terminal by way of a pipe, never through memory of ours.
+fn spliced(master: &OwnedFd) -> Result<Vec<u8>, Refusal> {
+    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).or_refused("make a pipe")?;
+    rustix::pipe::splice(master, None, &writing, None, 4096, SpliceFlags::empty())
+        .or_refused("splice from a terminal to a pipe")?;
+    let mut buffer = vec![0; 64];
+    let count = rustix::io::read(&reading, &mut buffer[..]).or_refused("read a pipe")?;
+    buffer.truncate(count);
+    Ok(buffer)
+}
