@@ -14,7 +14,7 @@ use crate::start;
 /// A supervisor that looks after the worker gets so long to bring it back before we do.
 const HEAD_START: Duration = Duration::from_millis(200);
 /// The longest path of a unix socket, by the kernel's `sun_path`.
-const SOCKET_PATH_BYTES: usize = 107;
+pub const SOCKET_PATH_BYTES: usize = 107;
 
 /// Where the worker is, and which walls are wanted of it.
 #[derive(Debug, Clone)]

@@ -19,6 +19,12 @@ impl Style {
         Self { on: isatty(rustix::stdio::stderr()) && wanted() }
     }
 
+    /// Never paints.
+    #[cfg(test)]
+    pub const fn plain() -> Self {
+        Self { on: false }
+    }
+
     /// Errors, and executions that ended badly.
     pub fn red(self, text: &str) -> String {
         self.paint("31;1", text)
@@ -27,6 +33,11 @@ impl Style {
     /// What runs.
     pub fn green(self, text: &str) -> String {
         self.paint("32", text)
+    }
+
+    /// What could be better.
+    pub fn yellow(self, text: &str) -> String {
+        self.paint("33", text)
     }
 
     /// Hints.
