@@ -138,6 +138,7 @@ fn prepare(engine: &Arc<Engine>) -> Result<Prepared, Fault> {
 fn make(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) -> Result<Prepared, Fault> {
     let cannot = |error: io::Error| {
         Fault::new(FaultKind::Unavailable, format!("cannot make a session's folder: {error}"))
+            .hint("`headwater doctor` tells what this host lacks")
     };
     let workspace = folder::workspace(dir);
     make_private(&workspace).map_err(cannot)?;
