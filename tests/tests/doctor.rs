@@ -1,0 +1,209 @@
+//! `headwater doctor` on this host as it is, and where a wall really cannot be built.
+
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result};
+use headwater_tests::binary;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// An ordinary user of nobody else's.
+const USER: u32 = 64_322;
+
+/// Forbids new user namespaces to what it then becomes, in a user namespace of its own: the host's setting stays.
+const WITHOUT_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
+    exec setpriv --ambient-caps=-all --inh-caps=-all \"$@\"";
+
+/// A folder for the data, and a copy of the binary where any user can reach it.
+struct Ground {
+    folder: TempDir,
+}
+
+impl Ground {
+    fn new(owner: u32) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("hw-doctor-").tempdir()?;
+        std::fs::copy(binary(), folder.path().join("headwater"))?;
+        let data = folder.path().join("data");
+        std::fs::create_dir(&data)?;
+        for path in [folder.path(), &data] {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o700))?;
+            chown(path, Some(owner), Some(owner))?;
+        }
+        Ok(Self { folder })
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Runs the binary behind these words.
+    fn run(&self, before: &[&str], arguments: &[&str]) -> Result<Output> {
+        let program = self.folder.path().join("headwater");
+        let words =
+            before.iter().map(Path::new).chain([program.as_path()]).chain(arguments.iter().map(Path::new));
+        let words: Vec<_> = words.collect();
+        let (first, rest) = words.split_first().context("no command")?;
+        let mut command = Command::new(first);
+        command.args(rest).env("HEADWATER_DATA", self.data()).current_dir("/").stdin(Stdio::null());
+        Ok(command.output()?)
+    }
+
+    /// What doctor says, and its exit code.
+    fn doctor(&self, before: &[&str]) -> Result<(Value, Option<i32>)> {
+        let output = self.run(before, &["doctor", "--json"])?;
+        let text = String::from_utf8(output.stdout)?;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report = serde_json::from_str(&text).with_context(|| format!("not JSON: `{text}` {errors}"))?;
+        Ok((report, output.status.code()))
+    }
+}
+
+/// Words that make what follows an ordinary user's.
+fn as_user() -> Vec<&'static str> {
+    vec!["setpriv", "--reuid", "64322", "--regid", "64322", "--clear-groups"]
+}
+
+/// Words that make what follows an ordinary user's who may not make user namespaces.
+fn as_user_without_user_namespaces() -> Vec<&'static str> {
+    let mut words = as_user();
+    words.extend(["unshare", "-U", "--map-user=64322", "--map-group=64322", "--keep-caps"]);
+    words.extend(["sh", "-c", WITHOUT_USER_NAMESPACES, "sh"]);
+    words
+}
+
+/// The check of this name.
+fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let found =
+        report["checks"].as_array().and_then(|checks| checks.iter().find(|check| check["name"] == name));
+    found.unwrap_or_else(|| panic!("no check `{name}` in {report:#}"))
+}
+
+/// Every check has the four fields and no other, and what is not well says what mends it.
+fn assert_shape(report: &Value) {
+    let mut fields: Vec<_> = report.as_object().unwrap().keys().collect();
+    fields.sort();
+    assert_eq!(fields, ["checks", "ok"]);
+    let checks = report["checks"].as_array().unwrap();
+    for check in checks {
+        let mut fields: Vec<_> = check.as_object().unwrap().keys().collect();
+        fields.sort();
+        assert_eq!(fields, ["detail", "fix", "name", "ok"]);
+        assert!(check["detail"].as_str().is_some_and(|text| !text.is_empty()), "{check}");
+        let fix = check["fix"].as_str();
+        assert!(fix.is_some_and(|text| !text.is_empty()) || check["fix"].is_null(), "{check}");
+        assert!(check["ok"] == true || fix.is_some(), "a failure without a fix: {check}");
+    }
+    assert_eq!(report["ok"], checks.iter().all(|check| check["ok"] == true), "{report:#}");
+}
+
+const WALLS: [&str; 19] = [
+    "user",
+    "user namespace",
+    "mount namespace",
+    "pid namespace",
+    "net namespace",
+    "ipc namespace",
+    "uts namespace",
+    "cgroup namespace",
+    "loopback",
+    "read-only binds",
+    "root on tmpfs",
+    "proc",
+    "terminals",
+    "privileges",
+    "seccomp",
+    "openat2",
+    "pidfd",
+    "close_range",
+    "session",
+];
+
+#[test]
+fn every_wall_stands_on_this_host_for_root_and_for_an_ordinary_user() -> Result<()> {
+    for (owner, before) in [(0, Vec::new()), (USER, as_user())] {
+        let ground = Ground::new(owner)?;
+        let (report, code) = ground.doctor(&before)?;
+        assert_shape(&report);
+        for wall in WALLS {
+            assert_eq!(check(&report, wall)["ok"], true, "{wall}: {report:#}");
+            assert!(check(&report, wall)["fix"].is_null(), "{wall}: {report:#}");
+        }
+        assert_eq!((report["ok"].as_bool(), code), (Some(true), Some(0)));
+        for limit in ["cgroups", "memory limit", "cpu limit", "process limit", "disk limit", "open files"] {
+            check(&report, limit);
+        }
+        assert!(check(&report, "language bash")["detail"].as_str().unwrap().contains("version"));
+        assert_eq!(std::fs::read_dir(ground.data())?.count(), 0, "doctor leaves something behind");
+    }
+    Ok(())
+}
+
+#[test]
+fn where_user_namespaces_are_forbidden_the_setting_is_named_and_nothing_runs() -> Result<()> {
+    let ground = Ground::new(USER)?;
+    let before = as_user_without_user_namespaces();
+    let (report, code) = ground.doctor(&before)?;
+    assert_shape(&report);
+    assert_eq!((report["ok"].as_bool(), code), (Some(false), Some(1)));
+    let wall = check(&report, "user namespace");
+    assert_eq!(wall["ok"], false);
+    assert!(wall["fix"].as_str().unwrap().starts_with("sysctl -w user.max_user_namespaces="), "{wall}");
+    assert_eq!(check(&report, "session")["ok"], false);
+
+    let table = ground.run(&before, &["doctor"])?;
+    let text = String::from_utf8(table.stdout)?;
+    assert!(text.contains("FAILED   user namespace"), "{text}");
+    assert!(text.contains("fix: sysctl -w user.max_user_namespaces="), "{text}");
+
+    let refused = ground.run(&before, &["run", "--", "echo", "it ran"])?;
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(125), "{errors}");
+    assert!(!String::from_utf8_lossy(&refused.stdout).contains("it ran"));
+    assert!(
+        errors.contains("user namespace") && errors.contains("sysctl -w user.max_user_namespaces="),
+        "{errors}"
+    );
+    ground.run(&as_user(), &["stop"])?;
+
+    // The same words without the ban: it is the ban that was found.
+    let (report, code) = ground.doctor(&as_user())?;
+    assert_eq!((report["ok"].as_bool(), code), (Some(true), Some(0)), "{report:#}");
+    Ok(())
+}
+
+#[test]
+fn root_without_a_capability_is_told_which_and_nothing_runs() -> Result<()> {
+    let ground = Ground::new(0)?;
+    let before = ["setpriv", "--bounding-set=-net_admin"];
+    let (report, code) = ground.doctor(&before)?;
+    assert_shape(&report);
+    assert_eq!((report["ok"].as_bool(), code), (Some(false), Some(1)));
+    assert!(check(&report, "user")["detail"].as_str().unwrap().ends_with("NET_ADMIN"));
+    let loopback = check(&report, "loopback");
+    assert_eq!(loopback["ok"], false);
+    assert!(loopback["fix"].as_str().unwrap().contains("--cap-add NET_ADMIN"), "{loopback}");
+    assert_eq!(check(&report, "mount namespace")["ok"], true, "only what is broken is named");
+
+    let refused = ground.run(&before, &["run", "--", "echo", "it ran"])?;
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(125), "{errors}");
+    assert!(!String::from_utf8_lossy(&refused.stdout).contains("it ran"));
+    assert!(errors.contains("loopback") && errors.contains("headwater doctor"), "{errors}");
+    ground.run(&[], &["stop"])?;
+    Ok(())
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_used_is_told() -> Result<()> {
+    let ground = Ground::new(USER)?;
+    chown(ground.data(), Some(0), Some(0))?;
+    let (report, code) = ground.doctor(&as_user())?;
+    assert_shape(&report);
+    assert_eq!(code, Some(1));
+    let folder = check(&report, "data folder");
+    assert_eq!(folder["ok"], false);
+    assert!(folder["fix"].as_str().unwrap().contains("--data DIR"), "{folder}");
+    Ok(())
+}
