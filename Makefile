@@ -1,0 +1,44 @@
+# One entry for everything. `make check` is what CI runs.
+
+CARGO   ?= cargo
+PROFILE ?= dev
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test check bench fmt clean setup setup-bench
+
+help: ## what can be done here
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: setup ## build, look at this host, and watch the engine at work (about 10 s)
+	@$(CARGO) build --profile $(PROFILE) -p headwater
+	@PROFILE=$(PROFILE) scripts/demo.sh
+
+build: setup ## the binary as it is shipped, in target/*/release
+	@$(CARGO) build --release -p headwater
+
+test: setup ## all tests, against the real binary
+	@$(CARGO) build -p headwater
+	@$(CARGO) test --workspace
+
+check: setup ## all that CI looks at: format, lints, build, tests
+	@echo "== format ==" && $(CARGO) fmt --check
+	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
+	@echo "== build ==" && $(CARGO) build -p headwater
+	@echo "== tests ==" && $(CARGO) test --workspace
+	@echo "== all is well =="
+
+bench: setup-bench ## speed, beside the floors and peers of this machine
+	@$(CARGO) build --release -p headwater
+	@$(CARGO) run --release -p headwater-bench
+
+fmt: ## format the code
+	@$(CARGO) fmt
+
+clean: ## remove all that was built
+	@$(CARGO) clean
+
+setup:
+	@scripts/setup.sh
+
+setup-bench:
+	@scripts/setup.sh bench

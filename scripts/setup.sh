@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Installs what is missing, by its Debian package, and says so. Says and does nothing when all is there.
+#
+#   scripts/setup.sh         what it takes to build, to run and to test
+#   scripts/setup.sh bench   and the peer of the benchmark
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+needed=() # nothing can be built without them
+wanted=() # something cannot be shown, tested or compared without them
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { say "$*" >&2; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+# Sessions see the system's folders only: an interpreter in somebody's home is of no use to them.
+in_system() {
+    local name folder
+    for name in "$@"; do
+        for folder in /usr/local/bin /usr/bin /bin; do
+            [ -x "$folder/$name" ] && return 0
+        done
+    done
+    return 1
+}
+
+# The linker, and the C library to link statically.
+has cc || needed+=(gcc)
+[ -n "$(find /usr/lib /usr/lib64 -maxdepth 2 -name libc.a -print -quit 2>/dev/null)" ] || needed+=(libc6-dev)
+# What sessions run.
+in_system bash || wanted+=(bash)
+in_system python3 || wanted+=(python3)
+in_system node nodejs || wanted+=(nodejs)
+# What the tests look at the host with.
+has ps || wanted+=(procps)
+{ has setpriv && has unshare; } || wanted+=(util-linux)
+# Who the benchmark is compared with.
+if [ "${1:-}" = bench ]; then
+    has bwrap || wanted+=(bubblewrap)
+fi
+
+install() {
+    local log
+    log=$(mktemp)
+    if { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } \
+        >"$log" 2>&1 </dev/null; then
+        rm -f "$log"
+        return 0
+    fi
+    tail -n 5 "$log" >&2
+    rm -f "$log"
+    return 1
+}
+
+packages=("${needed[@]}" "${wanted[@]}")
+if [ "${#packages[@]}" -gt 0 ]; then
+    if ! has apt-get; then
+        say "missing, by their names in Debian: ${packages[*]}"
+        [ "${#needed[@]}" -eq 0 ] || fail "install them and try again"
+    elif [ "$(id -u)" -ne 0 ]; then
+        say "missing: ${packages[*]}. Install them with"
+        say "    sudo apt-get install -y ${packages[*]}"
+        [ "${#needed[@]}" -eq 0 ] || fail "nothing can be built before"
+    else
+        say "installing ${packages[*]}"
+        if install "${packages[@]}"; then
+            say "installed ${packages[*]}"
+        elif [ "${#needed[@]}" -gt 0 ]; then
+            fail "cannot install ${needed[*]}: nothing can be built before"
+        else
+            say "cannot install ${wanted[*]}: going on without"
+        fi
+    fi
+fi
+
+# Rust comes from rustup: Debian's is too old.
+if ! has cargo && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    fail "cargo is not in PATH: . \"\$HOME/.cargo/env\""
+fi
+has cargo || fail "Rust is missing: install it from https://rustup.rs"
+least=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+found=$(cargo --version | cut -d ' ' -f 2)
+if [ "$(printf '%s\n' "$least" "$found" | sort -V | head -n 1)" != "$least" ]; then
+    has rustup || fail "Rust $least is needed, and this is $found: install it from https://rustup.rs"
+    say "Rust $least is needed, and this is $found: rustup update stable"
+    rustup update stable </dev/null
+fi
+for tool in fmt clippy; do
+    if ! cargo "$tool" --version >/dev/null 2>&1; then
+        component=${tool/#fmt/rustfmt}
+        has rustup || { say "cargo $tool is missing: \`make check\` needs it"; continue; }
+        say "adding $component: rustup component add $component"
+        rustup component add "$component" </dev/null || say "cannot add $component: \`make check\` needs it"
+    fi
+done
