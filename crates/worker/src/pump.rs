@@ -209,21 +209,25 @@ pub(crate) async fn pump(
     let mut stop_at = stop_at;
     let mut exit = Some(exit);
     let mut pace = Pace::new();
+    let mut turn = 0;
     loop {
         if exit.is_none() && sources.iter().all(|source| source.ended) {
             return writer;
         }
         let next = {
-            let [first, second] = two(&sources);
+            let [first, second] = two(&sources, turn);
             tokio::select! {
+                // A source may be ready without end (a flood, a terminal that nobody has open): it must keep neither
+                // the verdict nor the other source waiting.
                 biased;
-                () = first => Next::Source(0),
-                () = second => Next::Source(1),
                 how = told(&mut exit) => Next::Exit(how),
+                () = first => Next::Source(turn),
+                () = second => Next::Source(1 - turn),
             }
         };
         match next {
             Next::Source(n) => {
+                turn = 1 - n;
                 let Some(source) = sources.get_mut(n) else {
                     continue;
                 };
@@ -238,7 +242,7 @@ pub(crate) async fn pump(
                     Ok(_) => {}
                     Err(error) => wait_for_room(&error).await,
                 }
-                // A flood on one pipe must not starve the other, nor other executions.
+                // A flood must not starve other executions.
                 tokio::task::consume_budget().await;
             }
             Next::Exit(how) => {
@@ -255,15 +259,15 @@ enum Next {
     Exit(Option<Exit>),
 }
 
-/// The readiness of the first two sources (there are never more).
-fn two(sources: &[Source]) -> [impl Future<Output = ()> + '_; 2] {
+/// The readiness of the two sources (there are never more), the one whose turn it is first.
+fn two(sources: &[Source], turn: usize) -> [impl Future<Output = ()> + '_; 2] {
     let ready = |n: usize| async move {
         match sources.get(n) {
             Some(source) => source.ready().await,
             None => std::future::pending().await,
         }
     };
-    [ready(0), ready(1)]
+    [ready(turn), ready(1 - turn)]
 }
 
 async fn told(exit: &mut Option<oneshot::Receiver<Exit>>) -> Option<Exit> {
