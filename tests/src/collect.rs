@@ -1,8 +1,13 @@
 //! Reading a log to its end.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
-use headwater_contract::{FollowOptions, Follower};
-use headwater_protocol::{Event, EventKind, Seq, Stream, Verdict};
+use headwater_contract::{Client, FollowOptions, Follower};
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream, Verdict};
+
+/// How long a log may be silent before a test gives up: a hang must not look like a slow machine.
+const SILENCE: Duration = Duration::from_mins(2);
 
 /// Everything a follower saw.
 #[derive(Debug, Default, Clone)]
@@ -15,6 +20,8 @@ pub struct Collected {
     pub output: Vec<u8>,
     /// Stated gaps: stream, first missing byte, first byte after.
     pub gaps: Vec<(Stream, u64, u64)>,
+    /// Whether `started` was seen.
+    pub started: bool,
     /// The verdicts (there must be one).
     pub verdicts: Vec<Verdict>,
     /// Whether `closed` was seen.
@@ -34,7 +41,10 @@ impl Collected {
         self.last = event.seq;
         self.events += 1;
         match event.kind {
-            EventKind::Started { .. } => {}
+            EventKind::Started { .. } => {
+                anyhow::ensure!(!self.started && self.events == 1, "`started` is not the first event");
+                self.started = true;
+            }
             EventKind::Output { stream, offset, bytes } => {
                 let expected = self.position(stream);
                 anyhow::ensure!(offset == expected, "{stream:?} at {offset}, expected {expected}");
@@ -67,6 +77,16 @@ impl Collected {
         &self.verdicts[0]
     }
 
+    /// Merged output, or a terminal's, as text.
+    pub fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// Standard error as text.
+    pub fn errors(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+
     /// Standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
@@ -74,12 +94,52 @@ impl Collected {
 }
 
 /// Reads a follower to its end.
-pub async fn collect(mut follower: Follower) -> Result<Collected> {
-    let mut all = Collected::default();
-    while let Some(event) = follower.next().await.context("following")? {
-        all.take(event)?;
+pub async fn collect(follower: Follower) -> Result<Collected> {
+    Watcher { follower, seen: Collected::default() }.rest().await
+}
+
+/// Somebody who watches a log while it grows.
+#[derive(Debug)]
+pub struct Watcher {
+    follower: Follower,
+    /// What came so far.
+    pub seen: Collected,
+}
+
+impl Watcher {
+    /// Watches an execution from the beginning until it is closed.
+    pub async fn new(client: &Client, id: ExecutionId) -> Result<Self> {
+        let follower = client.follow(id, collect_until_closed()).await?;
+        Ok(Self { follower, seen: Collected::default() })
     }
-    Ok(all)
+
+    async fn next(&mut self) -> Result<bool> {
+        let next = tokio::time::timeout(SILENCE, self.follower.next()).await;
+        let next = next.with_context(|| format!("nothing comes any more; so far: {:?}", self.seen))?;
+        let Some(event) = next.context("following")? else { return Ok(false) };
+        self.seen.take(event)?;
+        Ok(true)
+    }
+
+    /// Waits until what came is enough.
+    pub async fn until(&mut self, enough: impl Fn(&Collected) -> bool) -> Result<()> {
+        while !enough(&self.seen) {
+            anyhow::ensure!(self.next().await?, "the log ended before: {:?}", self.seen);
+        }
+        Ok(())
+    }
+
+    /// Waits until the program has printed this, on whatever stream.
+    pub async fn until_printed(&mut self, text: &str) -> Result<()> {
+        let printed = |bytes: &[u8]| crate::host::contains(bytes, text.as_bytes());
+        self.until(|seen| printed(&seen.stdout) || printed(&seen.stderr) || printed(&seen.output)).await
+    }
+
+    /// Reads to the end.
+    pub async fn rest(mut self) -> Result<Collected> {
+        while self.next().await? {}
+        Ok(self.seen)
+    }
 }
 
 /// Options that read everything there is, to the end.

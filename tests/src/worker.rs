@@ -11,7 +11,7 @@ use headwater_contract::{Client, FollowOptions, connect};
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec};
 use tempfile::TempDir;
 
-use crate::{Collected, collect, collect_until_closed};
+use crate::{Collected, Watcher, collect, collect_until_closed};
 
 /// How a worker is started.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,8 @@ pub struct Options {
     pub config: Option<String>,
     /// The data folder, if it is to be in a certain place; else a new one.
     pub data: Option<PathBuf>,
+    /// A command that ends by executing its arguments, to start the worker through (`unshare`, for one).
+    pub before: Vec<String>,
 }
 
 /// A worker. When it is dropped its sessions end and its folder goes.
@@ -97,6 +99,33 @@ impl TestWorker {
         let _ = self.child.wait();
     }
 
+    /// SIGTERM, and waits until it has ended.
+    pub fn terminate(&mut self) -> Result<std::process::ExitStatus> {
+        crate::host::signal(i32::try_from(self.pid())?, rustix::process::Signal::TERM)?;
+        Ok(self.child.wait()?)
+    }
+
+    /// Starts something in a session of its own.
+    pub async fn begin(&self, spec: &StartSpec) -> Result<ExecutionId> {
+        let session = self.session().await?;
+        self.begin_in(session, spec).await
+    }
+
+    /// Starts something in this session.
+    pub async fn begin_in(&self, session: SessionId, spec: &StartSpec) -> Result<ExecutionId> {
+        Ok(self.client().await?.start(session, None, spec).await.context("starting")?.id)
+    }
+
+    /// Watches an execution from the beginning.
+    pub async fn watch(&self, id: ExecutionId) -> Result<Watcher> {
+        Watcher::new(&self.client().await?, id).await
+    }
+
+    /// Reads a log from the beginning until it is closed.
+    pub async fn read(&self, id: ExecutionId) -> Result<Collected> {
+        self.watch(id).await?.rest().await
+    }
+
     /// Starts it again after a kill.
     pub async fn start_again(&mut self) -> Result<()> {
         self.child = spawn(&self.options, &self.data)?;
@@ -166,8 +195,9 @@ impl TestWorker {
 
 fn spawn(options: &Options, data: &Path) -> Result<Child> {
     let log = fs::OpenOptions::new().create(true).append(true).open(data.join("test-worker.log"))?;
-    let mut command = Command::new(binary());
-    command.arg("worker").arg("--data").arg(data);
+    let mut words = options.before.iter().map(PathBuf::from).chain([binary()]);
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).arg("worker").arg("--data").arg(data);
     if options.no_walls {
         command.args(["--sandbox", "none"]);
     }

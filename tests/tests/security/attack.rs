@@ -1,0 +1,220 @@
+//! Tables of attacks: each is a few lines of Python, and what the host would see if it had succeeded.
+//!
+//! All probes of a table run in one execution, each in a child of its own that stays when it is through; then the
+//! host looks. Without walls every one of them must be seen to succeed, with walls none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use headwater_protocol::{ExecutionId, Limits};
+use headwater_tests::host;
+use serde_json::{Value, json};
+
+use crate::ground::{ENTRIES, Entry, Ground, Side, WALLED, with_argument};
+
+/// One attack.
+pub(crate) struct Attack {
+    /// What is tried.
+    pub(crate) name: &'static str,
+    /// Where it must succeed.
+    pub(crate) control: Side,
+    /// Python. It finds the helpers of [`PRELUDE`]; its working directory is the workspace.
+    pub(crate) probe: &'static str,
+    /// Whether the host sees that it succeeded.
+    pub(crate) seen: fn(&Scene<'_>) -> bool,
+}
+
+/// What the host sees of one attack.
+pub(crate) struct Scene<'a> {
+    /// Processes of the attack.
+    pub(crate) pids: Vec<i32>,
+    /// The session's workspace.
+    pub(crate) workspace: PathBuf,
+    /// A word that only this run has.
+    pub(crate) token: &'a str,
+    /// What the probe was told.
+    pub(crate) told: &'a Value,
+    /// The session's init.
+    pub(crate) init: i32,
+    /// The probe's number: it leaves what it found in `leak-N`.
+    number: usize,
+}
+
+impl Scene<'_> {
+    /// Where the descriptors of the attack's processes lead.
+    pub(crate) fn links(&self) -> Vec<String> {
+        self.pids.iter().flat_map(|pid| descriptors(*pid)).map(|(_, link)| link).collect()
+    }
+
+    /// Whether one of them leads there.
+    pub(crate) fn holds(&self, what: &str) -> bool {
+        self.links().iter().any(|link| link.contains(what))
+    }
+
+    /// What the probe found and wrote down.
+    pub(crate) fn leak(&self) -> Vec<u8> {
+        fs::read(self.workspace.join(format!("leak-{}", self.number))).unwrap_or_default()
+    }
+
+    /// Whether a field of the status of one of the processes is like this.
+    pub(crate) fn status(&self, field: &str, like: impl Fn(&str) -> bool) -> bool {
+        self.pids.iter().filter_map(|pid| host::status(*pid, field)).any(|value| like(&value))
+    }
+
+    /// A number that the probe was told.
+    pub(crate) fn number(&self, name: &str) -> i32 {
+        self.told[name].as_i64().and_then(|n| i32::try_from(n).ok()).expect("a number that was told")
+    }
+
+    /// A text that the probe was told.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.told[name].as_str().expect("a text that was told")
+    }
+}
+
+/// The descriptors of a process: number and where it leads.
+pub(crate) fn descriptors(pid: i32) -> Vec<(String, String)> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let link = |path: &Path| fs::read_link(path).map(|to| to.to_string_lossy().into_owned());
+    entries
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, link(&entry.path()).ok()?)))
+        .collect()
+}
+
+/// A namespace of a process.
+pub(crate) fn namespace(pid: i32, kind: &str) -> String {
+    fs::read_link(format!("/proc/{pid}/ns/{kind}")).map(|to| to.display().to_string()).unwrap_or_default()
+}
+
+/// What probes find: `V` is what they are told, `N` their number, `INIT` the first process of their session, `call`
+/// a system call, `leak` writes down what was found, `each` goes on after a failure.
+const PRELUDE: &str = r#"
+import ctypes, os, signal, socket, struct, subprocess, sys, time
+C = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    args = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
+    done = C.syscall(ctypes.c_long(number), *args)
+    if done < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return done
+def leak(data):
+    with open("leak-%d" % N, "ab") as f:
+        f.write(data if isinstance(data, bytes) else repr(data).encode())
+def each(deeds):
+    for deed in deeds:
+        try:
+            deed()
+        except BaseException as error:
+            print("case", N, repr(error))
+def find_init(pid):
+    while pid > 1:
+        if open("/proc/%d/cmdline" % pid, "rb").read().startswith(b"headwater\0init\0"):
+            break
+        pid = int(open("/proc/%d/stat" % pid).read().rsplit(")")[-1].split()[1])
+    return pid
+INIT = find_init(os.getpid())
+def hold():
+    while True:
+        signal.pause()
+for N, probe in enumerate(PROBES):
+    there, done = os.pipe()
+    if os.fork() == 0:
+        os.close(there)
+        C.prctl(15, b"case-%d" % N, 0, 0, 0)
+        each([lambda: exec(probe, globals())])
+        sys.stdout.flush()
+        os.close(done)
+        hold()
+    os.close(done)
+    os.read(there, 1)
+    os.close(there)
+print("all are " + "through", flush=True)
+hold()
+"#;
+
+/// What is told to the probes, and what is to be mended when the host has looked.
+pub(crate) struct Told {
+    /// For `V`.
+    pub(crate) values: Value,
+    /// Undoes what a probe without walls has done to the host.
+    pub(crate) mend: Box<dyn FnMut()>,
+}
+
+impl Told {
+    /// Values, and nothing to mend.
+    pub(crate) fn values(values: Value) -> Self {
+        Self { values, mend: Box::new(|| ()) }
+    }
+}
+
+/// Makes all attacks of a table: where there are no walls, to see that they succeed there, and then through every
+/// entry on both kinds of walls. `tell` prepares the host for each run, given the ground and the user there.
+pub(crate) async fn attempt(
+    class: u32,
+    attacks: &[Attack],
+    tell: impl Fn(&Ground, u32) -> Result<Told>,
+) -> Result<()> {
+    for side in [Side::OpenRoot, Side::OpenOrdinary] {
+        if attacks.iter().any(|attack| attack.control == side) {
+            let ground = Ground::new(side, class).await?;
+            let seen = run(&ground, Entry::Python, attacks, &tell).await?;
+            for (attack, seen) in attacks.iter().zip(seen).filter(|(attack, _)| attack.control == side) {
+                assert!(seen.0, "without walls ({side:?}) this must succeed: {}; {}", attack.name, seen.1);
+            }
+        }
+    }
+    for side in WALLED {
+        let ground = Ground::new(side, class).await?;
+        for entry in ENTRIES {
+            let seen = run(&ground, entry, attacks, &tell).await?;
+            for (attack, seen) in attacks.iter().zip(seen) {
+                assert!(!seen.0, "a hole ({side:?}, {entry:?}): {}; {}", attack.name, seen.1);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs the probes once; which were seen to succeed, and what they printed.
+async fn run(
+    ground: &Ground,
+    entry: Entry,
+    attacks: &[Attack],
+    tell: &impl Fn(&Ground, u32) -> Result<Told>,
+) -> Result<Vec<(bool, String)>> {
+    let session = ground.session(Limits::default()).await?;
+    let mut told = tell(ground, ground.host_uid(session)?)?;
+    let token = format!("token-{}", ExecutionId::random());
+    told.values["token"] = json!(token);
+    // Without walls some probes are for root alone, and some must not be made as root.
+    let fits = |attack: &Attack| ground.side.is_walled() || attack.control == ground.side;
+    let probes: Vec<_> =
+        attacks.iter().map(|attack| if fits(attack) { attack.probe } else { "pass" }).collect();
+    let code =
+        format!("true, false = True, False\nV = {}\nPROBES = {}\n{PRELUDE}", told.values, json!(probes));
+    let (id, mut watcher) = ground.start(session, &entry.spec(&code)).await?;
+    watcher.until_printed("all are through").await.with_context(|| format!("{:?} {entry:?}", ground.side))?;
+    let pids = with_argument(&token);
+    let init = host::init_of(*pids.first().context("no process of the attack is there")?)?;
+    let printed = format!("{}{}{}", watcher.seen.text(), watcher.seen.errors(), watcher.seen.screen());
+    let seen = attacks.iter().enumerate().map(|(number, attack)| {
+        let own = format!("case-{number}");
+        let named = format!("{token}-{number}.");
+        let mine = |pid: &i32| host::status(*pid, "Name").is_some_and(|name| name == own);
+        let mut mine: Vec<_> = pids.iter().copied().filter(mine).collect();
+        mine.extend(with_argument(&named));
+        assert!(!mine.is_empty(), "the probe is gone: {}; {printed}", attack.name);
+        let workspace = ground.worker.workspace(session);
+        let scene = Scene { pids: mine, workspace, token: &token, told: &told.values, init, number };
+        let tells = format!("case {number} ");
+        let lines = printed.lines().filter(|line| line.starts_with(&tells)).collect::<Vec<_>>().join("; ");
+        ((attack.seen)(&scene), lines)
+    });
+    let seen = seen.collect();
+    (told.mend)();
+    ground.client.cancel(id, Some(std::time::Duration::ZERO)).await?;
+    watcher.rest().await?;
+    ground.end(session).await?;
+    Ok(seen)
+}

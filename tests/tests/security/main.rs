@@ -1,0 +1,18 @@
+//! Attacks, one file for each class of wall. Probes run as root's sessions and as an ordinary user's; what they
+//! achieved is decided on the host, and each is first shown to succeed where there is no wall.
+
+mod attack;
+mod ground;
+
+mod descriptors;
+mod exhaustion;
+mod identity;
+mod lifetime;
+mod mounts;
+mod network;
+mod output;
+mod processes;
+mod procfs;
+mod residue;
+mod syscalls;
+mod workspace;

@@ -1,0 +1,208 @@
+//! Mounts and devices: the root cannot be changed or left, and there is no device of the host's.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use headwater_protocol::Limits;
+use headwater_tests::host;
+use serde_json::json;
+
+use crate::attack::{Attack, Scene, Told, attempt, namespace};
+use crate::ground::{Entry, Ground, Side, WALLED, with_argument};
+
+const CLASS: u32 = 3;
+
+const SECRET: &str = "what the host keeps";
+
+/// Whether the mount of this attack is in the table of one of its processes.
+fn mounted(scene: &Scene<'_>) -> bool {
+    let table = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+    scene.pids.iter().any(|pid| table(pid).contains(scene.token))
+}
+
+fn knows_the_secret(scene: &Scene<'_>) -> bool {
+    host::contains(&scene.leak(), SECRET.as_bytes())
+}
+
+/// A file that is on the host if the system folders can be written.
+fn planted(token: &str) -> Vec<PathBuf> {
+    ["/usr", "/usr/local", "/etc", "/usr/bin"]
+        .iter()
+        .map(|folder| PathBuf::from(folder).join(token))
+        .collect()
+}
+
+const ATTACKS: [Attack; 10] = [
+    Attack {
+        name: "mounts a file system",
+        control: Side::OpenRoot,
+        probe: "os.mkdir('mnt'); call(165, V['token'].encode(), b'mnt', b'tmpfs', 0, None)",
+        seen: |scene| {
+            let there = mounted(scene);
+            // The control's is mounted on the host.
+            let _ = Command::new("umount").arg(scene.workspace.join("mnt")).stderr(std::process::Stdio::null()).status();
+            there
+        },
+    },
+    Attack {
+        name: "begins a mount by the newer calls",
+        control: Side::OpenRoot,
+        probe: "each([lambda: call(430, b'tmpfs', 0), lambda: call(428, -100, b'.', 1)])", // fsopen, open_tree
+        seen: |scene| scene.holds("[fscontext]") || scene.links().len() > 3,
+    },
+    Attack {
+        name: "writes to the system's folders, after making them writable",
+        control: Side::OpenRoot,
+        probe: "
+if not V['open']:
+    each([lambda p=p: call(165, None, p, None, 0x1020, None) for p in (b'/', b'/usr', b'/etc/ssl')])
+    attributes = ctypes.create_string_buffer(struct.pack('QQQQ', 0, 1, 0, 0))
+    each([lambda: call(442, -100, b'/usr', 0, attributes, 32), lambda: call(166, b'/usr', 2)])
+for folder in ('/usr', '/usr/local', '/etc', '/usr/bin'):
+    each([lambda: open(folder + '/' + V['token'], 'w').close()])",
+        seen: |scene| {
+            let there = planted(scene.token).iter().any(|path| path.exists());
+            planted(scene.token).iter().for_each(|path| drop(fs::remove_file(path)));
+            there
+        },
+    },
+    Attack {
+        name: "reads a file of the host by every path that may lead there",
+        control: Side::OpenRoot,
+        probe: "
+for root in ('', '/proc/1/root', '/proc/self/root', '/proc/self/cwd/../../../../../..', '/../../..', '/workspace/../..'):
+    each([lambda: leak(open(root + V['path'], 'rb').read())])
+os.symlink(V['path'], 'way')
+each([lambda: leak(open('way', 'rb').read())])",
+        seen: knows_the_secret,
+    },
+    Attack {
+        name: "climbs out by a second root",
+        control: Side::OpenRoot,
+        probe: "
+def climb():
+    out = os.open('.', os.O_RDONLY)
+    os.mkdir('jail')
+    if not V['open']: call(161, b'jail')
+    os.fchdir(out)
+    for _ in range(64): os.chdir('..')
+    leak(open(V['path'][1:], 'rb').read())
+climb()",
+        seen: knows_the_secret,
+    },
+    Attack {
+        name: "opens a file by its handle",
+        control: Side::OpenRoot,
+        probe: "
+handle = ctypes.create_string_buffer(struct.pack('Ii', 128, 0) + bytes(128))
+mount = ctypes.c_int()
+call(303, -100, b'.', handle, ctypes.byref(mount), 0)
+fd = call(304, os.open('.', os.O_RDONLY), handle, os.O_RDONLY)
+leak(os.listdir(fd) or 'opened')",
+        seen: |scene| !scene.leak().is_empty(),
+    },
+    Attack {
+        name: "enters a namespace of the host's, or is in one",
+        control: Side::OpenRoot,
+        probe: "
+for kind in ('mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup', 'user'):
+    each([lambda: call(308, os.open('/proc/1/ns/' + kind, os.O_RDONLY), 0)])",
+        seen: |scene| {
+            let own = i32::try_from(std::process::id()).expect("a pid");
+            let kinds = ["mnt", "pid", "net", "ipc", "uts", "cgroup", "user"];
+            kinds.iter().any(|kind| scene.pids.iter().any(|pid| namespace(*pid, kind) == namespace(own, kind)))
+        },
+    },
+    Attack {
+        name: "makes a device",
+        control: Side::OpenRoot,
+        probe: "
+for place in ('zero', '/tmp/' + V['token'], '/dev/' + V['token'], '/dev/shm/' + V['token']):
+    if place == 'zero' or not V['open']:
+        each([lambda: os.mknod(place, 0o20666, os.makedev(1, 5))])
+        each([lambda: os.mknod(place + '2', 0o60666, os.makedev(7, 0))])",
+        seen: |scene| {
+            let is_device = |path: PathBuf| {
+                fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_char_device() || meta.file_type().is_block_device())
+            };
+            let inside = format!("/proc/{}/root", scene.pids[0]);
+            ["/tmp/", "/dev/", "/dev/shm/"].iter().any(|folder| is_device(format!("{inside}{folder}{}", scene.token).into()))
+                || is_device(scene.workspace.join("zero"))
+                || is_device(scene.workspace.join("zero2"))
+        },
+    },
+    Attack {
+        name: "opens a device of the host's",
+        control: Side::OpenRoot,
+        probe: "
+held = []
+for name in ('kmsg', 'mem', 'port', 'kvm', 'fuse', 'loop-control', 'loop0', 'vda', 'sda', 'nvme0n1', 'console', 'tty0', 'btrfs-control', 'vsock', 'hwrng', 'net/tun', 'autofs', 'input/event0', 'cpu/0/msr'):
+    each([lambda: held.append(os.open('/dev/' + name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))])",
+        seen: |scene| {
+            let harmless = ["/dev/null", "/dev/pts/", "/dev/tty"];
+            scene.links().iter().any(|link| {
+                link.starts_with("/dev/") && !harmless.iter().any(|name| link.starts_with(name) && link != "/dev/tty0")
+            })
+        },
+    },
+    Attack {
+        name: "changes the name of the machine",
+        control: Side::OpenRoot,
+        // A namespace of its own for the control: the host keeps its name.
+        probe: "
+if V['open']: call(272, 0x04000000)
+name = V['token'][-20:].encode()
+call(170, name, len(name))",
+        seen: |scene| {
+            // Whoever shares the namespace would see it; `hostname` of a process is told by entering it.
+            let entered = Command::new("nsenter").arg(format!("--uts=/proc/{}/ns/uts", scene.pids[0])).arg("hostname").output();
+            let name = entered.expect("nsenter runs").stdout;
+            host::contains(&name, scene.token[scene.token.len() - 20..].as_bytes())
+        },
+    },
+];
+
+#[tokio::test]
+async fn the_root_is_neither_changed_nor_left_and_has_no_devices() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    std::os::unix::fs::chown(folder.path(), Some(0), Some(0))?;
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let canary = folder.path().join("canary");
+    fs::write(&canary, SECRET)?;
+    attempt(CLASS, &ATTACKS, |ground, _| {
+        Ok(Told::values(json!({ "path": canary.to_string_lossy(), "open": !ground.side.is_walled() })))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn every_mount_is_without_devices_and_set_user_ids_and_the_host_has_no_new_one() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let before = fs::read_to_string("/proc/self/mountinfo")?;
+        let session = ground.session(Limits::default()).await?;
+        let stay = format!("import signal; print('up', flush=True); signal.pause() # {session}");
+        let (_, mut watcher) = ground.start(session, &Entry::Python.spec(&stay)).await?;
+        watcher.until_printed("up").await?;
+        let pid = with_argument(&session.to_string())[0];
+        let inside = fs::read_to_string(format!("/proc/{pid}/mountinfo"))?;
+        let wrong = |text: &str| {
+            let is_wrong = |line: &&str| {
+                let device = line.contains(" - devtmpfs ") || line.contains(" - devpts ");
+                let options = line.split(' ').nth(5).unwrap_or_default();
+                !options.contains("nosuid") || !(device || options.contains("nodev"))
+            };
+            text.lines().filter(is_wrong).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(wrong(&inside), Vec::<String>::new());
+        assert_ne!(wrong(&before), Vec::<String>::new(), "the control: the host's root allows both");
+        assert!(
+            !host::mounts(ground.worker.data()).iter().any(|line| line.contains("/workspace")),
+            "on the host"
+        );
+    }
+    Ok(())
+}

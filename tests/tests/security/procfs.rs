@@ -1,0 +1,180 @@
+//! `/proc`, `/sys` and cgroups: nothing that tells of the host, nothing that steers it, nothing of init's.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use headwater_protocol::Limits;
+use headwater_tests::host;
+use serde_json::json;
+
+use crate::attack::{Attack, Scene, Told, attempt};
+use crate::ground::{Entry, Ground, Side, WALLED, with_argument};
+
+const CLASS: u32 = 2;
+
+/// A setting of the kernel that hardly matters, for the control to change.
+const SETTING: &str = "/proc/sys/kernel/printk_ratelimit_burst";
+
+fn leaked(scene: &Scene<'_>) -> bool {
+    !scene.leak().is_empty()
+}
+
+fn cgroup_of_the_attack(scene: &Scene<'_>) -> PathBuf {
+    PathBuf::from(format!("/sys/fs/cgroup/{}/{}", scene.text("hierarchy"), scene.token))
+}
+
+const ATTACKS: [Attack; 10] = [
+    Attack {
+        name: "reads init's environment, memory, maps, descriptors or root",
+        control: Side::OpenRoot,
+        probe: "
+each([lambda n=n: leak(open('/proc/%d/%s' % (INIT, n), 'rb').read(9)) for n in ('environ', 'maps', 'auxv', 'stack', 'syscall')]
+    + [lambda n=n: leak(os.listdir('/proc/%d/%s/' % (INIT, n))) for n in ('root', 'cwd', 'fd', 'map_files')]
+    + [lambda: leak(os.readlink('/proc/%d/exe' % INIT))])
+memory = open('/proc/%d/mem' % INIT, 'rb', 0); memory.seek(0x400000); leak(memory.read(9))",
+        seen: leaked,
+    },
+    Attack {
+        name: "changes what the kernel thinks of init",
+        control: Side::OpenRoot,
+        probe: "
+for name in ('oom_score_adj', 'timerslack_ns', 'coredump_filter', 'comm', 'autogroup'):
+    each([lambda: open('/proc/%d/%s' % (INIT, name), 'w').write('77')])",
+        seen: |scene| {
+            let read = |name| fs::read_to_string(format!("/proc/{}/{name}", scene.init)).unwrap_or_default();
+            read("oom_score_adj").trim() == "77" || read("comm").trim() == "77"
+        },
+    },
+    Attack {
+        name: "spares itself when memory is short",
+        control: Side::OpenRoot,
+        probe: "open('/proc/self/oom_score_adj', 'w').write('-500')",
+        seen: |scene| {
+            let score = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap_or_default();
+            scene.pids.iter().any(|pid| score(pid).starts_with('-'))
+        },
+    },
+    Attack {
+        name: "changes a setting of the kernel",
+        control: Side::OpenRoot,
+        probe: "open('/proc/sys/kernel/printk_ratelimit_burst', 'w').write('11')",
+        seen: |_| fs::read_to_string(SETTING).is_ok_and(|value| value.trim() == "11"),
+    },
+    Attack {
+        name: "reads the kernel's symbols, keys, timers, memory map or command line",
+        control: Side::OpenRoot,
+        probe: "
+for name in ('kallsyms', 'kcore', 'keys', 'key-users', 'timer_list', 'iomem', 'cmdline', 'config.gz', 'slabinfo', 'vmallocinfo', 'kpageflags', 'modules', 'diskstats', 'partitions'):
+    each([lambda: leak(open('/proc/' + name, 'rb').read(9))])",
+        seen: leaked,
+    },
+    Attack {
+        name: "reads /sys",
+        control: Side::OpenRoot,
+        probe: "leak(os.listdir('/sys/class/net'))",
+        seen: leaked,
+    },
+    Attack {
+        name: "makes a cgroup",
+        control: Side::OpenRoot,
+        probe: "os.mkdir('/sys/fs/cgroup/%s/%s' % (V['hierarchy'], V['token']))",
+        seen: |scene| {
+            let place = cgroup_of_the_attack(scene);
+            let there = place.exists();
+            let _ = fs::remove_dir(place); // the control's
+            there
+        },
+    },
+    Attack {
+        name: "mounts the cgroups and leaves its own",
+        control: Side::OpenRoot,
+        probe: "
+os.mkdir('cg')
+each([lambda: call(165, b'hw', b'cg', b'cgroup2', 0, None), lambda: call(165, b'hw', b'cg', b'cgroup', 0, b'pids'),
+      lambda: leak(os.listdir('cg')[0])])
+each([lambda: call(166, b'cg', 2)])",
+        seen: leaked,
+    },
+    Attack {
+        name: "writes to a kernel log or a trigger",
+        control: Side::OpenRoot,
+        // `h` prints help; the control does not use the trigger, which may not be there.
+        probe: "
+each([lambda: open('/dev/kmsg', 'w').write('<7>headwater test ' + V['token'])])
+if not V['open']: each([lambda: open('/proc/sysrq-trigger', 'w').write('h')])",
+        seen: |scene| scene.holds("kmsg") || kernel_log_has(scene.token),
+    },
+    Attack {
+        name: "sees processes of others in /proc",
+        control: Side::OpenRoot,
+        probe: "
+for pid in os.listdir('/proc'):
+    if pid.isdigit(): each([lambda: leak(open('/proc/%s/cmdline' % pid, 'rb').read())])",
+        seen: |scene| host::contains(&scene.leak(), b"headwater\0worker\0"),
+    },
+];
+
+fn kernel_log_has(word: &str) -> bool {
+    let printed = std::process::Command::new("dmesg").output().expect("dmesg runs");
+    host::contains(&printed.stdout, word.as_bytes())
+}
+
+#[tokio::test]
+async fn proc_and_sys_tell_nothing_of_the_host_and_steer_nothing() -> Result<()> {
+    let before = fs::read_to_string(SETTING)?;
+    let hierarchy = if fs::exists("/sys/fs/cgroup/pids")? { "pids" } else { "" };
+    attempt(CLASS, &ATTACKS, |ground, _| {
+        let values = json!({ "hierarchy": hierarchy, "open": !ground.side.is_walled() });
+        let before = before.clone();
+        Ok(Told {
+            values,
+            mend: Box::new(move || fs::write(SETTING, &before).expect("the setting is mended")),
+        })
+    })
+    .await
+}
+
+#[tokio::test]
+async fn init_holds_no_secret_and_cannot_be_dumped() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let session = ground.session(Limits::default()).await?;
+        let stay = format!("import signal; print('up', flush=True); signal.pause() # {session}");
+        let (_, mut watcher) = ground.start(session, &Entry::Python.spec(&stay)).await?;
+        watcher.until_printed("up").await?;
+        let program = with_argument(&session.to_string());
+        let init = host::init_of(*program.first().context("the program is there")?)?;
+        assert_eq!(fs::read(format!("/proc/{init}/environ"))?, b"", "init's environment");
+        assert!(
+            !fs::read(format!("/proc/{}/environ", ground.worker.pid()))?.is_empty(),
+            "the worker has one"
+        );
+        let owner = std::os::unix::fs::MetadataExt::uid(&fs::metadata(format!("/proc/{init}/environ"))?);
+        assert_eq!(owner, 0, "what cannot be dumped is root's in /proc");
+        assert_ne!(host::status(init, "Uid").unwrap_or_default().split_whitespace().next(), Some("0"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_path_of_the_host_is_in_mountinfo_but_the_workspace() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let session = ground.session(Limits::default()).await?;
+        let seen =
+            ground.run(session, &Entry::Argv.spec("print(open('/proc/self/mountinfo').read())")).await?;
+        let data = ground.worker.data().to_string_lossy().into_owned();
+        let lines: Vec<_> = seen
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter(|line| host::contains(line, data.as_bytes()))
+            .collect();
+        assert!(lines.iter().all(|line| host::contains(line, b" /workspace ")), "{}", seen.text());
+        assert_eq!(lines.len(), 1, "the control: the workspace is there: {}", seen.text());
+        // The control: the host's own table names much more.
+        assert!(fs::read_to_string("/proc/self/mountinfo")?.contains(" - sysfs "));
+        assert!(!seen.text().contains(" - sysfs ") && !seen.text().contains(" - cgroup"), "{}", seen.text());
+    }
+    Ok(())
+}
