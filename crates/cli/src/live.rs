@@ -111,7 +111,7 @@ pub async fn watch(
             }
         }
         tokio::select! {
-            shown = &mut shown => return end(shown),
+            shown = &mut shown => return end(&watch.client, watch.id, shown).await,
             () = interrupts.next() => {}
             Some(()) = resized.recv(), if watch.tty => resize(&watch.client, watch.id),
             Some(()) = left.recv() => return Ok(End::Left),
@@ -119,10 +119,19 @@ pub async fn watch(
     }
 }
 
-fn end(shown: Result<Option<Verdict>, CommandError>) -> Result<End, CommandError> {
+async fn end(
+    client: &Client,
+    id: ExecutionId,
+    shown: Result<Option<Verdict>, CommandError>,
+) -> Result<End, CommandError> {
     match shown {
         Ok(Some(verdict)) => Ok(End::Verdict(verdict)),
-        Ok(None) => Err(CommandError::internal("the log ended without a verdict")),
+        Ok(None) => {
+            // We began after it.
+            let execution = client.insist(async |client| client.execution(id).await).await?;
+            let verdict = execution.state.verdict().cloned().map(End::Verdict);
+            verdict.ok_or_else(|| CommandError::internal("the log ended without a verdict"))
+        }
         Err(error) if error.kind == ErrorKind::ReaderGone => Ok(End::ReaderGone),
         Err(error) => Err(error),
     }

@@ -155,12 +155,7 @@ impl Client {
         spec: &StartSpec,
         options: FollowOptions,
     ) -> Result<Follower> {
-        let request = v1::RunRequest {
-            start: Some(start_request(session, Some(id), spec)),
-            follow: Some(options.message()),
-        };
-        let stream = self.raw().run(request).await?.into_inner();
-        Ok(Follower::new(self.clone(), id, options, Some(stream)))
+        Follower::open(self.clone(), id, options, Some(start_request(session, Some(id), spec))).await
     }
 
     /// Tells of an execution.
@@ -190,9 +185,7 @@ impl Client {
 
     /// Follows a log. The stream goes on over a restart of the worker.
     pub async fn follow(&self, id: ExecutionId, options: FollowOptions) -> Result<Follower> {
-        let mut follower = Follower::new(self.clone(), id, options, None);
-        follower.reopen().await?;
-        Ok(follower)
+        Follower::open(self.clone(), id, options, None).await
     }
 
     /// Opens the way to a program's standard input.

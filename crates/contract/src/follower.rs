@@ -1,7 +1,8 @@
 //! Following a log: each event once, over any number of connections.
 //!
 //! A follower goes on by itself when the worker goes away and comes back: it asks again for what follows the last
-//! event that it delivered.
+//! event that it delivered. One that also starts what it follows asks for that again until the first event has come: a
+//! worker that is killed before init has heard of a program forgets it.
 
 use std::collections::VecDeque;
 
@@ -68,19 +69,25 @@ pub struct Follower {
     client: Client,
     id: ExecutionId,
     options: FollowOptions,
+    /// What is followed, until it is known to have started.
+    start: Option<v1::StartRequest>,
     stream: Option<Streaming<v1::FollowResponse>>,
     ready: VecDeque<v1::Event>,
     ended: bool,
 }
 
 impl Follower {
-    pub(crate) fn new(
+    /// Opens the stream; with `start`, starts what is followed.
+    pub(crate) async fn open(
         client: Client,
         id: ExecutionId,
         options: FollowOptions,
-        stream: Option<Streaming<v1::FollowResponse>>,
-    ) -> Self {
-        Self { client, id, options, stream, ready: VecDeque::new(), ended: false }
+        start: Option<v1::StartRequest>,
+    ) -> Result<Self> {
+        let mut follower =
+            Self { client, id, options, start, stream: None, ready: VecDeque::new(), ended: false };
+        follower.reopen().await?;
+        Ok(follower)
     }
 
     /// The last event that was delivered: where to go on from.
@@ -88,12 +95,14 @@ impl Follower {
         self.options.after
     }
 
-    /// The next event; `None` after the one that was asked for as the last, or when `no_wait` has read all.
+    /// The next event; `None` after the one that was asked for as the last, and when the worker says that nothing more
+    /// will come (`no_wait` has read all, or what was asked for lies behind the log's end).
     pub async fn next(&mut self) -> Result<Option<Event>> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 let event = Event::try_from(event).map_err(|fault| malformed(&fault))?;
                 self.options.after = event.seq;
+                self.start = None;
                 self.ended = self.options.ends_with(&event);
                 return Ok(Some(event));
             }
@@ -106,8 +115,9 @@ impl Follower {
             };
             match stream.message().await.map_err(ContractError::from) {
                 Ok(Some(batch)) => self.ready.extend(batch.events),
-                Ok(None) if self.options.no_wait => self.ended = true,
-                Ok(None) | Err(ContractError::Disconnected(_)) => self.stream = None,
+                // A worker that goes away breaks the stream; one that ends it has no more to say.
+                Ok(None) => self.ended = true,
+                Err(ContractError::Disconnected(_)) => self.stream = None,
                 Err(error) => return Err(error),
             }
         }
@@ -127,12 +137,13 @@ impl Follower {
         }
     }
 
-    fn request(&self) -> v1::FollowRequest {
-        v1::FollowRequest { execution_id: self.id.to_string(), options: Some(self.options.message()) }
-    }
-
-    pub(crate) async fn reopen(&mut self) -> Result<()> {
-        self.stream = Some(self.client.raw().follow(self.request()).await?.into_inner());
+    async fn reopen(&mut self) -> Result<()> {
+        let (mut worker, options) = (self.client.raw(), Some(self.options.message()));
+        let answer = match self.start.clone() {
+            start @ Some(_) => worker.run(v1::RunRequest { start, follow: options }).await?,
+            None => worker.follow(v1::FollowRequest { execution_id: self.id.to_string(), options }).await?,
+        };
+        self.stream = Some(answer.into_inner());
         Ok(())
     }
 }

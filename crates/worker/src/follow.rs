@@ -56,6 +56,7 @@ pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Resp
     };
     Ok(Box::pin(futures_util::stream::unfold(follower, |mut follower| async move {
         let batch = follower.next_batch().await.transpose()?;
+        follower.ended |= batch.is_err();
         Some((batch.map_err(|error| Status::from(read_fault(&error))), follower))
     })))
 }
@@ -72,10 +73,12 @@ impl Follower {
         }
         let first = match self.reader.try_next()? {
             Some(event) => event,
-            None if self.no_wait => return Ok(None),
+            None if self.no_wait || self.has_passed_the_end() => return Ok(None),
             None => match self.reader.next().await? {
                 Some(event) => event,
-                None => return Ok(None),
+                None if self.reader.is_complete() => return Ok(None),
+                // Its writer gave up: to end here without a word would be to say that there is no more.
+                None => return Err(LogError::NotClosed),
             },
         };
         let mut batch = Batch::default();
@@ -98,6 +101,11 @@ impl Follower {
             self.reader.skip_to_tail()?;
         }
         Ok(Some(v1::FollowResponse { events: batch.events }))
+    }
+
+    /// Whether what was asked for as the last event lies before the first one that was asked for.
+    fn has_passed_the_end(&self) -> bool {
+        self.until == v1::Until::Exited && self.reader.is_past_verdict()
     }
 
     fn add(&mut self, batch: &mut Batch, event: Event) {
@@ -124,5 +132,66 @@ impl Batch {
     fn is_full(&self, batch_bytes: usize, held: bool) -> bool {
         let wanted = if held && batch_bytes > 0 { batch_bytes.min(MAX_BYTES) } else { MAX_BYTES };
         self.events.len() >= MAX_EVENTS || self.bytes >= wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+    use headwater_protocol::{ExecutionId, Reason};
+
+    use super::*;
+    use crate::log::{LogOptions, Writer};
+    use crate::session::unseen;
+
+    /// A log of three records: a start, a verdict and, if wanted, `closed`.
+    fn log(folder: &tempfile::TempDir, closed: bool) -> (Arc<Log>, Writer) {
+        let options = LogOptions { output_bytes: 1 << 20 };
+        let dir = folder.path().join("log");
+        let (log, mut writer) = Log::create(&dir, ExecutionId::random(), options).unwrap();
+        writer.started(1, 1).unwrap();
+        writer.exited(&unseen(Reason::Exited, ""), 2).unwrap();
+        if closed {
+            writer.closed(3).unwrap();
+        }
+        (log, writer)
+    }
+
+    async fn seqs(log: &Arc<Log>, after_seq: u64, until: v1::Until) -> Vec<Result<u64, tonic::Code>> {
+        let options = v1::FollowOptions { after_seq, until: until.into(), ..v1::FollowOptions::default() };
+        let mut all = Vec::new();
+        let mut responses = follow(log, &options).unwrap();
+        while let Some(response) = responses.next().await {
+            match response {
+                Ok(batch) => all.extend(batch.events.iter().map(|event| Ok(event.seq))),
+                Err(status) => all.push(Err(status.code())),
+            }
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn whoever_asks_for_what_lies_behind_the_end_is_told_that_there_is_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, _writer) = log(&folder, true);
+        assert_eq!(seqs(&log, 0, v1::Until::Closed).await, [Ok(1), Ok(2), Ok(3)]);
+        assert_eq!(seqs(&log, 99, v1::Until::Closed).await, []);
+        assert_eq!(seqs(&log, 99, v1::Until::Exited).await, []);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_a_verdict_that_came_before_does_not_wait_for_the_close() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, _writer) = log(&folder, false);
+        assert_eq!(seqs(&log, 0, v1::Until::Exited).await, [Ok(1), Ok(2)]);
+        assert_eq!(seqs(&log, 2, v1::Until::Exited).await, []);
+    }
+
+    #[tokio::test]
+    async fn a_log_whose_writer_gave_up_ends_with_an_error_and_not_as_if_it_were_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, writer) = log(&folder, false);
+        drop(writer);
+        assert_eq!(seqs(&log, 0, v1::Until::Closed).await, [Ok(1), Ok(2), Err(tonic::Code::Internal)]);
     }
 }

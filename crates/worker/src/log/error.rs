@@ -40,6 +40,9 @@ pub enum LogError {
     /// A log is closed after its verdict, never before.
     #[error("a log without a verdict cannot be closed")]
     NotExited,
+    /// Whoever wrote the log is gone and has not closed it.
+    #[error("the log has no end: its writer is gone")]
+    NotClosed,
     /// Nothing follows `closed`.
     #[error("the log is closed")]
     Closed,

@@ -1,6 +1,6 @@
 //! Small looks at a log that read none of it.
 
-use super::{Head, Log, Writer};
+use super::{Head, Log, Reader, Writer};
 
 impl Log {
     /// Waits until there is a verdict, or, with `closed`, until nothing more will come.
@@ -10,6 +10,18 @@ impl Log {
         // The sender lives in `self`, so this cannot fail.
         let _ = changes.wait_for(|state| done(&state.head())).await;
         self.head()
+    }
+}
+
+impl Reader {
+    /// Whether the verdict, if there is one, has been read or was passed over.
+    pub fn is_past_verdict(&self) -> bool {
+        self.log.state.borrow().view.exited.is_some_and(|verdict| verdict.seq <= self.at)
+    }
+
+    /// Whether the log has its last record.
+    pub fn is_complete(&self) -> bool {
+        self.log.state.borrow().view.closed
     }
 }
 
