@@ -21,6 +21,8 @@ use super::refusal::{OrRefused, Refusal, Tried, last_errno, needed};
 /// One trial: its name, its topic, and what to do.
 type Trial = (&'static str, Topic, fn(&Facts) -> Tried);
 
+const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS.union(UnshareFlags::NEWPID);
+
 const TRIALS: [Trial; 3] = [
     ("read-only binds", Topic::Mounts, binds),
     ("root on tmpfs", Topic::Mounts, root),
@@ -29,9 +31,9 @@ const TRIALS: [Trial; 3] = [
 
 /// Tries them, each in namespaces of its own.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
-    let can_enter = in_child(|| enter(facts)).is_ok();
+    let reachable = reachable(facts);
     let trial = |(name, topic, try_it): Trial| {
-        if !can_enter {
+        if !reachable {
             return not_reached(name, facts);
         }
         let tried = in_child(|| {
@@ -43,10 +45,19 @@ pub(super) fn check(facts: &Facts) -> Vec<Check> {
     TRIALS.into_iter().map(trial).collect()
 }
 
+/// Whether there can be namespaces in which mounts are one's own; if not, that is told for itself.
+pub(super) fn reachable(facts: &Facts) -> bool {
+    let tried = in_child(|| {
+        enter_owner(facts)?;
+        unshare(NAMESPACES).or_refused("make a mount and a pid namespace")
+    });
+    tried.is_ok()
+}
+
 /// Namespaces in which mounts are one's own, and the first process in them.
 pub(super) fn enter(facts: &Facts) -> Result<(), Refusal> {
     enter_owner(facts)?;
-    unshare(UnshareFlags::NEWNS | UnshareFlags::NEWPID).or_refused("make a mount and a pid namespace")?;
+    unshare(NAMESPACES).or_refused("make a mount and a pid namespace")?;
     go_on_in_child()?;
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_refused("make all mounts private")
