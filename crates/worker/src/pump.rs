@@ -36,7 +36,7 @@ const BURST: u32 = 512;
 const PAUSE: Duration = Duration::from_millis(1);
 /// Pieces of at least this size are never held back.
 const LARGE: u64 = 4096;
-/// How often a terminal that nobody has open (but may open again) is looked at.
+/// How often a terminal is looked at that nobody has open, or that nobody had open once.
 const TERMINAL_RETRY: Duration = Duration::from_millis(50);
 
 /// Where output comes from.
@@ -52,6 +52,8 @@ pub(crate) struct Source {
 struct Terminal {
     master: AsyncFd<Arc<OwnedFd>>,
     relay: OwnedFd,
+    /// Not to be looked at before.
+    rest_until: Option<Instant>,
 }
 
 impl Source {
@@ -65,7 +67,8 @@ impl Source {
     pub(crate) fn terminal(master: Arc<OwnedFd>, reading: OwnedFd, relay: OwnedFd) -> io::Result<Self> {
         let master = register(master, Interest::READABLE)?;
         let pipe = register(reading, Interest::READABLE)?;
-        Ok(Self { stream: Stream::Output, pipe, terminal: Some(Terminal { master, relay }), ended: false })
+        let terminal = Some(Terminal { master, relay, rest_until: None });
+        Ok(Self { stream: Stream::Output, pipe, terminal, ended: false })
     }
 
     /// Waits until there is something to move, or the end; for ever if the end has been seen.
@@ -73,7 +76,12 @@ impl Source {
         if self.ended {
             std::future::pending::<()>().await;
         }
+        if let Some(at) = self.terminal.as_ref().and_then(|terminal| terminal.rest_until) {
+            tokio::time::sleep_until(at).await;
+        }
         let ready = match &self.terminal {
+            // What a killed worker left in the relay: the master tells nothing of it.
+            Some(_) if rustix::io::ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes > 0) => return,
             Some(terminal) => terminal.master.readable().await.map(drop),
             None => self.pipe.readable().await.map(drop),
         };
@@ -87,7 +95,7 @@ impl Source {
         if self.ended {
             return Ok(Taken::End);
         }
-        let taken = match &self.terminal {
+        let taken = match &mut self.terminal {
             None => {
                 // Taken before the look: readiness that comes after it must not be forgotten.
                 let ready = ready_now(&self.pipe);
@@ -129,7 +137,7 @@ fn ready_now<T: AsRawFd>(fd: &AsyncFd<T>) -> Option<AsyncFdReadyGuard<'_, T>> {
 impl Terminal {
     /// What is in the relay goes first; then from the master into the relay, and on to the log.
     fn step(
-        &self,
+        &mut self,
         stream: Stream,
         reading: BorrowedFd<'_>,
         writer: &mut Writer,
@@ -138,20 +146,25 @@ impl Terminal {
         if let Taken::Bytes(n) = writer.splice(stream, reading, STEP_BYTES)? {
             return Ok(Taken::Bytes(n));
         }
+        self.rest_until = None;
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         let ready = ready_now(&self.master);
         match rustix::pipe::splice(&self.master, None, &self.relay, None, TERMINAL_BYTES, flags) {
             Ok(0) => Ok(Taken::End),
             Ok(_) => writer.splice(stream, reading, STEP_BYTES),
-            Err(Errno::AGAIN) => {
+            Err(Errno::AGAIN) if ready.as_ref().is_none_or(|ready| !ready.ready().is_read_closed()) => {
                 if let Some(mut ready) = ready {
                     ready.clear_ready();
                 }
                 Ok(Taken::Empty)
             }
-            // Nobody has it open. While the program lives it may open it again by name.
-            Err(_) if program_ended => Ok(Taken::End),
-            Err(_) => Ok(Taken::Empty),
+            // Nobody has it open, or nobody had once: the runtime takes it as ready for ever, so do not spin on it.
+            Err(error) if error == Errno::AGAIN || !program_ended => {
+                self.rest_until = Some(Instant::now() + TERMINAL_RETRY);
+                Ok(Taken::Empty)
+            }
+            // While the program lived it might have opened it again by name.
+            Err(_) => Ok(Taken::End),
         }
     }
 }
@@ -238,7 +251,6 @@ pub(crate) async fn pump(
                         }
                         pace.keep(bytes as u64).await;
                     }
-                    Ok(Taken::Empty) if source.terminal.is_some() => idle_terminal(source).await,
                     Ok(_) => {}
                     Err(error) => wait_for_room(&error).await,
                 }
@@ -277,18 +289,6 @@ async fn told(exit: &mut Option<oneshot::Receiver<Exit>>) -> Option<Exit> {
     }
 }
 
-/// A terminal that nobody has open is always "ready": do not spin on it.
-async fn idle_terminal(source: &Source) {
-    let Some(terminal) = &source.terminal else { return };
-    let hung_up = rustix::event::poll(
-        &mut [rustix::event::PollFd::new(&terminal.master, rustix::event::PollFlags::IN)],
-        Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 }),
-    );
-    if hung_up.is_ok_and(|ready| ready > 0) {
-        tokio::time::sleep(TERMINAL_RETRY).await;
-    }
-}
-
 async fn wait_for_room(error: &LogError) {
     if !error.is_disk_full() {
         tracing::error!(%error, "output cannot be logged; it waits in its pipe");
@@ -317,3 +317,6 @@ async fn drain(sources: &mut [Source], writer: &mut Writer) -> u64 {
     }
     behind
 }
+
+#[cfg(test)]
+mod tests;

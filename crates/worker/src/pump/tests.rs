@@ -1,0 +1,96 @@
+//! The pump on real pipes and terminals.
+
+use std::os::fd::OwnedFd;
+use std::sync::Mutex;
+
+use headwater_protocol::{ExecutionId, Reason, Usage};
+use rustix::fs::{Mode, OFlags, fcntl_setfl};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::pty::{OpenptFlags, openpt, ptsname, unlockpt};
+use tempfile::TempDir;
+
+use super::*;
+use crate::log::{Log, LogOptions};
+use crate::session::unseen;
+
+/// Writes the verdict and notes when.
+#[derive(Default)]
+struct Noted {
+    exited_at: Mutex<Option<Instant>>,
+}
+
+impl Surroundings for &Noted {
+    async fn exited(&self, _: Option<Exit>, _: u64, writer: &mut Writer) {
+        *self.exited_at.lock().unwrap() = Some(Instant::now());
+        writer.exited(&unseen(Reason::Exited, ""), 1).unwrap();
+    }
+
+    async fn too_much(&self) {}
+}
+
+fn new_log() -> (TempDir, Arc<Log>, Writer) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = LogOptions { output_bytes: 1 << 20 };
+    let (log, writer) = Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
+    (folder, log, writer)
+}
+
+/// A terminal's master, and its other side, open.
+fn terminal() -> (Arc<OwnedFd>, OwnedFd) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    unlockpt(&master).unwrap();
+    fcntl_setfl(&master, OFlags::RDWR | OFlags::NONBLOCK).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let slave = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    (Arc::new(master), slave)
+}
+
+fn exit() -> Exit {
+    let usage = Usage { cpu_ms: 0, max_rss_bytes: 0 };
+    Exit { code: Some(0), signal: None, cause: None, at_us: 1, duration_us: 1, usage }
+}
+
+#[tokio::test]
+async fn what_a_killed_worker_left_in_a_terminals_relay_is_logged_before_anything_else_is_printed() {
+    let (_folder, log, writer) = new_log();
+    let (master, _slave) = terminal();
+    let (reading, relay) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+    rustix::io::write(&relay, b"left").unwrap();
+    let source = Source::terminal(master, reading, relay).unwrap();
+    let (_exit, exited) = oneshot::channel();
+    let noted = Noted::default();
+    let mut reader = log.reader(headwater_protocol::Seq(0), crate::log::ReaderOptions::default());
+    tokio::select! {
+        _ = pump(vec![source], writer, exited, None, &noted) => panic!("the program has not ended"),
+        event = reader.next() => {
+            let event = event.unwrap().unwrap();
+            assert!(
+                matches!(&event.kind, headwater_protocol::EventKind::Output { bytes, .. } if &bytes[..] == b"left"),
+                "{event:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_terminal_that_is_left_before_its_program_ends_does_not_delay_the_verdict() {
+    let (_folder, log, writer) = new_log();
+    let (master, slave) = terminal();
+    drop(slave);
+    let (reading, relay) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+    let source = Source::terminal(master, reading, relay).unwrap();
+    let (exit_of, exited) = oneshot::channel();
+    let noted = Noted::default();
+    let begun = Instant::now();
+    let program = async {
+        // Long enough for the pump to find the terminal left, without time passing.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        exit_of.send(exit()).unwrap();
+    };
+    let (writer, ()) = tokio::join!(pump(vec![source], writer, exited, None, &noted), program);
+    drop(writer);
+    assert!(log.head().verdict.is_some());
+    assert_eq!(noted.exited_at.lock().unwrap().unwrap(), begun);
+}
