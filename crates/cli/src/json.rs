@@ -108,8 +108,17 @@ fn write_line(lines: &mut Vec<u8>, value: &impl Serialize) {
     }
 }
 
-fn other(seq: u64, at_ms: u64, kind: &EventKind) -> Value {
-    let mut line = match kind {
+#[derive(Serialize)]
+struct Other {
+    r#type: &'static str,
+    seq: u64,
+    at_ms: u64,
+    #[serde(flatten)]
+    fields: Value,
+}
+
+fn other(seq: u64, at_ms: u64, kind: &EventKind) -> Other {
+    let fields = match kind {
         EventKind::Started { execution_id, pid } => json!({ "execution_id": execution_id, "pid": pid }),
         EventKind::Gap { stream, from_byte, to_byte } => {
             json!({ "stream": stream, "from_byte": from_byte, "to_byte": to_byte })
@@ -117,10 +126,7 @@ fn other(seq: u64, at_ms: u64, kind: &EventKind) -> Value {
         EventKind::Exited(verdict) => json!(verdict),
         EventKind::Closed | EventKind::Output { .. } => json!({}),
     };
-    line["type"] = kind.name().into();
-    line["seq"] = seq.into();
-    line["at_ms"] = at_ms.into();
-    line
+    Other { r#type: kind.name(), seq, at_ms, fields }
 }
 
 #[cfg(test)]

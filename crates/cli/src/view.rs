@@ -5,12 +5,12 @@ use rustix::termios::isatty;
 use serde_json::{Value, json};
 
 use crate::style::Style;
-use crate::words;
+use crate::{terminal, words};
 
 /// Digits of an id in a table on a terminal: enough to be unique among millions.
 const SHORT_ID: usize = "exe_".len() + 12;
-/// The widest command in a table on a terminal.
-const COMMAND_CHARS: usize = 60;
+/// The least that is shown of a command in a table on a terminal, however narrow it is.
+const COMMAND_CHARS: usize = 20;
 
 /// An execution for machines.
 pub fn execution_json(execution: &Execution) -> Value {
@@ -127,7 +127,8 @@ pub fn sandbox(kind: SandboxKind, style: Style) -> (String, String) {
 /// Rows with columns of equal width. Long values are cut on a terminal only.
 pub struct Table {
     style: Style,
-    short: bool,
+    /// Of the terminal, if it is one.
+    width: Option<usize>,
     rows: Vec<Vec<(String, String)>>,
 }
 
@@ -136,7 +137,7 @@ impl Table {
     pub fn new(headings: &[&str]) -> Self {
         let style = Style::of_stdout();
         let headings = headings.iter().map(|heading| ((*heading).to_owned(), style.bold(heading)));
-        Self { style, short: isatty(rustix::stdio::stdout()), rows: vec![headings.collect()] }
+        Self { style, width: terminal_width(), rows: vec![headings.collect()] }
     }
 
     /// How to paint.
@@ -147,19 +148,10 @@ impl Table {
     /// An id, cut on a terminal: its beginning is enough everywhere.
     pub fn id(&self, id: &impl ToString) -> String {
         let mut id = id.to_string();
-        if self.short {
+        if self.width.is_some() {
             id.truncate(SHORT_ID);
         }
         id
-    }
-
-    /// A command, cut on a terminal.
-    pub fn command(&self, command: &Command) -> String {
-        let line = command_line(command);
-        if self.short && line.chars().count() > COMMAND_CHARS {
-            return line.chars().take(COMMAND_CHARS - 1).chain(['…']).collect();
-        }
-        line
     }
 
     /// Adds a row of plain values.
@@ -172,22 +164,39 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The lines.
+    /// The lines. On a terminal the last column is cut to what is left of its width.
     pub fn lines(&self) -> Vec<String> {
         let columns = self.rows.first().map_or(0, Vec::len);
+        let whole = |row: &&Vec<_>| row.len() == columns; // a shorter row is a note below the one before it
         let width = |at: usize| {
-            self.rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.0.chars().count()).max()
+            self.rows
+                .iter()
+                .filter(whole)
+                .filter_map(|row| row.get(at))
+                .map(|cell| cell.0.chars().count())
+                .max()
         };
         let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
-        self.rows.iter().map(|row| line(row, &widths)).collect()
+        let before: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(before).max(COMMAND_CHARS));
+        self.rows.iter().map(|row| line(row, &widths, room)).collect()
     }
 }
 
-fn line(row: &[(String, String)], widths: &[usize]) -> String {
+fn terminal_width() -> Option<usize> {
+    isatty(rustix::stdio::stdout()).then(|| terminal::size().unwrap_or_default().cols.into())
+}
+
+fn line(row: &[(String, String)], widths: &[usize], room: usize) -> String {
     let mut line = String::new();
     for (at, (plain, painted)) in row.iter().enumerate() {
+        let last = at + 1 == row.len();
+        if last && row.len() == widths.len() && plain.chars().count() > room {
+            line.extend(plain.chars().take(room - 1).chain(['…']));
+            continue;
+        }
         line += painted;
-        if at + 1 < row.len() {
+        if !last {
             let width = widths.get(at).copied().unwrap_or(0);
             line += &" ".repeat(width.saturating_sub(plain.chars().count()) + 2);
         }

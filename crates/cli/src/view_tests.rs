@@ -77,3 +77,14 @@ fn columns_are_as_wide_as_their_widest_value_without_its_paint() {
     table.row(["é".into(), "2".into()]);
     assert_eq!(table.lines()[1..], ["\x1b[1mxyz\x1b[0m  1", "é    2"]);
 }
+
+#[test]
+fn on_a_terminal_only_the_last_column_gives_way() {
+    let mut table = Table::new(&["A", "B"]);
+    table.width = Some(26);
+    table.row(["xyz".into(), "1234567890123456789012345".into()]);
+    table.row(["a note that is longer than the first column".into()]);
+    let lines = table.lines();
+    assert_eq!(lines[1], "xyz  12345678901234567890…");
+    assert_eq!(lines[2], "a note that is longer than the first column");
+}

@@ -64,7 +64,7 @@ fn table(listed: &[(Execution, Vec<Process>)]) -> Vec<String> {
             view::state(execution, table.style()),
             plain(words::ago(execution.started_at_ms)),
             plain(words::bytes(bytes)),
-            plain(table.command(&execution.spec.command)),
+            plain(view::command_line(&execution.spec.command)),
         ]);
         for process in processes {
             let line =

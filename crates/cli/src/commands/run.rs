@@ -20,7 +20,7 @@ use crate::output::say;
 use crate::show::Format;
 use crate::style::Style;
 use crate::terminal::RawMode;
-use crate::{exit, resolve, view};
+use crate::{exit, resolve, terminal, view};
 
 /// Runs it; answers with the exit code.
 pub async fn run(mut place: Place, args: &RunArgs) -> Result<u8, CommandError> {
@@ -115,7 +115,9 @@ impl Run {
         match end.map_err(|error| error.hint(format!("`headwater attach {}` goes on", self.id)))? {
             End::Verdict(verdict) => {
                 if let Some(line) = exit::line(&verdict).filter(|_| !self.plan.json) {
-                    eprintln!("{}", Style::of_stderr().red(&format!("headwater: {line}")));
+                    // A terminal shows `^C` where the cursor was.
+                    let apart = if interrupts.count > 0 && terminal::stdin_is_terminal() { "\n" } else { "" };
+                    eprintln!("{apart}{}", Style::of_stderr().red(&format!("headwater: {line}")));
                 }
                 Ok(exit::code(&verdict))
             }
