@@ -41,8 +41,8 @@ heading "What this host can do"
 shown headwater doctor
 headwater doctor || exit 1
 
-# In the foreground of this script, so that it knows whom to kill later.
-headwater worker >"$folder/worker.log" 2>&1 &
+# A child of this script, and the program itself instead of the function: it is to be killed later.
+"$binary" worker >"$folder/worker.log" 2>&1 &
 worker=$!
 until [ -S "$HEADWATER_DATA/worker.sock" ]; do
     kill -0 "$worker" 2>/dev/null || { cat "$folder/worker.log" >&2; exit 1; }
@@ -97,10 +97,19 @@ done
 printf '  ... %s\n' "$(tail -n 1 "$folder/seen")"
 shown "kill -9 $worker"
 disown "$worker"
+[ "$(cat "/proc/$worker/comm")" = headwater ] || { echo "process $worker is not the worker" >&2; exit 1; }
 kill -9 "$worker"
-worker=
+while [ -e "/proc/$worker/exe" ]; do sleep 0.01; done
+killed=$worker worker=
 echo "  the worker is dead; the program prints on, into pipes that the session's init holds"
 wait "$run" || { cat "$folder/notes" >&2; exit 1; }
+indented <"$folder/notes"
+next=$(headwater doctor --json | sed -n 's/.*"runs: pid \([0-9]*\),.*/\1/p')
+if [ -z "$next" ] || [ "$next" = "$killed" ]; then
+    echo "no new worker runs" >&2
+    exit 1
+fi
+echo "  a new worker, process $next, has taken the session over"
 printf '  ... %s\n' "$(tail -n 1 "$folder/seen")"
 if cmp -s "$folder/seen" <(seq -f 'line %g' "$lines"); then
     echo "  $lines lines printed, $lines lines seen: none missing, none twice, all in order"
