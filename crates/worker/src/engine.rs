@@ -155,7 +155,8 @@ impl Engine {
         };
         record.write(&prepared.dir).map_err(cannot)?;
         fs::rename(&prepared.dir, &dir).map_err(cannot)?;
-        let parts = Parts { dir, record, link: prepared.link, init: prepared.init, cgroup: prepared.cgroup };
+        let Prepared { link, init, cgroup, spare, .. } = prepared;
+        let parts = Parts { dir, record, link, init, cgroup, spare };
         self.bring_up(parts).map_err(cannot)
     }
 
@@ -303,6 +304,7 @@ impl Engine {
         if let Err(error) = tree::remove(&folder::workspace(dir)) {
             tracing::warn!(dir = %dir.display(), %error, "the workspace cannot be removed");
         }
+        session::spare::remove(dir);
         // Gone already, maybe.
         let _ = fs::remove_file(dir.join("init.sock"));
         let cgroup = self.cgroups.as_ref().zip(cgroup).and_then(|(cgroups, name)| cgroups.reopen(name).ok());

@@ -7,16 +7,19 @@
 //!                  /init.sock              where its init listens for a worker that comes back
 //!                  /workspace/             /workspace inside
 //!                  /executions/<id>/       an execution's record and its log
+//!                  /spare/                 becomes the next one of these by a rename
 //! ```
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use headwater_protocol::{ExecutionId, SandboxKind, SessionId, SessionSpec, StartSpec};
 use rustix::fs::{Mode, OFlags};
+use rustix::net::sockopt::Timeout;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -108,7 +111,8 @@ pub(crate) fn executions(session: &Path) -> PathBuf {
 }
 
 const SESSION: &str = "session.json";
-const EXECUTION: &str = "execution.json";
+/// The record in an execution's folder.
+pub(crate) const EXECUTION: &str = "execution.json";
 const SOCKET: &str = "init.sock";
 
 impl SessionRecord {
@@ -123,6 +127,11 @@ impl SessionRecord {
         write_json(&fresh, self)?;
         fs::rename(fresh, session.join(SESSION))
     }
+
+    /// Removes it. A session's folder without a record is one that was being removed.
+    pub(crate) fn remove(session: &Path) -> io::Result<()> {
+        remove_if_there(&session.join(SESSION))
+    }
 }
 
 impl ExecutionRecord {
@@ -134,6 +143,18 @@ impl ExecutionRecord {
     /// Writes it. It is written once, so a torn one means that the execution never started.
     pub(crate) fn write(&self, execution: &Path) -> io::Result<()> {
         write_json(&execution.join(EXECUTION), self)
+    }
+
+    /// Removes it: what is left of the execution is nothing.
+    pub(crate) fn remove(execution: &Path) -> io::Result<()> {
+        remove_if_there(&execution.join(EXECUTION))
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -151,6 +172,11 @@ pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Makes an empty file that only its owner can read.
+pub(crate) fn make_empty(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map(drop)
+}
+
 /// A socket for a session's init to listen on, in the session's folder.
 pub(crate) fn bind_init(session: &Path) -> io::Result<OwnedFd> {
     let socket = seqpacket()?;
@@ -159,9 +185,13 @@ pub(crate) fn bind_init(session: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// How long an init that takes no connections (stopped from outside, say) is waited for.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+
 /// A connection to the init that listens in this session's folder.
 pub(crate) fn connect_init(session: &Path) -> io::Result<OwnedFd> {
     let socket = seqpacket()?;
+    rustix::net::sockopt::set_socket_timeout(&socket, Timeout::Send, Some(CONNECT_PATIENCE))?;
     with_short_path(session, |address| rustix::net::connect(&socket, address))?;
     Ok(socket)
 }

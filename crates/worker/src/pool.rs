@@ -20,6 +20,7 @@ use headwater_sandbox::wire::Setup;
 
 use crate::engine::Engine;
 use crate::folder::{self, make_private};
+use crate::session::spare;
 use crate::tree;
 
 /// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
@@ -36,6 +37,8 @@ pub(crate) struct Prepared {
     pub(crate) host_uid: Option<u32>,
     pub(crate) cgroup: Option<SessionCgroup>,
     pub(crate) cgroup_name: Option<String>,
+    /// Whether the folder of its first execution is there too.
+    pub(crate) spare: bool,
 }
 
 /// The prepared sessions of a worker.
@@ -88,7 +91,11 @@ impl Pool {
         tokio::task::spawn_blocking(move || {
             while engine.pool.len() < engine.pool.size && !engine.pool.closed.load(Ordering::Acquire) {
                 match prepare(&engine) {
-                    Ok(prepared) => engine.pool.ready().push_back(prepared),
+                    Ok(mut prepared) => {
+                        // Here, where nobody waits for it.
+                        prepared.spare = spare::make(&prepared.dir).is_ok();
+                        engine.pool.ready().push_back(prepared);
+                    }
                     Err(fault) => {
                         tracing::error!(%fault, hint = fault.hint, "no session can be prepared");
                         break;
@@ -167,6 +174,7 @@ fn make(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) -> 
         host_uid,
         cgroup_name: cgroup.is_some().then(|| slot.to_string()),
         cgroup,
+        spare: false,
     })
 }
 

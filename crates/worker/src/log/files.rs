@@ -53,9 +53,12 @@ impl Files {
             Err(errno) => return Err(LogError::io("create", dir, errno)),
         }
         let path = dir.join("index");
-        let flags = Access::Write.flags() | OFlags::CREATE | OFlags::EXCL;
-        let index =
-            rustix::fs::open(&path, flags, FILE_MODE).map_err(|e| LogError::io("create", &path, e))?;
+        let cannot = |errno| LogError::io("create", &path, errno);
+        let flags = Access::Write.flags() | OFlags::CREATE;
+        let index = rustix::fs::open(&path, flags, FILE_MODE).map_err(cannot)?;
+        if rustix::fs::fstat(&index).map_err(cannot)?.st_size != 0 {
+            return Err(cannot(Errno::EXIST)); // there is a log
+        }
         Ok(Self::new(dir, Access::Write, index))
     }
 

@@ -88,7 +88,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// A new log in the folder `dir`, which is created; its parent must be there. A folder that has no log yet will do.
+    /// A new log in the folder `dir`, which is created; its parent must be there. A folder that has no log yet will do,
+    /// with or without an empty index.
     pub fn create(dir: &Path, id: ExecutionId, options: LogOptions) -> Result<(Arc<Self>, Writer), LogError> {
         let files = Files::create(dir)?;
         let log = Self::new(id, files, State::default());

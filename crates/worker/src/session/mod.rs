@@ -5,6 +5,7 @@
 
 mod env;
 mod running;
+pub(crate) mod spare;
 mod start;
 mod verdict;
 
@@ -21,7 +22,7 @@ use headwater_protocol::{ExecutionId, Process, Session as Told, SessionId, Sessi
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
 use headwater_sandbox::wire::{Cause, FromInit, Target, ToInit};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::clock::now_ms;
 use crate::engine::Engine;
@@ -29,13 +30,12 @@ use crate::folder::SessionRecord;
 use crate::link::Link;
 
 use running::Running;
+use spare::Spare;
 pub(crate) use start::{Accepted, grace};
 pub(crate) use verdict::unseen;
 
 /// How long init may take to end itself before it is killed.
 const END_PATIENCE: Duration = Duration::from_secs(3);
-/// How often a session that is ending looks whether its logs are closed.
-const CLOSE_POLL: Duration = Duration::from_millis(1);
 /// How long init may take to answer a question.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -53,6 +53,10 @@ pub(crate) struct Session {
     questions: Mutex<Vec<(ExecutionId, oneshot::Sender<Vec<Process>>)>>,
     /// Somebody asked for its end: what still runs was cancelled, not lost.
     ending: AtomicBool,
+    /// Told to whoever waits for its executions to be closed: one more is.
+    closed: Notify,
+    /// The folder of its next execution.
+    spare: Spare,
     /// Ends of processes for lack of memory that were told of already.
     oom_seen: AtomicU64,
     /// When it was last used, for the idle timeout.
@@ -71,6 +75,8 @@ pub(crate) struct Parts {
     /// The pidfd of init.
     pub(crate) init: OwnedFd,
     pub(crate) cgroup: Option<SessionCgroup>,
+    /// Whether the folder of its first execution was made with it.
+    pub(crate) spare: bool,
 }
 
 impl Session {
@@ -88,6 +94,8 @@ impl Session {
             running: Mutex::default(),
             questions: Mutex::default(),
             ending: AtomicBool::new(false),
+            closed: Notify::new(),
+            spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
             used_at_ms: AtomicU64::new(now_ms()),
             over: watch::Sender::new(false),
@@ -135,6 +143,11 @@ impl Session {
             return 0;
         }
         now_ms().saturating_sub(self.used_at_ms.load(Ordering::Relaxed))
+    }
+
+    /// Whether its init is gone and its logs are closed.
+    fn is_over(&self) -> bool {
+        *self.over.borrow()
     }
 
     /// It was used just now.
@@ -248,8 +261,12 @@ impl Session {
         }
         self.give_up_starting();
         // The pumps see the ends of their pipes now; each takes itself off the table.
-        while self.busy() > 0 {
-            tokio::time::sleep(CLOSE_POLL).await;
+        loop {
+            let closed = self.closed.notified();
+            if self.busy() == 0 {
+                break;
+            }
+            closed.await;
         }
         if let Some(engine) = self.engine.upgrade() {
             let session = Arc::clone(self);

@@ -207,6 +207,7 @@ impl Session {
         if let Some(engine) = self.engine.upgrade() {
             engine.execution_is_closed(self, execution);
         }
+        self.closed.notify_waiters();
     }
 }
 
@@ -229,10 +230,12 @@ fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Resu
             let names: &[Stream] =
                 if outputs == 1 { &[Stream::Output] } else { &[Stream::Stdout, Stream::Stderr] };
             let sources = names.iter().map(|name| Source::pipe(*name, next()?)).collect::<Result<_, _>>()?;
-            if stdin {
-                let input = StdinPipe::new(Arc::new(next()?), execution.dir(), false)?;
-                execution.open_input(Some(Arc::new(input)), None);
-            }
+            let input = if stdin {
+                Some(Arc::new(StdinPipe::new(Arc::new(next()?), execution.dir(), false)?))
+            } else {
+                None
+            };
+            execution.open_input(input, None);
             Ok(sources)
         }
     }
@@ -296,13 +299,13 @@ impl Around {
 }
 
 impl Session {
-    /// Whether the kernel has ended a process for lack of memory since this was last asked.
+    /// Whether the kernel has ended a process of this execution for lack of memory; of one without a cgroup of its own,
+    /// whether it has ended any in the session since this was last asked.
     fn ran_out_of_memory(&self, id: ExecutionId) -> bool {
         let own = self.running().get(&id).and_then(|running| Some(running.cgroup.as_ref()?.oom_kills()));
-        if own.is_some_and(|kills| kills > 0) {
-            return true;
-        }
         let kills = self.cgroup.as_ref().map_or(0, SessionCgroup::oom_kills);
-        self.oom_seen.fetch_max(kills, std::sync::atomic::Ordering::Relaxed) < kills
+        let new = self.oom_seen.fetch_max(kills, std::sync::atomic::Ordering::Relaxed) < kills;
+        // A cgroup of its own counts its own processes, whoever's limit was reached.
+        own.map_or(new, |kills| kills > 0)
     }
 }

@@ -14,7 +14,7 @@ use rustix::pipe::PipeFlags;
 use tokio::sync::oneshot;
 
 use super::running::{Running, Stage};
-use super::{Session, env, link_fault};
+use super::{Session, env, link_fault, spare};
 use crate::clock::now_ms;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord};
@@ -101,6 +101,7 @@ impl Session {
             let _ = execution.remove();
             return Err(link_fault(&error));
         }
+        self.make_spare();
         Ok(Accepted { execution, answered })
     }
 
@@ -112,8 +113,12 @@ impl Session {
     ) -> Result<(ExecutionRecord, std::path::PathBuf, Arc<Log>, Writer), Fault> {
         let output_bytes = limits.output_bytes.unwrap_or(OUTPUT_BYTES);
         let record = ExecutionRecord { id, session_id: self.id, spec, queued_at_ms: now_ms(), output_bytes };
+        self.use_spare(id);
         let dir = folder::executions(&self.dir).join(id.to_string());
-        let (log, writer) = Log::create(&dir, id, LogOptions { output_bytes }).map_err(|e| log_fault(&e))?;
+        let (log, writer) = Log::create(&dir, id, LogOptions { output_bytes }).map_err(|error| {
+            spare::discard(&dir);
+            log_fault(&error)
+        })?;
         if let Err(error) = record.write(&dir) {
             // Half an execution is none.
             let _ = std::fs::remove_dir_all(&dir);
