@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
@@ -13,6 +13,8 @@ use headwater_contract::connect;
 use headwater_protocol::SandboxKind;
 use headwater_worker::config::socket_path;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use rustix::process::Signal;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
@@ -37,10 +39,7 @@ pub async fn start(data: &Path, sandbox: Option<SandboxKind>) -> Result<(), Comm
         let died = spawn(data, sandbox, &log)?;
         match wait(data, died, deadline).await {
             Wait::Answers => break,
-            // Another worker has the folder: it is about to answer, or about to end.
-            Wait::Died(status)
-                if status.code() == Some(ALREADY_RUNNING.into()) && Instant::now() < deadline =>
-            {
+            Wait::Died(status) if may_be_tried_again(status) && Instant::now() < deadline => {
                 sleep(10 * RETRY).await;
             }
             Wait::Died(status) => return Err(log.failure(&format!("the worker ended at once ({status})"))),
@@ -48,6 +47,12 @@ pub async fn start(data: &Path, sandbox: Option<SandboxKind>) -> Result<(), Comm
         }
     }
     Ok(())
+}
+
+/// Another worker has the folder, and is about to answer or about to end; or somebody killed it, which says nothing
+/// of the next.
+fn may_be_tried_again(status: ExitStatus) -> bool {
+    status.code() == Some(ALREADY_RUNNING.into()) || status.signal() == Some(Signal::KILL.as_raw())
 }
 
 enum Wait {
@@ -93,8 +98,11 @@ async fn take_turn(data: &Path, deadline: Instant) -> Result<File, CommandError>
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(file),
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) if Instant::now() < deadline => {
-                sleep(RETRY).await;
+            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => sleep(RETRY).await,
+            Err(Errno::WOULDBLOCK) => {
+                let message = "somebody else starts a worker, and it does not answer";
+                return Err(CommandError::new(ErrorKind::NoWorker, message)
+                    .hint(format!("see `{}`", data.join("worker.log").display())));
             }
             Err(error) => return Err(cannot("lock", &path, error)),
         }
@@ -178,6 +186,14 @@ mod tests {
         let last = last_lines(&text);
         assert!(last.starts_with(":\n  line 28\n") && last.ends_with("line 39"), "{last}");
         assert_eq!(last_lines(" \n"), "");
+    }
+
+    #[test]
+    fn a_killed_worker_is_started_again_and_one_that_failed_is_not() {
+        assert!(may_be_tried_again(ExitStatus::from_raw(9)));
+        assert!(may_be_tried_again(ExitStatus::from_raw(i32::from(ALREADY_RUNNING) << 8)));
+        assert!(!may_be_tried_again(ExitStatus::from_raw(5 << 8)));
+        assert!(!may_be_tried_again(ExitStatus::from_raw(6)), "a crash would come again");
     }
 
     #[tokio::test]
