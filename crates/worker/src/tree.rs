@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
@@ -17,7 +17,9 @@ fn open_folder(parent: BorrowedFd<'_>, name: &CString) -> rustix::io::Result<Own
     match rustix::fs::openat(parent, name, flags, Mode::empty()) {
         // Its owner took away their own right to look into it.
         Err(Errno::ACCESS) => {
-            rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::empty())?;
+            // By a descriptor: a name may have become a link to something of the host's meanwhile.
+            let found = rustix::fs::openat(parent, name, flags | OFlags::PATH, Mode::empty())?;
+            rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)?;
             rustix::fs::openat(parent, name, flags, Mode::empty())
         }
         other => other,
