@@ -28,6 +28,8 @@ pub(crate) struct Execution {
 #[derive(Debug)]
 struct State {
     log: LogState,
+    /// Whether the program is there, so that what is not open now never will be.
+    is_open: bool,
     stdin: Option<Arc<StdinPipe>>,
     terminal: Option<Arc<OwnedFd>>,
 }
@@ -51,7 +53,7 @@ impl Execution {
     }
 
     fn new(record: ExecutionRecord, dir: PathBuf, log: LogState) -> Arc<Self> {
-        let state = Mutex::new(State { log, stdin: None, terminal: None });
+        let state = Mutex::new(State { log, is_open: false, stdin: None, terminal: None });
         Arc::new(Self { record, dir, state, opened: Notify::new() })
     }
 
@@ -97,9 +99,10 @@ impl Execution {
         }
     }
 
-    /// Opens the ways into the program.
+    /// Opens the ways into the program, those that there are.
     pub(crate) fn open_input(&self, stdin: Option<Arc<StdinPipe>>, terminal: Option<Arc<OwnedFd>>) {
         let mut state = self.state();
+        state.is_open = true;
         state.stdin = stdin;
         state.terminal = terminal;
         drop(state);
@@ -124,8 +127,12 @@ impl Execution {
         loop {
             let mut opened = std::pin::pin!(self.opened.notified());
             opened.as_mut().enable();
-            if let Some(stdin) = &self.state().stdin {
-                return Ok(Arc::clone(stdin));
+            let (stdin, is_open) = {
+                let state = self.state();
+                (state.stdin.clone(), state.is_open)
+            };
+            if let Some(stdin) = stdin {
+                return Ok(stdin);
             }
             if self.head().verdict.is_some() {
                 let message = format!("`{}` has ended: nothing reads its input", self.id());
@@ -135,6 +142,10 @@ impl Execution {
                 let message = format!("`{}` was started without an open input", self.id());
                 return Err(Fault::new(FaultKind::Conflict, message)
                     .hint("start it with stdin `open`, or with a terminal"));
+            }
+            if is_open {
+                let message = format!("the input of `{}` has ended", self.id());
+                return Err(Fault::new(FaultKind::Conflict, message));
             }
             opened.await;
         }
@@ -186,6 +197,8 @@ impl Execution {
 
     /// Removes its folder.
     pub(crate) fn remove(&self) -> io::Result<()> {
+        // First of all its record: what is left without one, by a worker that is killed now, the next one removes.
+        ExecutionRecord::remove(&self.dir)?;
         std::fs::remove_dir_all(&self.dir)
     }
 }

@@ -34,16 +34,18 @@ struct Inner {
     /// `None` once its end was sent.
     target: Option<AsyncFd<Arc<OwnedFd>>>,
     written: u64,
-    count: File,
+    /// Where the position is kept; a full disk may have no room for it.
+    count: Option<File>,
 }
 
 impl StdinPipe {
     /// Takes the writing end (nonblocking) of an execution's input. To be called within a runtime.
     pub(crate) fn new(target: Arc<OwnedFd>, execution: &Path, terminal: bool) -> io::Result<Self> {
         let path = execution.join("stdin_bytes");
-        let count = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let count = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).ok();
         let mut bytes = [0; 8];
-        let written = count.read_exact_at(&mut bytes, 0).map_or(0, |()| u64::from_le_bytes(bytes));
+        let read = count.as_ref().is_some_and(|count| count.read_exact_at(&mut bytes, 0).is_ok());
+        let written = if read { u64::from_le_bytes(bytes) } else { 0 };
         let target = Some(register(target, tokio::io::Interest::WRITABLE)?);
         Ok(Self { inner: Mutex::new(Inner { target, written, count }), terminal })
     }
@@ -70,14 +72,15 @@ impl StdinPipe {
         Ok(inner.written)
     }
 
-    /// Sends the end. Answers whether there is something for init to close as well.
+    /// Sends the end. Answers whether init has to let go of the pipe as well, however often it was told to.
     pub(crate) async fn end(&self) -> Result<bool, Fault> {
         let mut inner = self.inner.lock().await;
         if self.terminal {
             inner.write_some(&[EOT]).await?;
-            return Ok(false);
+        } else {
+            inner.target = None;
         }
-        Ok(inner.target.take().is_some())
+        Ok(!self.terminal)
     }
 }
 
@@ -90,8 +93,10 @@ impl Inner {
             match rustix::io::write(target.get_ref().as_fd(), data) {
                 Ok(n) => {
                     self.written += n as u64;
-                    // A count that cannot be kept (a full disk) only matters if the worker dies too.
-                    let _ = self.count.write_all_at(&self.written.to_le_bytes(), 0);
+                    if let Some(count) = &self.count {
+                        // A position that cannot be kept only matters if the worker dies too.
+                        let _ = count.write_all_at(&self.written.to_le_bytes(), 0);
+                    }
                     return Ok(n);
                 }
                 Err(Errno::AGAIN) => guard.clear_ready(),
