@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headwater_contract::MAX_MESSAGE_BYTES;
 use headwater_contract::v1::worker_server::WorkerServer;
@@ -25,6 +26,9 @@ use crate::{adopt, pool, watch};
 /// HTTP/2 windows and frames: large, because both ends are on one machine and a log is read at gigabytes a second.
 const WINDOW_BYTES: u32 = 8 << 20;
 const FRAME_BYTES: u32 = 1 << 20;
+
+/// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
+const PREPARING: Duration = Duration::from_secs(11);
 
 /// Why a worker does not run.
 #[derive(Debug, thiserror::Error)]
@@ -64,8 +68,10 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let engine = Engine::new(Start { config, folder, cgroups, movers: movers.handle().clone() });
     let served = answers.block_on(run(Arc::clone(&engine)));
     engine.pool.close();
+    // Followers go before the logs' writers, whose end they would take for the end of the log; and what is being
+    // prepared is finished, so that it can be ended.
+    answers.shutdown_timeout(PREPARING);
     engine.pool.drain(&engine);
-    answers.shutdown_background();
     movers.shutdown_background();
     served
 }
@@ -144,7 +150,7 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     // Followers of programs that run on would keep it waiting: they come back to the next worker.
     let patience = async {
         stop.cancelled().await;
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
     };
     tokio::select! {
         served = serving => served?,
@@ -160,15 +166,14 @@ fn listen(engine: &Engine) -> io::Result<UnixListener> {
     let path = engine.config.socket();
     // Ours by the lock: what is there was left by a worker that is gone.
     let fresh = path.with_extension("sock.new");
-    for old in [&path, &fresh] {
-        match fs::remove_file(old) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
     let listener = UnixListener::bind(&fresh)?;
     fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
-    // It appears with the right mode, and only when it answers.
+    // It appears with the right mode, and only when it answers; and there is no moment without one, which callers
+    // would take for a worker that was stopped on purpose.
     fs::rename(fresh, path)?;
     Ok(listener)
 }
