@@ -19,8 +19,9 @@ use crate::signals;
 #[derive(Debug, Parser)]
 #[command(name = "headwater", version, max_term_width = 110, disable_help_subcommand = true)]
 pub struct Cli {
-    /// The folder that holds everything of one worker [default: `headwater` in the user's data home]
-    #[arg(long, global = true, value_name = "DIR", env = "HEADWATER_DATA")]
+    /// The folder that holds everything of one worker [default: `HEADWATER_DATA`, or `headwater` in the user's data
+    /// home]
+    #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
@@ -277,13 +278,15 @@ impl From<StreamArg> for Stream {
     }
 }
 
-/// The data folder: as told, or `headwater` in the user's data home.
+/// The data folder: as told, here or in `HEADWATER_DATA`, or `headwater` in the user's data home. What is set to nothing
+/// counts as not set.
 pub fn data_folder(given: Option<PathBuf>) -> Result<PathBuf, CommandError> {
     let home = |name: &str, below: &str| {
         let folder = std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         folder.map(|path| path.join(below))
     };
     let folder = given
+        .or_else(|| std::env::var_os("HEADWATER_DATA").map(PathBuf::from))
         .filter(|path| !path.as_os_str().is_empty())
         .or_else(|| home("XDG_DATA_HOME", "headwater"))
         .or_else(|| home("HOME", ".local/share/headwater"))
