@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_protocol::{ExecutionId, SandboxKind, SessionId, SessionSpec, StartSpec};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{IFlags, Mode, OFlags};
 use rustix::net::sockopt::Timeout;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::de::DeserializeOwned;
@@ -70,6 +70,7 @@ impl Folder {
         make_private(root)?;
         let folder = Self { root: fs::canonicalize(root)? };
         make_private(&folder.slots())?;
+        spread(&folder.slots());
         make_private(&folder.sessions())?;
         Ok(folder)
     }
@@ -170,6 +171,19 @@ fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
 /// Makes a folder, and those above it, that only its owner can enter.
 pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Tells ext4 that the folders in this one have nothing to do with each other, so that it puts each into another part
+/// of the disk. Side by side they would suffer from each other: an inode that was freed is passed over for minutes,
+/// and where sessions come and go that made each new file cost 0.7 ms instead of 0.008. Other file systems need
+/// no such hint.
+fn spread(path: &Path) {
+    let folder = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    if let Ok(folder) = folder
+        && let Ok(flags) = rustix::fs::ioctl_getflags(&folder)
+    {
+        let _ = rustix::fs::ioctl_setflags(&folder, flags | IFlags::TOPDIR);
+    }
 }
 
 /// Makes an empty file that only its owner can read.
