@@ -1,19 +1,35 @@
 //! Where the hierarchies are mounted and where in them this process is.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::{Controllers, Folder, Version};
 
 /// Folders of this process in every hierarchy that is mounted, from the texts of `/proc/self/mountinfo` and
 /// `/proc/self/cgroup`. Controllers of version 2 are not known yet: its folder says which.
+///
+/// A hierarchy that is mounted more than once is in it once, by the first mount that can be written to if there is one.
 pub(super) fn own_folders(mountinfo: &str, own: &str) -> Vec<Folder> {
-    mountinfo.lines().filter_map(|line| folder(line, own)).collect()
+    let mut found: Vec<Mounted> = mountinfo.lines().filter_map(|line| folder(line, own)).collect();
+    found.sort_by_key(|mounted| mounted.read_only);
+    let mut seen = HashSet::new();
+    found.into_iter().filter(|mounted| seen.insert(mounted.device)).map(|mounted| mounted.folder).collect()
 }
 
-fn folder(line: &str, own: &str) -> Option<Folder> {
+/// A folder as one of the mounts of its hierarchy shows it.
+struct Mounted<'a> {
+    /// The hierarchy, by the number of its file system.
+    device: &'a str,
+    read_only: bool,
+    folder: Folder,
+}
+
+fn folder<'a>(line: &'a str, own: &str) -> Option<Mounted<'a>> {
     let (mount, source) = line.split_once(" - ")?;
-    let mut mount = mount.split(' ').skip(3);
+    let mut mount = mount.split(' ').skip(2);
+    let device = mount.next()?;
     let (root, point) = (unescape(mount.next()?), unescape(mount.next()?));
+    let read_only = mount.next()?.split(',').any(|option| option == "ro");
     let mut source = source.split(' ');
     let version = match source.next()? {
         "cgroup" => Version::One,
@@ -38,7 +54,8 @@ fn folder(line: &str, own: &str) -> Option<Folder> {
     })?;
     // A mount may show a part of the hierarchy only; outside of it we cannot act.
     let below = Path::new(path).strip_prefix(&root).ok()?;
-    Some(Folder { path: Path::new(&point).join(below), version, controllers })
+    let folder = Folder { path: Path::new(&point).join(below), version, controllers };
+    Some(Mounted { device, read_only, folder })
 }
 
 /// The kernel writes blanks in paths as octal numbers.
@@ -72,6 +89,30 @@ mod tests {
         assert_eq!(paths, ["/c/cpu/", "/c/memory/a b", "/c/sys/", "/c/unified/x"]);
         assert!(folders[0].controllers.cpu && !folders[0].controllers.memory);
         assert!(!folders[2].controllers.any());
+    }
+
+    #[test]
+    fn a_hierarchy_that_is_mounted_twice_counts_once() {
+        let mounts = "31 1 0:4 /part /elsewhere rw - cgroup2 cgroup2 rw\n\
+                      32 1 0:4 / /c/unified rw - cgroup2 cgroup2 rw\n\
+                      33 1 0:4 / /tmp/again rw - cgroup2 other rw\n\
+                      34 1 0:5 / /c/memory rw - cgroup cgroup rw,memory\n\
+                      35 1 0:5 / /tmp/memory rw - cgroup cgroup rw,memory\n";
+        let folders = own_folders(mounts, "4:memory:/a\n0::/x\n");
+        let paths: Vec<_> = folders.iter().map(|f| f.path.to_str().unwrap()).collect();
+        assert_eq!(paths, ["/c/unified/x", "/c/memory/a"]);
+    }
+
+    #[test]
+    fn a_hierarchy_that_is_mounted_again_counts_once() {
+        let mounts = "30 23 0:26 / /seen ro,nosuid - cgroup2 cgroup2 rw\n\
+                      31 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n\
+                      32 23 0:26 / /mnt/again rw - cgroup2 cgroup2 rw\n";
+        let paths = |mounts| -> Vec<PathBuf> {
+            own_folders(mounts, "0::/a\n").into_iter().map(|folder| folder.path).collect()
+        };
+        assert_eq!(paths(mounts), [PathBuf::from("/sys/fs/cgroup/a")]);
+        assert_eq!(paths(mounts.lines().next().unwrap()), [PathBuf::from("/seen/a")]);
     }
 
     #[test]
