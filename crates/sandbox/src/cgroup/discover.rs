@@ -10,6 +10,12 @@ use super::{Controllers, Folder, Version, mounted};
 /// process.
 const WORKER_LEAF: &str = "headwater-worker";
 
+/// How often the others in a cgroup are moved to the leaf: a shell may start programs meanwhile.
+const ROUNDS: u32 = 16;
+
+/// The file system of version 2, as `statfs` names it.
+const CGROUP2_MAGIC: rustix::fs::FsWord = 0x6367_7270;
+
 /// What the host offers.
 #[derive(Debug)]
 pub enum Discovered {
@@ -30,7 +36,8 @@ const FIX: &str = "start the worker where cgroups are delegated to it: \
 
 impl CgroupRoot {
     /// Looks at the hierarchies that are mounted. Under version 2 this moves the calling process into a leaf of its
-    /// own cgroup if that is what it takes to give controllers to sessions.
+    /// own cgroup if that is what it takes to give controllers to sessions, and with it, if the cgroup was given to us,
+    /// whatever else is in there: the shell that the worker was started from, for one.
     pub fn discover() -> Discovered {
         let texts = read(Path::new("/proc/self"), "mountinfo")
             .and_then(|mounts| Ok((mounts, read(Path::new("/proc/self"), "cgroup")?)));
@@ -91,19 +98,58 @@ fn may_write(path: &Path) -> Result<(), String> {
         .map_err(|errno| format!("cannot make cgroups in `{}`: {errno}", path.display()))
 }
 
-/// Lets the folders below have these controllers.
+/// Lets the folders below have these controllers. That takes a cgroup without processes, unless it is the first of all:
+/// this process moves to a leaf, and so do the others there if the cgroup was given to us. If it does not help, nothing
+/// has changed.
 fn give(path: &Path, wanted: Controllers) -> Result<(), String> {
     let line = wanted.names().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
     let control = "cgroup.subtree_control";
-    if write(path, control, &line).is_ok() {
-        return Ok(());
+    let refused = |error| format!("cannot give controllers to sessions: {error}");
+    match write(path, control, &line) {
+        Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {}
+        other => return other.map_err(refused),
     }
     let leaf = path.join(WORKER_LEAF);
     let moved = match std::fs::create_dir(&leaf) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
         _ => write(&leaf, "cgroup.procs", "0"),
     };
-    moved.and_then(|()| write(path, control, &line)).map_err(|error| {
-        format!("cannot give controllers to sessions: {error} (other processes in that cgroup?)")
+    let mut given = moved.and_then(|()| write(path, control, &line));
+    for _ in 0..ROUNDS {
+        if given.is_ok() || !was_given_to_us(path) {
+            break;
+        }
+        move_all(path, &leaf);
+        given = write(path, control, &line);
+    }
+    given.map_err(|error| {
+        // Back to where we were; another worker may be in the leaf, and then it stays.
+        let _ = write(path, "cgroup.procs", "0").and_then(|()| std::fs::remove_dir(&leaf));
+        format!("{} (other processes in that cgroup?)", refused(error))
     })
+}
+
+/// Moves what is in a cgroup to its leaf. Somebody may come or go meanwhile: the next round will show.
+fn move_all(path: &Path, leaf: &Path) {
+    for process in read(path, "cgroup.procs").unwrap_or_default().lines() {
+        let _ = write(leaf, "cgroup.procs", process);
+    }
+}
+
+/// Whether a cgroup is ours to arrange, others' processes in it included: it belongs to this ordinary user, systemd has
+/// marked it as delegated, or it is the top of all that can be seen from here, as in a container. Root may write
+/// to any, but a service's or a login's is its manager's.
+fn was_given_to_us(path: &Path) -> bool {
+    let user = rustix::process::geteuid();
+    let owned = rustix::fs::stat(path).is_ok_and(|found| found.st_uid == user.as_raw());
+    let marked = |name: &str| {
+        let mut value = [0; 1];
+        rustix::fs::getxattr(path, name, &mut value[..]).is_ok_and(|length| length == 1 && value == *b"1")
+    };
+    // The first cgroup of all, which needs none of this, has no type.
+    let top = || {
+        let above = rustix::fs::statfs(path.join(".."));
+        above.is_ok_and(|above| above.f_type != CGROUP2_MAGIC) && path.join("cgroup.type").exists()
+    };
+    (owned && !user.is_root()) || marked("user.delegate") || marked("trusted.delegate") || top()
 }

@@ -5,11 +5,16 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 /// Writes a value with one call, as the kernel wants it. Errors name the file.
 pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
     let path = folder.join(file);
     let named = |error: io::Error| {
-        io::Error::new(error.kind(), format!("write `{value}` to `{}`: {error}", path.display()))
+        // A cgroup that is removed between opening its file and writing to it is no device, says the kernel.
+        let gone = error.raw_os_error() == Some(Errno::NODEV.raw_os_error());
+        let kind = if gone { io::ErrorKind::NotFound } else { error.kind() };
+        io::Error::new(kind, format!("write `{value}` to `{}`: {error}", path.display()))
     };
     OpenOptions::new()
         .write(true)

@@ -17,13 +17,17 @@ const ROUNDS: u32 = 1000;
 /// Ends all processes in these folders and below. They are folders of one cgroup in several hierarchies.
 pub(super) fn kill(folders: &[Folder]) -> io::Result<()> {
     let unified = folders.iter().find(|folder| folder.version == Version::Two);
-    if let Some(folder) = unified {
-        match write(&folder.path, "cgroup.kill", "1") {
-            // Kernels before 5.14 do not have the file.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => return other,
-        }
+    let at_once = unified.map(|folder| write(&folder.path, "cgroup.kill", "1"));
+    match at_once {
+        // Kernels before 5.14 do not have the file.
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => one_by_one(folders),
+        Some(killed) => killed,
+        None => one_by_one(folders),
     }
+}
+
+/// Without the kernel's help.
+pub(super) fn one_by_one(folders: &[Folder]) -> io::Result<()> {
     for folder in folders.iter().filter(|folder| folder.controllers.pids) {
         // Nobody can fork any more: what is ended stays ended.
         write(&folder.path, "pids.max", "0")?;

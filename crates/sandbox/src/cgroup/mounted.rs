@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hierarchy_that_is_mounted_again_counts_once() {
+    fn of_several_mounts_one_that_can_be_written_to_is_used() {
         let mounts = "30 23 0:26 / /seen ro,nosuid - cgroup2 cgroup2 rw\n\
                       31 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n\
                       32 23 0:26 / /mnt/again rw - cgroup2 cgroup2 rw\n";

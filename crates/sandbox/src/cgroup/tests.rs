@@ -121,17 +121,16 @@ fn a_share_of_the_processors_is_set() {
 #[test]
 fn all_processes_end_at_once_with_and_without_the_kernels_help() {
     let place = Place::new("kill");
-    for (name, helped) in [("ses_a", true), ("ses_b", false)] {
-        let mut cgroup = place.0.create_session(name).unwrap();
-        let whole = cgroup.clone();
+    let ways = [("ses_a", super::kill::kill as fn(&[Folder]) -> _), ("ses_b", super::kill::one_by_one)];
+    for (name, kill) in ways {
+        let cgroup = place.0.create_session(name).unwrap();
         let mut child = shell(&cgroup, "sleep 1000 & setsid sleep 1000 & wait");
         go(&mut child);
         assert!(!cgroup.is_empty());
-        cgroup.folders.retain(|folder| helped || folder.version == Version::One);
-        cgroup.kill().unwrap();
+        kill(&cgroup.folders).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
-        whole.remove().unwrap();
-        assert!(whole.is_empty());
+        cgroup.remove().unwrap();
+        assert!(cgroup.is_empty());
     }
 }
 
