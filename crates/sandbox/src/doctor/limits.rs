@@ -1,6 +1,7 @@
 //! Limits on memory, processors and processes: overstepped in a cgroup, to see whether the kernel minds.
 
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use super::child::in_child;
 use super::facts::Facts;
 use super::refusal::{OrRefused, Refusal, Tried};
 use super::standins::{self, how_many_processes};
-use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup};
+use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup, WORKERS_FOLDER};
 
 /// What a program that wants twice as much gets.
 const MEMORY_BYTES: u64 = 32 << 20;
@@ -27,13 +28,20 @@ const PIDS: u32 = 8;
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     match CgroupRoot::discover() {
         Discovered::Ready(root) => with_cgroups(&root, facts),
-        Discovered::Nothing { reason, .. } => {
-            let detail = format!("none: {}; resource limits of each process stand in", shortened(&reason));
-            let mut checks = vec![Check::warning("cgroups", detail, fix(facts))];
-            checks.extend([memory_without(facts), cpu_without(facts), pids_without(facts), ending_without()]);
-            checks
-        }
+        Discovered::Nothing { reason, .. } => without_cgroups(&shortened(&reason), facts),
     }
+}
+
+/// What stands in.
+fn without_cgroups(why: &str, facts: &Facts) -> Vec<Check> {
+    let detail = format!("none: {why}; resource limits of each process stand in");
+    vec![
+        Check::warning("cgroups", detail, fix(facts)),
+        memory_without(facts),
+        cpu_without(facts),
+        pids_without(facts),
+        ending_without(),
+    ]
 }
 
 /// The first reason that matters, and how many more there are.
@@ -64,27 +72,32 @@ fn fix(facts: &Facts) -> String {
     .to_owned()
 }
 
+/// As the worker does it: without a place for its sessions it does without cgroups, but a session that cannot get the
+/// one that it should have is refused.
 fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
-    let ground = match Ground::new(root) {
+    // Goes with the session in it.
+    let place = match root.below(&format!("{WORKERS_FOLDER}doctor-{}", std::process::id())) {
+        Ok(place) => place,
+        Err(error) => return without_cgroups(&error.to_string(), facts),
+    };
+    let ground = match Ground::new(&place, root.missing()) {
         Ok(ground) => ground,
         Err(error) => {
-            let detail = format!("found, but a session's cannot be made: {error}; resource limits stand in");
-            let mut checks = vec![Check::warning("cgroups", detail, fix(facts))];
-            checks.extend([memory_without(facts), cpu_without(facts), pids_without(facts), ending_without()]);
-            return checks;
+            let detail = format!("a session's cannot be made, and so no session: {error}");
+            let fix = "`grep cgroup /proc/self/mountinfo` shows the hierarchies: umount what is mounted twice or \
+                       elsewhere than below /sys/fs/cgroup, and make them writable";
+            return vec![Check::failure("cgroups", detail, fix)];
         }
     };
     let has = root.controllers();
     let cgroups = ground.found();
-    let checks = vec![
+    vec![
         cgroups,
         limit("memory limit", has.memory, || ground.memory(), || memory_without(facts), facts),
         limit("cpu limit", has.cpu, || ground.cpu(), || cpu_without(facts), facts),
         limit("process limit", has.pids, || ground.pids(), || pids_without(facts), facts),
         ground.ending(),
-    ];
-    drop(ground);
-    checks
+    ]
 }
 
 /// A limit by its cgroup, or by what stands in.
@@ -116,14 +129,14 @@ struct Ground {
 }
 
 impl Ground {
-    fn new(root: &CgroupRoot) -> std::io::Result<Self> {
-        let name = format!("headwater-doctor-{}", std::process::id());
-        let cgroup = root.create_session(&name)?;
+    fn new(place: &CgroupRoot, unusable: &[String]) -> io::Result<Self> {
+        let name = "session";
+        let cgroup = place.create_session(name)?;
         let ground = Self {
             cgroup,
-            folders: root.paths().map(|path| path.join(&name)).collect(),
-            unusable: root.missing().to_vec(),
-            controllers: root.controllers().names().collect::<Vec<_>>().join(", "),
+            folders: place.paths().map(|path| path.join(name)).collect(),
+            unusable: unusable.to_vec(),
+            controllers: place.controllers().names().collect::<Vec<_>>().join(", "),
         };
         let limits = Limits {
             memory_bytes: Some(MEMORY_BYTES),
@@ -136,7 +149,7 @@ impl Ground {
     }
 
     fn found(&self) -> Check {
-        let parents = self.folders.iter().filter_map(|folder| folder.parent());
+        let parents = self.folders.iter().filter_map(|folder| folder.parent()?.parent());
         let places = parents.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         let versions = match (self.unified().is_some(), self.folders.len()) {
             (true, 1) => "version 2",
