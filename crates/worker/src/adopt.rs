@@ -24,7 +24,7 @@ use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord, SessionRecord};
 use crate::log::{Log, LogOptions, Writer};
 use crate::session::{Parts, unseen};
-use crate::tree;
+use crate::{leftovers, tree};
 
 /// How long an init may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,6 +35,12 @@ pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
         let dir = entry?.path();
         match SessionRecord::read(&dir) {
             Ok(record) => adopt_session(engine, dir, record),
+            // Another worker was killed while it removed the session.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Err(error) = tree::remove(&dir) {
+                    tracing::warn!(dir = %dir.display(), %error, "what is left of a session cannot be removed");
+                }
+            }
             Err(error) => tracing::warn!(dir = %dir.display(), %error, "a session's record cannot be read"),
         }
     }
@@ -45,11 +51,12 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
     let found = if record.ended_at_ms.is_some() { None } else { call(&dir) };
     let Some(found) = found else {
         for (id, path) in executions_in(&dir) {
-            adopt_past(engine, id, &path, record.ended_at_ms.is_some());
+            // Init may have started it before it was gone.
+            adopt_past(engine, id, &path, Unstarted::IsLost);
         }
         if record.ended_at_ms.is_none() {
             tracing::warn!(session = %record.id, "a session's init is gone: what ran in it is lost");
-            engine.clean_up(&dir, record.cgroup.as_deref());
+            leftovers::remove(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
             record.ended_at_ms = Some(now_ms());
             if let Err(error) = record.write(&dir) {
                 tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
@@ -133,8 +140,10 @@ fn receive(link: &OwnedFd, deadline: Instant) -> io::Result<(FromInit, Vec<Owned
 
 /// Tells an init that nobody needs to end.
 pub(crate) fn end_init(link: &OwnedFd) {
-    // If it is gone already, that is as well.
-    let _ = link::send(link.as_fd(), &ToInit::End, &[]);
+    // It obeys only whoever has said hello. If it is gone already, that is as well.
+    for message in [ToInit::Hello, ToInit::End] {
+        let _ = link::send(link.as_fd(), &message, &[]);
+    }
 }
 
 fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Found) -> io::Result<()> {
@@ -146,7 +155,8 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     let _within = engine.movers.enter();
     for (id, path) in executions {
         let Some(held) = found.held.remove(&id) else {
-            adopt_past(engine, id, &path, false);
+            // Init would know it if it had been told to start it.
+            adopt_past(engine, id, &path, Unstarted::NeverRan);
             continue;
         };
         match take_up(&path, &held) {
@@ -159,6 +169,11 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     }
     tracing::info!(session = %session.id(), running = session.busy(), "session taken over");
     engine.listen_to(&session);
+    let ended = |execution: &Arc<Execution>| execution.head().verdict.is_some();
+    if engine.executions(Some(session.id())).iter().any(ended) {
+        // The other worker may have been killed before it ended a session that was made for this.
+        engine.execution_has_exited(&session);
+    }
     Ok(())
 }
 
@@ -173,12 +188,20 @@ fn take_up(path: &Path, held: &Held) -> io::Result<(Arc<Execution>, Writer)> {
     Ok((Execution::live(record, path.to_owned(), log), writer))
 }
 
+/// What becomes of an execution that no init holds and whose log does not say that it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unstarted {
+    /// It is removed. Nobody was told that it started: whoever asked will ask again.
+    NeverRan,
+    /// It may have run, so that asking again might run it twice.
+    IsLost,
+}
+
 /// An execution that no init holds: closed, or lost, or never started.
-fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, session_ended: bool) {
-    match past(path, session_ended) {
+fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarted) {
+    match past(path, unstarted) {
         Ok(Some(execution)) => engine.add_execution(execution),
         Ok(None) => {
-            // Nobody was told that it started: whoever asked will ask again.
             if let Err(error) = tree::remove(path) {
                 tracing::warn!(execution = %id, %error, "an execution that never started cannot be removed");
             }
@@ -187,9 +210,9 @@ fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, session_ended: bool
     }
 }
 
-fn past(path: &Path, session_ended: bool) -> io::Result<Option<Arc<Execution>>> {
+fn past(path: &Path, unstarted: Unstarted) -> io::Result<Option<Arc<Execution>>> {
     let Ok(record) = ExecutionRecord::read(path) else {
-        return Ok(None);
+        return Ok(None); // the record comes before the start and goes first of all
     };
     let log = Log::open(path).map_err(io::Error::other)?;
     if log.head().closed {
@@ -199,7 +222,7 @@ fn past(path: &Path, session_ended: bool) -> io::Result<Option<Arc<Execution>>> 
     let options = LogOptions { output_bytes: record.output_bytes };
     let (log, mut writer) = Log::recover(path, options).map_err(io::Error::other)?;
     let head = log.head();
-    if head.started.is_none() && head.verdict.is_none() && !session_ended {
+    if head.last_seq == Seq(0) && unstarted == Unstarted::NeverRan {
         return Ok(None);
     }
     if head.verdict.is_none() {

@@ -3,21 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use headwater_contract::{Fault, FaultKind, v1};
 use headwater_protocol::{Command, ExecutionId, Session as Told, SessionId, SessionSpec, StartSpec};
-use headwater_sandbox::cgroup::CgroupRoot;
+use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::now_ms;
 use crate::config::Config;
 use crate::execution::Execution;
-use crate::folder::{self, Folder, SessionRecord};
+use crate::folder::{Folder, SessionRecord};
 use crate::languages::Languages;
-use crate::pool::{Pool, Prepared};
+use crate::pool::{self, Pool, Prepared};
 use crate::session::{self, Accepted, Parts, Session};
 use crate::tickets::Tickets;
 use crate::tree;
@@ -38,7 +38,8 @@ pub(crate) struct Engine {
     pub(crate) started_at_ms: u64,
     this: Weak<Engine>,
     tables: Mutex<Tables>,
-    turns: Turns,
+    session_turns: Turns<SessionId>,
+    execution_turns: Turns<ExecutionId>,
     pub(crate) tickets: Tickets,
 }
 
@@ -72,7 +73,8 @@ impl Engine {
             started_at_ms: now_ms(),
             this: this.clone(),
             tables: Mutex::default(),
-            turns: Turns::new(),
+            session_turns: Turns::new(),
+            execution_turns: Turns::new(),
             tickets: Tickets::default(),
         })
     }
@@ -120,7 +122,7 @@ impl Engine {
     ) -> Result<Told, Fault> {
         spec.check()?;
         let id = id.unwrap_or_else(SessionId::random);
-        let _turn = self.turns.of(id).await;
+        let _turn = self.session_turns.of(id).await;
         match self.session(id) {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,
@@ -133,6 +135,26 @@ impl Engine {
     }
 
     fn hand_out(&self, prepared: Prepared, id: SessionId, spec: SessionSpec) -> Result<Arc<Session>, Fault> {
+        let (dir, record) = match self.claim(&prepared, id, spec) {
+            Ok(claimed) => claimed,
+            Err(fault) => {
+                if let Some(engine) = self.weak().upgrade() {
+                    pool::discard_later(engine, prepared);
+                }
+                return Err(fault);
+            }
+        };
+        let Prepared { link, init, cgroup, spare, .. } = prepared;
+        self.bring_up(Parts { dir, record, link, init, cgroup, spare }).map_err(|error| cannot_record(&error))
+    }
+
+    /// Makes a prepared session this one, by its limits, its record and its place.
+    fn claim(
+        &self,
+        prepared: &Prepared,
+        id: SessionId,
+        spec: SessionSpec,
+    ) -> Result<(PathBuf, SessionRecord), Fault> {
         let spec = SessionSpec { limits: spec.limits.or(&self.config.limits), ..spec };
         if let (Some(cgroup), true) = (&prepared.cgroup, spec.limits != self.config.limits) {
             cgroup.set_limits(&spec.limits).map_err(|error| {
@@ -149,15 +171,9 @@ impl Engine {
             cgroup: prepared.cgroup_name.clone(),
         };
         let dir = self.folder.session(id);
-        let cannot = |error: io::Error| {
-            Fault::new(FaultKind::Unavailable, format!("cannot record the session: {error}"))
-                .hint("is there room on the disk of the data folder?")
-        };
-        record.write(&prepared.dir).map_err(cannot)?;
-        fs::rename(&prepared.dir, &dir).map_err(cannot)?;
-        let Prepared { link, init, cgroup, spare, .. } = prepared;
-        let parts = Parts { dir, record, link, init, cgroup, spare };
-        self.bring_up(parts).map_err(cannot)
+        record.write(&prepared.dir).map_err(|error| cannot_record(&error))?;
+        fs::rename(&prepared.dir, &dir).map_err(|error| cannot_record(&error))?;
+        Ok((dir, record))
     }
 
     /// Makes a session of its parts and begins to hear its init.
@@ -217,32 +233,34 @@ impl Engine {
         change: v1::UpdateSessionRequest,
     ) -> Result<Told, Fault> {
         let session = self.live_session(id)?;
-        let mut record = session.record().clone();
-        record.spec.name = change.name.or(record.spec.name);
+        // Held to the end: two who change a session at once, or its end, must not write over each other.
+        let mut current = session.record();
+        let mut spec = current.spec.clone();
+        spec.name = change.name.or(spec.name);
         if let Some(limits) = change.limits {
-            record.spec.limits = headwater_protocol::Limits::from(limits).or(&record.spec.limits);
+            spec.limits = headwater_protocol::Limits::from(limits).or(&spec.limits);
         }
         if let Some(ms) = change.idle_timeout_ms {
-            record.spec.idle_timeout_ms = (ms > 0).then_some(ms);
+            spec.idle_timeout_ms = (ms > 0).then_some(ms);
         }
         for (name, value) in change.metadata {
             if value.is_empty() {
-                record.spec.metadata.remove(&name);
+                spec.metadata.remove(&name);
             } else {
-                record.spec.metadata.insert(name, value);
+                spec.metadata.insert(name, value);
             }
         }
-        record.spec.check()?;
+        spec.check()?;
         if let Some(cgroup) = session.cgroup() {
-            cgroup.set_limits(&record.spec.limits).map_err(|error| {
+            cgroup.set_limits(&spec.limits).map_err(|error| {
                 Fault::new(FaultKind::Invalid, format!("the session's limits cannot be changed so: {error}"))
                     .hint("a memory limit cannot be lower than what is in use")
             })?;
         }
-        record.write(session.dir()).map_err(|error| {
-            Fault::new(FaultKind::Unavailable, format!("cannot record the session: {error}"))
-        })?;
-        *session.record() = record;
+        let record = SessionRecord { spec, ..current.clone() };
+        record.write(session.dir()).map_err(|error| cannot_record(&error))?;
+        *current = record;
+        drop(current);
         Ok(session.told())
     }
 
@@ -254,17 +272,20 @@ impl Engine {
         }
         let told = self.session(id)?;
         if forget {
-            self.forget_session(id)?;
+            self.forget_session(id).await?;
         }
         Ok(told)
     }
 
-    fn forget_session(&self, id: SessionId) -> Result<(), Fault> {
+    async fn forget_session(&self, id: SessionId) -> Result<(), Fault> {
         if self.tables().live.contains_key(&id) {
             return Err(Fault::new(FaultKind::Unavailable, format!("the session `{id}` does not end")));
         }
         let dir = self.folder.session(id);
-        tree::remove(&dir).map_err(|error| {
+        // First of all its record: what is left without one, by a worker that is killed now, the next one removes.
+        let remove = move || SessionRecord::remove(&dir).and_then(|()| tree::remove(&dir));
+        let removed = tokio::task::spawn_blocking(remove).await.map_err(io::Error::other);
+        removed.and_then(|removed| removed).map_err(|error| {
             Fault::new(FaultKind::Unavailable, format!("cannot remove the session `{id}`: {error}"))
         })?;
         let mut tables = self.tables();
@@ -273,17 +294,16 @@ impl Engine {
         Ok(())
     }
 
-    /// A session's init is gone and its logs are closed: what only a live session needs is given back.
-    pub(crate) fn session_is_over(&self, session: &Arc<Session>) {
-        let (record, cgroup_name) = {
+    /// A session's init is gone and its logs are closed.
+    pub(crate) fn session_is_over(&self, session: &Session) {
+        let record = {
             let mut record = session.record();
             record.ended_at_ms = Some(now_ms());
-            (record.clone(), record.cgroup.clone())
+            if let Err(error) = record.write(session.dir()) {
+                tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
+            }
+            record.clone()
         };
-        if let Err(error) = record.write(session.dir()) {
-            tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
-        }
-        self.clean_up(session.dir(), cgroup_name.as_deref());
         self.free_uid(record.host_uid);
         tracing::info!(session = %record.id, "session ended");
         let mut tables = self.tables();
@@ -299,22 +319,9 @@ impl Engine {
         futures_util::future::join_all(ends).await;
     }
 
-    /// Removes what an ended session leaves on the host besides its logs.
-    pub(crate) fn clean_up(&self, dir: &Path, cgroup: Option<&str>) {
-        if let Err(error) = tree::remove(&folder::workspace(dir)) {
-            tracing::warn!(dir = %dir.display(), %error, "the workspace cannot be removed");
-        }
-        session::spare::remove(dir);
-        // Gone already, maybe.
-        let _ = fs::remove_file(dir.join("init.sock"));
-        let cgroup = self.cgroups.as_ref().zip(cgroup).and_then(|(cgroups, name)| cgroups.reopen(name).ok());
-        if let Some(cgroup) = cgroup {
-            // Without walls, or after a crash, something may still be in it.
-            let removed = cgroup.kill().and_then(|()| cgroup.remove());
-            if let Err(error) = removed {
-                tracing::warn!(dir = %dir.display(), %error, "the session's cgroup cannot be removed");
-            }
-        }
+    /// The cgroup of this name that an earlier worker made, if it is there.
+    pub(crate) fn cgroup(&self, name: Option<&str>) -> Option<SessionCgroup> {
+        self.cgroups.as_ref()?.reopen(name?).ok()
     }
 
     /// A session of the past was found.
@@ -333,7 +340,7 @@ impl Engine {
     ) -> Result<Accepted, Fault> {
         spec.check()?;
         let id = id.unwrap_or_else(ExecutionId::random);
-        let _turn = self.turns.of(id).await;
+        let _turn = self.execution_turns.of(id).await;
         if let Ok(known) = self.execution(id) {
             return Accepted::known(known, session);
         }
@@ -420,6 +427,11 @@ impl Engine {
             self.execution_has_exited(session);
         }
     }
+}
+
+fn cannot_record(error: &io::Error) -> Fault {
+    Fault::new(FaultKind::Unavailable, format!("cannot record the session: {error}"))
+        .hint("is there room on the disk of the data folder?")
 }
 
 fn no_session(id: SessionId) -> Fault {

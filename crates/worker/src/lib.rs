@@ -12,6 +12,7 @@ mod execution;
 mod folder;
 mod follow;
 pub mod languages;
+mod leftovers;
 mod link;
 pub mod log;
 mod pool;

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use headwater_sandbox::link::{self, LinkError, Received};
 use headwater_sandbox::wire::{FromInit, ToInit};
+use rustix::net::Shutdown;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Mutex;
@@ -27,6 +28,12 @@ impl Link {
             socket: register(socket, Interest::READABLE | Interest::WRITABLE)?,
             sending: Mutex::new(()),
         })
+    }
+
+    /// Sends nothing more, and receives nothing.
+    pub(crate) fn shut(&self) {
+        // Refused if the other end is gone: then it is shut.
+        let _ = rustix::net::shutdown(self.socket.get_ref(), Shutdown::Both);
     }
 
     /// Sends one message; waits only if init has not read the ones before.

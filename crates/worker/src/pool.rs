@@ -17,11 +17,12 @@ use headwater_protocol::{SandboxKind, SessionId};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
 use headwater_sandbox::wire::Setup;
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::engine::Engine;
 use crate::folder::{self, make_private};
 use crate::session::spare;
-use crate::tree;
+use crate::{leftovers, tree};
 
 /// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
 const TMP_BYTES: u64 = 1 << 30;
@@ -39,6 +40,14 @@ pub(crate) struct Prepared {
     pub(crate) cgroup_name: Option<String>,
     /// Whether the folder of its first execution is there too.
     pub(crate) spare: bool,
+}
+
+impl Prepared {
+    /// Whether its init still waits: it may have been ended by whoever looks after the host.
+    fn is_alive(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&now)) == Ok(0)
+    }
 }
 
 /// The prepared sessions of a worker.
@@ -69,15 +78,24 @@ impl Pool {
         self.ready().len()
     }
 
-    /// One of them, or, if there is none, a new one.
+    /// One of them, or, if there is none, a new one. A caller that goes away meanwhile leaves it to the next.
     pub(crate) async fn take(&self, engine: &Engine) -> Result<Prepared, Fault> {
-        let ready = self.ready().pop_front();
-        if let Some(prepared) = ready {
-            return Ok(prepared);
+        let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
+        loop {
+            let engine = engine.weak().upgrade().ok_or_else(stopping)?;
+            if self.closed.load(Ordering::Acquire) {
+                return Err(stopping());
+            }
+            let ready = self.ready().pop_front();
+            match ready {
+                Some(prepared) if prepared.is_alive() => return Ok(prepared),
+                Some(prepared) => discard_later(engine, prepared),
+                None => {
+                    let make = move || prepare(&engine).map(|made| engine.pool.ready().push_back(made));
+                    tokio::task::spawn_blocking(make).await.map_err(|_| stopping())??;
+                }
+            }
         }
-        let gone = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
-        let engine = engine.weak().upgrade().ok_or_else(gone)?;
-        tokio::task::spawn_blocking(move || prepare(&engine)).await.map_err(|_| gone())?
     }
 
     /// Fills the pool in the background, unless that is going on already.
@@ -106,7 +124,7 @@ impl Pool {
         });
     }
 
-    /// Prepares no more.
+    /// Prepares no more, and gives none out.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
@@ -119,11 +137,16 @@ impl Pool {
     }
 }
 
+/// Ends a prepared session in the background.
+pub(crate) fn discard_later(engine: Arc<Engine>, prepared: Prepared) {
+    tokio::task::spawn_blocking(move || discard(&engine, &prepared));
+}
+
 /// Ends a prepared session.
 fn discard(engine: &Engine, prepared: &Prepared) {
     // It may be gone already.
     let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
-    engine.clean_up(&prepared.dir, prepared.cgroup_name.as_deref());
+    leftovers::remove(&prepared.dir, prepared.cgroup.as_ref());
     let _ = fs::remove_dir_all(&prepared.dir);
     engine.free_uid(prepared.host_uid);
 }
@@ -135,7 +158,7 @@ fn prepare(engine: &Arc<Engine>) -> Result<Prepared, Fault> {
     let host_uid = engine.take_uid();
     let made = make(engine, slot, &dir, host_uid);
     if made.is_err() {
-        engine.clean_up(&dir, Some(&slot.to_string()));
+        leftovers::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
         let _ = fs::remove_dir_all(&dir);
         engine.free_uid(host_uid);
     }
@@ -209,9 +232,11 @@ pub(crate) fn discard_old_slots(engine: &Engine) -> io::Result<()> {
         if let Ok(link) = folder::connect_init(&dir) {
             crate::adopt::end_init(&link);
         }
-        let name = dir.file_name().map(|name| name.to_string_lossy().into_owned());
-        engine.clean_up(&dir, name.as_deref());
-        tree::remove(&dir)?;
+        let name = dir.file_name().and_then(|name| name.to_str());
+        leftovers::remove(&dir, engine.cgroup(name).as_ref());
+        if let Err(error) = tree::remove(&dir) {
+            tracing::warn!(dir = %dir.display(), %error, "an old slot cannot be removed");
+        }
     }
     Ok(())
 }

@@ -53,8 +53,17 @@ impl Service {
         let id: Option<ExecutionId> = request.execution_id.map(|id| id.parse()).transpose()?;
         let spec: StartSpec =
             request.spec.ok_or_else(|| Fault::new(FaultKind::Invalid, "nothing to start"))?.try_into()?;
-        self.engine.start(session, id, spec).await
+        let engine = Arc::clone(&self.engine);
+        to_the_end(async move { engine.start(session, id, spec).await }).await
     }
+}
+
+/// Carries out what must not stop half-way when its caller goes away.
+async fn to_the_end<T: Send + 'static>(
+    call: impl Future<Output = Result<T, Fault>> + Send + 'static,
+) -> Result<T, Fault> {
+    let stopped = |_| Err(Fault::new(FaultKind::Internal, "the worker is stopping"));
+    tokio::spawn(call).await.unwrap_or_else(stopped)
 }
 
 #[tonic::async_trait]
@@ -112,7 +121,9 @@ impl Worker for Service {
     async fn end_session(&self, request: Request<v1::EndSessionRequest>) -> Answer<v1::Session> {
         let request = request.into_inner();
         let id = request.session_id.parse().map_err(Fault::from)?;
-        Ok(Response::new((&self.engine.end_session(id, request.forget).await?).into()))
+        let engine = Arc::clone(&self.engine);
+        let ended = to_the_end(async move { engine.end_session(id, request.forget).await }).await?;
+        Ok(Response::new((&ended).into()))
     }
 
     async fn start(&self, request: Request<v1::StartRequest>) -> Answer<v1::Execution> {
@@ -245,10 +256,15 @@ impl Worker for Service {
     }
 
     async fn shutdown(&self, request: Request<v1::ShutdownRequest>) -> Answer<v1::ShutdownResponse> {
-        if request.into_inner().sessions {
-            self.engine.end_all().await;
-        }
-        self.engine.stop.cancel();
-        Ok(Response::new(v1::ShutdownResponse {}))
+        let (engine, sessions) = (Arc::clone(&self.engine), request.into_inner().sessions);
+        to_the_end(async move {
+            if sessions {
+                engine.end_all().await;
+            }
+            engine.stop.cancel();
+            Ok(Response::new(v1::ShutdownResponse {}))
+        })
+        .await
+        .map_err(Into::into)
     }
 }

@@ -1,7 +1,7 @@
 //! Looks after the sessions: ends those that have been idle for too long, and those that use more disk than they may.
 //!
 //! Disk use has no limit in the kernel that works on every host, so it is measured: a look at the free space of the disk
-//! costs nothing, and only when it has shrunk by as much as some session has left (or after a while) is a workspace
+//! costs nothing, and only when it has shrunk by half of what a session has left (or after a while) is a workspace
 //! walked. A fast writer can be over its limit by what it writes between two looks.
 
 use std::collections::HashMap;
@@ -20,6 +20,8 @@ use crate::tree::{self, Usage};
 const LOOK: Duration = Duration::from_millis(250);
 /// A busy workspace is walked at least so often.
 const WALK: Duration = Duration::from_secs(15);
+/// An idle one at least so often.
+const IDLE_WALK: Duration = Duration::from_mins(5);
 /// A program that filled the disk gets this long to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -52,16 +54,16 @@ pub(crate) async fn watch(engine: Arc<Engine>) {
         let free = free(&engine);
         for session in sessions {
             end_if_idle(&session);
-            if session.busy() > 0 {
-                look(&session, free, &mut measured).await;
+            if is_over_its_limit(&session, free, &mut measured).await {
+                stop_all(&engine, &session).await;
             }
         }
     }
 }
 
 fn end_if_idle(session: &Arc<Session>) {
-    let timeout = session.record().spec.idle_timeout_ms;
-    if timeout.is_some_and(|timeout| session.idle_ms() > timeout) {
+    let timeout = session.record().spec.idle_timeout_ms.map(Duration::from_millis);
+    if !session.is_ending() && timeout.is_some_and(|timeout| session.idle_for() > timeout) {
         tracing::info!(session = %session.id(), "session idle for too long");
         let session = Arc::clone(session);
         tokio::spawn(async move { session.end().await });
@@ -73,27 +75,43 @@ fn free(engine: &Engine) -> Free {
     stat.map_or(Free::default(), |stat| Free { bytes: stat.f_bavail * stat.f_frsize, inodes: stat.f_favail })
 }
 
-async fn look(session: &Arc<Session>, free: Free, measured: &mut HashMap<SessionId, Measured>) {
+/// Whether a workspace is larger than it may be, as far as it has to be looked at now. Daemons that no execution waits
+/// for any more fill disks too, so idle sessions count.
+async fn is_over_its_limit(
+    session: &Session,
+    free: Free,
+    measured: &mut HashMap<SessionId, Measured>,
+) -> bool {
     let limits = session.record().spec.limits.clone();
     let (bytes, inodes) = (limits.disk_bytes.unwrap_or(u64::MAX), limits.inodes.unwrap_or(u64::MAX));
     if bytes == u64::MAX && inodes == u64::MAX {
-        return;
+        return false;
     }
     if let Some(last) = measured.get(&session.id()) {
         let written = last.free.bytes.saturating_sub(free.bytes);
         let made = last.free.inodes.saturating_sub(free.inodes);
-        let near = written >= bytes.saturating_sub(last.usage.bytes) / 2
-            || made >= inodes.saturating_sub(last.usage.inodes) / 2;
-        if !near && last.at.elapsed() < WALK {
-            return;
+        let near = written > bytes.saturating_sub(last.usage.bytes) / 2
+            || made > inodes.saturating_sub(last.usage.inodes) / 2;
+        let wait = if session.busy() > 0 { WALK } else { IDLE_WALK };
+        if !near && last.at.elapsed() < wait {
+            return false;
         }
     }
     let workspace = folder::workspace(session.dir());
     let walked = tokio::task::spawn_blocking(move || tree::measure(&workspace)).await;
-    let Ok(Ok(usage)) = walked else { return };
+    let Ok(Ok(usage)) = walked else { return false };
     measured.insert(session.id(), Measured { usage, at: Instant::now(), free });
-    if usage.bytes > bytes || usage.inodes > inodes || usage.too_deep {
+    let over = usage.bytes > bytes || usage.inodes > inodes || usage.too_deep;
+    if over {
         tracing::warn!(session = %session.id(), bytes = usage.bytes, inodes = usage.inodes, "over the disk limit");
-        session.stop_all(Cause::DiskLimit, GRACE).await;
+    }
+    over
+}
+
+/// Stops all executions of a session, those too that have ended and left children behind.
+async fn stop_all(engine: &Engine, session: &Session) {
+    for execution in engine.executions(Some(session.id())) {
+        // A session that is gone has nothing left to stop.
+        let _ = session.stop(execution.id(), Cause::DiskLimit, GRACE).await;
     }
 }

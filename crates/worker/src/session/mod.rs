@@ -15,18 +15,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{ExecutionId, Process, Session as Told, SessionId, SessionState};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
 use headwater_sandbox::wire::{Cause, FromInit, Target, ToInit};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::clock::now_ms;
 use crate::engine::Engine;
 use crate::folder::SessionRecord;
+use crate::leftovers;
 use crate::link::Link;
 
 use running::Running;
@@ -36,8 +37,13 @@ pub(crate) use verdict::unseen;
 
 /// How long init may take to end itself before it is killed.
 const END_PATIENCE: Duration = Duration::from_secs(3);
+/// How long to wait after a spoiled message.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How long init may take to answer a question.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whose processes somebody wants to know.
+type Question = (ExecutionId, oneshot::Sender<Vec<Process>>);
 
 /// A live session.
 #[derive(Debug)]
@@ -50,7 +56,7 @@ pub(crate) struct Session {
     init: OwnedFd,
     cgroup: Option<SessionCgroup>,
     running: Mutex<HashMap<ExecutionId, Running>>,
-    questions: Mutex<Vec<(ExecutionId, oneshot::Sender<Vec<Process>>)>>,
+    questions: Mutex<Vec<Question>>,
     /// Somebody asked for its end: what still runs was cancelled, not lost.
     ending: AtomicBool,
     /// Told to whoever waits for its executions to be closed: one more is.
@@ -59,8 +65,8 @@ pub(crate) struct Session {
     spare: Spare,
     /// Ends of processes for lack of memory that were told of already.
     oom_seen: AtomicU64,
-    /// When it was last used, for the idle timeout.
-    used_at_ms: AtomicU64,
+    /// When it was last used, for the idle timeout; by a clock that nobody sets.
+    used_at: Mutex<Instant>,
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
 }
@@ -97,7 +103,7 @@ impl Session {
             closed: Notify::new(),
             spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
-            used_at_ms: AtomicU64::new(now_ms()),
+            used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
         }))
     }
@@ -138,11 +144,16 @@ impl Session {
     }
 
     /// How long it has had nothing to do.
-    pub(crate) fn idle_ms(&self) -> u64 {
+    pub(crate) fn idle_for(&self) -> Duration {
         if self.busy() > 0 {
-            return 0;
+            return Duration::ZERO;
         }
-        now_ms().saturating_sub(self.used_at_ms.load(Ordering::Relaxed))
+        self.used_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Whether somebody asked for its end.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Relaxed)
     }
 
     /// Whether its init is gone and its logs are closed.
@@ -152,7 +163,7 @@ impl Session {
 
     /// It was used just now.
     fn touch(&self) {
-        self.used_at_ms.store(now_ms(), Ordering::Relaxed);
+        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     async fn tell(&self, message: &ToInit) -> Result<(), Fault> {
@@ -180,24 +191,22 @@ impl Session {
         self.tell(&ToInit::Stop { execution, cause, grace_ms }).await
     }
 
-    /// Stops everything that runs in it, for one cause.
-    pub(crate) async fn stop_all(&self, cause: Cause, grace: Duration) {
-        let ids: Vec<_> = self.running().keys().copied().collect();
-        for id in ids {
-            // A session that is gone has nothing left to stop.
-            let _ = self.stop(id, cause, grace).await;
-        }
-    }
-
     /// Tells init that a program's input has ended.
     pub(crate) async fn close_stdin(&self, execution: ExecutionId) -> Result<(), Fault> {
         self.tell(&ToInit::CloseStdin { execution }).await
     }
 
+    /// Who asked for processes and still waits for the answer.
+    fn questions(&self) -> MutexGuard<'_, Vec<Question>> {
+        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+        questions.retain(|(_, answer)| !answer.is_closed());
+        questions
+    }
+
     /// The processes of an execution.
     pub(crate) async fn processes(&self, execution: ExecutionId) -> Result<Vec<Process>, Fault> {
         let (answer, answered) = oneshot::channel();
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner).push((execution, answer));
+        self.questions().push((execution, answer));
         self.tell(&ToInit::Processes { execution }).await?;
         match tokio::time::timeout(ANSWER_PATIENCE, answered).await {
             Ok(Ok(processes)) => Ok(processes),
@@ -213,6 +222,7 @@ impl Session {
                 Ok(None) => break,
                 Err(error) if error.spoils_one_message() => {
                     tracing::error!(session = %self.id, %error, "a message from init is spoiled");
+                    self.ask_again();
                 }
                 Err(error) => {
                     tracing::error!(session = %self.id, %error, "the link to init is broken");
@@ -221,6 +231,17 @@ impl Session {
             }
         }
         self.init_is_gone().await;
+    }
+
+    /// Has init tell everything again, after a while: this process may open no more descriptors at the moment, and the
+    /// message may have been the start of a program.
+    fn ask_again(self: &Arc<Self>) {
+        let session = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(ASK_AGAIN).await;
+            // If it is gone, `listen` hears of that.
+            let _ = session.tell(&ToInit::Hello).await;
+        });
     }
 
     fn hear(self: &Arc<Self>, message: FromInit, fds: Vec<OwnedFd>) {
@@ -235,16 +256,20 @@ impl Session {
                 }
             }
             FromInit::Processes { execution, processes } => {
-                let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut questions = self.questions();
                 if let Some(n) = questions.iter().position(|(id, _)| *id == execution) {
                     // Whoever asked may have gone away.
                     let _ = questions.remove(n).1.send(processes);
                 }
             }
-            FromInit::Ready { .. }
-            | FromInit::SetupFailed(_)
-            | FromInit::Hello { .. }
-            | FromInit::Adopt { .. } => {
+            FromInit::Hello { .. } => {} // we asked again
+            FromInit::Adopt { execution, pid, started_at_us, fds: kind, exit, .. } => {
+                self.has_started(execution, pid, started_at_us, kind, fds);
+                if let (Some(exit), Some(running)) = (exit, self.running().get_mut(&execution)) {
+                    running.has_exited(exit);
+                }
+            }
+            FromInit::Ready { .. } | FromInit::SetupFailed(_) => {
                 tracing::warn!(session = %self.id, "init said something out of turn");
             }
         }
@@ -255,11 +280,19 @@ impl Session {
         if !self.ending.load(Ordering::Relaxed) {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
+        self.link.shut(); // what is asked for from now on is refused
         self.kill_what_is_left();
         for running in self.running().values_mut() {
             running.is_lost();
         }
         self.give_up_starting();
+        let Some(engine) = self.engine.upgrade() else { return };
+        let session = Arc::clone(self);
+        // At the same time as the pumps work: on a full disk they wait for the room that this makes.
+        let cleaned = tokio::task::spawn_blocking(move || {
+            session.wait_for_init();
+            leftovers::remove(&session.dir, session.cgroup());
+        });
         // The pumps see the ends of their pipes now; each takes itself off the table.
         loop {
             let closed = self.closed.notified();
@@ -268,12 +301,17 @@ impl Session {
             }
             closed.await;
         }
-        if let Some(engine) = self.engine.upgrade() {
-            let session = Arc::clone(self);
-            // Removing a large workspace takes a while; it must not hold up the output of others.
-            let _ = tokio::task::spawn_blocking(move || engine.session_is_over(&session)).await;
-        }
+        let _ = cleaned.await; // it does not panic, and is not stopped
+        engine.session_is_over(self);
         self.over.send_replace(true);
+        spare::remove(&self.dir); // one that was being made when the rest was cleaned up
+    }
+
+    /// Waits until init is gone, and with it, where there are walls, all processes. Blocks.
+    fn wait_for_init(&self) {
+        let patience = Timespec { tv_sec: END_PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        // Without it the clean-up is tried all the same.
+        let _ = rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&patience));
     }
 
     /// Everything in the session, from the outside: init is pid 1 inside, so nothing survives it; without walls the
@@ -290,9 +328,12 @@ impl Session {
     pub(crate) async fn end(&self) {
         self.ending.store(true, Ordering::Relaxed);
         let mut over = self.over.subscribe();
-        let told = self.link.send(&ToInit::End, &[]).await;
-        let gone = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await.is_ok();
-        if told.is_err() || !gone {
+        let asked = async {
+            // Gone already, it has nothing more to hear; stopped from outside, it may not take the message at all.
+            let _ = self.link.send(&ToInit::End, &[]).await;
+            let _ = over.wait_for(|over| *over).await;
+        };
+        if tokio::time::timeout(END_PATIENCE, asked).await.is_err() {
             self.kill_what_is_left();
             // Killed, the link breaks and `listen` finishes the rest.
             let _ = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await;

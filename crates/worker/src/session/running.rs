@@ -9,7 +9,7 @@ use headwater_sandbox::wire::{Cause, Exit, Fds, StartFailure, ToInit};
 use tokio::sync::oneshot;
 
 use super::Session;
-use super::start::grace;
+use super::start::{grace, remove_later};
 use super::verdict::{self, Circumstances};
 use crate::clock::now_us;
 use crate::execution::Execution;
@@ -198,11 +198,7 @@ impl Session {
             "execution closed"
         );
         if let Some(cgroup) = cgroup {
-            tokio::task::spawn_blocking(move || {
-                if let Err(error) = cgroup.remove() {
-                    tracing::warn!(%error, "an execution's cgroup cannot be removed");
-                }
-            });
+            remove_later(cgroup);
         }
         if let Some(engine) = self.engine.upgrade() {
             engine.execution_is_closed(self, execution);

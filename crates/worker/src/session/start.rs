@@ -68,7 +68,6 @@ impl Session {
         ticket: Ticket,
     ) -> Result<Accepted, Fault> {
         self.touch();
-        let limits = self.record().spec.limits.tightest(&spec.limits);
         let given = match std::mem::take(&mut spec.stdin) {
             Stdin::Given(bytes) => {
                 spec.stdin = Stdin::None; // what was given may be large, and is not ours to keep
@@ -80,12 +79,32 @@ impl Session {
             }
         };
         let cgroup = self.own_cgroup(id, &spec.limits)?;
-        let (record, dir, log, writer) = self.make_log(id, spec, &limits)?;
-        let execution = Execution::live(record, dir, log);
-        let (answer, answered) = oneshot::channel();
+        let accepted = self.hand_over(id, spec, argv, ticket, given.as_ref(), cgroup.clone()).await;
+        if accepted.is_ok() {
+            self.make_spare();
+        } else if let Some(cgroup) = cgroup {
+            remove_later(cgroup);
+        }
+        accepted
+    }
+
+    /// Makes the log and hands the program to init. Leaves no trace if that fails, so that the caller can ask again.
+    async fn hand_over(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        spec: StartSpec,
+        argv: Vec<String>,
+        ticket: Ticket,
+        given: Option<&OwnedFd>,
+        cgroup: Option<SessionCgroup>,
+    ) -> Result<Accepted, Fault> {
+        let limits = self.record().spec.limits.tightest(&spec.limits);
         let files = cgroup.as_ref().map(SessionCgroup::procs_files).transpose();
         let files =
             files.map_err(|error| host_fault("join the execution's cgroup", &error))?.unwrap_or_default();
+        let (record, dir, log, writer) = self.make_log(id, spec, &limits)?;
+        let execution = Execution::live(record, dir, log);
+        let (answer, answered) = oneshot::channel();
         let message = self.message(execution.record(), argv, &limits, given.is_some(), files.len());
         let running = Running {
             execution: Arc::clone(&execution),
@@ -94,14 +113,13 @@ impl Session {
             ticket: Some(ticket),
         };
         self.running().insert(id, running);
-        let fds: Vec<_> = given.iter().chain(&files).map(AsFd::as_fd).collect();
+        let fds: Vec<_> = given.into_iter().chain(&files).map(AsFd::as_fd).collect();
         if let Err(error) = self.link.send(&ToInit::Start(Box::new(message)), &fds).await {
             self.running().remove(&id);
-            // Nothing was started: leave no trace, so that the caller can ask again.
+            self.closed.notify_waiters();
             let _ = execution.remove();
             return Err(link_fault(&error));
         }
-        self.make_spare();
         Ok(Accepted { execution, answered })
     }
 
@@ -172,8 +190,17 @@ impl Session {
         if limits.memory_bytes.is_none() && limits.cpus.is_none() && limits.pids.is_none() {
             return Ok(None);
         }
-        let cgroup = session.child(&id.to_string()).map_err(|e| host_fault("make a cgroup", &e))?;
-        cgroup.set_limits(limits).map_err(|e| host_fault("set the execution's limits", &e))?;
+        let name = id.to_string();
+        let made = match session.child(&name) {
+            // A worker that was killed before it made the log left it.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => session.reopen_child(&name),
+            made => made,
+        };
+        let cgroup = made.map_err(|e| host_fault("make a cgroup", &e))?;
+        if let Err(error) = cgroup.set_limits(limits) {
+            remove_later(cgroup);
+            return Err(host_fault("set the execution's limits", &error));
+        }
         Ok(Some(cgroup))
     }
 
@@ -250,6 +277,15 @@ impl Session {
         self.running().insert(execution.id(), running);
         self.move_output(execution, writer, kind, fds, receiver);
     }
+}
+
+/// Removes an execution's cgroup in the background: its last process may still be on its way out.
+pub(super) fn remove_later(cgroup: SessionCgroup) {
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = cgroup.remove() {
+            tracing::warn!(%error, "an execution's cgroup cannot be removed");
+        }
+    });
 }
 
 fn sealed_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {

@@ -1,0 +1,23 @@
+//! What an ended session leaves on the host besides its logs.
+
+use std::fs;
+use std::path::Path;
+
+use headwater_sandbox::cgroup::SessionCgroup;
+
+use crate::session::spare;
+use crate::{folder, tree};
+
+/// Removes it. Blocks: a workspace may be large, and the last process on its way out.
+pub(crate) fn remove(session: &Path, cgroup: Option<&SessionCgroup>) {
+    // First, so that nobody writes what is being removed: without walls, or after a crash, something may be alive.
+    if let Some(Err(error)) = cgroup.map(|cgroup| cgroup.kill().and_then(|()| cgroup.remove())) {
+        tracing::warn!(dir = %session.display(), %error, "the session's cgroup cannot be removed");
+    }
+    if let Err(error) = tree::remove(&folder::workspace(session)) {
+        tracing::warn!(dir = %session.display(), %error, "the workspace cannot be removed");
+    }
+    spare::remove(session);
+    // Gone already, maybe.
+    let _ = fs::remove_file(session.join("init.sock"));
+}
