@@ -1,0 +1,183 @@
+//! What a kill between two steps leaves behind, made by hand so that it is there every time: the next worker mends it.
+//! And what must not be left behind at all.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use headwater_contract::{FaultKind, FollowOptions};
+use headwater_protocol::{
+    ExecutionState, Limits, Reason, Seq, SessionId, SessionSpec, SessionState, StartSpec,
+};
+use headwater_tests::host::{self, Marker, eventually};
+use headwater_tests::{Options, TestWorker};
+use rustix::process::Signal;
+
+/// A user without cgroups and without a home, that no other test uses.
+const ORDINARY: u32 = 61_234;
+
+async fn worker() -> Result<TestWorker> {
+    TestWorker::with(Options { pool: Some(0), ..Options::default() }).await
+}
+
+fn folder(worker: &TestWorker, session: SessionId) -> PathBuf {
+    worker.data().join("sessions").join(session.to_string())
+}
+
+/// The inits of a user.
+fn inits(uid: u32) -> Vec<i32> {
+    let is_one = |pid: &i32| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let of = host::status(*pid, "Uid").unwrap_or_default();
+        command.starts_with(b"headwater\0init\0") && of.split_whitespace().next() == Some(&uid.to_string())
+    };
+    host::pids().into_iter().filter(is_one).collect()
+}
+
+#[tokio::test]
+async fn prepared_sessions_of_a_killed_worker_are_ended_where_there_are_no_cgroups() -> Result<()> {
+    let options = Options { pool: Some(2), uid: Some(ORDINARY), ..Options::default() };
+    let mut worker = TestWorker::with(options).await?;
+    eventually("two prepared sessions", async || inits(ORDINARY).len() == 2).await?;
+    let old = inits(ORDINARY);
+    worker.kill();
+    worker.start_again().await?;
+    eventually("the end of the old ones", async || !old.iter().any(|pid| host::is_alive(*pid))).await?;
+    eventually("two new ones", async || inits(ORDINARY).len() == 2).await?;
+    worker.command().arg("stop").status()?;
+    eventually("their end", async || inits(ORDINARY).is_empty()).await
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_made_leaves_nothing_behind() -> Result<()> {
+    let worker = worker().await?;
+    let id = SessionId::random();
+    fs::create_dir_all(folder(&worker, id).join("in the way"))?;
+    let fault = worker.client().await?.create_session(Some(id), &SessionSpec::default()).await;
+    assert_eq!(fault.unwrap_err().fault().context("a fault")?.kind, FaultKind::Unavailable);
+    let slots = worker.data().join("slots");
+    eventually("no slot", async || fs::read_dir(&slots).is_ok_and(|mut slots| slots.next().is_none())).await
+}
+
+#[tokio::test]
+async fn a_prepared_session_that_died_is_not_given_out() -> Result<()> {
+    let options = Options { pool: Some(1), uid: Some(ORDINARY + 1), ..Options::default() };
+    let worker = TestWorker::with(options).await?;
+    eventually("a prepared session", async || inits(ORDINARY + 1).len() == 1).await?;
+    let init = inits(ORDINARY + 1)[0];
+    host::signal(init, Signal::KILL)?;
+    eventually("its end", async || !host::is_alive(init)).await?;
+    assert_eq!(worker.run(&StartSpec::shell("echo on")).await?.text(), "on\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_made_for_a_program_ends_after_it_also_if_the_worker_was_killed_in_between() -> Result<()> {
+    let mut worker = worker().await?;
+    let session = worker.session().await?;
+    worker.run_in(session, &StartSpec::shell("true")).await?;
+    worker.kill();
+    // As if it had been killed before it could end the session.
+    let path = folder(&worker, session).join("session.json");
+    let text = fs::read_to_string(&path)?;
+    let changed = text.replace("\"one_shot\":false", "\"one_shot\":true");
+    assert_ne!(text, changed, "{text}");
+    fs::write(&path, changed)?;
+    worker.start_again().await?;
+    let client = worker.client().await?;
+    eventually("the session's end", async || {
+        client.session(session).await.is_ok_and(|told| matches!(told.state, SessionState::Ended { .. }))
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_session_that_was_being_forgotten_is_forgotten() -> Result<()> {
+    let mut worker = worker().await?;
+    let session = worker.session().await?;
+    worker.run_in(session, &StartSpec::shell("true")).await?;
+    worker.client().await?.end_session(session, false).await?;
+    worker.kill();
+    fs::remove_file(folder(&worker, session).join("session.json"))?;
+    worker.start_again().await?;
+    assert!(!folder(&worker, session).exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_may_have_run_is_lost_and_not_forgotten_when_init_was_killed_with_the_worker() -> Result<()> {
+    let mut worker = worker().await?;
+    let marker = Marker::new();
+    let session = worker.session().await?;
+    let id = worker.begin_in(session, &marker.on(StartSpec::shell("exec sleep 1000"))).await?;
+    marker.count_becomes(1).await?;
+    let init = host::init_of(marker.processes()[0])?;
+    worker.kill();
+    host::signal(init, Signal::KILL)?;
+    marker.count_becomes(0).await?;
+    // As if both had been killed before the start was logged.
+    let index = folder(&worker, session).join("executions").join(id.to_string()).join("index");
+    fs::OpenOptions::new().write(true).open(index)?.set_len(64)?;
+    worker.start_again().await?;
+    let told = worker.client().await?.execution(id).await?;
+    let ExecutionState::Closed { verdict } = told.state else { panic!("{:?}", told.state) };
+    assert_eq!(verdict.reason, Reason::Lost);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_whose_init_is_stopped_and_hears_nothing_more_can_be_ended() -> Result<()> {
+    let worker = worker().await?;
+    let marker = Marker::new();
+    let session = worker.session().await?;
+    let id = worker.begin_in(session, &marker.on(StartSpec::shell("exec sleep 1000"))).await?;
+    marker.count_becomes(1).await?;
+    host::signal(host::init_of(marker.processes()[0])?, Signal::STOP)?;
+    // More than the link holds.
+    let client = worker.client().await?;
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..1000 {
+        let client = client.clone();
+        calls.spawn(async move { client.start(session, None, &StartSpec::shell("true")).await.is_ok() });
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let ended = tokio::time::timeout(host::PATIENCE, client.end_session(session, false)).await??;
+    assert!(matches!(ended.state, SessionState::Ended { .. }), "{:?}", ended.state);
+    marker.count_becomes(0).await?;
+    let ExecutionState::Closed { verdict } = client.execution(id).await?.state else { panic!("not closed") };
+    assert_eq!(verdict.reason, Reason::Cancelled);
+    while let Some(call) = tokio::time::timeout(host::PATIENCE, calls.join_next()).await? {
+        call?; // answered, either way
+    }
+    assert!(client.executions(Some(session), true).await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn following_from_behind_the_end_ends() -> Result<()> {
+    let worker = worker().await?;
+    let session = worker.session().await?;
+    let client = worker.client().await?;
+    let id = worker.begin_in(session, &StartSpec::shell("true")).await?;
+    worker.read(id).await?;
+    for until_closed in [true, false] {
+        let options = FollowOptions { after: Seq(99), until_closed, ..FollowOptions::default() };
+        let mut follower = client.follow(id, options).await?;
+        assert_eq!(tokio::time::timeout(host::PATIENCE, follower.next()).await??, None);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_daemon_that_nobody_waits_for_is_held_to_the_disk_limit() -> Result<()> {
+    let worker = worker().await?;
+    let limits = Limits { disk_bytes: Some(8 << 20), ..Limits::default() };
+    let spec = SessionSpec { limits, ..SessionSpec::default() };
+    let session = worker.client().await?.create_session(None, &spec).await?.id;
+    let marker = Marker::new();
+    let daemon = "setsid sh -c 'sleep 2; head -c 64M /dev/zero > big; sleep 1000' <&- >&- 2>&- &";
+    worker.run_in(session, &marker.on(StartSpec::shell(daemon))).await?;
+    assert!(!marker.processes().is_empty(), "the daemon should run on");
+    marker.count_becomes(0).await
+}
