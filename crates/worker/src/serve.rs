@@ -97,7 +97,9 @@ fn lock(folder: &Folder) -> Result<File, ServeError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(&path).map_err(cannot(format!("open `{}`", path.display())))?;
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+    // Of the process, not of the open file: that one lives on for a moment in an init that a worker was killed while
+    // launching, and the next worker would be told that the last one still runs.
+    rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
         .map_err(|_| ServeError::AlreadyRunning(folder.root().to_owned()))?;
     Ok(file)
 }
