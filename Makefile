@@ -23,6 +23,7 @@ test: setup ## all tests, against the real binary
 check: setup ## all that CI looks at: format, lints, build, tests
 	@echo "== format ==" && $(CARGO) fmt --check
 	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
+	@echo "== specification ==" && scripts/check-spec.sh
 	@echo "== build ==" && $(CARGO) build -p headwater
 	@echo "== tests ==" && $(CARGO) test --workspace
 	@echo "== all is well =="

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Every test that SPECIFICATION.md names must exist: a promise without its test is a lie, not a promise.
+set -eu
+cd "$(dirname "$0")/.."
+missing=0
+named=$(grep -oE '`[a-z0-9_]+`' SPECIFICATION.md | tr -d '`' | grep -E '(_.*){3}' | sort -u)
+known=$(grep -rhoE '^\s*(async )?fn [a-z0-9_]+\(' crates tests --include='*.rs' | sed -E 's/.*fn ([a-z0-9_]+)\(/\1/' | sort -u)
+for name in $named; do
+    if ! grep -qx "$name" <<<"$known"; then
+        echo "SPECIFICATION.md names a test that is not there: $name"
+        missing=1
+    fi
+done
+[ "$missing" -eq 0 ] && echo "$(wc -w <<<"$named") tests named in SPECIFICATION.md, all there"
+exit "$missing"
