@@ -8,6 +8,7 @@
 //! init is nobody's child here: when it ends it is reaped by the host's first process (or by the nearest
 //! subreaper, which a worker that is itself pid 1 of a container is: such a worker has to reap orphans).
 
+mod clone;
 mod spawn;
 
 use std::io;

@@ -5,8 +5,8 @@
 //! version 1 for the limits, version 2 to end all processes at once. Where there is nothing, [`Discovered::Nothing`]
 //! says why, and resource limits of each process stand in.
 //!
-//! Putting a process into a cgroup costs milliseconds after idling. So init is put there once, at its start, and
-//! its programs inherit that.
+//! Putting a process into a cgroup costs milliseconds after idling. So init is put there once, at its start (under
+//! version 2 it is born there, which costs nothing), and its programs inherit that.
 
 mod discover;
 mod files;
@@ -20,6 +20,7 @@ mod tests;
 
 pub use discover::Discovered;
 pub use root::CgroupRoot;
+pub(crate) use session::Entrance;
 pub use session::SessionCgroup;
 
 /// How the names of workers' folders begin, by which [`SessionCgroup::of_process`] knows them.

@@ -3,7 +3,7 @@
 //! Version 2 allows processes only in cgroups that give no controllers to others. A session may do both, so its
 //! processes are in a leaf below it, [`LEAF`]; executions with limits of their own are beside that leaf.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,15 @@ pub struct SessionCgroup {
     pub(super) folders: Vec<Folder>,
     /// Folders above that are removed with the last cgroup in them.
     pub(super) above: Vec<PathBuf>,
+}
+
+/// The ways into a cgroup for a process that is being made.
+#[derive(Debug)]
+pub(crate) struct Entrance {
+    /// The folder of version 2 that it can be born in, with `CLONE_INTO_CGROUP`.
+    pub(crate) birthplace: Option<OwnedFd>,
+    /// The `cgroup.procs` files of the other hierarchies.
+    pub(crate) others: Vec<OwnedFd>,
 }
 
 /// Makes a folder that may be there already.
@@ -145,6 +154,19 @@ impl SessionCgroup {
     /// The `cgroup.procs` files through which a process joins: it writes `0` to each.
     pub fn procs_files(&self) -> io::Result<Vec<OwnedFd>> {
         self.places().map(|place| open_procs(&place)).collect()
+    }
+
+    /// The ways in for a process that is not there yet.
+    pub(crate) fn entrance(&self) -> io::Result<Entrance> {
+        let mut entrance = Entrance { birthplace: None, others: Vec::new() };
+        for (folder, place) in self.folders.iter().zip(self.places()) {
+            if folder.version == Version::Two && entrance.birthplace.is_none() {
+                entrance.birthplace = Some(File::open(place)?.into());
+            } else {
+                entrance.others.push(open_procs(&place)?);
+            }
+        }
+        Ok(entrance)
     }
 
     /// How many processes the kernel has ended here for want of memory. Under version 1 those in a

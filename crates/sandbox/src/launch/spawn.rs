@@ -4,19 +4,16 @@
 //! run on). So it may do nothing but system calls: no allocation, no lock, no panic.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 
 use super::LaunchError;
-use crate::cgroup::SessionCgroup;
-
-/// Room for the child's few calls.
-const STACK_BYTES: usize = 64 * 1024;
+use super::clone::{clone, clone_into};
+use crate::cgroup::{Entrance, SessionCgroup};
 
 /// init's descriptors: null, null, null, the listener, the link.
 const PLACES: c_int = 5;
@@ -31,7 +28,8 @@ struct Plan<'a> {
     envp: [*const c_char; 1],
     /// What becomes descriptors 0 to 4.
     sources: [RawFd; PLACES as usize],
-    cgroups: &'a [OwnedFd],
+    /// Where it joins by itself.
+    cgroups: Vec<OwnedFd>,
     /// Set by the child when it fails: index into [`STEPS`], error number.
     step: AtomicUsize,
     errno: AtomicI32,
@@ -52,21 +50,17 @@ pub(super) fn spawn(
         .map_err(|error| fail("name the program", error.into()))?;
     let null = rustix::fs::open(c"/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|errno| fail("open /dev/null", errno.into()))?;
-    let cgroups = match cgroup {
-        Some(cgroup) => cgroup.procs_files().map_err(|source| fail("open the cgroup", source))?,
-        None => Vec::new(),
-    };
     let null_fd = null.as_raw_fd();
-    let plan = Plan {
+    let mut plan = Plan {
         program: &program,
         argv: [c"headwater".as_ptr(), c"init".as_ptr(), std::ptr::null()],
         envp: [std::ptr::null()],
         sources: [null_fd, null_fd, null_fd, listener.as_raw_fd(), link.as_raw_fd()],
-        cgroups: &cgroups,
+        cgroups: Vec::new(),
         step: AtomicUsize::new(0),
         errno: AtomicI32::new(0),
     };
-    let pidfd = clone(&plan).map_err(|errno| fail("clone", errno.into()))?;
+    let pidfd = start(&mut plan, cgroup)?;
     match plan.errno.load(Ordering::Acquire) {
         0 => Ok(pidfd),
         errno => {
@@ -77,48 +71,24 @@ pub(super) fn spawn(
     }
 }
 
-/// Starts the child and waits until it has executed init or given up.
-fn clone(plan: &Plan<'_>) -> Result<OwnedFd, Errno> {
-    let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
-    let top = stack.as_mut_ptr_range().end;
-    let mut pidfd: c_int = -1;
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
-    let blocked = BlockedSignals::all();
-    // SAFETY: `child` only reads `plan` and makes system calls, on a stack of its own that is aligned and large
-    // enough; with CLONE_VFORK both outlive its use of them, since this call returns only after it is through.
-    let pid = unsafe {
+/// Starts the child, in its cgroup from its birth where the kernel can do that; else it joins as its first step.
+/// Returns when it has executed init or given up.
+fn start(plan: &mut Plan<'_>, cgroup: Option<&SessionCgroup>) -> Result<OwnedFd, LaunchError> {
+    let fail = |what, source| LaunchError::Spawn { what, source };
+    let unopened = |source| fail("open the cgroup", source);
+    let entrance = cgroup.map(SessionCgroup::entrance).transpose().map_err(unopened)?;
+    if let Some(Entrance { birthplace: Some(folder), others }) = entrance {
+        plan.cgroups = others;
         let plan: *const Plan<'_> = plan;
-        libc::clone(child, top.cast(), flags, plan.cast_mut().cast(), &raw mut pidfd)
-    };
-    let errno = Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
-    drop(blocked);
-    if pid < 0 {
-        return Err(errno);
-    }
-    // SAFETY: the kernel has just put a new descriptor there, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
-}
-
-/// Keeps signals from this thread while a child shares its memory: the worker's handlers must not run there.
-struct BlockedSignals(libc::sigset_t);
-
-impl BlockedSignals {
-    fn all() -> Self {
-        // SAFETY: both sets are valid for the calls, which initialise them.
-        unsafe {
-            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-            libc::sigfillset(&raw mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-            Self(before)
+        // SAFETY: `child` only reads `plan` and makes system calls, and ends by `execve` or `_exit`.
+        if let Ok(pidfd) = unsafe { clone_into(folder.as_fd(), child, plan.cast_mut().cast()) } {
+            return Ok(pidfd);
         }
     }
-}
-
-impl Drop for BlockedSignals {
-    fn drop(&mut self) {
-        // SAFETY: the set was filled by the call that blocked.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
-    }
+    plan.cgroups = cgroup.map(SessionCgroup::procs_files).transpose().map_err(unopened)?.unwrap_or_default();
+    let plan: *const Plan<'_> = plan;
+    // SAFETY: as above.
+    unsafe { clone(child, plan.cast_mut().cast()) }.map_err(|errno| fail("clone", errno.into()))
 }
 
 /// Runs in the child, on its own stack, in the worker's memory.
@@ -143,7 +113,7 @@ fn errno_now() -> c_int {
 }
 
 fn join_cgroups(plan: &Plan<'_>) -> Result<(), c_int> {
-    for file in plan.cgroups {
+    for file in &plan.cgroups {
         // SAFETY: one byte of a literal is written; `0` means the writer itself.
         if unsafe { libc::write(file.as_raw_fd(), c"0".as_ptr().cast(), 1) } != 1 {
             return Err(errno_now());
