@@ -22,10 +22,10 @@ const MAX_PASSED: u32 = 128;
 /// How a reader reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReaderOptions {
-    /// Consecutive output of a stream comes in one event up to this size. A single record is never divided, and may
-    /// be larger (up to 1 MiB).
+    /// Consecutive output of a stream comes in one event up to this size. A single record is never divided (but for
+    /// the first of a tail), and may be larger (up to 1 MiB).
     pub max_bytes: usize,
-    /// Begin so that about this many bytes are left to read (of the streams asked for), and state the rest as a gap.
+    /// Begin so that this many bytes are left to read (of the streams asked for), and state the rest as a gap.
     pub tail: Option<u64>,
     /// Only these.
     pub streams: Streams,
@@ -54,6 +54,8 @@ pub struct Reader {
     /// Events that are due before the next record: what was passed over. A handful at most.
     pub(super) due: VecDeque<Event>,
     pub(super) skip: Skip,
+    /// The record whose beginning was passed over too: it is delivered from where its stream is by [`Self::ends`].
+    pub(super) begins_inside: Option<u64>,
     block: Block,
 }
 
@@ -89,6 +91,7 @@ impl Reader {
             at_ms: 0,
             due: VecDeque::new(),
             skip: if options.tail.is_some() { Skip::Wanted } else { Skip::Done },
+            begins_inside: None,
             block: Block::default(),
         }
     }
@@ -187,7 +190,10 @@ impl Reader {
     fn output(&mut self, view: &View, first: Record, stream: Stream, length: u32) -> Result<Step, LogError> {
         let first_seq = self.at + 1;
         let end = first.ends.of(stream);
-        let offset = end - u64::from(length);
+        let mut offset = end - u64::from(length);
+        if self.begins_inside == Some(first_seq) {
+            offset = self.ends.map_or(offset, |ends| ends.of(stream).clamp(offset, end));
+        }
         let (last_seq, last) = self.extend(view, (first_seq, first), stream, offset);
         let wanted = usize::try_from(last.ends.of(stream) - offset).unwrap_or(usize::MAX);
         let path = || self.log.files.path(stream.name());
@@ -244,7 +250,7 @@ impl Reader {
     }
 
     /// A record, from the block that was read ahead if it is there.
-    fn record(&mut self, seq: u64, view: &View) -> Result<Record, LogError> {
+    pub(super) fn record(&mut self, seq: u64, view: &View) -> Result<Record, LogError> {
         let cached = |block: &Block| {
             let place = usize::try_from(seq.checked_sub(block.first)?).ok()?.checked_mul(64)?;
             Record::decode(seq, block.bytes.get(place..place.checked_add(64)?)?)

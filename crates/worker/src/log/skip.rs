@@ -3,14 +3,18 @@
 
 use headwater_protocol::{Event, EventKind, Seq, Stream};
 
+use super::files::read_full;
 use super::marks::{Ends, Mark};
 use super::reader::Reader;
+use super::record::Body;
 use super::state::View;
 use super::{LogError, Streams};
 
 impl Reader {
-    /// Skips ahead so that about as many bytes are left to read as the options' `tail` says; nothing happens where
-    /// fewer are left already, or no `tail` was asked for. What is skipped comes as gaps.
+    /// Skips ahead so that as many bytes are left to read as the options' `tail` says (up to three fewer: no character
+    /// is divided); nothing happens where fewer are left already, or no `tail` was asked for. What is skipped comes as
+    /// gaps. The first chunk may be a part of its record: after its seq all goes on as ever, and whoever reads it again
+    /// without a tail gets the whole.
     pub fn skip_to_tail(&mut self) -> Result<(), LogError> {
         loop {
             let view = self.log.state.borrow().view;
@@ -38,16 +42,39 @@ impl Reader {
         };
         let to = self.log.files.last_where(low, view.last.seq, enough)?;
         // Without anything dropped, a log shorter than the tail is read from where the reader stands.
-        if to.seq > self.at && enough(&to) {
-            self.pass_over(to, view)?;
+        if !enough(&to) {
+            return Ok(());
+        }
+        let excess = total.saturating_sub(wanted_bytes(&to.ends, streams)) - tail;
+        let begin = if excess > 0 { self.inside_next(to, excess, view)? } else { to };
+        if begin.seq > self.at || begin.ends != to.ends {
+            self.pass_over(begin, view)?;
+            self.begins_inside = (begin.ends != to.ends).then_some(begin.seq + 1);
         }
         Ok(())
+    }
+
+    /// The place that lies so many bytes inside the record after `mark`, moved on to where a character begins.
+    fn inside_next(&mut self, mark: Mark, bytes: u64, view: &View) -> Result<Mark, LogError> {
+        let record = self.record(mark.seq + 1, view)?;
+        let Body::Output { stream, .. } = record.body else {
+            return Ok(mark);
+        };
+        let end = record.ends.of(stream);
+        let mut at = mark.ends.of(stream).saturating_add(bytes).min(end);
+        let path = || self.log.files.path(stream.name());
+        if let Some(raw) = self.log.files.raw(stream)? {
+            let next = read_full(raw, 3, at).map_err(|e| LogError::io("read", &path(), e))?;
+            at += next.iter().take_while(|byte| **byte & 0xC0 == 0x80).count() as u64;
+        }
+        let ends = mark.ends.plus(stream, at.min(end) - mark.ends.of(stream));
+        Ok(Mark { seq: mark.seq, ends })
     }
 
     /// Goes to `to`, and makes due what has to be said about the way there.
     pub(super) fn pass_over(&mut self, to: Mark, view: &View) -> Result<(), LogError> {
         let mut from = self.ends_here(view)?;
-        if self.at == 0 {
+        if self.at == 0 && to.seq > 0 {
             let started = self.log.state.borrow().started;
             if let Some(started) = started {
                 let kind = EventKind::Started { execution_id: self.log.id(), pid: started.pid };
@@ -67,9 +94,9 @@ impl Reader {
     }
 
     /// A gap for each stream that misses bytes. The last one carries the seq `last`, and those before it the seqs
-    /// before that (each stream has lost a record of its own, so there are as many): a reader that resumes between
-    /// them is told again rather than not at all. Only one that resumes among the very last of the lost records may
-    /// get a gap with the seq that it resumed after.
+    /// before that: a reader that resumes between them is told again rather than not at all. No record may be left to
+    /// number a gap that ends inside the next one, or one that is told to a reader that resumes among the very last of
+    /// the lost records: such a gap has the seq of the event before it, or the one that was resumed after.
     fn state_gaps(&mut self, from: Ends, to: Ends, last: u64) {
         let misses = |stream: &Stream| self.options.streams.has(*stream) && from.of(*stream) < to.of(*stream);
         let streams: Vec<Stream> = Stream::ALL.into_iter().filter(misses).collect();
