@@ -133,6 +133,11 @@ impl SessionCgroup {
             .collect()
     }
 
+    /// What is counted and limited here.
+    pub fn controllers(&self) -> Controllers {
+        self.folders.iter().fold(Controllers::default(), |all, folder| all.union(folder.controllers))
+    }
+
     /// Sets the limits on memory, processors and processes as far as the host can. What is absent stays as it is.
     pub fn set_limits(&self, limits: &Limits) -> io::Result<()> {
         for folder in &self.folders {

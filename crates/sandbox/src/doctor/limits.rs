@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use headwater_protocol::Limits;
+use rustix::fs::Access;
 
 use super::Check;
 use super::child::in_child;
@@ -64,6 +65,11 @@ fn fix(facts: &Facts) -> String {
         }
         (true, true) => "start the worker by itself: systemd-run --scope -p Delegate=yes headwater worker",
         (false, false) => "start the worker as root",
+        // It can be written to, so that others in our cgroup are in the way.
+        (false, true) if rustix::fs::access("/sys/fs/cgroup/cgroup.procs", Access::WRITE_OK).is_ok() => {
+            "start the worker in a cgroup of its own: mkdir -p /sys/fs/cgroup/headwater && \
+             sh -c 'echo 0 >/sys/fs/cgroup/headwater/cgroup.procs && exec headwater worker'"
+        }
         (false, true) => {
             "mount a writable cgroup file system (mount -t cgroup2 none /sys/fs/cgroup), in a container \
              with --cgroupns=private and /sys/fs/cgroup writable"

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use headwater_protocol::{Limits, SandboxKind, StartSpec};
+use headwater_sandbox::cgroup::Controllers;
 use headwater_sandbox::wire::Rlimits;
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -44,14 +45,14 @@ pub(super) fn working_directory(workspace: &str, cwd: Option<&str>) -> String {
     }
 }
 
-/// What each process of the program may use. Without a cgroup, resource limits stand in for memory and processes.
-pub(super) fn rlimits(limits: &Limits, has_cgroup: bool) -> Rlimits {
+/// What each process of the program may use. Resource limits stand in for what no cgroup counts.
+pub(super) fn rlimits(limits: &Limits, counted: Controllers) -> Rlimits {
     Rlimits {
         open_files: limits.open_files,
         file_bytes: limits.file_bytes,
         cpu_ms: limits.cpu_ms,
-        data_bytes: limits.memory_bytes.filter(|_| !has_cgroup),
-        processes: limits.pids.filter(|_| !has_cgroup),
+        data_bytes: limits.memory_bytes.filter(|_| !counted.memory),
+        processes: limits.pids.filter(|_| !counted.pids),
     }
 }
 
@@ -67,6 +68,19 @@ mod tests {
         let env = environment("/workspace", &session, &spec);
         assert!(env.contains(&"A=2".into()) && env.contains(&"TERM=vt100".into()), "{env:?}");
         assert!(env.contains(&"HOME=/workspace".into()));
+    }
+
+    #[test]
+    fn a_resource_limit_stands_in_for_each_controller_that_is_missing() {
+        let limits = Limits { memory_bytes: Some(1 << 20), pids: Some(9), ..Limits::default() };
+        let some = Controllers { pids: true, ..Controllers::default() };
+        let told = |counted| {
+            let rlimits = rlimits(&limits, counted);
+            (rlimits.data_bytes, rlimits.processes)
+        };
+        assert_eq!(told(Controllers::default()), (Some(1 << 20), Some(9)));
+        assert_eq!(told(some), (Some(1 << 20), None));
+        assert_eq!(told(Controllers { memory: true, ..some }), (None, None));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Children, ExecutionId, Limits, SessionId, StartSpec, Stdin};
-use headwater_sandbox::cgroup::SessionCgroup;
+use headwater_sandbox::cgroup::{Controllers, SessionCgroup};
 use headwater_sandbox::wire::{Exit, Fds, Start, StdinFrom, ToInit};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::pipe::PipeFlags;
@@ -173,13 +173,18 @@ impl Session {
             stdin,
             tty: spec.tty,
             merge_output: spec.merge_output,
-            rlimits: env::rlimits(limits, self.cgroup.is_some()),
+            rlimits: env::rlimits(limits, self.counted()),
             timeout_ms: self.timeout_ms(spec),
             grace_ms: u64::try_from(grace(spec).as_millis()).unwrap_or(u64::MAX),
             kill_children: spec.children == Children::Kill,
             cgroups: u8::try_from(cgroups).unwrap_or(0),
             note: Vec::new(),
         }
+    }
+
+    /// What the session's cgroup counts and limits.
+    fn counted(&self) -> Controllers {
+        self.cgroup.as_ref().map(SessionCgroup::controllers).unwrap_or_default()
     }
 
     /// A cgroup below the session's for an execution that may use less than its session.
