@@ -1,5 +1,7 @@
 //! Finding out what the host offers, and taking it.
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::files::{read, write};
@@ -98,42 +100,44 @@ fn may_write(path: &Path) -> Result<(), String> {
         .map_err(|errno| format!("cannot make cgroups in `{}`: {errno}", path.display()))
 }
 
-/// Lets the folders below have these controllers. That takes a cgroup without processes, unless it is the first of all:
-/// this process moves to a leaf, and so do the others there if the cgroup was given to us. If it does not help, nothing
-/// has changed.
+/// Lets the folders below have these controllers. That takes a cgroup without processes, unless it is the first of all.
+/// With memory among them the kernel refuses otherwise; without, it does not, and has no use for the folders below.
 fn give(path: &Path, wanted: Controllers) -> Result<(), String> {
     let line = wanted.names().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
-    let control = "cgroup.subtree_control";
-    let refused = |error| format!("cannot give controllers to sessions: {error}");
-    match write(path, control, &line) {
-        Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {}
-        other => return other.map_err(refused),
-    }
     let leaf = path.join(WORKER_LEAF);
-    let moved = match std::fs::create_dir(&leaf) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => write(&leaf, "cgroup.procs", "0"),
-    };
-    let mut given = moved.and_then(|()| write(path, control, &line));
-    for _ in 0..ROUNDS {
-        if given.is_ok() || !was_given_to_us(path) {
-            break;
-        }
-        move_all(path, &leaf);
-        given = write(path, control, &line);
-    }
-    given.map_err(|error| {
+    let emptied = if is_first(path) { Ok(()) } else { empty(path, &leaf) };
+    emptied.and_then(|()| write(path, "cgroup.subtree_control", &line)).map_err(|error| {
         // Back to where we were; another worker may be in the leaf, and then it stays.
-        let _ = write(path, "cgroup.procs", "0").and_then(|()| std::fs::remove_dir(&leaf));
-        format!("{} (other processes in that cgroup?)", refused(error))
+        let _ = write(path, "cgroup.procs", "0").and_then(|()| fs::remove_dir(&leaf));
+        format!("cannot give controllers to sessions: {error}")
     })
 }
 
-/// Moves what is in a cgroup to its leaf. Somebody may come or go meanwhile: the next round will show.
-fn move_all(path: &Path, leaf: &Path) {
-    for process in read(path, "cgroup.procs").unwrap_or_default().lines() {
-        let _ = write(leaf, "cgroup.procs", process);
+/// The first cgroup of all has no type.
+fn is_first(path: &Path) -> bool {
+    !path.join("cgroup.type").exists()
+}
+
+/// Moves this process to the leaf, and the others there too if the cgroup was given to us.
+fn empty(path: &Path, leaf: &Path) -> io::Result<()> {
+    for _ in 0..ROUNDS {
+        let there = read(path, "cgroup.procs")?;
+        if there.is_empty() {
+            return Ok(());
+        }
+        match fs::create_dir(leaf) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => write(leaf, "cgroup.procs", "0")?,
+        }
+        if was_given_to_us(path) {
+            for process in there.lines() {
+                // It may have gone by itself.
+                let _ = write(leaf, "cgroup.procs", process);
+            }
+        }
     }
+    let others = format!("other processes are in `{}`", path.display());
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, others))
 }
 
 /// Whether a cgroup is ours to arrange, others' processes in it included: it belongs to this ordinary user, systemd has
@@ -146,10 +150,9 @@ fn was_given_to_us(path: &Path) -> bool {
         let mut value = [0; 1];
         rustix::fs::getxattr(path, name, &mut value[..]).is_ok_and(|length| length == 1 && value == *b"1")
     };
-    // The first cgroup of all, which needs none of this, has no type.
     let top = || {
         let above = rustix::fs::statfs(path.join(".."));
-        above.is_ok_and(|above| above.f_type != CGROUP2_MAGIC) && path.join("cgroup.type").exists()
+        above.is_ok_and(|above| above.f_type != CGROUP2_MAGIC) && !is_first(path)
     };
     (owned && !user.is_root()) || marked("user.delegate") || marked("trusted.delegate") || top()
 }

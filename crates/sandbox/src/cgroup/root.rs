@@ -58,9 +58,9 @@ impl CgroupRoot {
             keep: Keep::WhileUsed,
         };
         // Made now to see whether it can be, while there is somebody to tell.
-        below.make()?;
+        let made = below.make();
         below.clear()?;
-        Ok(below)
+        made.map(|()| below)
     }
 
     /// A new cgroup for a session. It is an error if there is one of this name.
