@@ -17,7 +17,7 @@ use crate::signals;
 
 /// Runs code in isolated sessions and shows its output live.
 #[derive(Debug, Parser)]
-#[command(name = "headwater", version, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "headwater", version, max_term_width = 110)]
 pub struct Cli {
     /// The folder that holds everything of one worker [default: `HEADWATER_DATA`, or `headwater` in the user's data
     /// home]
@@ -59,20 +59,27 @@ pub struct SessionsArgs {
     /// What to do; `list` if nothing is said.
     #[command(subcommand)]
     pub action: Option<SessionsAction>,
+    /// As for `list`.
+    #[command(flatten)]
+    pub list: ListArgs,
+}
+
+/// `headwater sessions list`, and `headwater sessions` alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct ListArgs {
+    /// Those that have ended, too
+    #[arg(long, short)]
+    pub all: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What to do with sessions.
 #[derive(Debug, Subcommand)]
 pub enum SessionsAction {
-    /// List sessions
-    List {
-        /// Those that have ended, too
-        #[arg(long, short)]
-        all: bool,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
+    /// List sessions (what `headwater sessions` alone does)
+    List(ListArgs),
     /// Make a session and print its id
     Create(Box<CreateArgs>),
     /// Show one session
@@ -97,7 +104,7 @@ pub enum SessionsAction {
 /// `headwater sessions create`.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// A name for people
+    /// A name, which can be given wherever a session is asked for; no other living session may have it
     #[arg(long)]
     pub name: Option<String>,
     /// A variable for every execution in it; without `=VALUE`, the value it has here
@@ -151,7 +158,7 @@ pub struct LogsArgs {
     /// Only this stream
     #[arg(long, value_name = "STREAM")]
     pub stream: Vec<StreamArg>,
-    /// Only about the last so many bytes
+    /// Only the last so many bytes (`4Ki`)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub tail: Option<u64>,
     /// One JSON object a line for each event

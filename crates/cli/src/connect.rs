@@ -7,6 +7,8 @@ use std::time::Duration;
 use headwater_contract::{Client, Revival, Reviver, connect};
 use headwater_protocol::SandboxKind;
 use headwater_worker::config::socket_path;
+use rustix::fs::Access;
+use rustix::io::Errno;
 
 use crate::error::{CommandError, ErrorKind};
 use crate::start;
@@ -36,9 +38,18 @@ impl Place {
         let socket = self.socket()?;
         match connect(&socket).await {
             Ok(client) => Ok(Some(client)),
-            Err(error) if error.is_disconnected() => Ok(None),
+            Err(error) if error.is_disconnected() => match rustix::fs::access(&socket, Access::WRITE_OK) {
+                // There may be a worker: it only is not ours.
+                Err(Errno::ACCESS) => Err(self.not_ours()),
+                _ => Ok(None),
+            },
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn not_ours(&self) -> CommandError {
+        let message = format!("the data folder `{}` is not for this user", self.data.display());
+        CommandError::new(ErrorKind::NoWorker, message).hint("choose another folder with `--data DIR`")
     }
 
     /// The worker, started if it did not run; it is brought back if it goes away.

@@ -13,7 +13,8 @@ pub const CANCELLED: u8 = 130;
 
 const TIMED_OUT: u8 = 124;
 const NOT_EXECUTABLE: u8 = 126;
-const NOT_FOUND: u8 = 127;
+/// No such program.
+pub const NOT_FOUND: u8 = 127;
 const OUT_OF_MEMORY: u8 = 137;
 
 /// The exit code of `headwater run`.

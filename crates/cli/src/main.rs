@@ -69,7 +69,7 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
 async fn with_worker(place: Place, command: Command) -> Result<u8, CommandError> {
     match command {
         Command::Run(args) => Box::pin(commands::run::run(place, &args)).await,
-        Command::Sessions(args) => commands::sessions::sessions(&place, args.action).await,
+        Command::Sessions(args) => commands::sessions::sessions(&place, args).await,
         Command::Ps(args) => commands::ps::ps(&place, &args).await,
         Command::Logs(args) => commands::logs::logs(&place, &args).await,
         Command::Attach(args) => commands::attach::attach(&place, &args).await,

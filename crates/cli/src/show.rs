@@ -20,7 +20,8 @@ const HALF_CHARACTER: Duration = Duration::from_millis(50);
 pub enum Format {
     /// The bytes, each stream where it belongs.
     Bytes {
-        /// Say where bytes are missing; not for a reader who asked for a tail.
+        /// Say where bytes are missing from the beginning on; one who asked for a tail only wants to know of what
+        /// was passed over later.
         gaps: bool,
     },
     /// One JSON object a line.
@@ -29,7 +30,8 @@ pub enum Format {
 
 /// Shows a log to its end; answers with the verdict, if it was there.
 pub async fn show(mut follower: Follower, format: Format) -> Result<Option<Verdict>, CommandError> {
-    let mut shower = Shower { printer: Printer::start(), verdict: None, at_line_start: true };
+    let mut shower =
+        Shower { printer: Printer::start(), verdict: None, at_line_start: true, has_shown: false };
     match format {
         Format::Bytes { gaps } => {
             while let Some(event) = follower.next().await? {
@@ -56,17 +58,19 @@ struct Shower {
     printer: Printer,
     verdict: Option<Verdict>,
     at_line_start: bool,
+    has_shown: bool,
 }
 
 impl Shower {
     async fn bytes(&mut self, event: Event, gaps: bool) -> Result<(), CommandError> {
         match event.kind {
             EventKind::Output { stream, bytes, .. } => {
+                self.has_shown = true;
                 self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
                 let to = if stream == Stream::Stderr { Target::Stderr } else { Target::Stdout };
                 self.printer.print(to, bytes).await
             }
-            EventKind::Gap { stream, from_byte, to_byte } if gaps => {
+            EventKind::Gap { stream, from_byte, to_byte } if gaps || self.has_shown => {
                 let line = format!(
                     "headwater: {} of {} are not here (bytes {from_byte} to {to_byte})",
                     words::bytes(to_byte.saturating_sub(from_byte)),

@@ -1,8 +1,9 @@
 //! The person's terminal: raw while keys go to a program, as it was when we are done.
 
 use headwater_protocol::TtySize;
+use rustix::process::getpgrp;
 use rustix::stdio::{stderr, stdin, stdout};
-use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 
 use crate::error::CommandError;
 
@@ -37,6 +38,11 @@ impl Drop for RawMode {
 /// Whether a person types.
 pub fn stdin_is_terminal() -> bool {
     isatty(stdin())
+}
+
+/// Whether the terminal that we would read from belongs to another job at the moment: reading would stop us.
+pub fn in_background() -> bool {
+    tcgetpgrp(stdin()).is_ok_and(|foreground| foreground != getpgrp())
 }
 
 /// The size of the person's terminal, if there is one.

@@ -1,11 +1,11 @@
 //! Sessions and executions as shown: tables for people, objects in the shape of the native API for machines.
 
-use headwater_protocol::{Command, Execution, Process, SandboxKind, Session, SessionState};
+use headwater_protocol::{Command, Execution, Process, Reason, SandboxKind, Session, SessionState};
 use rustix::termios::isatty;
 use serde_json::{Value, json};
 
 use crate::style::Style;
-use crate::{terminal, words};
+use crate::{signals, terminal, words};
 
 /// Digits of an id in a table on a terminal: enough to be unique among millions.
 const SHORT_ID: usize = "exe_".len() + 12;
@@ -106,10 +106,10 @@ pub fn state(execution: &Execution, style: Style) -> (String, String) {
     let Some(verdict) = execution.state.verdict() else {
         return (name.to_owned(), style.green(name));
     };
-    let how = match (verdict.code, verdict.signal) {
-        (Some(code), _) => format!("{} {code}", verdict.reason.name()),
-        (None, Some(signal)) => format!("{} {signal}", verdict.reason.name()),
-        (None, None) => verdict.reason.name().to_owned(),
+    let how = match (verdict.reason, verdict.code, verdict.signal) {
+        (Reason::Exited, Some(code), _) => format!("exited {code}"),
+        (Reason::Signalled, _, Some(signal)) => signals::name(signal),
+        (reason, ..) => reason.name().replace('_', " "),
     };
     let open = if name == "exited" { " (open)" } else { "" };
     let text = format!("{how}{open}");

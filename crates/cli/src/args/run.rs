@@ -54,7 +54,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
     /// What it reads: `none`, `open` (what is typed or piped here, or sent later), `-` (the same, all of it now if
-    /// detached), `text:...`, or a file [default: `open` if standard input is no terminal or with --tty, else `none`]
+    /// detached), `text:...`, or a file [default: `open`, but `none` if detached, in the background of a terminal, or
+    /// if standard input is `/dev/null`]
     #[arg(long, value_name = "FROM")]
     pub stdin: Option<StdinArg>,
     /// Both outputs in one stream, in exact order

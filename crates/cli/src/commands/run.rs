@@ -117,7 +117,11 @@ impl Run {
                 if let Some(line) = exit::line(&verdict).filter(|_| !self.plan.json) {
                     // A terminal shows `^C` where the cursor was.
                     let apart = if interrupts.count > 0 && terminal::stdin_is_terminal() { "\n" } else { "" };
-                    eprintln!("{apart}{}", Style::of_stderr().red(&format!("headwater: {line}")));
+                    let style = Style::of_stderr();
+                    eprintln!("{apart}{}", style.red(&format!("headwater: {line}")));
+                    if let Some(hint) = self.plan.hint(exit::code(&verdict)) {
+                        eprintln!("{} {hint}", style.cyan("hint:"));
+                    }
                 }
                 Ok(exit::code(&verdict))
             }

@@ -3,18 +3,25 @@
 use headwater_contract::Client;
 use headwater_protocol::{Limits, SandboxKind, Session, SessionId, SessionSpec, SessionState};
 
-use crate::args::{CreateArgs, SessionsAction, Variable, millis};
+use crate::args::{CreateArgs, ListArgs, SessionsAction, SessionsArgs, Variable, millis};
 use crate::connect::Place;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::output::say;
 use crate::view::{self, Table};
 use crate::{resolve, words};
 
 /// Does it.
-pub async fn sessions(place: &Place, action: Option<SessionsAction>) -> Result<u8, CommandError> {
-    match action {
-        None => list(place, false, false).await?,
-        Some(SessionsAction::List { all, json }) => list(place, all, json).await?,
+pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandError> {
+    let before = args.list;
+    if before != ListArgs::default() && !matches!(args.action, None | Some(SessionsAction::List(_))) {
+        return Err(CommandError::usage("flags of a list in front of something else")
+            .hint("write them at the end: `headwater sessions show SESSION --json`"));
+    }
+    match args.action {
+        None => list(place, before.all, before.json).await?,
+        Some(SessionsAction::List(list_args)) => {
+            list(place, list_args.all || before.all, list_args.json || before.json).await?;
+        }
         Some(SessionsAction::Create(args)) => create(place, &args).await?,
         Some(SessionsAction::Show { session, json }) => show(place, &session, json).await?,
         Some(SessionsAction::End { sessions, forget }) => end(place, &sessions, forget).await?,
@@ -64,9 +71,23 @@ async fn create(place: &Place, args: &CreateArgs) -> Result<(), CommandError> {
     let mut place = place.clone();
     place.sandbox = args.sandbox.map(SandboxKind::from);
     let client = place.worker().await?;
+    if let Some(name) = &spec.name {
+        check_is_free(&client, name).await?;
+    }
     let id = SessionId::random();
     let session = client.insist(async |client: &Client| client.create_session(Some(id), &spec).await).await?;
     say(&if args.json { view::session_json(&session).to_string() } else { session.id.to_string() })
+}
+
+/// A name that two sessions had would name neither.
+async fn check_is_free(client: &Client, name: &str) -> Result<(), CommandError> {
+    let all = client.insist(async |client: &Client| client.sessions(false).await).await?;
+    let Some(other) = all.iter().find(|session| session.spec.name.as_deref() == Some(name)) else {
+        return Ok(());
+    };
+    let message = format!("there is a session `{name}` already: {}", other.id);
+    Err(CommandError::new(ErrorKind::Refused, message)
+        .hint(format!("`headwater run --session {name}` uses it, `headwater sessions end {name}` ends it")))
 }
 
 async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError> {

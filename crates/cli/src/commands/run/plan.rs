@@ -10,7 +10,7 @@ use headwater_protocol::{Command, SessionSpec, StartSpec, Stdin};
 use crate::args::{RunArgs, StdinArg, Variable, millis};
 use crate::error::CommandError;
 use crate::input::{self, Input};
-use crate::terminal;
+use crate::{exit, terminal};
 
 /// The most input or code that travels within a request; more is streamed.
 const GIVEN_BYTES: u64 = 8 << 20;
@@ -66,8 +66,35 @@ impl Plan {
         }
         let (stdin, input) = stdin(from, args.detach)?;
         spec.stdin = stdin;
-        spec.check().map_err(|error| CommandError::usage(error.to_string()))?;
+        spec.check().map_err(|error| unfit(&error.to_string()))?;
+        if let Where::Own(session) = &place {
+            session.check().map_err(|error| unfit(&error.to_string()))?;
+        }
         Ok(Self { spec, place, input, detach: args.detach, json: args.json })
+    }
+}
+
+impl Plan {
+    /// What may have been meant, if this was its exit code.
+    pub fn hint(&self, code: u8) -> Option<String> {
+        match &self.spec.command {
+            Command::Argv(argv) if code == exit::NOT_FOUND => match argv.as_slice() {
+                [line] if line.contains([' ', '|', '&', ';', '<', '>', '$', '`']) => {
+                    Some("for a line of the shell: `headwater run --shell LINE`".to_owned())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn unfit(message: &str) -> CommandError {
+    let error = CommandError::usage(message);
+    if message.contains("_bytes") {
+        error.hint("a number alone is a number of bytes: write for example `512Mi`")
+    } else {
+        error
     }
 }
 
@@ -148,10 +175,7 @@ fn place(args: &RunArgs, spec: &mut StartSpec) -> Where {
 }
 
 fn usual_stdin(args: &RunArgs, code_from_stdin: bool) -> StdinArg {
-    if args.detach
-        || code_from_stdin
-        || (!args.tty && (terminal::stdin_is_terminal() || input::own_is_null()))
-    {
+    if args.detach || code_from_stdin || (!args.tty && (terminal::in_background() || input::own_is_null())) {
         StdinArg::None
     } else {
         StdinArg::Open
@@ -236,6 +260,21 @@ mod tests {
         assert_eq!(stdin(&["--stdin", path, "--detach"]), Ok((Stdin::Given("abc".into()), false)));
         assert_eq!(stdin(&["--stdin", path]), Ok((Stdin::Open, true)));
         assert!(stdin(&["--stdin", "/no/such/file"]).unwrap_err().message.contains("/no/such/file"));
+    }
+
+    #[test]
+    fn a_shell_line_that_was_taken_for_a_program_gets_a_hint() {
+        let hint = |line: &[&str], code| plan(&[&["--stdin", "none"], line].concat()).unwrap().hint(code);
+        assert!(hint(&["echo a | wc"], 127).unwrap().contains("--shell"));
+        for (line, code) in [(&["echo a | wc"][..], 1), (&["nope"], 127), (&["nope", "a b"], 127)] {
+            assert_eq!(hint(line, code), None, "{line:?} {code}");
+        }
+    }
+
+    #[test]
+    fn a_size_without_a_unit_that_is_too_small_gets_a_hint() {
+        let error = plan(&["--stdin", "none", "--memory", "512", "true"]).unwrap_err();
+        assert!(error.hints[0].contains("512Mi"), "{error:?}");
     }
 
     #[test]
