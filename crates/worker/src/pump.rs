@@ -23,8 +23,9 @@ use tokio::time::Instant;
 use crate::log::{LogError, Taken, Writer};
 use crate::ready::register;
 
-/// At most so much in one step, so that the two streams of a program take turns.
-const STEP_BYTES: usize = 1 << 20;
+/// At most so much in one step, so that the two streams of a program take turns. A step is a record, and a record is
+/// never divided: it is what a follower that does not read holds in memory, several times over.
+const STEP_BYTES: usize = 64 << 10;
 /// A terminal gives at most 4 KiB a read; its buffers hold less than this.
 const TERMINAL_BYTES: usize = 128 << 10;
 /// How long to wait for room on a full disk before looking again.
