@@ -9,7 +9,7 @@ use headwater_protocol::{ExecutionId, SessionId, StartSpec};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long something may take that must come to pass.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A word that nothing else on this host carries: processes are found by it in their environment.
 #[derive(Debug, Clone)]

@@ -135,10 +135,10 @@ impl TestWorker {
     async fn wait_until_it_answers(&mut self) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
-            if let Ok(client) = self.client().await {
-                if client.info().await.is_ok() {
-                    return Ok(());
-                }
+            if let Ok(client) = self.client().await
+                && client.info().await.is_ok()
+            {
+                return Ok(());
             }
             if let Some(status) = self.child.try_wait()? {
                 anyhow::bail!("the worker ended with {status}: {}", self.log());

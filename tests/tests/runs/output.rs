@@ -110,16 +110,16 @@ async fn what_was_streamed_equals_what_is_stored() -> Result<()> {
     let worker = worker().await?;
     let line = "for i in 1 2 3 4 5; do seq $((i*1000)); seq $((i*1000)) >&2; sleep 0.02; done";
     let id = worker.begin(&StartSpec::shell(line)).await?;
-    let live = worker.read(id).await?;
+    let streamed = worker.read(id).await?;
     let again = worker.read(id).await?;
-    assert_eq!((&live.stdout, &live.stderr), (&again.stdout, &again.stderr));
+    assert_eq!((&streamed.stdout, &streamed.stderr), (&again.stdout, &again.stderr));
     let told = worker.client().await?.execution(id).await?;
     let folder = worker.data().join("sessions").join(told.session_id.to_string());
     let log = folder.join("executions").join(id.to_string());
-    assert!(std::fs::read(log.join("stdout"))? == live.stdout, "the raw file differs");
-    assert!(std::fs::read(log.join("stderr"))? == live.stderr, "the raw file differs");
-    assert_eq!((told.stdout_bytes, told.last_seq), (live.stdout.len() as u64, live.last));
-    assert_eq!(told.state.verdict(), Some(live.verdict()));
+    assert!(std::fs::read(log.join("stdout"))? == streamed.stdout, "the raw file differs");
+    assert!(std::fs::read(log.join("stderr"))? == streamed.stderr, "the raw file differs");
+    assert_eq!((told.stdout_bytes, told.last_seq), (streamed.stdout.len() as u64, streamed.last));
+    assert_eq!(told.state.verdict(), Some(streamed.verdict()));
     Ok(())
 }
 
