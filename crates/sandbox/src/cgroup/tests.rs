@@ -124,7 +124,8 @@ fn all_processes_end_at_once_with_and_without_the_kernels_help() {
     let ways = [("ses_a", super::kill::kill as fn(&[Folder]) -> _), ("ses_b", super::kill::one_by_one)];
     for (name, kill) in ways {
         let cgroup = place.0.create_session(name).unwrap();
-        let mut child = shell(&cgroup, "sleep 1000 & setsid sleep 1000 & wait");
+        // Not the shell's own end, should it outlive the others for a moment.
+        let mut child = shell(&cgroup, "sleep 1000 & setsid sleep 1000 & wait; exec sleep 1000");
         go(&mut child);
         assert!(!cgroup.is_empty());
         kill(&cgroup.folders).unwrap();
