@@ -138,8 +138,16 @@ fn receive(link: &OwnedFd, deadline: Instant) -> io::Result<(FromInit, Vec<Owned
     }
 }
 
+/// Ends the init of a prepared session that nobody needs; says in which cgroup it is, wherever its worker made that.
+pub(crate) fn end_unused(dir: &Path, name: &str) -> Option<SessionCgroup> {
+    let found = call(dir)?;
+    let cgroup = SessionCgroup::of_process(found.pid, name).ok();
+    end_init(&found.link);
+    cgroup
+}
+
 /// Tells an init that nobody needs to end.
-pub(crate) fn end_init(link: &OwnedFd) {
+fn end_init(link: &OwnedFd) {
     // It obeys only whoever has said hello. If it is gone already, that is as well.
     for message in [ToInit::Hello, ToInit::End] {
         let _ = link::send(link.as_fd(), &message, &[]);

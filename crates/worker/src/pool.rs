@@ -229,11 +229,9 @@ fn launch_fault(error: &LaunchError, sandbox: SandboxKind) -> Fault {
 pub(crate) fn discard_old_slots(engine: &Engine) -> io::Result<()> {
     for entry in fs::read_dir(engine.folder.slots())? {
         let dir = entry?.path();
-        if let Ok(link) = folder::connect_init(&dir) {
-            crate::adopt::end_init(&link);
-        }
         let name = dir.file_name().and_then(|name| name.to_str());
-        leftovers::remove(&dir, engine.cgroup(name).as_ref());
+        let cgroup = name.and_then(|name| crate::adopt::end_unused(&dir, name));
+        leftovers::remove(&dir, cgroup.or_else(|| engine.cgroup(name)).as_ref());
         if let Err(error) = tree::remove(&dir) {
             tracing::warn!(dir = %dir.display(), %error, "an old slot cannot be removed");
         }
