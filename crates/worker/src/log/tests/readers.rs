@@ -108,7 +108,7 @@ fn a_tail_begins_inside_a_large_chunk_and_whoever_reads_that_again_gets_the_whol
     let (log, mut writer) = place.create(PLENTY);
     writer.started(1, 1).unwrap();
     writer.append(Stream::Stderr, b"hidden").unwrap();
-    writer.append(Stream::Stdout, &[b'a'; 100_000]).unwrap();
+    writer.append(Stream::Stdout, &vec![b'a'; 100_000]).unwrap();
     writer.append(Stream::Stdout, b"0123456789").unwrap();
     let tail = |tail, streams| ReaderOptions { tail: Some(tail), streams, ..options(1) };
     let stdout = Streams::only(Stream::Stdout);

@@ -1,0 +1,22 @@
+//! The command line, as a person or a script uses it: the real binary, its bytes, its exit codes.
+
+mod codes;
+mod command;
+mod errors;
+mod interrupts;
+mod json;
+mod logs;
+mod lost_worker;
+mod pty;
+mod run;
+mod sessions;
+mod starting;
+mod terminal;
+
+use anyhow::Result;
+use headwater_tests::{Options, TestWorker};
+
+/// A worker that prepares no more than the test needs.
+async fn worker() -> Result<TestWorker> {
+    TestWorker::with(Options { pool: Some(1), ..Options::default() }).await
+}

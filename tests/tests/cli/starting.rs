@@ -1,0 +1,150 @@
+//! The worker comes and goes with the commands: one is started when it is needed, and `stop` leaves nothing.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+use headwater_protocol::StartSpec;
+use headwater_tests::host::{self, Marker};
+use headwater_tests::{TestWorker, binary};
+use tempfile::TempDir;
+
+use crate::command::{Running, answer, objects, run};
+use crate::worker;
+
+/// The processes that are workers of this data folder.
+pub(crate) fn workers(data: &Path) -> Vec<i32> {
+    let is_one = |pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        let data = data.as_os_str().as_encoded_bytes();
+        words.get(1) == Some(&&b"worker"[..]) && words.contains(&data) && host::is_alive(*pid)
+    };
+    host::pids().into_iter().filter(is_one).collect()
+}
+
+/// A data folder where nothing has run yet.
+struct Fresh {
+    folder: TempDir,
+}
+
+impl Fresh {
+    fn new() -> Result<Self> {
+        Ok(Self { folder: tempfile::Builder::new().prefix("hw-").tempdir()? })
+    }
+
+    fn data(&self) -> std::path::PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.arg("--data").arg(self.data()).args(words).env_remove("HEADWATER_DATA").stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        let _ = self.command(&["stop"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+#[tokio::test]
+async fn ten_clients_at_once_start_one_worker() -> Result<()> {
+    let fresh = Fresh::new()?;
+    let clients: Vec<Running> = (0..10)
+        .map(|n| Running::start(fresh.command(&["run", "--", "echo", &n.to_string()])))
+        .collect::<Result<_>>()?;
+    for (n, client) in clients.into_iter().enumerate() {
+        let done = client.finish()?;
+        assert_eq!((done.code, done.text()), (Some(0), format!("{n}\n")), "{}", done.errors());
+    }
+    assert_eq!(workers(&fresh.data()).len(), 1);
+    let done = Running::start(fresh.command(&["stop"]))?.finish()?;
+    assert_eq!((done.code, done.text().as_str(), done.errors().as_str()), (Some(0), "", ""));
+    assert_eq!(workers(&fresh.data()), [0; 0]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_folder_where_nothing_ran_starts_nothing() -> Result<()> {
+    let fresh = Fresh::new()?;
+    for words in [&["ps"][..], &["logs", "x"], &["sessions"], &["kill", "x"]] {
+        let done = Running::start(fresh.command(words))?.finish()?;
+        assert_eq!(done.code, Some(3), "{words:?}");
+        assert!(
+            done.errors().contains("nothing has run") && done.errors().contains("hint:"),
+            "{}",
+            done.errors()
+        );
+    }
+    let stop = Running::start(fresh.command(&["stop"]))?.finish()?;
+    assert_eq!((stop.code, stop.errors().as_str()), (Some(0), "headwater: no worker runs\n"));
+    assert!(!fresh.data().exists());
+    Ok(())
+}
+
+/// A session with something in it that does not end by itself.
+async fn busy(worker: &TestWorker) -> Result<Marker> {
+    let marker = Marker::new();
+    let session = worker.session().await?;
+    let line = "setsid sleep 1000 & trap '' TERM; while :; do sleep 1; done";
+    worker.begin_in(session, &marker.on(StartSpec::shell(line))).await?;
+    headwater_tests::host::eventually("it runs", async || marker.processes().len() >= 3).await?;
+    Ok(marker)
+}
+
+/// Nothing of the folder is left alive, or mounted.
+async fn nothing_is_left(worker: &TestWorker, marker: &Marker) -> Result<()> {
+    marker.count_becomes(0).await?;
+    assert_eq!(workers(worker.data()), [0; 0]);
+    assert_eq!(host::mounts(worker.data()), Vec::<String>::new());
+    assert!(!worker.data().join("worker.sock").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn stop_ends_the_worker_and_all_that_runs() -> Result<()> {
+    let worker = worker().await?;
+    let marker = busy(&worker).await?;
+    answer(&worker, &["stop"])?;
+    nothing_is_left(&worker, &marker).await?;
+    // The log is still there for whoever asks next.
+    let all = objects(&worker, &["ps", "--all", "--json"])?;
+    assert!(all[0]["exit"]["reason"].is_string(), "{all:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn stop_ends_what_a_killed_worker_left() -> Result<()> {
+    let mut worker = worker().await?;
+    let marker = busy(&worker).await?;
+    worker.kill();
+    assert!(marker.processes().len() >= 3, "programs outlive the worker");
+    answer(&worker, &["stop"])?;
+    nothing_is_left(&worker, &marker).await
+}
+
+#[tokio::test]
+async fn a_worker_can_be_ended_alone_and_programs_run_on() -> Result<()> {
+    let worker = worker().await?;
+    let marker = busy(&worker).await?;
+    answer(&worker, &["stop", "--keep-sessions"])?;
+    assert_eq!(workers(worker.data()), [0; 0]);
+    assert!(marker.processes().len() >= 3);
+    // The next command starts a worker that finds them.
+    let listed = objects(&worker, &["ps", "--json"])?;
+    assert_eq!((listed.len(), &listed[0]["state"]), (1, &"running".into()));
+    answer(&worker, &["kill", "--now", listed[0]["id"].as_str().unwrap_or_default()])?;
+    marker.count_becomes(0).await
+}
+
+#[tokio::test]
+async fn a_second_worker_on_a_folder_is_refused() -> Result<()> {
+    let worker = worker().await?;
+    let done = run(&worker, &["worker"])?;
+    assert_eq!(done.code, Some(75));
+    assert_eq!(answer(&worker, &["run", "--", "echo", "unharmed"])?, "unharmed");
+    Ok(())
+}
