@@ -4,10 +4,10 @@ CARGO   ?= cargo
 PROFILE ?= dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check bench fmt clean setup setup-bench
+.PHONY: help run build test test-v2 check bench fmt clean setup setup-bench
 
 help: ## what can be done here
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## build, look at this host, and watch the engine at work (about 10 s)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
@@ -19,6 +19,9 @@ build: setup ## the binary as it is shipped, in target/*/release
 test: setup ## all tests, against the real binary
 	@$(CARGO) build -p headwater
 	@$(CARGO) test --workspace
+
+test-v2: setup ## cgroup version 2, on a kernel of its own in an emulated machine (5 min, needs qemu; not part of check)
+	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
 
 check: setup ## all that CI looks at: format, lints, build, tests
 	@echo "== format ==" && $(CARGO) fmt --check
