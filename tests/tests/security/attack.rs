@@ -88,10 +88,12 @@ pub(crate) fn namespace(pid: i32, kind: &str) -> String {
 }
 
 /// What probes find: `V` is what they are told, `N` their number, `INIT` the first process of their session, `call`
-/// a system call, `leak` writes down what was found, `each` goes on after a failure.
+/// a system call, `leak` writes down what was found, `put` writes a
+/// file and tells if it cannot, `each` goes on after a failure; `own_mounts` is for controls that mount.
 const PRELUDE: &str = r#"
 import ctypes, os, signal, socket, struct, subprocess, sys, time
 C = ctypes.CDLL(None, use_errno=True)
+HERE = os.getcwd()
 def call(number, *args):
     args = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
     done = C.syscall(ctypes.c_long(number), *args)
@@ -99,8 +101,11 @@ def call(number, *args):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return done
 def leak(data):
-    with open("leak-%d" % N, "ab") as f:
+    with open(HERE + "/leak-%d" % N, "ab") as f:
         f.write(data if isinstance(data, bytes) else repr(data).encode())
+def put(path, text):
+    with open(path, "wb", 0) as f:
+        f.write(text.encode())
 def each(deeds):
     for deed in deeds:
         try:
@@ -114,6 +119,10 @@ def find_init(pid):
         pid = int(open("/proc/%d/stat" % pid).read().rsplit(")")[-1].split()[1])
     return pid
 INIT = find_init(os.getpid())
+def own_mounts():
+    "For controls: what is mounted from here on is not the host's."
+    call(272, 0x20000)
+    call(165, None, b"/", None, 0x44000, None)
 def hold():
     while True:
         signal.pause()
@@ -124,6 +133,7 @@ for N, probe in enumerate(PROBES):
         C.prctl(15, b"case-%d" % N, 0, 0, 0)
         each([lambda: exec(probe, globals())])
         sys.stdout.flush()
+        os.write(done, b"x")
         os.close(done)
         hold()
     os.close(done)
@@ -212,9 +222,9 @@ async fn run(
         ((attack.seen)(&scene), lines)
     });
     let seen = seen.collect();
-    (told.mend)();
     ground.client.cancel(id, Some(std::time::Duration::ZERO)).await?;
     watcher.rest().await?;
+    (told.mend)();
     ground.end(session).await?;
     Ok(seen)
 }

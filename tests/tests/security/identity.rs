@@ -55,7 +55,7 @@ each([lambda: call(126, head, full)] + [lambda c=c: call(157, 47, 2, c, 0, 0) fo
     Attack {
         name: "is without a filter of system calls, or sheds it",
         control: Side::OpenRoot,
-        probe: "each([lambda: call(157, 22, 0, 0, 0, 0), lambda: call(317, 0, 0, 0)])",
+        probe: "call(157, 22, 0, 0, 0, 0)",
         seen: |scene| scene.status("Seccomp", |mode| mode != "2"),
     },
     Attack {
@@ -84,7 +84,7 @@ time.sleep(0.3)",
         control: Side::OpenRoot,
         probe: "
 if V['open']: call(272, 0x10000000)
-each([lambda: open('/proc/self/setgroups', 'w').write('allow'), lambda: open('/proc/self/uid_map', 'w').write('0 0 1')])",
+each([lambda: put('/proc/self/setgroups', 'allow'), lambda: put('/proc/self/uid_map', '0 0 1')])",
         seen: |scene| {
             let map = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/uid_map")).unwrap_or_default();
             scene.pids.iter().any(|pid| map(pid).split_whitespace().collect::<Vec<_>>() == ["0", "0", "1"])
@@ -92,8 +92,9 @@ each([lambda: open('/proc/self/setgroups', 'w').write('allow'), lambda: open('/p
     },
 ];
 
-/// A set-user-id program that shows who it is by staying.
-const ROOTED: &str = "int main(void) { setuid(0); for (;;) pause(); }";
+/// A set-user-id program that shows who it is by staying for a while. It ends by itself: an ordinary init without
+/// walls cannot look at, and so not end, what has become root.
+const ROOTED: &str = "int main(void) { alarm(4); for (;;) pause(); }";
 
 #[tokio::test]
 async fn nobody_becomes_more_than_an_unprivileged_user() -> Result<()> {

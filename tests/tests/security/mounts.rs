@@ -1,7 +1,7 @@
 //! Mounts and devices: the root cannot be changed or left, and there is no device of the host's.
 
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -35,17 +35,15 @@ fn planted(token: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-const ATTACKS: [Attack; 10] = [
+const ATTACKS: [Attack; 11] = [
     Attack {
         name: "mounts a file system",
         control: Side::OpenRoot,
-        probe: "os.mkdir('mnt'); call(165, V['token'].encode(), b'mnt', b'tmpfs', 0, None)",
-        seen: |scene| {
-            let there = mounted(scene);
-            // The control's is mounted on the host.
-            let _ = Command::new("umount").arg(scene.workspace.join("mnt")).stderr(std::process::Stdio::null()).status();
-            there
-        },
+        probe: "
+if V['open']: own_mounts()
+os.mkdir('mnt')
+call(165, V['token'].encode(), b'mnt', b'tmpfs', 0, None)",
+        seen: mounted,
     },
     Attack {
         name: "begins a mount by the newer calls",
@@ -149,6 +147,25 @@ for name in ('kmsg', 'mem', 'port', 'kvm', 'fuse', 'loop-control', 'loop0', 'vda
         },
     },
     Attack {
+        name: "reads what only root may read, in the folders that are shown",
+        control: Side::OpenRoot,
+        probe: "
+for folder in ('/etc', '/usr/local/etc', '/usr/sbin'):
+    for at, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(at, name)
+            try:
+                with open(path, 'rb') as f: f.read(1)
+                if not os.path.islink(path): leak(path.encode() + b'\\n')
+            except OSError: pass",
+        seen: |scene| {
+            let leak = String::from_utf8_lossy(&scene.leak()).into_owned();
+            assert!(leak.lines().count() > 100, "the probe reads: {leak}");
+            let private = |path: &&str| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o004 == 0);
+            leak.lines().any(|path| private(&path))
+        },
+    },
+    Attack {
         name: "changes the name of the machine",
         control: Side::OpenRoot,
         // A namespace of its own for the control: the host keeps its name.
@@ -169,7 +186,7 @@ call(170, name, len(name))",
 async fn the_root_is_neither_changed_nor_left_and_has_no_devices() -> Result<()> {
     let folder = tempfile::tempdir()?;
     std::os::unix::fs::chown(folder.path(), Some(0), Some(0))?;
-    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     let canary = folder.path().join("canary");
     fs::write(&canary, SECRET)?;
     attempt(CLASS, &ATTACKS, |ground, _| {

@@ -60,7 +60,7 @@ call(250, 5, key, 0x3f3f3f3f)",
     Attack {
         name: "traces init",
         control: Side::OpenRoot,
-        probe: "each([lambda: call(101, 0x4206, INIT, 0, 0), lambda: call(101, 16, INIT, 0, 0)])",
+        probe: "call(101, 0x4206, INIT, 0, 0)",
         seen: |scene| host::status(scene.init, "TracerPid").is_some_and(|pid| pid != "0"),
     },
     Attack {
