@@ -24,8 +24,10 @@ pub struct FollowOptions {
     pub after: Seq,
     /// Go on until no writer is left, instead of until the program has ended.
     pub until_closed: bool,
-    /// Only about the last so many bytes, with a stated gap.
+    /// Only about the last so many bytes, with a stated gap; who falls behind by more skips ahead in the same way.
     pub tail_bytes: Option<u64>,
+    /// ... but only to begin with: once output has come, nothing is skipped, however slow the reader.
+    pub tail_once: bool,
     /// Hold events back up to so long to get fewer, larger ones.
     pub batch_ms: u32,
     /// ... but no longer than until so many bytes are there.
@@ -73,6 +75,8 @@ pub struct Follower {
     start: Option<v1::StartRequest>,
     stream: Option<Streaming<v1::FollowResponse>>,
     ready: VecDeque<v1::Event>,
+    /// The stream still skips ahead, and is to be left for one that does not.
+    skips: bool,
     ended: bool,
 }
 
@@ -84,8 +88,8 @@ impl Follower {
         options: FollowOptions,
         start: Option<v1::StartRequest>,
     ) -> Result<Self> {
-        let mut follower =
-            Self { client, id, options, start, stream: None, ready: VecDeque::new(), ended: false };
+        let (stream, ready) = (None, VecDeque::new());
+        let mut follower = Self { client, id, options, start, stream, ready, skips: false, ended: false };
         follower.reopen().await?;
         Ok(follower)
     }
@@ -104,10 +108,19 @@ impl Follower {
                 self.options.after = event.seq;
                 self.start = None;
                 self.ended = self.options.ends_with(&event);
+                if self.options.tail_once && matches!(event.kind, EventKind::Output { .. }) {
+                    self.skips |= self.options.tail_bytes.take().is_some();
+                }
                 return Ok(Some(event));
             }
             if self.ended {
                 return Ok(None);
+            }
+            if std::mem::take(&mut self.skips) && self.stream.is_some() {
+                match self.reopen().await {
+                    Err(error) if error.is_disconnected() => self.stream = None,
+                    other => other?,
+                }
             }
             let Some(stream) = self.stream.as_mut() else {
                 self.come_back().await?;

@@ -99,6 +99,24 @@ async fn a_tail_is_as_long_as_it_was_asked_for_and_states_the_rest() -> Result<(
 }
 
 #[tokio::test]
+async fn whoever_began_with_a_tail_misses_nothing_that_comes_later() -> Result<()> {
+    let worker = worker().await?;
+    let line = "echo before; read line; seq 300000";
+    let id = answer(&worker, &["run", "--detach", "--stdin", "open", "--shell", line])?;
+    let mut following = start(&worker, &["logs", "-f", "--tail", "4", &id])?;
+    following.stdout.until_printed("ore\n")?;
+    let mut attached = start(&worker, &["attach", &id])?;
+    attached.stdout.until_printed("before\n")?;
+    attached.write(b"\n")?;
+    let all: String = (1..=300_000).map(|n| format!("{n}\n")).collect();
+    for (done, began) in [(attached.finish()?, "before\n"), (following.finish()?, "ore\n")] {
+        assert_eq!((done.code, done.errors().as_str()), (Some(0), ""));
+        assert!(done.text() == format!("{began}{all}"), "{} bytes after {began}", done.stdout.len());
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_log_past_its_limit_says_what_is_not_there() -> Result<()> {
     let worker = worker().await?;
     let words = ["run", "--detach", "--output-limit", "256Ki", "--shell", "seq 200000"];

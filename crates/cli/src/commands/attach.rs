@@ -25,6 +25,7 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
     let options = FollowOptions {
         after: Seq(args.after.unwrap_or(0)),
         tail_bytes: args.after.is_none().then_some(TAIL_BYTES),
+        tail_once: true,
         ..FollowOptions::default()
     };
     let follower = client.insist(async |client: &Client| client.follow(id, options.clone()).await).await?;

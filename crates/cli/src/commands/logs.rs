@@ -19,6 +19,7 @@ pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
         after: Seq(args.after),
         until_closed: true,
         tail_bytes: args.tail,
+        tail_once: true,
         streams: args.stream.iter().copied().map(Stream::from).collect(),
         no_wait: !args.follow,
         ..FollowOptions::default()
