@@ -76,7 +76,9 @@ impl Shower {
                     words::bytes(to_byte.saturating_sub(from_byte)),
                     stream.name()
                 );
-                let line = format!("{}\r\n", Style::of_stderr().dim(&line));
+                // A terminal may be raw.
+                let end = if isatty(rustix::stdio::stderr()) { "\r\n" } else { "\n" };
+                let line = format!("{}{end}", Style::of_stderr().dim(&line));
                 self.printer.print(Target::Stderr, line.into()).await
             }
             EventKind::Exited(verdict) => {
