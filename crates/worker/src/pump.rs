@@ -136,6 +136,19 @@ fn ready_now<T: AsRawFd>(fd: &AsyncFd<T>) -> Option<AsyncFdReadyGuard<'_, T>> {
 }
 
 impl Terminal {
+    /// A terminal gives at most 4 KiB at a time: takes what else is there, so that a flood becomes few large pieces
+    /// and is not held back as a trickle of small ones. Why it stops (nothing more, a full relay, the end) is for the
+    /// next step to see, when the relay is empty.
+    fn gather(&self, mut moved: usize) {
+        let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+        while moved < STEP_BYTES {
+            match rustix::pipe::splice(&self.master, None, &self.relay, None, STEP_BYTES - moved, flags) {
+                Ok(more) if more > 0 => moved += more,
+                _ => return,
+            }
+        }
+    }
+
     /// What is in the relay goes first; then from the master into the relay, and on to the log.
     fn step(
         &mut self,
@@ -152,7 +165,10 @@ impl Terminal {
         let ready = ready_now(&self.master);
         match rustix::pipe::splice(&self.master, None, &self.relay, None, TERMINAL_BYTES, flags) {
             Ok(0) => Ok(Taken::End),
-            Ok(_) => writer.splice(stream, reading, STEP_BYTES),
+            Ok(moved) => {
+                self.gather(moved);
+                writer.splice(stream, reading, STEP_BYTES)
+            }
             Err(Errno::AGAIN) if ready.as_ref().is_none_or(|ready| !ready.ready().is_read_closed()) => {
                 if let Some(mut ready) = ready {
                     ready.clear_ready();
@@ -210,6 +226,8 @@ pub(crate) trait Surroundings {
     ) -> impl Future<Output = ()> + Send;
     /// More than `stop_at` bytes have been printed. Told once.
     fn too_much(&self) -> impl Future<Output = ()> + Send;
+    /// Somebody has asked for the end of all this: what cannot be logged is waited for no more.
+    fn is_given_up(&self) -> bool;
 }
 
 /// Runs until no writer is left; then the log has its verdict, and the caller closes it.
@@ -253,6 +271,11 @@ pub(crate) async fn pump(
                         pace.keep(bytes as u64).await;
                     }
                     Ok(_) => {}
+                    Err(error) if exit.is_none() && surroundings.is_given_up() => {
+                        // The verdict has waited for room long enough.
+                        tracing::warn!(%error, bytes = source.waiting(), "output of an ended session is dropped");
+                        source.ended = true;
+                    }
                     Err(error) => wait_for_room(&error).await,
                 }
                 // A flood must not starve other executions.
