@@ -25,6 +25,7 @@ mod stdin;
 mod tickets;
 mod tree;
 mod turns;
+mod unnamed;
 mod watch;
 
 pub use serve::{ServeError, serve};

@@ -7,23 +7,39 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 /// Folders nested deeper than this are moved up before they are entered: a descriptor and a stack frame is held for
 /// each level.
 const MAX_DEPTH: usize = 64;
 
+/// A folder and nothing else: no link is followed to one.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opens a folder so that its entries can be removed, whatever rights its owner took away from themselves.
 fn open_folder(parent: BorrowedFd<'_>, name: &CString) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(parent, name, flags, Mode::empty()) {
-        // Its owner took away their own right to look into it.
+    let folder = match rustix::fs::openat(parent, name, FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => {
-            // By a descriptor: a name may have become a link to something of the host's meanwhile.
-            let found = rustix::fs::openat(parent, name, flags | OFlags::PATH, Mode::empty())?;
-            rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)?;
-            rustix::fs::openat(parent, name, flags, Mode::empty())
+            set_mode(parent, name, Mode::RWXU)?;
+            rustix::fs::openat(parent, name, FOLDER, Mode::empty())?
         }
-        other => other,
+        other => other?,
+    };
+    if lacks(rustix::fs::fstat(&folder)?.st_mode, Mode::RWXU) {
+        rustix::fs::fchmod(&folder, Mode::RWXU)?;
     }
+    Ok(folder)
+}
+
+/// Changes the mode of a folder. By a descriptor: a name may have become a link to something of the host's meanwhile.
+fn set_mode(parent: BorrowedFd<'_>, name: impl Arg, mode: Mode) -> rustix::io::Result<()> {
+    let found = rustix::fs::openat(parent, name, FOLDER | OFlags::PATH, Mode::empty())?;
+    rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), mode)
+}
+
+/// Whether a mode keeps us from something. Nothing keeps root.
+fn lacks(mode: u32, wanted: Mode) -> bool {
+    !Mode::from_raw_mode(mode).contains(wanted) && !rustix::process::geteuid().is_root()
 }
 
 /// Removes a folder and all that is in it. One that is not there is no failure.
@@ -86,6 +102,7 @@ impl Top<'_> {
             Err(error) => return Err(error.into()),
         }
         if depth >= MAX_DEPTH {
+            drop(open_folder(folder, name)?); // one that may not be written may not be moved either
             let aside = format!(".headwater-removed-{}", self.moved);
             self.moved += 1;
             return Ok(rustix::fs::renameat(folder, name, self.folder, aside)?);
@@ -116,11 +133,32 @@ const MEASURED_DEPTH: usize = 256;
 
 /// Measures a folder. Things that vanish meanwhile do not count.
 pub(crate) fn measure(path: &Path) -> io::Result<Usage> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
     let mut usage = Usage::default();
-    add(folder.as_fd(), 0, &mut usage);
+    let mode = rustix::fs::stat(path)?.st_mode;
+    look_into(CWD, path, mode, |folder| add(folder, 0, &mut usage))?;
     Ok(usage)
+}
+
+/// Looks into a folder. If its owner took away their own right to do so, so that nobody sees how much is in there, it is
+/// given back for as long as it takes.
+fn look_into(
+    parent: BorrowedFd<'_>,
+    name: impl Arg + Copy,
+    mode: u32,
+    look: impl FnOnce(BorrowedFd<'_>),
+) -> rustix::io::Result<()> {
+    let needed = Mode::RUSR | Mode::XUSR;
+    let shut = lacks(mode, needed);
+    let mode = Mode::from_raw_mode(mode);
+    if shut {
+        set_mode(parent, name, mode | needed)?;
+    }
+    let opened = rustix::fs::openat(parent, name, FOLDER, Mode::empty());
+    let opened = opened.inspect(|folder| look(folder.as_fd()));
+    match opened {
+        Ok(folder) if shut => rustix::fs::fchmod(folder, mode),
+        other => other.map(drop),
+    }
 }
 
 fn add(folder: BorrowedFd<'_>, depth: usize, usage: &mut Usage) {
@@ -142,10 +180,8 @@ fn add(folder: BorrowedFd<'_>, depth: usize, usage: &mut Usage) {
         usage.inodes += 1;
         usage.bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            if let Ok(inner) = rustix::fs::openat(folder, name, flags, Mode::empty()) {
-                add(inner.as_fd(), depth + 1, usage);
-            }
+            // It may be gone by now.
+            let _ = look_into(folder, name, stat.st_mode, |inner| add(inner, depth + 1, usage));
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::folder;
 use crate::session::Session;
 use crate::tree::{self, Usage};
+use crate::unnamed;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -98,7 +99,15 @@ async fn is_over_its_limit(
         }
     }
     let workspace = folder::workspace(session.dir());
-    let walked = tokio::task::spawn_blocking(move || tree::measure(&workspace)).await;
+    let init = session.walled_init();
+    let walk = move || {
+        let mut usage = tree::measure(&workspace)?;
+        if let Some(init) = init {
+            unnamed::add(init, &workspace, &mut usage);
+        }
+        Ok::<_, std::io::Error>(usage)
+    };
+    let walked = tokio::task::spawn_blocking(walk).await;
     let Ok(Ok(usage)) = walked else { return false };
     measured.insert(session.id(), Measured { usage, at: Instant::now(), free });
     let over = usage.bytes > bytes || usage.inodes > inodes || usage.too_deep;

@@ -138,6 +138,12 @@ impl Session {
         told(&self.record(), running)
     }
 
+    /// The process that everything in it is below, if walls keep others out of there.
+    pub(crate) fn walled_init(&self) -> Option<i32> {
+        let walled = self.record().sandbox == headwater_protocol::SandboxKind::Full;
+        walled.then(|| crate::unnamed::pid_of(self.init.as_fd())).flatten()
+    }
+
     /// Its cgroup, if it has one.
     pub(crate) const fn cgroup(&self) -> Option<&SessionCgroup> {
         self.cgroup.as_ref()

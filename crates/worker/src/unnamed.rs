@@ -1,0 +1,133 @@
+//! Files without a name: what programs hold open after removing it fills the disk as well, and no walk finds it.
+//!
+//! They are looked for where the kernel lists what the session's processes hold: open descriptors, and, where that may
+//! be read, mapped files. What is under way in a socket, held by nobody, is not seen.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::tree::Usage;
+
+/// More descriptors than this in one session are an attack on whoever counts them.
+const MOST: usize = 300_000;
+
+/// The process that a descriptor of one stands for.
+pub(crate) fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
+    let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
+    let pid = info.lines().find_map(|line| line.strip_prefix("Pid:"))?;
+    pid.trim().parse().ok().filter(|pid| *pid > 0)
+}
+
+/// Adds what the processes below this init hold of files without a name on the workspace's disk.
+pub(crate) fn add(init: i32, workspace: &Path, usage: &mut Usage) {
+    let Ok(disk) = fs::metadata(workspace).map(|meta| meta.dev()) else {
+        return;
+    };
+    let mut found = Found { disk, seen: HashSet::new(), looked: 0 };
+    for pid in below(init) {
+        for kind in ["fd", "map_files"] {
+            found.look(Path::new(&format!("/proc/{pid}/{kind}")), usage);
+        }
+    }
+    usage.too_deep |= found.looked > MOST;
+}
+
+/// The processes below a first one, which gets all orphans of its session.
+fn below(init: i32) -> Vec<i32> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        if let Some((pid, parent)) = pid.and_then(|pid| Some((pid, parent(pid)?))) {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut all = vec![init];
+    let mut next = 0;
+    while let Some(pid) = all.get(next) {
+        all.extend(children.remove(pid).unwrap_or_default());
+        next += 1;
+    }
+    all
+}
+
+/// The parent of a process; its name, which is its own to choose, ends with the last bracket.
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let name_ends = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
+struct Found {
+    disk: u64,
+    seen: HashSet<u64>,
+    looked: usize,
+}
+
+impl Found {
+    fn look(&mut self, folder: &Path, usage: &mut Usage) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            self.looked += 1;
+            if self.looked > MOST {
+                return;
+            }
+            let Ok(file) = fs::metadata(entry.path()) else {
+                continue; // closed meanwhile, or not for us to see
+            };
+            if file.nlink() == 0 && file.dev() == self.disk && self.seen.insert(file.ino()) {
+                usage.bytes += file.blocks() * 512;
+                usage.inodes += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsFd;
+
+    use rustix::process::{PidfdFlags, getpid, pidfd_open};
+
+    use super::*;
+
+    #[test]
+    fn a_removed_file_counts_while_it_is_open_and_a_named_one_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut file = fs::File::create(&path).unwrap();
+        file.write_all(&vec![1; 4 << 20]).unwrap();
+        file.sync_all().unwrap();
+        let meta = file.metadata().unwrap();
+        let found = || {
+            let (mut found, mut usage) =
+                (Found { disk: meta.dev(), seen: HashSet::new(), looked: 0 }, Usage::default());
+            found.look(Path::new("/proc/self/fd"), &mut usage);
+            (found.seen.contains(&meta.ino()), usage.bytes >= 4 << 20)
+        };
+        assert!(!found().0, "it has a name");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(found(), (true, true));
+        drop(file);
+        assert!(!found().0, "it is gone");
+    }
+
+    #[test]
+    fn what_a_process_has_started_is_below_it() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let found = below(getpid().as_raw_nonzero().get());
+        assert!(found.contains(&i32::try_from(child.id()).unwrap()));
+        assert!(!found.contains(&1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_pidfd_tells_its_process() {
+        let pidfd = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+        assert_eq!(pid_of(pidfd.as_fd()), Some(getpid().as_raw_nonzero().get()));
+    }
+}
