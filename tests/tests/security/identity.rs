@@ -21,7 +21,7 @@ fn has_root(scene: &Scene<'_>, field: &str) -> bool {
 fn has_capability(scene: &Scene<'_>) -> bool {
     ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"]
         .iter()
-        .any(|set| scene.status(set, |bits| bits.trim_matches('0') != ""))
+        .any(|set| scene.status(set, |bits| !bits.trim_matches('0').is_empty()))
 }
 
 const ATTACKS: [Attack; 9] = [

@@ -63,7 +63,9 @@ for folder in ('/usr', '/usr/local', '/etc', '/usr/bin'):
     each([lambda: open(folder + '/' + V['token'], 'w').close()])",
         seen: |scene| {
             let there = planted(scene.token).iter().any(|path| path.exists());
-            planted(scene.token).iter().for_each(|path| drop(fs::remove_file(path)));
+            for path in planted(scene.token) {
+                let _ = fs::remove_file(path); // the control's
+            }
             there
         },
     },
@@ -177,7 +179,7 @@ call(170, name, len(name))",
             // Whoever shares the namespace would see it; `hostname` of a process is told by entering it.
             let entered = Command::new("nsenter").arg(format!("--uts=/proc/{}/ns/uts", scene.pids[0])).arg("hostname").output();
             let name = entered.expect("nsenter runs").stdout;
-            host::contains(&name, scene.token[scene.token.len() - 20..].as_bytes())
+            host::contains(&name, &scene.token.as_bytes()[scene.token.len() - 20..])
         },
     },
 ];

@@ -60,15 +60,6 @@ impl Canaries {
     /// Who has come since this was last asked: tcp4, tcp6, udp4, udp6, abstract, by path.
     fn visited(&self) -> [bool; 6] {
         let mut byte = [0; 1];
-        fn came<T>(result: std::io::Result<T>) -> bool {
-            match result {
-                Ok(_) => true,
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::WouldBlock);
-                    false
-                }
-            }
-        }
         [
             came(self.tcp4.accept()),
             came(self.tcp6.accept()),
@@ -77,6 +68,17 @@ impl Canaries {
             came(self.hidden.accept()),
             came(self.shown.accept()),
         ]
+    }
+}
+
+/// Whether somebody came to a socket that does not wait.
+fn came<T>(result: std::io::Result<T>) -> bool {
+    match result {
+        Ok(_) => true,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::WouldBlock);
+            false
+        }
     }
 }
 

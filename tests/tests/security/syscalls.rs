@@ -95,7 +95,7 @@ for flags in (0x10000011, 0x10020011):
         probe: "each([lambda: call(135, 0x0400000), lambda: call(135, 0x0100000)])", // READ_IMPLIES_EXEC, MMAP_PAGE_ZERO
         seen: |scene| {
             let read = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/personality")).unwrap_or_default();
-            scene.pids.iter().any(|pid| read(pid).trim().trim_matches('0') != "")
+            scene.pids.iter().any(|pid| !read(pid).trim().trim_matches('0').is_empty())
         },
     },
     Attack {

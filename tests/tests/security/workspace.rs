@@ -1,1 +1,223 @@
-//! tbd
+//! Workspaces as the engine touches them: measuring and removing what hostile code has left there.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+use headwater_protocol::{Limits, Reason, SessionId, StartSpec};
+use headwater_tests::host;
+
+use crate::ground::{ENTRIES, Entry, Ground, WALLED};
+
+const CLASS: u32 = 10;
+
+/// Fills a workspace by this code, ends the session, and sees that nothing is left of the workspace.
+async fn is_removed_after(ground: &Ground, entry: Entry, code: &str) -> Result<SessionId> {
+    let session = ground.session(Limits::default()).await?;
+    let seen = ground.run(session, &entry.spec(code)).await?;
+    anyhow::ensure!(seen.verdict().code == Some(0), "{:?}: {}{}", ground.side, seen.errors(), seen.screen());
+    let workspace = ground.worker.workspace(session);
+    anyhow::ensure!(fs::read_dir(&workspace)?.count() > 0, "the control: something is there");
+    ground.end(session).await?;
+    anyhow::ensure!(!workspace.exists(), "{:?} {entry:?}: the workspace is left", ground.side);
+    Ok(session)
+}
+
+#[tokio::test]
+async fn links_are_removed_and_what_they_lead_to_stays() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let canary = folder.path().join(format!("{side:?}"));
+        fs::create_dir(&canary)?;
+        fs::write(canary.join("file"), "kept")?;
+        if side == crate::ground::Side::Ordinary {
+            // The worker could remove it: it must not want to.
+            Command::new("chown").arg("-R").arg(format!("{}", 64_321 + CLASS)).arg(&canary).status()?;
+        }
+        let code = format!(
+            "import os\nos.makedirs('a/b')\nfor n, to in enumerate(['{0}', '{0}/', '{0}/file', '/', '..', '../..', '../executions', '/proc/self/root', '.', 'a', 'self']):\n    os.symlink(to, 'link%d' % n); os.symlink(to, 'a/b/link%d' % n)\nos.symlink('self', 'self')\n",
+            canary.display()
+        );
+        for entry in ENTRIES {
+            is_removed_after(&ground, entry, &code).await?;
+            assert_eq!(fs::read_to_string(canary.join("file"))?, "kept", "{side:?} {entry:?}");
+        }
+    }
+    // The control: one that follows links would have removed it.
+    let tree = folder.path().join("tree");
+    fs::create_dir(&tree)?;
+    std::os::unix::fs::symlink(folder.path().join("Root"), tree.join("link"))?;
+    Command::new("find").arg("-L").arg(&tree).args(["-name", "file", "-delete"]).status()?;
+    assert!(!folder.path().join("Root/file").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn trees_of_any_depth_mode_name_and_kind_are_removed() -> Result<()> {
+    let trees = [
+        ("deep", "import os\nfor n in range(2500): os.mkdir('d'); os.chdir('d')"),
+        (
+            "modes",
+            "import os\nfor mode in (0o000, 0o100, 0o200, 0o300, 0o400, 0o500, 0o600, 0o1777, 0o7777):\n    p = 'm%o' % mode; os.makedirs(p + '/in/in'); open(p + '/file', 'w').close(); open(p + '/in/in/file', 'w').close()\n    os.chmod(p + '/file', 0); os.chmod(p + '/in/in', mode & 0o577); os.chmod(p + '/in', mode & 0o577); os.chmod(p, mode)",
+        ),
+        (
+            "names",
+            "import os\nfor name in [b'new\\nline', b'\\xff\\xfe', b'-rf', b' ', b'*', b'..x', b'n' * 255, b'\\x1b[2J', b'.headwater-removed-0']:\n    os.mkdir(name); open(name + b'/' + name, 'w').close()",
+        ),
+        (
+            "kinds",
+            "import os, socket\nos.mkfifo('fifo'); s = socket.socket(socket.AF_UNIX); s.bind('sock'); open('f', 'w').close(); os.link('f', 'hard'); os.truncate('f', 1 << 40); os.setxattr('f', 'user.x', b'y')",
+        ),
+        ("many", "import os\nfor n in range(3000): open('f%d' % n, 'w').close()"),
+        ("root itself", "import os\nopen('f', 'w').close(); os.chmod('.', 0o500)"),
+        ("root shut", "import os\nos.mkdir('d'); os.chmod('.', 0)"),
+    ];
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        for (n, (name, code)) in trees.iter().enumerate() {
+            let session = is_removed_after(&ground, ENTRIES[n % 4], code)
+                .await
+                .map_err(|error| error.context(*name))?;
+            ground.client.end_session(session, true).await?;
+            assert!(
+                !ground.worker.data().join("sessions").join(session.to_string()).exists(),
+                "{side:?} {name}"
+            );
+        }
+        assert!(ground.worker.data().join("sessions").exists());
+    }
+    Ok(())
+}
+
+/// Stays long enough to be measured.
+const STAY: &str = "\nimport time\ntime.sleep(1.5)\n";
+
+#[tokio::test]
+async fn measuring_follows_no_link_and_counts_no_hole() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let limits = || Limits { disk_bytes: Some(8 << 20), inodes: Some(200), ..Limits::default() };
+        let code = format!(
+            "import os\nfor n in range(50): os.symlink('/usr', 'usr%d' % n)\nos.symlink('.', 'self')\nos.truncate(os.open('hole', os.O_CREAT | os.O_RDWR), 1 << 40){STAY}"
+        );
+        for entry in ENTRIES {
+            let session = ground.session(limits()).await?;
+            let seen = ground.run(session, &entry.spec(&code)).await?;
+            assert_eq!(seen.verdict().code, Some(0), "{side:?} {entry:?}: {:?}", seen.verdict());
+        }
+        // The control: real bytes of the same kind are counted.
+        let session = ground.session(limits()).await?;
+        let code = format!("open('big', 'wb').write(bytes(32 << 20)){STAY}{STAY}{STAY}");
+        let seen = ground.run(session, &Entry::Python.spec(&code)).await?;
+        assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn bytes_cannot_be_hidden_from_measuring_in_folders_that_are_shut() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        for entry in ENTRIES {
+            let session = ground.session(Limits { disk_bytes: Some(8 << 20), ..Limits::default() }).await?;
+            let code = format!(
+                "import os\nos.makedirs('shut/in'); f = open('shut/in/big', 'wb'); os.chmod('shut/in', 0); os.chmod('shut', 0)\nfor n in range(64): f.write(bytes(1 << 20))\nf.flush(){STAY}{STAY}{STAY}{STAY}"
+            );
+            let seen = ground.run(session, &entry.spec(&code)).await?;
+            assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?} {entry:?}: hidden");
+            ground.end(session).await?;
+            assert!(!ground.worker.workspace(session).exists(), "{side:?} {entry:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn bytes_cannot_be_hidden_from_measuring_in_files_without_a_name() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        for entry in ENTRIES {
+            let session = ground.session(Limits { disk_bytes: Some(8 << 20), ..Limits::default() }).await?;
+            let code = format!(
+                "import os\nf = open('big', 'wb'); os.unlink('big'); g = os.open('.', os.O_TMPFILE | os.O_RDWR)\nfor n in range(32): f.write(bytes(1 << 20)); os.write(g, bytes(1 << 20))\nf.flush(){STAY}{STAY}{STAY}{STAY}"
+            );
+            let seen = ground.run(session, &entry.spec(&code)).await?;
+            assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?} {entry:?}: hidden");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_working_directory_leads_nowhere_on_the_host() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let session = ground.session(Limits::default()).await?;
+        let data = ground.worker.data().to_string_lossy().into_owned();
+        ground
+            .run(
+                session,
+                &StartSpec::shell(format!("ln -s {data} out; ln -s / top; ln -s ../executions beside")),
+            )
+            .await?;
+        for cwd in ["out", "beside", "../executions", &data, "/root", "/proc/1/cwd", "/proc/1/root/root"] {
+            let mut spec = StartSpec::shell("touch was-here; pwd");
+            spec.cwd = Some(cwd.to_owned());
+            let seen = ground.run(session, &spec).await?;
+            assert_eq!(seen.verdict().reason, Reason::SetupFailed, "{side:?} `{cwd}`: {}", seen.text());
+        }
+        let mut spec = StartSpec::shell("ls -i /usr | head -1 >/dev/null; stat -c %d:%i .");
+        spec.cwd = Some("top".into());
+        let seen = ground.run(session, &spec).await?;
+        let top = fs::metadata("/")?;
+        assert_ne!(
+            seen.text().trim(),
+            format!("{}:{}", top.dev(), top.ino()),
+            "{side:?}: the root of the host"
+        );
+        assert_eq!(seen.verdict().code, Some(0), "the control: a link to a folder inside works");
+        assert!(!found_below(ground.worker.data(), "was-here"), "{side:?}");
+    }
+    Ok(())
+}
+
+fn found_below(folder: &Path, name: &str) -> bool {
+    let found = Command::new("find").arg(folder).args(["-name", name]).output().expect("find runs");
+    host::contains(&found.stdout, name.as_bytes())
+}
+
+#[tokio::test]
+async fn what_lies_beside_the_workspace_is_out_of_reach() -> Result<()> {
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let session = ground.session(Limits::default()).await?;
+        let (_, watcher) = ground.start(session, &StartSpec::shell("echo secret-in-the-log")).await?;
+        watcher.rest().await?;
+        let code = "
+import os
+for at, folders, names in os.walk('/workspace/..', followlinks=False):
+    if at.startswith(('/workspace/../proc', '/workspace/../usr')): folders.clear(); continue
+    for name in names:
+        if name in ('session.json', 'execution.json', 'index', 'init.sock', 'worker.sock'): open('/workspace/found', 'a').write(at + name)
+for path in ('../session.json', '../executions', '/proc/1/cwd/../session.json', '/proc/self/cwd/../init.sock'):
+    if os.path.lexists(path): open('/workspace/found', 'a').write(path)
+print('looked')";
+        for entry in ENTRIES {
+            let seen = ground.run(session, &entry.spec(code)).await?;
+            assert!(host::contains(&[seen.stdout, seen.output].concat(), b"looked"));
+        }
+        let workspace = ground.worker.workspace(session);
+        assert!(
+            !workspace.join("found").exists(),
+            "{side:?}: {}",
+            fs::read_to_string(workspace.join("found"))?
+        );
+        let beside = workspace.parent().expect("a parent").join("session.json");
+        assert!(beside.exists(), "the control: it is there");
+    }
+    Ok(())
+}
