@@ -26,6 +26,10 @@ impl Surroundings for &Noted {
     }
 
     async fn too_much(&self) {}
+
+    fn is_given_up(&self) -> bool {
+        false
+    }
 }
 
 fn new_log() -> (TempDir, Arc<Log>, Writer) {

@@ -138,7 +138,7 @@ impl Session {
             starting.map(|(id, _)| *id).collect()
         };
         for id in starting {
-            self.end_unstarted(id, &self.unseen_end());
+            self.end_unstarted(id, &self.unseen_end(0));
         }
     }
 
@@ -156,8 +156,12 @@ impl Session {
         }
     }
 
-    fn unseen_end(&self) -> Verdict {
-        if self.ending.load(std::sync::atomic::Ordering::Relaxed) {
+    fn unseen_end(&self, waiting_bytes: u64) -> Verdict {
+        if self.is_ending() && waiting_bytes > 0 {
+            let message =
+                format!("its session was ended; the disk is full: {waiting_bytes} bytes of output are lost");
+            verdict::unseen(Reason::Cancelled, message)
+        } else if self.is_ending() {
             verdict::unseen(Reason::Cancelled, "its session was ended")
         } else {
             verdict::unseen(Reason::Lost, "its session's init ended unexpectedly")
@@ -248,7 +252,7 @@ impl Surroundings for Around {
         let id = self.execution.id();
         let (verdict, at_us) = match &exit {
             Some(exit) => (self.judge(exit, waiting), exit.at_us),
-            None => (self.session.unseen_end(), now_us()),
+            None => (self.session.unseen_end(waiting), now_us()),
         };
         loop {
             match writer.exited(&verdict, at_us) {
@@ -276,6 +280,10 @@ impl Surroundings for Around {
         let grace = grace(&self.execution.record().spec);
         // If the session is gone, so is the program.
         let _ = self.session.stop(self.execution.id(), Cause::OutputLimit, grace).await;
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.session.is_ending()
     }
 }
 
