@@ -7,7 +7,7 @@ use headwater_contract::{Client, FollowOptions, Follower};
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream, Verdict};
 
 /// How long a log may be silent before a test gives up: a hang must not look like a slow machine.
-const SILENCE: Duration = Duration::from_mins(2);
+const SILENCE: Duration = Duration::from_mins(1);
 
 /// Everything a follower saw.
 #[derive(Debug, Default, Clone)]
@@ -71,6 +71,25 @@ impl Collected {
         self.bytes(stream).len() as u64 + missing
     }
 
+    /// The end of what came, for people who look for the reason of a failure.
+    fn told(&self) -> String {
+        let end = |bytes: &[u8]| {
+            let from = bytes.len().saturating_sub(2000);
+            String::from_utf8_lossy(&bytes[from..]).into_owned()
+        };
+        format!(
+            "{} events, the last {}; stdout {:?}, stderr {:?}, output {:?}, gaps {:?}, verdicts {:?}, closed {}",
+            self.events,
+            self.last,
+            end(&self.stdout),
+            end(&self.stderr),
+            end(&self.output),
+            self.gaps,
+            self.verdicts,
+            self.closed
+        )
+    }
+
     /// The one verdict.
     pub fn verdict(&self) -> &Verdict {
         assert_eq!(self.verdicts.len(), 1, "exactly one verdict: {:?}", self.verdicts);
@@ -115,7 +134,7 @@ impl Watcher {
 
     async fn next(&mut self) -> Result<bool> {
         let next = tokio::time::timeout(SILENCE, self.follower.next()).await;
-        let next = next.with_context(|| format!("nothing comes any more; so far: {:?}", self.seen))?;
+        let next = next.with_context(|| format!("nothing comes any more; so far: {}", self.seen.told()))?;
         let Some(event) = next.context("following")? else { return Ok(false) };
         self.seen.take(event)?;
         Ok(true)
@@ -124,7 +143,7 @@ impl Watcher {
     /// Waits until what came is enough.
     pub async fn until(&mut self, enough: impl Fn(&Collected) -> bool) -> Result<()> {
         while !enough(&self.seen) {
-            anyhow::ensure!(self.next().await?, "the log ended before: {:?}", self.seen);
+            anyhow::ensure!(self.next().await?, "the log ended before: {}", self.seen.told());
         }
         Ok(())
     }

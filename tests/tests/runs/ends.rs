@@ -106,7 +106,7 @@ async fn cancel_without_a_grace_kills_at_once_even_after_a_gentle_one() -> Resul
     let id = worker.begin(&StartSpec::code("bash", DEAF)).await?;
     let mut watcher = worker.watch(id).await?;
     watcher.until_printed("ready").await?;
-    client.cancel(id, Some(Duration::from_secs(3600))).await?;
+    client.cancel(id, Some(Duration::from_hours(1))).await?;
     client.cancel(id, Some(Duration::ZERO)).await?;
     assert_eq!(watcher.rest().await?.verdict().signal, Some(9));
     Ok(())

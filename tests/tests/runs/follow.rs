@@ -27,10 +27,10 @@ async fn events(client: &Client, id: ExecutionId, options: FollowOptions) -> Res
 fn bytes_of(events: &[Event], wanted: Stream) -> Vec<u8> {
     let mut all = Vec::new();
     for event in events {
-        if let EventKind::Output { stream, bytes, .. } = &event.kind {
-            if *stream == wanted {
-                all.extend_from_slice(bytes);
-            }
+        if let EventKind::Output { stream, bytes, .. } = &event.kind
+            && *stream == wanted
+        {
+            all.extend_from_slice(bytes);
         }
     }
     all

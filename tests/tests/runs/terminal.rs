@@ -125,10 +125,11 @@ async fn job_control_stops_lists_and_continues() -> Result<()> {
     shell.types("jobs\n").await?;
     shell.sees("Running").await?;
     shell.types("fg\n").await?;
-    shell.sees("fg\r\nsleep 1000").await?;
+    shell.sees("sleep 1000\r\n").await?; // without the `&`
     shell.types("\x1a").await?;
     shell.sees("Stopped").await?;
-    shell.types("kill -9 %1; wait; echo over=$?\n").await?;
+    // Continued before it is killed: bash's `wait` does not wait for a job that it believes to be stopped.
+    shell.types("bg; kill -9 %1; wait %1; echo over=$?\n").await?;
     shell.sees("over=137").await?;
     shell.types("exit 6\n").await?;
     assert_eq!(shell.watcher.rest().await?.verdict().code, Some(6));
