@@ -88,15 +88,16 @@ async fn is_over_its_limit(
     if bytes == u64::MAX && inodes == u64::MAX {
         return false;
     }
-    if let Some(last) = measured.get(&session.id()) {
-        let written = last.free.bytes.saturating_sub(free.bytes);
-        let made = last.free.inodes.saturating_sub(free.inodes);
-        let near = written > bytes.saturating_sub(last.usage.bytes) / 2
-            || made > inodes.saturating_sub(last.usage.inodes) / 2;
-        let wait = if session.busy() > 0 { WALK } else { IDLE_WALK };
-        if !near && last.at.elapsed() < wait {
-            return false;
-        }
+    // A session that is new to us counts as empty until the disk shrinks or its first walk is due: most are.
+    let unseen = || Measured { usage: Usage::default(), at: Instant::now(), free };
+    let last = measured.entry(session.id()).or_insert_with(unseen);
+    let written = last.free.bytes.saturating_sub(free.bytes);
+    let made = last.free.inodes.saturating_sub(free.inodes);
+    let near = written > bytes.saturating_sub(last.usage.bytes) / 2
+        || made > inodes.saturating_sub(last.usage.inodes) / 2;
+    let wait = if session.busy() > 0 { WALK } else { IDLE_WALK };
+    if !near && last.at.elapsed() < wait {
+        return false;
     }
     let workspace = folder::workspace(session.dir());
     let init = session.walled_init();
