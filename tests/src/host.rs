@@ -12,8 +12,18 @@ use rustix::process::{Pid, Signal, kill_process};
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A word that nothing else on this host carries: processes are found by it in their environment.
-#[derive(Debug, Clone)]
+/// When it is dropped, those that are left are killed: a test that fails leaves nothing running.
+#[derive(Debug)]
 pub struct Marker(String);
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        for pid in self.processes() {
+            // It may have ended since.
+            let _ = signal(pid, Signal::KILL);
+        }
+    }
+}
 
 impl Marker {
     /// A new one.
