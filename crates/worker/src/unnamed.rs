@@ -1,9 +1,10 @@
 //! Files without a name: what programs hold open after removing it fills the disk as well, and no walk finds it.
 //!
 //! They are looked for where the kernel lists what the session's processes hold: open descriptors, and, where that may
-//! be read, mapped files. What is under way in a socket, held by nobody, is not seen.
+//! be read, mapped files. Not seen: what is under way in a socket, held by nobody; and all of it on kernels without
+//! `CONFIG_PROC_CHILDREN`, which distributions have.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
@@ -37,28 +38,21 @@ pub(crate) fn add(init: i32, workspace: &Path, usage: &mut Usage) {
 
 /// The processes below a first one, which gets all orphans of its session.
 fn below(init: i32) -> Vec<i32> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        if let Some((pid, parent)) = pid.and_then(|pid| Some((pid, parent(pid)?))) {
-            children.entry(parent).or_default().push(pid);
-        }
-    }
     let mut all = vec![init];
     let mut next = 0;
     while let Some(pid) = all.get(next) {
-        all.extend(children.remove(pid).unwrap_or_default());
+        let found = children(*pid);
+        all.extend(found);
         next += 1;
     }
     all
 }
 
-/// The parent of a process; its name, which is its own to choose, ends with the last bracket.
-fn parent(pid: i32) -> Option<i32> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let name_ends = stat.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
-    rest.split_whitespace().nth(1)?.parse().ok()
+/// What a process has started, thread by thread, as the kernel lists it.
+fn children(pid: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
 struct Found {

@@ -1,8 +1,8 @@
 //! Looks after the sessions: ends those that have been idle for too long, and those that use more disk than they may.
 //!
 //! Disk use has no limit in the kernel that works on every host, so it is measured: a look at the free space of the disk
-//! costs nothing, and only when it has shrunk by half of what a session has left (or after a while) is a workspace
-//! walked. A fast writer can be over its limit by what it writes between two looks.
+//! costs nothing, and when it has shrunk by half of what a session has left, or after a while that grows with the
+//! workspace, it is walked. A fast writer can be over its limit by what it writes between two looks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,8 +19,13 @@ use crate::unnamed;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
-/// A busy workspace is walked at least so often.
+/// A busy workspace is walked at most so often unless the disk shrinks, ...
+const SOON: Duration = Duration::from_secs(1);
+/// ... at least so often, ...
 const WALK: Duration = Duration::from_secs(15);
+/// ... and in between so that walks take no more than this part of the time. The free space alone does not tell: what
+/// one session writes another may free.
+const REST: u32 = 50;
 /// An idle one at least so often.
 const IDLE_WALK: Duration = Duration::from_mins(5);
 /// A program that filled the disk gets this long to end by itself.
@@ -30,6 +35,8 @@ const GRACE: Duration = Duration::from_secs(2);
 struct Measured {
     usage: Usage,
     at: Instant,
+    /// How long the walk took.
+    took: Duration,
     /// Free on the disk at that time.
     free: Free,
 }
@@ -89,13 +96,13 @@ async fn is_over_its_limit(
         return false;
     }
     // A session that is new to us counts as empty until the disk shrinks or its first walk is due: most are.
-    let unseen = || Measured { usage: Usage::default(), at: Instant::now(), free };
+    let unseen = || Measured { usage: Usage::default(), at: Instant::now(), took: Duration::ZERO, free };
     let last = measured.entry(session.id()).or_insert_with(unseen);
     let written = last.free.bytes.saturating_sub(free.bytes);
     let made = last.free.inodes.saturating_sub(free.inodes);
     let near = written > bytes.saturating_sub(last.usage.bytes) / 2
         || made > inodes.saturating_sub(last.usage.inodes) / 2;
-    let wait = if session.busy() > 0 { WALK } else { IDLE_WALK };
+    let wait = if session.busy() > 0 { (last.took * REST).clamp(SOON, WALK) } else { IDLE_WALK };
     if !near && last.at.elapsed() < wait {
         return false;
     }
@@ -108,9 +115,10 @@ async fn is_over_its_limit(
         }
         Ok::<_, std::io::Error>(usage)
     };
+    let began = Instant::now();
     let walked = tokio::task::spawn_blocking(walk).await;
     let Ok(Ok(usage)) = walked else { return false };
-    measured.insert(session.id(), Measured { usage, at: Instant::now(), free });
+    measured.insert(session.id(), Measured { usage, at: Instant::now(), took: began.elapsed(), free });
     let over = usage.bytes > bytes || usage.inodes > inodes || usage.too_deep;
     if over {
         tracing::warn!(session = %session.id(), bytes = usage.bytes, inodes = usage.inodes, "over the disk limit");
