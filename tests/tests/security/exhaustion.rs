@@ -227,7 +227,7 @@ async fn disk_and_inodes_end_at_the_limit() -> Result<()> {
             [(Entry::Argv, FILL), (Entry::Shell, LITTER), (Entry::Python, LITTER), (Entry::Pty, FILL)]
         {
             let session = ground.session(small.clone()).await?;
-            let mut spec = entry.spec(code);
+            let mut spec = entry.spec(&format!("{code}time.sleep(20)"));
             spec.grace_ms = Some(100);
             let (seen, calm) =
                 tokio::join!(ground.run(session, &spec), neighbour_is_answered(&ground, neighbour));
