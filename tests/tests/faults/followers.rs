@@ -126,7 +126,8 @@ async fn readers_that_are_dropped_and_resume_read_the_same_log() -> Result<()> {
 #[tokio::test]
 async fn a_reader_of_the_tail_that_falls_behind_is_told_what_it_missed() -> Result<()> {
     let worker = crate::worker().await?;
-    let mut spec = StartSpec::shell("read go; seq 1000000 1999999; echo end");
+    // Far more than the connection takes without being read.
+    let mut spec = StartSpec::shell("read go; seq 1000000 8999999; echo end");
     spec.stdin = Stdin::Open;
     let id = worker.begin(&spec).await?;
     let client = worker.client().await?;
@@ -140,7 +141,7 @@ async fn a_reader_of_the_tail_that_falls_behind_is_told_what_it_missed() -> Resu
         seen.take(event)?;
     }
     let missing: u64 = seen.gaps.iter().map(|gap| gap.2 - gap.1).sum();
-    assert_eq!(seen.stdout.len() as u64 + missing, 8_000_004);
-    assert!(missing > 0 && seen.text().ends_with("1999999\nend\n"), "{:?}", seen.gaps);
+    assert_eq!(seen.stdout.len() as u64 + missing, 64_000_004);
+    assert!(missing > 0 && seen.text().ends_with("8999999\nend\n"), "{:?}", seen.gaps);
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use headwater_contract::FollowOptions;
 use headwater_protocol::{Children, ExecutionState, StartSpec};
 use headwater_tests::collect;
-use headwater_tests::host::Marker;
+use headwater_tests::host::{Marker, eventually};
 
 use crate::worker;
 
@@ -41,8 +41,11 @@ async fn a_kept_child_without_the_pipes_is_listed_after_closed_and_ends_with_the
     marker.count_becomes(1).await?;
     let client = worker.client().await?;
     let id = client.executions(Some(session), false).await?[0].id;
-    let names: Vec<_> = client.processes(id).await?.into_iter().map(|process| process.name).collect();
-    assert_eq!(names, ["sleep"]);
+    eventually("`sleep` alone in the list", async || {
+        let processes = client.processes(id).await.unwrap_or_default();
+        processes.iter().map(|process| process.name.as_str()).eq(["sleep"])
+    })
+    .await?;
     client.end_session(session, false).await?;
     marker.count_becomes(0).await
 }
