@@ -34,6 +34,13 @@ macro_rules! id {
             }
         }
 
+        impl $name {
+            /// Its random bits.
+            pub const fn bits(self) -> u128 {
+                self.0
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, concat!($prefix, "{:032x}"), self.0)

@@ -56,6 +56,7 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
         }
         if record.ended_at_ms.is_none() {
             tracing::warn!(session = %record.id, "a session's init is gone: what ran in it is lost");
+            leftovers::end_strays(&record);
             leftovers::remove(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
             record.ended_at_ms = Some(now_ms());
             if let Err(error) = record.write(&dir) {

@@ -167,6 +167,7 @@ impl Engine {
             sandbox: self.config.sandbox,
             created_at_ms: now_ms(),
             ended_at_ms: None,
+            slot: prepared.slot,
             host_uid: prepared.host_uid,
             cgroup: prepared.cgroup_name.clone(),
         };

@@ -37,6 +37,8 @@ pub(crate) struct SessionRecord {
     pub(crate) created_at_ms: u64,
     /// Likewise, once it has ended.
     pub(crate) ended_at_ms: Option<u64>,
+    /// The id that its init was set up with: that of the slot it was prepared in.
+    pub(crate) slot: SessionId,
     /// The host user that its processes run as, if not the worker's.
     pub(crate) host_uid: Option<u32>,
     /// The name of its cgroup, if it has one.

@@ -3,10 +3,20 @@
 use std::fs;
 use std::path::Path;
 
+use headwater_protocol::SandboxKind;
 use headwater_sandbox::cgroup::SessionCgroup;
+use headwater_sandbox::init;
 
+use crate::folder::SessionRecord;
 use crate::session::spare;
 use crate::{folder, tree};
+
+/// Ends what outlived a session's init where there were no walls. Blocks.
+pub(crate) fn end_strays(record: &SessionRecord) {
+    if record.sandbox == SandboxKind::None && !init::end_strays(record.slot) {
+        tracing::warn!(session = %record.id, "processes of a session without walls cannot be ended");
+    }
+}
 
 /// Removes it. Blocks: a workspace may be large, and the last process on its way out.
 pub(crate) fn remove(session: &Path, cgroup: Option<&SessionCgroup>) {

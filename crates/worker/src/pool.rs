@@ -32,6 +32,7 @@ const TMP_INODES: u64 = 100_000;
 /// A session that nobody has taken yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
+    pub(crate) slot: SessionId,
     pub(crate) dir: PathBuf,
     pub(crate) link: OwnedFd,
     pub(crate) init: OwnedFd,
@@ -191,6 +192,7 @@ fn make(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) -> 
     let launched = launch(Launch { init_binary: own_binary(), listener, setup, cgroup: cgroup.as_ref() })
         .map_err(|error| launch_fault(&error, engine.config.sandbox))?;
     Ok(Prepared {
+        slot,
         dir: dir.to_owned(),
         link: launched.link_fd,
         init: launched.pidfd,

@@ -77,10 +77,7 @@ async fn for_an_ordinary_user_with_walls_nothing_survives_init() -> Result<()> {
     init_is_killed(Options { pool: Some(1), uid: Some(54_321), ..Options::default() }).await
 }
 
-/// Not kept yet: without walls no pid namespace ends with init, and an ordinary user has no cgroup on a host of
-/// version 1, so that nothing tells the worker which processes were the session's.
 #[tokio::test]
-#[ignore = "not kept yet: without walls and without a cgroup, programs outlive a killed init"]
 async fn for_an_ordinary_user_without_walls_nothing_survives_init() -> Result<()> {
     init_is_killed(Options { pool: Some(1), uid: Some(54_322), no_walls: true, ..Options::default() }).await
 }

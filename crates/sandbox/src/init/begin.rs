@@ -38,7 +38,7 @@ impl Init {
             session: setup.session,
             executions: Executions::default(),
             stops: Stops::default(),
-            tags: Tags::new(),
+            tags: Tags::of(setup.session),
             spawner: Spawner { stack: Stack::new()?, files, highest_fd },
             link: None,
             listener,

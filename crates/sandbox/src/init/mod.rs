@@ -19,6 +19,7 @@ mod signals;
 mod spawn;
 mod stat;
 mod stops;
+mod strays;
 mod tag;
 mod tree;
 mod turn;
@@ -29,6 +30,7 @@ use headwater_protocol::SandboxKind;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
+pub use self::strays::end_strays;
 use self::turn::Init;
 use crate::link::{self, LinkError, Received};
 use crate::walls;

@@ -6,6 +6,8 @@
 
 use std::ops::RangeInclusive;
 
+use headwater_protocol::SessionId;
+
 /// Executions of one init, at most: each has a tag of its own.
 const COUNTER_BITS: u32 = 20;
 
@@ -17,13 +19,13 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    /// Starts at a random place, so that the trees of two inits never mix where they see the same `/proc`.
-    pub(super) fn new() -> Self {
-        let mut bytes = [0; 8];
-        if !matches!(rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()), Ok(8)) {
-            bytes = super::clock::unix_us().to_le_bytes();
-        }
-        Self::below(u64::from_le_bytes(bytes), own_limit())
+    /// Starts at a place of this session's own, so that the trees of two inits never mix where they see the same
+    /// `/proc`, and so that whoever knows the session finds what outlived its init.
+    pub(super) fn of(session: SessionId) -> Self {
+        let bits = session.bits();
+        #[allow(clippy::cast_possible_truncation)] // folded on purpose: all bits are random
+        let bits = (bits as u64) ^ ((bits >> 64) as u64);
+        Self::below(bits, own_limit())
     }
 
     /// A base below `limit`: an ordinary user cannot raise a limit that is there already.
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn tags_of_one_init_differ_and_stay_in_its_range() {
-        let mut tags = Tags::new();
+        let mut tags = Tags::of(SessionId::random());
         let (one, two) = (tags.next(), tags.next());
         assert_ne!(one, two);
         assert!(tags.all().contains(&one) && tags.all().contains(&two));
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_process_without_a_tag_carries_no_limit_of_this_init() {
-        let tags = Tags::new();
+        let tags = Tags::of(SessionId::random());
         assert!(!tags.all().contains(&of(0).unwrap()));
         assert_eq!(of(i32::MAX), None);
     }

@@ -297,6 +297,7 @@ impl Session {
         // At the same time as the pumps work: on a full disk they wait for the room that this makes.
         let cleaned = tokio::task::spawn_blocking(move || {
             session.wait_for_init();
+            leftovers::end_strays(&session.record().clone());
             leftovers::remove(&session.dir, session.cgroup());
         });
         // The pumps see the ends of their pipes now; each takes itself off the table.
