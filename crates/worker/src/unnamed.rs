@@ -24,11 +24,11 @@ pub(crate) fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
 
 /// Adds what the processes below this init hold of files without a name on the workspace's disk.
 pub(crate) fn add(init: i32, workspace: &Path, usage: &mut Usage) {
-    let Ok(disk) = fs::metadata(workspace).map(|meta| meta.dev()) else {
+    let Ok(mut found) = fs::metadata(workspace).map(|meta| Found::new(&meta)) else {
         return;
     };
-    let mut found = Found { disk, seen: HashSet::new(), looked: 0 };
-    for pid in below(init) {
+    // Without init itself: its own program is a file without a name after an upgrade.
+    for pid in below(init).into_iter().skip(1) {
         for kind in ["fd", "map_files"] {
             found.look(Path::new(&format!("/proc/{pid}/{kind}")), usage);
         }
@@ -55,13 +55,20 @@ fn children(pid: i32) -> Vec<i32> {
     lists.flat_map(|list| list.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
+/// The files found, each once. Only those of the session's user: a library of the host's that was replaced while a
+/// program uses it is none of its doing.
 struct Found {
     disk: u64,
+    owner: u32,
     seen: HashSet<u64>,
     looked: usize,
 }
 
 impl Found {
+    fn new(workspace: &fs::Metadata) -> Self {
+        Self { disk: workspace.dev(), owner: workspace.uid(), seen: HashSet::new(), looked: 0 }
+    }
+
     fn look(&mut self, folder: &Path, usage: &mut Usage) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             self.looked += 1;
@@ -71,7 +78,8 @@ impl Found {
             let Ok(file) = fs::metadata(entry.path()) else {
                 continue; // closed meanwhile, or not for us to see
             };
-            if file.nlink() == 0 && file.dev() == self.disk && self.seen.insert(file.ino()) {
+            let its_own = file.dev() == self.disk && file.uid() == self.owner;
+            if file.nlink() == 0 && its_own && self.seen.insert(file.ino()) {
                 usage.bytes += file.blocks() * 512;
                 usage.inodes += 1;
             }
@@ -97,8 +105,7 @@ mod tests {
         file.sync_all().unwrap();
         let meta = file.metadata().unwrap();
         let found = || {
-            let (mut found, mut usage) =
-                (Found { disk: meta.dev(), seen: HashSet::new(), looked: 0 }, Usage::default());
+            let (mut found, mut usage) = (Found::new(&meta), Usage::default());
             found.look(Path::new("/proc/self/fd"), &mut usage);
             (found.seen.contains(&meta.ino()), usage.bytes >= 4 << 20)
         };
@@ -107,6 +114,16 @@ mod tests {
         assert_eq!(found(), (true, true));
         drop(file);
         assert!(!found().0, "it is gone");
+    }
+
+    #[test]
+    fn a_removed_file_of_somebody_else_does_not_count() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[1; 4096]).unwrap();
+        let meta = file.metadata().unwrap();
+        let mut found = Found { owner: meta.uid() + 1, ..Found::new(&meta) };
+        found.look(Path::new("/proc/self/fd"), &mut Usage::default());
+        assert!(!found.seen.contains(&meta.ino()));
     }
 
     #[test]
