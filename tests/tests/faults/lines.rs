@@ -96,3 +96,53 @@ impl Lines {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{Usage, Verdict};
+
+    use super::*;
+
+    fn whole(lines: Lines) -> Collected {
+        let verdict = Verdict {
+            reason: Reason::Exited,
+            code: Some(i32::try_from(lines.salt % 7).unwrap()),
+            signal: None,
+            message: None,
+            duration_ms: 1,
+            usage: Usage::default(),
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            output_bytes: 0,
+        };
+        let (stdout, stderr) = (lines.expected(), lines.expected());
+        Collected {
+            stdout,
+            stderr,
+            verdicts: vec![verdict],
+            started: true,
+            closed: true,
+            ..Collected::default()
+        }
+    }
+
+    #[test]
+    fn the_check_finds_what_is_lost_doubled_swapped_or_ended_otherwise() {
+        let lines = Lines { salt: 3, count: 50, rest_ms: 0, to: To::Pipes };
+        lines.check(&whole(lines)).unwrap();
+        let spoiled: [fn(&mut Collected); 7] = [
+            |seen| drop(seen.stdout.remove(700)),
+            |seen| drop(seen.stderr.pop()),
+            |seen| seen.stdout.extend_from_within(..30),
+            |seen| seen.stderr.rotate_left(100),
+            |seen| seen.verdicts.push(seen.verdicts[0].clone()),
+            |seen| seen.verdicts[0].reason = Reason::Lost,
+            |seen| seen.started = false,
+        ];
+        for (n, spoil) in spoiled.iter().enumerate() {
+            let mut seen = whole(lines);
+            spoil(&mut seen);
+            assert!(lines.check(&seen).is_err(), "case {n} passed");
+        }
+    }
+}
