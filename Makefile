@@ -18,7 +18,7 @@ build: setup ## the binary as it is shipped, in target/*/release
 
 test: setup ## all tests, against the real binary
 	@$(CARGO) build -p headwater
-	@$(CARGO) test --workspace
+	@$(CARGO) test --workspace --no-fail-fast
 
 test-v2: setup ## cgroup version 2, on a kernel of its own in an emulated machine (5 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
@@ -28,7 +28,7 @@ check: setup ## all that CI looks at: format, lints, build, tests
 	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@echo "== specification ==" && scripts/check-spec.sh
 	@echo "== build ==" && $(CARGO) build -p headwater
-	@echo "== tests ==" && $(CARGO) test --workspace
+	@echo "== tests ==" && $(CARGO) test --workspace --no-fail-fast
 	@echo "== all is well =="
 
 bench: setup-bench ## speed, beside the floors and peers of this machine

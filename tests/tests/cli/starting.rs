@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use crate::command::{Running, answer, objects, run};
 use crate::worker;
 
-/// The processes that are workers of this data folder.
+/// The processes that are workers of this data folder. A child that a worker has just made looks like one until it has
+/// become something else, and is none.
 pub(crate) fn workers(data: &Path) -> Vec<i32> {
     let is_one = |pid: &i32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -20,7 +21,13 @@ pub(crate) fn workers(data: &Path) -> Vec<i32> {
         let data = data.as_os_str().as_encoded_bytes();
         words.get(1) == Some(&&b"worker"[..]) && words.contains(&data) && host::is_alive(*pid)
     };
-    host::pids().into_iter().filter(is_one).collect()
+    let found: Vec<i32> = host::pids().into_iter().filter(is_one).collect();
+    found.iter().copied().filter(|pid| parent(*pid).is_none_or(|parent| !found.contains(&parent))).collect()
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 /// A data folder where nothing has run yet.
