@@ -131,8 +131,8 @@ mod tests {
         let lines = Lines { salt: 3, count: 50, rest_ms: 0, to: To::Pipes };
         lines.check(&whole(lines)).unwrap();
         let spoiled: [fn(&mut Collected); 7] = [
-            |seen| drop(seen.stdout.remove(700)),
-            |seen| drop(seen.stderr.pop()),
+            |seen| seen.stdout.truncate(700),
+            |seen| seen.stderr.truncate(seen.stderr.len() - 1),
             |seen| seen.stdout.extend_from_within(..30),
             |seen| seen.stderr.rotate_left(100),
             |seen| seen.verdicts.push(seen.verdicts[0].clone()),
