@@ -11,5 +11,6 @@ pub mod doctor;
 pub mod init;
 pub mod launch;
 pub mod link;
+pub mod memory;
 pub mod walls;
 pub mod wire;

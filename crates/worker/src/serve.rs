@@ -60,6 +60,7 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let folder = Folder::open(&config.data).map_err(cannot(format!("make `{}`", config.data.display())))?;
     let _lock = lock(&folder)?;
     raise_open_files();
+    headwater_sandbox::memory::share_heaps();
     let movers = runtime("hw-move").map_err(cannot("start threads"))?;
     let answers = runtime("hw-serve").map_err(cannot("start threads"))?;
     let cgroups = cgroups(&folder);
