@@ -127,7 +127,10 @@ fn all_processes_end_at_once_with_and_without_the_kernels_help() {
         // Not the shell's own end, should it outlive the others for a moment.
         let mut child = shell(&cgroup, "sleep 1000 & setsid sleep 1000 & wait; exec sleep 1000");
         go(&mut child);
-        assert!(!cgroup.is_empty());
+        // A shell that is still forking when nobody may fork any more says so and exits by itself.
+        while super::kill::processes(&cgroup.folders).len() < 3 {
+            std::thread::yield_now();
+        }
         kill(&cgroup.folders).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
         cgroup.remove().unwrap();
