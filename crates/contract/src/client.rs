@@ -26,8 +26,10 @@ type Result<T> = std::result::Result<T, ContractError>;
 
 /// The largest message either side sends: one event of the log is at most 1 MiB.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// HTTP/2 flow control windows: large enough that a fast follower never waits for a round trip.
-const WINDOW_BYTES: u32 = 8 << 20;
+/// What one stream may hold that its reader has not read: it bounds what a reader that never reads costs the worker.
+const STREAM_WINDOW_BYTES: u32 = 256 << 10;
+/// The same for all streams of a connection: a few that are stuck must not hold up the others.
+const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
 /// A connection to a worker; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -40,8 +42,8 @@ pub struct Client {
 pub async fn connect(socket: &Path) -> Result<Client> {
     let path = socket.to_owned();
     let endpoint = Endpoint::from_static("http://worker.invalid") // the address is the socket's path
-        .initial_stream_window_size(WINDOW_BYTES)
-        .initial_connection_window_size(WINDOW_BYTES);
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
     let connector = service_fn(move |_: Uri| {
         let path = path.clone();
         async move { Ok::<_, io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
