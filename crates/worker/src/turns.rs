@@ -6,33 +6,47 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// After so many new ids those that nobody waits for are forgotten.
+/// With fewer ids than these it is not worth looking for those that nobody waits for.
 const TIDY: usize = 256;
+
+type Queue = tokio::sync::Mutex<()>;
 
 /// A queue for each id that somebody is asking for.
 #[derive(Debug)]
-pub(crate) struct Turns<I>(Mutex<HashMap<I, Weak<tokio::sync::Mutex<()>>>>);
+pub(crate) struct Turns<I>(Mutex<Queues<I>>);
+
+#[derive(Debug)]
+struct Queues<I> {
+    known: HashMap<I, Weak<Queue>>,
+    /// How many are tolerated before those that nobody waits for are forgotten.
+    tidy_at: usize,
+}
 
 impl<I: Hash + Eq> Turns<I> {
     pub(crate) fn new() -> Self {
-        Self(Mutex::default())
+        Self(Mutex::new(Queues { known: HashMap::new(), tidy_at: TIDY }))
     }
 
     /// Waits for the turn of this id; it lasts as long as what is returned.
     pub(crate) async fn of(&self, id: I) -> OwnedMutexGuard<()> {
-        let queue = {
-            let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if queues.len() >= TIDY && queues.len() == queues.capacity() {
-                queues.retain(|_, queue| queue.strong_count() > 0);
-            }
-            let known = queues.get(&id).and_then(Weak::upgrade);
-            known.unwrap_or_else(|| {
-                let queue = Arc::default();
-                queues.insert(id, Arc::downgrade(&queue));
-                queue
-            })
-        };
+        let queue = self.0.lock().unwrap_or_else(PoisonError::into_inner).of(id);
         queue.lock_owned().await
+    }
+}
+
+impl<I: Hash + Eq> Queues<I> {
+    fn of(&mut self, id: I) -> Arc<Queue> {
+        if let Some(queue) = self.known.get(&id).and_then(Weak::upgrade) {
+            return queue;
+        }
+        if self.known.len() >= self.tidy_at {
+            self.known.retain(|_, queue| queue.strong_count() > 0);
+            // As many again may come before the next look, so that looking costs little for each.
+            self.tidy_at = TIDY.max(2 * self.known.len());
+        }
+        let queue = Arc::default();
+        self.known.insert(id, Arc::downgrade(&queue));
+        queue
     }
 }
 
@@ -53,6 +67,6 @@ mod tests {
         assert!(first.is_some());
         drop(first);
         assert!(turns.of(0).now_or_never().is_some());
-        assert!(turns.0.lock().unwrap().len() < 2 * TIDY);
+        assert!(turns.0.lock().unwrap().known.len() <= TIDY);
     }
 }
