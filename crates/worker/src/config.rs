@@ -63,19 +63,31 @@ pub struct Config {
 const POOL: usize = 4;
 /// Above what distributions, containers and systemd give out (see their `UIDS-GIDS` notes).
 const UID_BASE: u32 = 0x7100_0000;
+/// How many ranges of users there are for the workers of a host, and how many users one holds.
+const UID_RANGES: u32 = 1 << 12;
+const UID_RANGE: u32 = 1 << 12;
+
+/// The kernel counts processes, pipe pages and more for each user: sessions of two workers must not share one. Their
+/// data folders tell workers apart, so that nothing needs to be agreed on.
+fn uid_base(data: &Path) -> u32 {
+    let path = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    UID_BASE + crc32fast::hash(path.as_os_str().as_encoded_bytes()) % UID_RANGES * UID_RANGE
+}
 
 impl Config {
     /// The defaults for this data folder.
     pub fn new(data: impl Into<PathBuf>) -> Self {
+        let data = data.into();
+        let uid_base = uid_base(&data);
         Self {
-            data: data.into(),
+            data,
             sandbox: SandboxKind::Full,
             pool: POOL,
             orphan_timeout: Duration::from_mins(15),
             limits: default_limits(),
             binds: Vec::new(),
             languages: BTreeMap::new(),
-            uid_base: UID_BASE,
+            uid_base,
             max_running: 4096,
         }
     }
@@ -226,6 +238,14 @@ mod tests {
         let config = load("pool = 2\n[limits]\nmemory = \"64Mi\"\nwall = \"300s\"\n").unwrap();
         assert_eq!((config.pool, config.limits.memory_bytes), (2, Some(64 << 20)));
         assert_eq!((config.limits.wall_ms, config.limits.pids), (Some(300_000), Some(512)));
+    }
+
+    #[test]
+    fn two_workers_of_a_host_give_out_different_users() {
+        let bases = ["/srv/a", "/srv/b", "/srv/c"].map(|data| Config::new(data).uid_base);
+        assert!(bases[0] != bases[1] && bases[1] != bases[2] && bases[0] != bases[2]);
+        assert!(bases.iter().all(|base| (UID_BASE..UID_BASE + UID_RANGES * UID_RANGE).contains(base)));
+        assert_eq!(Config::new("/srv/a").uid_base, bases[0]);
     }
 
     #[test]
