@@ -88,9 +88,6 @@ impl Init {
                 self.executions.add(Held::new(start, tag, spawned));
                 self.say(Say::Started(id));
                 self.flush();
-                if let Some(held) = self.executions.get(id) {
-                    held.ends.enlarge();
-                }
             }
             Err(failure) => self.say(Say::Message(FromInit::StartFailed { execution: id, failure })),
         }

@@ -62,20 +62,6 @@ impl Ends {
         }
     }
 
-    /// Makes the output pipes large. Done when the program runs already, at the same time as it loads.
-    pub(super) fn enlarge(&self) {
-        match self {
-            Self::Pipes { stdout, stderr, .. } => {
-                enlarge(stdout);
-                if let Some(stderr) = stderr {
-                    enlarge(stderr);
-                }
-            }
-            Self::Tty { relay, .. } => enlarge(&relay.0),
-            Self::None => {}
-        }
-    }
-
     /// The largest descriptor number in use.
     pub(super) fn highest(&self) -> i32 {
         use std::os::fd::AsRawFd;
@@ -111,6 +97,7 @@ fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Inner,
 fn output() -> Result<(OwnedFd, OwnedFd), Errno> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     fcntl_setfl(&reader, OFlags::NONBLOCK)?;
+    enlarge(&reader);
     Ok((reader, writer))
 }
 
@@ -118,6 +105,8 @@ fn split(pair: (OwnedFd, OwnedFd)) -> (Option<OwnedFd>, Option<OwnedFd>) {
     (Some(pair.0), Some(pair.1))
 }
 
+/// Makes a pipe large, before the program has it: one that makes it nonblocking at once must find the room that its next
+/// writer counts on.
 fn enlarge(pipe: &OwnedFd) {
     for bytes in PIPE_BYTES {
         if fcntl_setpipe_size(pipe, bytes).is_ok() {
@@ -139,6 +128,7 @@ fn terminal(size: TtySize, from: StdinFrom, given: Option<OwnedFd>) -> Result<(I
     modes.input_modes |= InputModes::IUTF8; // erase takes a character, not a byte
     tcsetattr(&slave, OptionalActions::Now, &modes)?;
     let relay = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    enlarge(&relay.0);
     let stdin = match from {
         StdinFrom::Null => None,
         StdinFrom::Open => Some(rustix::io::fcntl_dupfd_cloexec(&slave, 3)?),
