@@ -1,0 +1,104 @@
+//! The store as the gateway sees it.
+
+use std::fmt::Debug;
+
+use async_trait::async_trait;
+use headwater_protocol::{ExecutionId, SessionId, SessionSpec};
+
+use crate::{
+    AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
+    SessionRow, StoreError, TokenRow,
+};
+
+/// What the gateway remembers.
+///
+/// A write that has answered `Ok` is there after a `kill -9`, and every later read sees it. Writes take effect in the
+/// order in which they were called. A caller may go away: once the store has taken the write up it happens.
+#[async_trait]
+pub trait Store: Send + Sync + Debug {
+    /// Adds a session. Answers false, and changes nothing, if its id is there.
+    async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError>;
+
+    /// The session of this id.
+    async fn session(&self, id: SessionId) -> Result<Option<SessionRow>, StoreError>;
+
+    /// Sessions, the newest first.
+    async fn sessions(
+        &self,
+        filter: &SessionFilter,
+        page: PageRequest,
+    ) -> Result<Page<SessionRow>, StoreError>;
+
+    /// Replaces what was asked for. Answers false if there is no such session.
+    async fn update_session(&self, id: SessionId, spec: &SessionSpec) -> Result<bool, StoreError>;
+
+    /// Notes when a session ended. Answers false, and changes nothing, if that is known or if there is no such session.
+    async fn end_session(&self, id: SessionId, at_ms: u64) -> Result<bool, StoreError>;
+
+    /// Removes a session with its executions, and the keys that name any of them. Answers false if there is none.
+    async fn remove_session(&self, id: SessionId) -> Result<bool, StoreError>;
+
+    /// Adds an execution, `end` included and `number` ignored. Answers the number that it got, or none, and changes
+    /// nothing, if its id is there. Its session must be there: else [`StoreError::Conflict`].
+    async fn put_execution(&self, row: &ExecutionRow) -> Result<Option<i64>, StoreError>;
+
+    /// The execution of this id.
+    async fn execution(&self, id: ExecutionId) -> Result<Option<ExecutionRow>, StoreError>;
+
+    /// Executions, the newest first.
+    async fn executions(
+        &self,
+        filter: &ExecutionFilter,
+        page: PageRequest,
+    ) -> Result<Page<ExecutionRow>, StoreError>;
+
+    /// The executions after a number, the oldest first, at most `limit` (and [`MAX_PAGE`](crate::MAX_PAGE)): what a
+    /// live feed of a conversation or a session has not shown yet.
+    async fn executions_after(
+        &self,
+        filter: &ExecutionFilter,
+        number: i64,
+        limit: u32,
+    ) -> Result<Vec<ExecutionRow>, StoreError>;
+
+    /// Notes how an execution ended. The first verdict wins, with its times; `closed` may become true and `last_seq`
+    /// may grow later. Answers false if there is no such execution.
+    async fn end_execution(&self, id: ExecutionId, end: &ExecutionEnd) -> Result<bool, StoreError>;
+
+    /// All executions whose end is unknown, or known but not closed; the oldest first.
+    async fn unfinished(&self) -> Result<Vec<(ExecutionId, SessionId)>, StoreError>;
+
+    /// Removes an execution and the keys that name it. Answers false if there is none.
+    async fn remove_execution(&self, id: ExecutionId) -> Result<bool, StoreError>;
+
+    /// Takes a key for one object. Of many claims of one `(owner, key)`, however parallel, exactly one is new.
+    async fn claim_key(&self, row: &KeyRow) -> Result<Claim, StoreError>;
+
+    /// Removes the keys that were claimed before this time. Answers how many.
+    async fn forget_keys(&self, before_ms: u64) -> Result<u64, StoreError>;
+
+    /// Adds a token. Answers false, and changes nothing, if its id is there. Two tokens of one hash are a
+    /// [`StoreError::Conflict`].
+    async fn put_token(&self, row: &TokenRow) -> Result<bool, StoreError>;
+
+    /// The token of this hash, also if it has expired or was revoked: the caller judges.
+    async fn token_by_hash(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, StoreError>;
+
+    /// All tokens, the oldest first.
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
+
+    /// Takes a token back. Answers false, and changes nothing, if that was done before or if there is no such token.
+    async fn revoke_token(&self, id: &str, at_ms: u64) -> Result<bool, StoreError>;
+
+    /// Adds an audit row.
+    async fn append_audit(&self, row: &AuditRow) -> Result<(), StoreError>;
+
+    /// Audit rows, the newest first.
+    async fn audit(&self, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+
+    /// Whether the store answers.
+    async fn ping(&self) -> Result<(), StoreError>;
+
+    /// Writes all that waits and lets go of the file or the connections. Every later call is [`StoreError::Closed`].
+    async fn close(&self) -> Result<(), StoreError>;
+}
