@@ -80,7 +80,7 @@ pub fn command_line(command: &Command) -> String {
     match command {
         Command::Argv(argv) => argv.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" "),
         Command::Shell(line) => printable(line),
-        Command::Code { language, code } => format!("[{language}] {}", printable(code)),
+        Command::Code { language, code, .. } => format!("[{language}] {}", printable(code)),
     }
 }
 

@@ -147,8 +147,13 @@ impl From<&StartSpec> for v1::StartSpec {
             command: Some(match &spec.command {
                 Command::Argv(args) => Said::Argv(v1::Argv { args: args.clone() }),
                 Command::Shell(line) => Said::Shell(line.clone()),
-                Command::Code { language, code } => {
-                    Said::Code(v1::Code { language: language.clone(), code: code.clone() })
+                Command::Code { language, code, file, args } => {
+                    Said::Code(v1::Code {
+                        language: language.clone(),
+                        code: code.clone(),
+                        file: file.clone(),
+                        args: args.clone(),
+                    })
                 }
             }),
             cwd: spec.cwd.clone(),
@@ -200,7 +205,12 @@ impl TryFrom<v1::StartSpec> for StartSpec {
             command: match command {
                 Said::Argv(argv) => Command::Argv(argv.args),
                 Said::Shell(line) => Command::Shell(line),
-                Said::Code(code) => Command::Code { language: code.language, code: code.code },
+                Said::Code(code) => Command::Code {
+                    language: code.language,
+                    code: code.code,
+                    file: code.file,
+                    args: code.args,
+                },
             },
             cwd: spec.cwd,
             env: inward(spec.env),

@@ -28,6 +28,7 @@ impl fmt::Display for Seq {
 
 /// Where output bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Stream {
@@ -65,6 +66,7 @@ impl Stream {
 
 /// Why an execution ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// It returned by itself, with an exit code.
@@ -124,6 +126,7 @@ impl Reason {
 
 /// What a program used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Usage {
     /// User and system time of the program and the children it waited for.
     pub cpu_ms: u64,
@@ -133,6 +136,7 @@ pub struct Usage {
 
 /// How an execution ended: the content of its one `exited` event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verdict {
     /// Why.
     pub reason: Reason,

@@ -3,6 +3,7 @@
 //! A session is an isolated computer; an execution is one thing run in it; an execution's log is a numbered
 //! list of [`Event`]s, and a [`Seq`] is the one resume token of every door.
 
+pub mod api;
 mod event;
 mod execution;
 mod id;

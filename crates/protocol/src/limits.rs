@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Upper bounds; each is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Resident memory, page cache included where the kernel counts it.

@@ -9,6 +9,7 @@ use crate::{Limits, SessionId, SpecError};
 
 /// Which walls stand around a session. Shown wherever the session is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxKind {
     /// All of them.

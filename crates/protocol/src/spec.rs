@@ -9,6 +9,7 @@ use crate::Limits;
 
 /// The program: one of three ways to say it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// A program and its arguments, looked up in `PATH`.
@@ -21,6 +22,12 @@ pub enum Command {
         language: String,
         /// The source text.
         code: String,
+        /// A path in the workspace where the code is saved before it runs, and stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// Arguments of the code.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        args: Vec<String>,
     },
 }
 
@@ -39,6 +46,7 @@ pub enum Stdin {
 
 /// The size of a terminal in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TtySize {
     /// Lines.
     pub rows: u16,
@@ -54,6 +62,7 @@ impl Default for TtySize {
 
 /// What becomes of children that outlive the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Children {
     /// They run on, visible, until the session ends.
@@ -65,6 +74,7 @@ pub enum Children {
 
 /// What happens when more is printed than is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnOutputLimit {
     /// The head and a rolling tail are kept; the gap is stated.
@@ -171,7 +181,7 @@ impl StartSpec {
 
     /// A spec that runs source text.
     pub fn code(language: impl Into<String>, code: impl Into<String>) -> Self {
-        Self::new(Command::Code { language: language.into(), code: code.into() })
+        Self::new(Command::Code { language: language.into(), code: code.into(), file: None, args: Vec::new() })
     }
 
     /// Checks what can be known without the session.
@@ -186,7 +196,13 @@ impl StartSpec {
                 }
             }
             Command::Shell(line) => no_zero(line, || "the shell line".into())?,
-            Command::Code { code, .. } => no_zero(code, || "the code".into())?,
+            Command::Code { code, file, args, .. } => {
+                no_zero(code, || "the code".into())?;
+                no_zero(file.as_deref().unwrap_or_default(), || "the file's path".into())?;
+                for (n, arg) in args.iter().enumerate() {
+                    no_zero(arg, || format!("argument {n}"))?;
+                }
+            }
         }
         check_env(&self.env)?;
         if let Some(cwd) = &self.cwd {

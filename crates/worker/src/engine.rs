@@ -361,7 +361,7 @@ impl Engine {
         match command {
             Command::Argv(argv) => Ok(argv.clone()),
             Command::Shell(line) => Ok(vec!["/bin/sh".into(), "-c".into(), line.clone()]),
-            Command::Code { language, code } => match self.languages.get(language) {
+            Command::Code { language, code, .. } => match self.languages.get(language) {
                 Ok(Some(found)) => Ok(found.argv(code)),
                 Ok(None) => {
                     let fault = format!("the interpreter of `{language}` is not installed");

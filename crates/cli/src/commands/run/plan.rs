@@ -122,7 +122,7 @@ fn command(args: &RunArgs) -> Result<Command, CommandError> {
             return Err(CommandError::usage("code must be one argument").hint("put quotes around it"));
         }
     };
-    Ok(Command::Code { language, code })
+    Ok(Command::Code { language, code, file: None, args: Vec::new() })
 }
 
 fn text_of(path: &Path) -> Result<String, CommandError> {

@@ -1,0 +1,22 @@
+//! The native API's JSON: what crosses HTTP between a client and the gateway. `wire/native.md` fixes the shapes.
+//!
+//! The engine's own types ([`crate::Session`], [`crate::Execution`], [`crate::Event`]) become these on their way out,
+//! and [`StartRequest`] becomes a [`crate::StartSpec`] on its way in.
+
+mod error;
+mod event;
+mod execution;
+mod info;
+mod page;
+mod session;
+mod start;
+mod timestamp;
+
+pub use error::{ErrorBody, ErrorDetail};
+pub use event::{EventBody, EventJsonError, EventViews, read_event, write_event};
+pub use execution::{ExecutionBody, ExecutionStateName, ExitBody};
+pub use info::{InfoBody, LanguageBody, LanguagesBody};
+pub use page::PageBody;
+pub use session::{SessionBody, SessionPatch, SessionRequest, SessionStateName};
+pub use start::{RequestError, ResizeRequest, SignalName, SignalRequest, StartRequest, StdinRequest};
+pub use timestamp::{Timestamp, TimestampError};
