@@ -10,7 +10,7 @@ use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, 
 
 /// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
 /// it: it ends that session, and its executions end as `lost`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The longest message that travels in a packet itself.
 pub const INLINE_BYTES: usize = 64 * 1024;
@@ -47,7 +47,7 @@ pub enum ToInit {
         /// Between SIGTERM and SIGKILL.
         grace_ms: u64,
     },
-    /// No more input will come: drop init's duplicate of the input pipe.
+    /// No more input will come: drop init's duplicates of the input pipe and of its buffer.
     CloseStdin {
         /// Of this execution.
         execution: ExecutionId,
@@ -231,15 +231,18 @@ pub enum StdinFrom {
 /// Which descriptors come with a message, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fds {
-    /// Reading ends of the output pipes, and the writing end of the input pipe if there is one and it is open.
+    /// Reading ends of the output pipes; then, if there is an input pipe and it is open, the input's buffer and the
+    /// pipe's writing end. The buffer is a file in memory: input goes through it by sendfile, which moves the file's
+    /// offset together with the bytes, so that the offset is always exactly what has been sent.
     Pipes {
         /// stdout and stderr, or one for both.
         outputs: u8,
-        /// Whether the input's writing end comes last.
+        /// Whether the input's buffer and writing end come last.
         stdin: bool,
     },
-    /// The terminal's master, then the reading and the writing end of the relay pipe: output goes from the master
-    /// into the relay and from there to the log, both by splice, so that a killed worker has none of it only in memory.
+    /// The terminal's master, the reading and the writing end of the relay pipe, and the input's buffer. Output goes
+    /// from the master into the relay and from there to the log, both by splice, so that a killed worker has none of it
+    /// only in memory.
     Tty,
     /// None any more: the worker had released them.
     None,

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -70,11 +70,6 @@ impl Execution {
     /// What is remembered of it.
     pub(crate) const fn record(&self) -> &ExecutionRecord {
         &self.record
-    }
-
-    /// Its folder.
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

@@ -190,7 +190,7 @@ impl Worker for Service {
             async move {
                 let chunk = chunk?;
                 let offset = if chunk.data.is_empty() {
-                    stdin.written().await
+                    stdin.written().await?
                 } else {
                     stdin.write(chunk.offset, chunk.data).await?
                 };

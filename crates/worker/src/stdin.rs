@@ -1,14 +1,14 @@
 //! A program's standard input: a pipe or a terminal, and how much was written to it.
 //!
-//! Positions make a chunk that is sent twice count once. The position is kept in a small file beside the log, written
-//! right after the bytes, so that a worker that takes over knows it. A kill that falls between the two (about a
-//! microsecond) makes the last chunk, if its sender sends it again, arrive twice: the one window of this kind.
+//! Positions make a chunk that is sent twice count once, also when the worker is killed in between: the position moves in
+//! the same system call as the bytes (see [`buffer`]), and init keeps it for the next worker.
 
-use std::fs::{File, OpenOptions};
+mod buffer;
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Mutex;
 
+use self::buffer::Buffer;
 use crate::ready::register;
 
 /// The byte that a terminal takes as the end of input when it stands alone on a line.
@@ -33,26 +34,19 @@ pub(crate) struct StdinPipe {
 struct Inner {
     /// `None` once its end was sent.
     target: Option<AsyncFd<Arc<OwnedFd>>>,
-    written: u64,
-    /// Where the position is kept; a full disk may have no room for it.
-    count: Option<File>,
+    buffer: Buffer,
 }
 
 impl StdinPipe {
-    /// Takes the writing end (nonblocking) of an execution's input. To be called within a runtime.
-    pub(crate) fn new(target: Arc<OwnedFd>, execution: &Path, terminal: bool) -> io::Result<Self> {
-        let path = execution.join("stdin_bytes");
-        let count = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).ok();
-        let mut bytes = [0; 8];
-        let read = count.as_ref().is_some_and(|count| count.read_exact_at(&mut bytes, 0).is_ok());
-        let written = if read { u64::from_le_bytes(bytes) } else { 0 };
+    /// Takes the writing end (nonblocking) and the buffer of an execution's input. To be called within a runtime.
+    pub(crate) fn new(target: Arc<OwnedFd>, buffer: OwnedFd, terminal: bool) -> io::Result<Self> {
         let target = Some(register(target, tokio::io::Interest::WRITABLE)?);
-        Ok(Self { inner: Mutex::new(Inner { target, written, count }), terminal })
+        Ok(Self { inner: Mutex::new(Inner { target, buffer: Buffer::new(buffer)? }), terminal })
     }
 
     /// How much was written.
-    pub(crate) async fn written(&self) -> u64 {
-        self.inner.lock().await.written
+    pub(crate) async fn written(&self) -> Result<u64, Fault> {
+        self.inner.lock().await.written()
     }
 
     /// Writes what is new of `data`, which belongs at `offset` (the end, if none is given); answers with the position
@@ -61,7 +55,7 @@ impl StdinPipe {
         let mut inner = self.inner.lock().await;
         if let Some(offset) = offset {
             let ahead = |()| Fault::new(FaultKind::Invalid, "these bytes would leave a hole in the input");
-            let known = inner.written.checked_sub(offset).ok_or(()).map_err(ahead)?;
+            let known = inner.written()?.checked_sub(offset).ok_or(()).map_err(ahead)?;
             let known = usize::try_from(known).unwrap_or(usize::MAX).min(data.len());
             data = data.slice(known..);
         }
@@ -69,7 +63,7 @@ impl StdinPipe {
             let n = inner.write_some(&data).await?;
             data = data.slice(n..);
         }
-        Ok(inner.written)
+        inner.written()
     }
 
     /// Sends the end. Answers whether init has to let go of the pipe as well, however often it was told to.
@@ -85,24 +79,33 @@ impl StdinPipe {
 }
 
 impl Inner {
+    fn written(&self) -> Result<u64, Fault> {
+        self.buffer.sent().map_err(no_buffer)
+    }
+
+    /// Writes one chunk, the beginning of `data`; says how long it was. A caller that goes away meanwhile leaves what
+    /// was sent of it sent and the rest not.
     async fn write_some(&mut self, data: &[u8]) -> Result<usize, Fault> {
         let closed = || Fault::new(FaultKind::Conflict, "the program reads no more input");
         let target = self.target.as_ref().ok_or_else(closed)?;
-        loop {
+        let length = self.buffer.fill(data).map_err(no_buffer)?;
+        let mut left = length;
+        while left > 0 {
             let mut guard = target.writable().await.map_err(|_| closed())?;
-            match rustix::io::write(target.get_ref().as_fd(), data) {
-                Ok(n) => {
-                    self.written += n as u64;
-                    if let Some(count) = &self.count {
-                        // A position that cannot be kept only matters if the worker dies too.
-                        let _ = count.write_all_at(&self.written.to_le_bytes(), 0);
-                    }
-                    return Ok(n);
-                }
+            match self.buffer.send(target.get_ref().as_fd(), left) {
+                Ok(n) => left -= n,
                 Err(Errno::AGAIN) => guard.clear_ready(),
                 Err(Errno::INTR) => {}
+                Err(Errno::NOMEM) => return Err(no_buffer(Errno::NOMEM)),
                 Err(_) => return Err(closed()),
             }
         }
+        self.buffer.clear().map_err(no_buffer)?;
+        Ok(length)
     }
+}
+
+fn no_buffer(error: Errno) -> Fault {
+    let fault = Fault::new(FaultKind::Unavailable, format!("cannot keep the input in memory: {error}"));
+    fault.hint("send it again: what has been written counts once")
 }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use headwater_protocol::TtySize;
-use rustix::fs::{CWD, Mode, OFlags, fcntl_setfl, openat};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, fcntl_setfl, memfd_create, openat};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, unlockpt};
@@ -28,9 +28,16 @@ pub(super) struct Inner {
 /// The worker's side. All of these are nonblocking, which does not touch the program's own descriptions.
 #[derive(Debug)]
 pub(super) enum Ends {
-    Pipes { stdout: OwnedFd, stderr: Option<OwnedFd>, stdin: Option<OwnedFd> },
-    Tty { master: OwnedFd, relay: (OwnedFd, OwnedFd) },
+    Pipes { stdout: OwnedFd, stderr: Option<OwnedFd>, stdin: Option<Input> },
+    Tty { master: OwnedFd, relay: (OwnedFd, OwnedFd), buffer: OwnedFd },
     None,
+}
+
+/// An input pipe that is open.
+#[derive(Debug)]
+pub(super) struct Input {
+    buffer: OwnedFd,
+    writer: OwnedFd,
 }
 
 impl Ends {
@@ -39,15 +46,17 @@ impl Ends {
         match self {
             Self::Pipes { stdout, stderr, stdin } => {
                 let kind = Fds::Pipes { outputs: 1 + u8::from(stderr.is_some()), stdin: stdin.is_some() };
-                let rest = [stderr, stdin].into_iter().flatten();
-                (kind, std::iter::once(stdout).chain(rest).map(AsFd::as_fd).collect())
+                let input = stdin.iter().flat_map(|input| [&input.buffer, &input.writer]);
+                (kind, std::iter::once(stdout).chain(stderr).chain(input).map(AsFd::as_fd).collect())
             }
-            Self::Tty { master, relay } => (Fds::Tty, vec![master.as_fd(), relay.0.as_fd(), relay.1.as_fd()]),
+            Self::Tty { master, relay, buffer } => {
+                (Fds::Tty, [master, &relay.0, &relay.1, buffer].map(AsFd::as_fd).into())
+            }
             Self::None => (Fds::None, Vec::new()),
         }
     }
 
-    /// Drops the writing end of the input pipe.
+    /// Drops the writing end of the input pipe, and its buffer.
     pub(super) fn close_stdin(&mut self) {
         if let Self::Pipes { stdin, .. } = self {
             *stdin = None;
@@ -86,11 +95,18 @@ fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Inner,
         StdinFrom::Open => {
             let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
             fcntl_setfl(&writer, OFlags::NONBLOCK)?;
-            (Some(reader), Some(writer))
+            enlarge(&writer); // each chunk that is sent takes a place of its own, however small it is
+            (Some(reader), Some(Input { buffer: input_buffer()?, writer }))
         }
     };
     let inner = Inner { stdin: inner_stdin, stdout: inner_stdout, stderr: inner_stderr, is_tty: false };
     Ok((inner, Ends::Pipes { stdout, stderr, stdin }))
+}
+
+/// A file in memory through which the worker sends input. Its offset is how much of the input has been sent, and belongs
+/// to the open file: it is there for the next worker because init keeps the file open.
+fn input_buffer() -> Result<OwnedFd, Errno> {
+    memfd_create("input", MemfdFlags::CLOEXEC)
 }
 
 /// A pipe, read without blocking.
@@ -134,5 +150,6 @@ fn terminal(size: TtySize, from: StdinFrom, given: Option<OwnedFd>) -> Result<(I
         StdinFrom::Open => Some(rustix::io::fcntl_dupfd_cloexec(&slave, 3)?),
         StdinFrom::Fd => given,
     };
-    Ok((Inner { stdin, stdout: slave, stderr: None, is_tty: true }, Ends::Tty { master, relay }))
+    let ends = Ends::Tty { master, relay, buffer: input_buffer()? };
+    Ok((Inner { stdin, stdout: slave, stderr: None, is_tty: true }, ends))
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use headwater_protocol::TtySize;
 use headwater_sandbox::wire::{Cause, Fds, FromInit, StdinFrom, ToInit};
 
 use crate::harness::{Worker, read_all, read_until};
@@ -57,6 +58,25 @@ fn a_program_that_runs_on_is_adopted_and_its_exit_told_once() {
     // Nothing more: the answer to a question is the next message.
     assert!(worker.processes(program.id).is_empty());
     assert!(worker.saw_nothing_else());
+}
+
+#[test]
+fn how_much_input_was_sent_is_known_to_the_next_worker() {
+    let mut worker = Worker::launch();
+    let (mut piped, mut typed) = (worker.spec(&["cat"]), worker.spec(&["cat"]));
+    (piped.stdin, typed.stdin) = (StdinFrom::Open, StdinFrom::Open);
+    typed.tty = Some(TtySize::default());
+    for (start, buffer, target) in [(piped, 2, 3), (typed, 3, 0)] {
+        let program = worker.start(start);
+        for sent in [0, 5, 10] {
+            worker.leave();
+            let told = worker.come_back().into_iter().find(|told| told.running.id == program.id).unwrap();
+            let fds = told.running.fds;
+            assert_eq!((fds.len(), rustix::fs::tell(&fds[buffer])), (4, Ok(sent)));
+            rustix::io::pwrite(&fds[buffer], b"input, and bytes that are never sent", sent).unwrap();
+            assert_eq!(rustix::fs::sendfile(&fds[target], &fds[buffer], None, 5), Ok(5));
+        }
+    }
 }
 
 #[test]

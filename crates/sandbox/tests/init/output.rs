@@ -66,7 +66,8 @@ fn only_the_workers_ends_are_nonblocking() {
     let mut start = worker.shell("grep flags /proc/self/fdinfo/[012]; cat");
     start.stdin = StdinFrom::Open;
     let program = worker.start(start);
-    for fd in &program.fds {
+    let [stdout, stderr, _buffer, stdin] = &program.fds[..] else { panic!("{:?}", program.fds) };
+    for fd in [stdout, stderr, stdin] {
         assert!(fcntl_getfl(fd).unwrap().contains(OFlags::NONBLOCK));
     }
     let flags = read_until(&program.fds[0], |text| text.lines().count() == 3);

@@ -32,7 +32,7 @@ fn a_terminal_has_its_size_and_is_the_controlling_one() {
         "stty size; echo via-tty >/dev/tty; test -t 0 && test -t 1 && test -t 2 && echo all; stty -a";
     let program = worker.start(on_terminal(&worker, script));
     assert_eq!(program.kind, Fds::Tty);
-    assert_eq!(program.fds.len(), 3);
+    assert_eq!(program.fds.len(), 4);
     let text = read_all(&program.fds[0]);
     assert!(text.starts_with("31 97\r\nvia-tty\r\nall\r\n"), "{text}");
     assert!(text.contains(" iutf8"), "{text}");

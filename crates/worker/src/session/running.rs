@@ -222,7 +222,7 @@ fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Resu
             let source = Source::terminal(Arc::clone(&master), next()?, next()?)?;
             // A descriptor of its own: the runtime waits for each one only once.
             let typing = Arc::new(rustix::io::fcntl_dupfd_cloexec(&*master, 3)?);
-            let input = StdinPipe::new(typing, execution.dir(), true)?;
+            let input = StdinPipe::new(typing, next()?, true)?;
             execution.open_input(Some(Arc::new(input)), Some(master));
             Ok(vec![source])
         }
@@ -231,7 +231,8 @@ fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Resu
                 if outputs == 1 { &[Stream::Output] } else { &[Stream::Stdout, Stream::Stderr] };
             let sources = names.iter().map(|name| Source::pipe(*name, next()?)).collect::<Result<_, _>>()?;
             let input = if stdin {
-                Some(Arc::new(StdinPipe::new(Arc::new(next()?), execution.dir(), false)?))
+                let buffer = next()?;
+                Some(Arc::new(StdinPipe::new(Arc::new(next()?), buffer, false)?))
             } else {
                 None
             };
