@@ -25,16 +25,21 @@
 //!
 //! Times are milliseconds since 1970, in Rust `u64` and in SQL `BIGINT`; specs and verdicts are JSON in text columns.
 //!
-//! [`Store`] is what the gateway sees; `SqliteStore` is what it has on one machine.
+//! [`Store`] is what the gateway sees; [`SqliteStore`] is what it has on one machine.
 
 mod error;
 mod page;
 mod rows;
+mod sql;
+mod sqlite;
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub use error::StoreError;
 pub use page::{ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
 pub use rows::{
     AuditRow, Claim, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, TokenRow, UnknownRole,
 };
+pub use sqlite::SqliteStore;
 pub use store::Store;

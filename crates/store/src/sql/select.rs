@@ -1,0 +1,75 @@
+//! A `SELECT` whose conditions depend on what was asked for. It is put together from our own texts only; what comes
+//! from outside goes in as a value.
+
+use std::fmt::Write;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr};
+
+use super::{Statement, Value};
+use crate::MAX_PAGE;
+
+/// A `SELECT` in the making.
+pub(crate) struct Select {
+    sql: String,
+    values: Vec<Value>,
+    conditions: usize,
+}
+
+impl Select {
+    pub(super) fn new(columns_and_table: &'static str) -> Self {
+        Self { sql: format!("SELECT {columns_and_table}"), values: Vec::new(), conditions: 0 }
+    }
+
+    /// A condition without a value.
+    pub(super) fn only(mut self, condition: &'static str) -> Self {
+        self.sql += if self.conditions == 0 { " WHERE " } else { " AND " };
+        self.sql += condition;
+        self.conditions += 1;
+        self
+    }
+
+    /// A condition such as `owner =` with its value, if there is one.
+    pub(super) fn when<V: Into<Value>>(self, condition: &'static str, value: Option<V>) -> Self {
+        let Some(value) = value else { return self };
+        let mut select = self.only(condition);
+        select.push(value.into());
+        select
+    }
+
+    /// The order, and one row more than the page holds.
+    pub(super) fn page(mut self, order: &'static str, limit: u32) -> Statement {
+        self.sql += " ORDER BY ";
+        self.sql += order;
+        self.sql += " LIMIT";
+        self.push(i64::from(limit).into());
+        Statement { sql: AssertSqlSafe(self.sql).into_sql_str(), values: self.values }
+    }
+
+    fn push(&mut self, value: Value) {
+        self.values.push(value);
+        let _ = write!(self.sql, " ${}", self.values.len()); // a string takes all that is written to it
+    }
+}
+
+/// How many rows a page has that was asked for with this limit.
+pub(crate) fn page_size(limit: u32) -> u32 {
+    limit.clamp(1, MAX_PAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_without_a_value_are_left_out_and_the_others_are_numbered() {
+        let statement = Select::new("id FROM rows")
+            .when("owner =", Some("me"))
+            .when("name =", None::<&str>)
+            .only("end IS NULL")
+            .when("number <", Some(7_i64))
+            .page("number DESC", 3);
+        let sql = "SELECT id FROM rows WHERE owner = $1 AND end IS NULL AND number < $2 ORDER BY number DESC LIMIT $3";
+        assert_eq!(statement.sql.as_str(), sql);
+        assert_eq!(statement.values.len(), 3);
+    }
+}

@@ -1,0 +1,77 @@
+//! The table `sessions`.
+
+use headwater_protocol::{SessionId, SessionSpec};
+
+use super::{Columns, Select, Statement, damaged, from_json, json, page_size, time};
+use crate::{PageRequest, SessionFilter, SessionRow, StoreError};
+
+const COLUMNS: &str = "number, id, owner, spec, sandbox, created_at_ms, ended_at_ms FROM sessions";
+
+pub(crate) fn put(row: &SessionRow) -> Result<Statement, StoreError> {
+    let values = [
+        row.id.to_string().into(),
+        row.owner.as_str().into(),
+        row.spec.name.as_deref().into(),
+        json("spec", &row.spec)?.into(),
+        row.sandbox.name().into(),
+        row.created_at_ms.into(),
+        row.ended_at_ms.into(),
+    ];
+    Ok(Statement::new(
+        "INSERT INTO sessions (id, owner, name, spec, sandbox, created_at_ms, ended_at_ms) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING",
+        values,
+    ))
+}
+
+pub(crate) fn get(id: SessionId) -> Statement {
+    Select::new(COLUMNS).when("id =", Some(id.to_string())).page("number", 1)
+}
+
+pub(crate) fn list(filter: &SessionFilter, page: PageRequest) -> Statement {
+    let mut select = Select::new(COLUMNS)
+        .when("owner =", filter.owner.as_deref())
+        .when("name =", filter.name.as_deref())
+        .when("number <", page.cursor);
+    if let Some(ended) = filter.ended {
+        select = select.only(if ended { "ended_at_ms IS NOT NULL" } else { "ended_at_ms IS NULL" });
+    }
+    select.page("number DESC", page_size(page.limit) + 1)
+}
+
+pub(crate) fn update(id: SessionId, spec: &SessionSpec) -> Result<Statement, StoreError> {
+    let values = [id.to_string().into(), spec.name.as_deref().into(), json("spec", spec)?.into()];
+    Ok(Statement::new("UPDATE sessions SET name = $2, spec = $3 WHERE id = $1", values))
+}
+
+pub(crate) fn end(id: SessionId, at_ms: u64) -> Statement {
+    let values = [id.to_string().into(), at_ms.into()];
+    Statement::new("UPDATE sessions SET ended_at_ms = $2 WHERE id = $1 AND ended_at_ms IS NULL", values)
+}
+
+/// The executions go with it, for they refer to it; the keys do not, so they go first, while it is known which.
+pub(crate) fn remove(id: SessionId) -> Vec<Statement> {
+    let id = id.to_string();
+    vec![
+        Statement::new(
+            "DELETE FROM keys WHERE object = $1 OR session_id = $1 \
+             OR object IN (SELECT id FROM executions WHERE session_id = $1)",
+            [id.as_str().into()],
+        ),
+        Statement::new("DELETE FROM sessions WHERE id = $1", [id.as_str().into()]),
+    ]
+}
+
+/// A row and its number.
+pub(crate) fn read(row: &impl Columns) -> Result<(i64, SessionRow), StoreError> {
+    let sandbox = row.some_text("sandbox")?;
+    let session = SessionRow {
+        id: row.some_text("id")?.parse().map_err(|why| damaged("id", why))?,
+        owner: row.some_text("owner")?,
+        spec: from_json(row, "spec")?,
+        sandbox: serde_json::from_value(sandbox.into()).map_err(|why| damaged("sandbox", why))?,
+        created_at_ms: time(row, "created_at_ms")?,
+        ended_at_ms: row.number("ended_at_ms")?.map(|_| time(row, "ended_at_ms")).transpose()?,
+    };
+    Ok((row.some_number("number")?, session))
+}

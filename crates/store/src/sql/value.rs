@@ -1,0 +1,126 @@
+//! What a column can hold, on its way in and out.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+
+/// A value on its way in. Text is shared, for a statement may be run a second time.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(Option<Arc<str>>),
+    Number(Option<i64>),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(Some(text.into()))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text.into()))
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        Self::Text(text.map(Into::into))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Self {
+        Self::Number(number)
+    }
+}
+
+/// Times and counts; what lies beyond `i64` lies beyond all time.
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        i64::try_from(number).unwrap_or(i64::MAX).into()
+    }
+}
+
+impl From<Option<u64>> for Value {
+    fn from(number: Option<u64>) -> Self {
+        number.map_or(Self::Number(None), Self::from)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(yes: bool) -> Self {
+        i64::from(yes).into()
+    }
+}
+
+/// A row on its way out, whichever database it comes from. Columns go by name.
+pub(crate) trait Columns {
+    fn text(&self, name: &'static str) -> Result<Option<String>, StoreError>;
+    fn number(&self, name: &'static str) -> Result<Option<i64>, StoreError>;
+
+    fn some_text(&self, name: &'static str) -> Result<String, StoreError> {
+        self.text(name)?.ok_or_else(|| damaged(name, "it is empty"))
+    }
+
+    fn some_number(&self, name: &'static str) -> Result<i64, StoreError> {
+        self.number(name)?.ok_or_else(|| damaged(name, "it is empty"))
+    }
+}
+
+/// A column that holds what no version of this program writes there.
+pub(super) fn damaged(column: &'static str, why: impl std::fmt::Display) -> StoreError {
+    StoreError::Corrupt { message: format!("the column `{column}` cannot be read: {why}") }
+}
+
+/// A time or a count that must be there.
+pub(super) fn time(row: &impl Columns, name: &'static str) -> Result<u64, StoreError> {
+    u64::try_from(row.some_number(name)?).map_err(|why| damaged(name, why))
+}
+
+/// JSON for a text column.
+pub(super) fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value)
+        .map_err(|why| StoreError::Conflict { message: format!("`{what}` cannot be written as JSON: {why}") })
+}
+
+/// What a text column of JSON says.
+pub(super) fn from_json<T: DeserializeOwned>(
+    row: &impl Columns,
+    name: &'static str,
+) -> Result<T, StoreError> {
+    serde_json::from_str(&row.some_text(name)?).map_err(|why| damaged(name, why))
+}
+
+/// A hash as text.
+pub(super) fn hex(hash: &[u8; 32]) -> String {
+    use std::fmt::Write;
+    hash.iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}"); // a string takes all that is written to it
+        text
+    })
+}
+
+/// A hash from its text.
+pub(super) fn hash(row: &impl Columns, name: &'static str) -> Result<[u8; 32], StoreError> {
+    let text = row.some_text(name)?;
+    let mut hash = [0; 32];
+    let plain = text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if !plain {
+        return Err(damaged(name, "it is no hash"));
+    }
+    for (byte, digits) in hash.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        let digits = str::from_utf8(digits).map_err(|why| damaged(name, why))?;
+        *byte = u8::from_str_radix(digits, 16).map_err(|why| damaged(name, why))?;
+    }
+    Ok(hash)
+}

@@ -1,0 +1,32 @@
+//! The migrations: embedded, applied in order, each in a transaction, never changed once released.
+
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{SqlStr, SqliteConnection};
+
+use super::error::from_migrate;
+use crate::StoreError;
+
+/// Number, name and text of each.
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "sessions and executions", include_str!("../../migrations/sqlite/0001_sessions_and_executions.sql")),
+    (2, "keys", include_str!("../../migrations/sqlite/0002_keys.sql")),
+    (3, "tokens and audit", include_str!("../../migrations/sqlite/0003_tokens_and_audit.sql")),
+];
+
+/// Brings the file up to date.
+pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    migrator().run_direct(None, connection, false).await.map_err(from_migrate)
+}
+
+/// Brings the file up to date as it was when this migration was the newest.
+#[cfg(test)]
+pub(super) async fn run_to(connection: &mut SqliteConnection, version: i64) {
+    migrator().run_direct(Some(version), connection, false).await.unwrap();
+}
+
+fn migrator() -> Migrator {
+    let embedded = MIGRATIONS.iter().map(|&(version, name, text)| {
+        Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(text), false)
+    });
+    Migrator::with_migrations(embedded.collect())
+}

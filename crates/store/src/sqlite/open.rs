@@ -1,0 +1,59 @@
+//! How the file is opened: first the writer, who makes it current, then the readers.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, SqliteConnection};
+
+use super::error::{from_io, from_sqlx, naming};
+use super::writer::Writer;
+use super::{SqliteStore, file, migrate};
+use crate::StoreError;
+
+/// How many reads at once. Each connection is a thread; a read takes tens of microseconds.
+const READERS: u32 = 4;
+/// How long to wait for another program that writes, or for a free reader.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) async fn open(path: &Path) -> Result<SqliteStore, StoreError> {
+    let open = async {
+        file::prepare(path).map_err(from_io)?;
+        let mut connection = connect_writer(path).await?;
+        migrate::run(&mut connection).await?;
+        let readers = connect_readers(path).await?;
+        Ok(SqliteStore { path: path.to_owned(), readers, writer: Writer::start(connection) })
+    };
+    open.await.map_err(|error| naming(path, error))
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    // Statements are not logged: sqlx would format each of them.
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(false)
+        .foreign_keys(true)
+        .busy_timeout(PATIENCE)
+        .disable_statement_logging()
+}
+
+pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, StoreError> {
+    let options = options(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .thread_name(|_| "store-writer".into());
+    options.connect().await.map_err(from_sqlx)
+}
+
+async fn connect_readers(path: &Path) -> Result<SqlitePool, StoreError> {
+    let options = options(path).read_only(true).thread_name(|n| format!("store-reader-{n}"));
+    let pool = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(PATIENCE)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false); // a connection to a file does not go stale, and a ping costs as much as a read
+    pool.connect_with(options).await.map_err(from_sqlx)
+}

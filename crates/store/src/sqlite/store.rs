@@ -1,0 +1,141 @@
+//! The store's methods: the SQL of the tables, run by the writer or by a reader.
+
+use async_trait::async_trait;
+use headwater_protocol::{ExecutionId, SessionId, SessionSpec};
+
+use super::SqliteStore;
+use crate::sql::{audit, cut, executions, keys, ping, read_all, sessions, tokens};
+use crate::{
+    AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
+    SessionRow, Store, StoreError, TokenRow,
+};
+
+/// How often a key is claimed that is taken and then forgotten, each time just before it is looked at.
+const CLAIMS: usize = 3;
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError> {
+        Ok(self.write(vec![sessions::put(row)?]).await?.changed > 0)
+    }
+
+    async fn session(&self, id: SessionId) -> Result<Option<SessionRow>, StoreError> {
+        let rows = self.fetch(sessions::get(id)).await?;
+        Ok(read_all(&rows, sessions::read)?.pop().map(|(_, row)| row))
+    }
+
+    async fn sessions(
+        &self,
+        filter: &SessionFilter,
+        page: PageRequest,
+    ) -> Result<Page<SessionRow>, StoreError> {
+        let rows = self.fetch(sessions::list(filter, page)).await?;
+        Ok(cut(read_all(&rows, sessions::read)?, page.limit))
+    }
+
+    async fn update_session(&self, id: SessionId, spec: &SessionSpec) -> Result<bool, StoreError> {
+        Ok(self.write(vec![sessions::update(id, spec)?]).await?.changed > 0)
+    }
+
+    async fn end_session(&self, id: SessionId, at_ms: u64) -> Result<bool, StoreError> {
+        Ok(self.write(vec![sessions::end(id, at_ms)]).await?.changed > 0)
+    }
+
+    async fn remove_session(&self, id: SessionId) -> Result<bool, StoreError> {
+        Ok(self.write(sessions::remove(id)).await?.changed > 0)
+    }
+
+    async fn put_execution(&self, row: &ExecutionRow) -> Result<Option<i64>, StoreError> {
+        let written = self.write(vec![executions::put(row)?]).await?;
+        Ok((written.changed > 0).then_some(written.number))
+    }
+
+    async fn execution(&self, id: ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
+        let rows = self.fetch(executions::get(id)).await?;
+        Ok(read_all(&rows, executions::read)?.pop())
+    }
+
+    async fn executions(
+        &self,
+        filter: &ExecutionFilter,
+        page: PageRequest,
+    ) -> Result<Page<ExecutionRow>, StoreError> {
+        let rows = self.fetch(executions::list(filter, page)).await?;
+        let rows = read_all(&rows, executions::read)?;
+        Ok(cut(rows.into_iter().map(|row| (row.number, row)).collect(), page.limit))
+    }
+
+    async fn executions_after(
+        &self,
+        filter: &ExecutionFilter,
+        number: i64,
+        limit: u32,
+    ) -> Result<Vec<ExecutionRow>, StoreError> {
+        read_all(&self.fetch(executions::after(filter, number, limit)).await?, executions::read)
+    }
+
+    async fn end_execution(&self, id: ExecutionId, end: &ExecutionEnd) -> Result<bool, StoreError> {
+        Ok(self.write(vec![executions::end(id, end)?]).await?.changed > 0)
+    }
+
+    async fn unfinished(&self) -> Result<Vec<(ExecutionId, SessionId)>, StoreError> {
+        read_all(&self.fetch(executions::unfinished()).await?, executions::read_unfinished)
+    }
+
+    async fn remove_execution(&self, id: ExecutionId) -> Result<bool, StoreError> {
+        Ok(self.write(executions::remove(id)).await?.changed > 0)
+    }
+
+    async fn claim_key(&self, row: &KeyRow) -> Result<Claim, StoreError> {
+        for _ in 0..CLAIMS {
+            if self.write(vec![keys::claim(row)]).await?.changed > 0 {
+                return Ok(Claim::New);
+            }
+            let rows = self.fetch(keys::get(&row.owner, &row.key)).await?;
+            if let Some(known) = read_all(&rows, keys::read)?.pop() {
+                return Ok(Claim::Known(known));
+            }
+        }
+        Err(StoreError::Busy { message: "the key is claimed and forgotten all the time".into() })
+    }
+
+    async fn forget_keys(&self, before_ms: u64) -> Result<u64, StoreError> {
+        Ok(self.write(vec![keys::forget(before_ms)]).await?.changed)
+    }
+
+    async fn put_token(&self, row: &TokenRow) -> Result<bool, StoreError> {
+        Ok(self.write(vec![tokens::put(row)]).await?.changed > 0)
+    }
+
+    async fn token_by_hash(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, StoreError> {
+        Ok(read_all(&self.fetch(tokens::by_hash(hash)).await?, tokens::read)?.pop())
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        read_all(&self.fetch(tokens::all()).await?, tokens::read)
+    }
+
+    async fn revoke_token(&self, id: &str, at_ms: u64) -> Result<bool, StoreError> {
+        Ok(self.write(vec![tokens::revoke(id, at_ms)]).await?.changed > 0)
+    }
+
+    async fn append_audit(&self, row: &AuditRow) -> Result<(), StoreError> {
+        self.write(vec![audit::append(row)]).await.map(drop)
+    }
+
+    async fn audit(&self, page: PageRequest) -> Result<Page<AuditRow>, StoreError> {
+        let rows = self.fetch(audit::list(page)).await?;
+        Ok(cut(read_all(&rows, audit::read)?, page.limit))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        if self.writer.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        self.fetch(ping()).await.map(drop)
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.close_all().await
+    }
+}

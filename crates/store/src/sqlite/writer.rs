@@ -1,0 +1,204 @@
+//! The one task that writes. It takes all that waits in its queue, writes it in one transaction and answers each.
+
+use sqlx::{Connection, SqlStr, SqliteConnection};
+use tokio::sync::{mpsc, oneshot};
+
+use super::error::from_sqlx;
+use super::row::arguments;
+use crate::StoreError;
+use crate::sql::Statement;
+
+/// How many writes may wait; who comes then waits for a place. Each holds a row that its caller holds anyway.
+pub(super) const QUEUE: usize = 1024;
+/// The most writes of one transaction, so that the first is not kept waiting by ever more.
+const GROUP: usize = 256;
+
+/// What a write did; of several statements, the last one's.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Written {
+    /// How many rows it changed, those not counted that went along by a foreign key.
+    pub(super) changed: u64,
+    /// The number of the row that it inserted, if it did.
+    pub(super) number: i64,
+}
+
+type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+struct Write {
+    statements: Vec<Statement>,
+    answer: Answer<Written>,
+}
+
+enum Message {
+    Write(Write),
+    Close(Answer<()>),
+}
+
+/// The way to the task. When it goes, the task writes what waits and ends.
+pub(super) struct Writer {
+    queue: mpsc::Sender<Message>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: SqliteConnection) -> Self {
+        let (queue, messages) = mpsc::channel(QUEUE);
+        tokio::spawn(run(connection, messages));
+        Self { queue }
+    }
+
+    /// Runs the statements, all or none. From the moment they are in the queue they are run, whether or not somebody
+    /// still waits for the answer.
+    pub(super) async fn write(&self, statements: Vec<Statement>) -> Result<Written, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let message = Message::Write(Write { statements, answer });
+        self.queue.send(message).await.map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Writes what waits and closes the connection. A second time it does nothing.
+    pub(super) async fn close(&self) -> Result<(), StoreError> {
+        let (answer, answered) = oneshot::channel();
+        if self.queue.send(Message::Close(answer)).await.is_err() {
+            return Ok(());
+        }
+        answered.await.unwrap_or(Ok(()))
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.queue.is_closed()
+    }
+}
+
+async fn run(mut connection: SqliteConnection, mut messages: mpsc::Receiver<Message>) {
+    let mut waiting = Vec::with_capacity(GROUP);
+    let mut closers = Vec::new();
+    while messages.recv_many(&mut waiting, GROUP).await > 0 {
+        let mut group = Vec::with_capacity(waiting.len());
+        for message in waiting.drain(..) {
+            match message {
+                Message::Write(write) => group.push(write),
+                Message::Close(answer) => {
+                    messages.close(); // what is in the queue still comes
+                    closers.push(answer);
+                }
+            }
+        }
+        commit(&mut connection, group).await;
+    }
+    let closed = connection.close().await.map_err(from_sqlx);
+    if let Err(error) = &closed {
+        tracing::warn!(%error, "the store did not close properly");
+    }
+    for answer in closers {
+        let _ = answer.send(closed.clone()); // whoever asked may be gone
+    }
+}
+
+async fn commit(connection: &mut SqliteConnection, group: Vec<Write>) {
+    if group.len() > 1 {
+        return commit_together(connection, group).await;
+    }
+    for write in group {
+        commit_alone(connection, write).await;
+    }
+}
+
+/// One transaction for all. Whatever cannot be blamed on one write undoes the whole, and each is tried by itself.
+async fn commit_together(connection: &mut SqliteConnection, group: Vec<Write>) {
+    if let Err(error) = begin(connection).await {
+        // It would not go better one by one, only slower: each would wait for the same lock.
+        return group.into_iter().for_each(|write| send(write, Err(error.clone())));
+    }
+    match run_together(connection, &group).await {
+        Ok(results) => group.into_iter().zip(results).for_each(|(write, result)| send(write, result)),
+        Err(error) => {
+            tracing::debug!(%error, writes = group.len(), "writes are tried one by one");
+            roll_back(connection).await;
+            for write in group {
+                commit_alone(connection, write).await;
+            }
+        }
+    }
+}
+
+async fn run_together(
+    connection: &mut SqliteConnection,
+    group: &[Write],
+) -> Result<Vec<Result<Written, StoreError>>, StoreError> {
+    let mut results = Vec::with_capacity(group.len());
+    for Write { statements, .. } in group {
+        match run_all(connection, statements).await {
+            // SQLite undoes a statement that breaks a rule, and nothing but it.
+            Err(error @ StoreError::Conflict { .. }) if statements.len() == 1 => results.push(Err(error)),
+            result => results.push(Ok(result?)),
+        }
+    }
+    end(connection).await?;
+    Ok(results)
+}
+
+/// A statement is a transaction by itself; several are made one.
+async fn commit_alone(connection: &mut SqliteConnection, write: Write) {
+    let result = match &write.statements[..] {
+        [statement] => run_one(connection, statement).await,
+        statements => run_transaction(connection, statements).await,
+    };
+    send(write, result);
+}
+
+async fn run_transaction(
+    connection: &mut SqliteConnection,
+    statements: &[Statement],
+) -> Result<Written, StoreError> {
+    begin(connection).await?;
+    let result = async {
+        let written = run_all(connection, statements).await?;
+        end(connection).await?;
+        Ok(written)
+    };
+    let result = result.await;
+    if result.is_err() {
+        roll_back(connection).await;
+    }
+    result
+}
+
+async fn run_all(connection: &mut SqliteConnection, statements: &[Statement]) -> Result<Written, StoreError> {
+    let mut written = Written::default();
+    for statement in statements {
+        written = run_one(connection, statement).await?;
+    }
+    Ok(written)
+}
+
+async fn run_one(connection: &mut SqliteConnection, statement: &Statement) -> Result<Written, StoreError> {
+    let query = sqlx::query_with(statement.sql.clone(), arguments(&statement.values)?);
+    let done = query.execute(connection).await.map_err(from_sqlx)?;
+    Ok(Written { changed: done.rows_affected(), number: done.last_insert_rowid() })
+}
+
+/// `IMMEDIATE`: the lock is taken here, where waiting for it undoes nothing.
+async fn begin(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    run_text(connection, "BEGIN IMMEDIATE").await
+}
+
+async fn end(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    run_text(connection, "COMMIT").await
+}
+
+/// SQLite may have rolled back by itself; then there is nothing to do.
+async fn roll_back(connection: &mut SqliteConnection) {
+    if let Err(error) = run_text(connection, "ROLLBACK").await {
+        tracing::debug!(%error, "there was nothing to roll back");
+    }
+}
+
+async fn run_text(connection: &mut SqliteConnection, text: &'static str) -> Result<(), StoreError> {
+    // With arguments, though none, it is prepared once and kept.
+    let query = sqlx::query_with(SqlStr::from_static(text), arguments(&[])?);
+    query.execute(connection).await.map(drop).map_err(from_sqlx)
+}
+
+fn send(write: Write, result: Result<Written, StoreError>) {
+    let _ = write.answer.send(result); // whoever asked may be gone
+}

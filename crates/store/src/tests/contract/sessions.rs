@@ -1,0 +1,107 @@
+//! Sessions.
+
+use headwater_protocol::{Limits, SandboxKind, SessionId, SessionSpec};
+
+use super::all_pages;
+use crate::tests::samples::{execution, key, put, put_session, session};
+use crate::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow, Store};
+
+pub(crate) async fn a_session_is_found_as_it_was_put(store: &dyn Store) {
+    let spec = SessionSpec {
+        name: Some("night shift".into()),
+        env: [("A".into(), "ä\n\"".into())].into(),
+        limits: Limits { memory_bytes: Some(1 << 40), cpus: Some(0.5), ..Limits::default() },
+        idle_timeout_ms: Some(60_000),
+        metadata: [("project".into(), "7".into())].into(),
+        one_shot: true,
+    };
+    let row = SessionRow { spec, sandbox: SandboxKind::None, ended_at_ms: Some(1), ..session() };
+    assert!(store.put_session(&row).await.unwrap());
+    assert_eq!(store.session(row.id).await.unwrap(), Some(row));
+    assert_eq!(store.session(SessionId::random()).await.unwrap(), None);
+}
+
+pub(crate) async fn the_first_put_of_an_id_stays(store: &dyn Store) {
+    let row = session();
+    assert!(store.put_session(&row).await.unwrap());
+    let other = SessionRow { owner: "eve".into(), ..row.clone() };
+    assert!(!store.put_session(&other).await.unwrap());
+    assert_eq!(store.session(row.id).await.unwrap(), Some(row));
+}
+
+pub(crate) async fn lists_show_the_newest_first_and_only_what_was_asked_for(store: &dyn Store) {
+    let named = SessionSpec { name: Some("x".into()), ..SessionSpec::default() };
+    let first = SessionRow { spec: named.clone(), ..session() };
+    let second = SessionRow { owner: "bob".into(), spec: named, ..session() };
+    let third = SessionRow { ended_at_ms: Some(5), ..session() };
+    for row in [&first, &second, &third] {
+        store.put_session(row).await.unwrap();
+    }
+    let list =
+        async |filter: SessionFilter| store.sessions(&filter, PageRequest::first(10)).await.unwrap().items;
+    let any = SessionFilter::default();
+    assert_eq!(list(any.clone()).await, [third.clone(), second.clone(), first.clone()]);
+    let ada = SessionFilter { owner: Some("ada".into()), ..any.clone() };
+    assert_eq!(list(ada.clone()).await, [third.clone(), first.clone()]);
+    let x = SessionFilter { name: Some("x".into()), ..any.clone() };
+    assert_eq!(list(x.clone()).await, [second.clone(), first.clone()]);
+    assert_eq!(list(SessionFilter { ended: Some(true), ..any.clone() }).await, [third]);
+    assert_eq!(list(SessionFilter { ended: Some(false), ..any }).await, [second, first.clone()]);
+    assert_eq!(list(SessionFilter { ended: Some(false), name: x.name, ..ada }).await, [first]);
+}
+
+pub(crate) async fn pages_of_sessions_of_one_millisecond_hold_each_once(store: &dyn Store) {
+    let mut put = Vec::new();
+    for _ in 0..7 {
+        put.insert(0, put_session(store).await);
+    }
+    for limit in [1, 2, 3, 7, 8] {
+        let any = SessionFilter::default();
+        let seen = all_pages(limit, async |page| store.sessions(&any, page).await).await;
+        assert_eq!(seen.iter().map(|row| row.id).collect::<Vec<_>>(), put, "{limit}");
+    }
+}
+
+pub(crate) async fn an_update_replaces_the_spec_and_the_name_it_is_found_by(store: &dyn Store) {
+    let id = put_session(store).await;
+    let spec = SessionSpec { name: Some("new".into()), idle_timeout_ms: Some(1), ..SessionSpec::default() };
+    assert!(store.update_session(id, &spec).await.unwrap());
+    let filter = SessionFilter { name: Some("new".into()), ..SessionFilter::default() };
+    let found = store.sessions(&filter, PageRequest::first(10)).await.unwrap().items;
+    assert_eq!(found.iter().map(|row| (row.id, &row.spec)).collect::<Vec<_>>(), [(id, &spec)]);
+    assert!(!store.update_session(SessionId::random(), &spec).await.unwrap());
+}
+
+pub(crate) async fn a_session_ends_once(store: &dyn Store) {
+    let id = put_session(store).await;
+    assert!(store.end_session(id, 100).await.unwrap());
+    assert!(!store.end_session(id, 200).await.unwrap());
+    assert_eq!(store.session(id).await.unwrap().unwrap().ended_at_ms, Some(100));
+    assert!(!store.end_session(SessionId::random(), 100).await.unwrap());
+}
+
+pub(crate) async fn a_removed_session_takes_its_executions_and_keys_along_and_nothing_else(
+    store: &dyn Store,
+) {
+    let (gone, kept) = (put_session(store).await, put_session(store).await);
+    let inside = put(store, execution(gone)).await;
+    let outside = put(store, execution(kept)).await;
+    let one_shot = KeyRow { session: Some(gone), ..key("exe_of_a_one_shot") };
+    let going = [key(gone), key(inside.id), one_shot];
+    let staying = [key(kept), key(outside.id)];
+    for row in going.iter().chain(&staying) {
+        assert_eq!(store.claim_key(row).await.unwrap(), Claim::New);
+    }
+    assert!(store.remove_session(gone).await.unwrap());
+    assert_eq!(store.session(gone).await.unwrap(), None);
+    assert_eq!(store.execution(inside.id).await.unwrap(), None);
+    assert_eq!(store.execution(outside.id).await.unwrap(), Some(outside));
+    assert!(store.session(kept).await.unwrap().is_some());
+    for row in &going {
+        assert_eq!(store.claim_key(row).await.unwrap(), Claim::New, "{row:?}");
+    }
+    for row in &staying {
+        assert_eq!(store.claim_key(row).await.unwrap(), Claim::Known(row.clone()));
+    }
+    assert!(!store.remove_session(gone).await.unwrap());
+}

@@ -1,0 +1,156 @@
+//! The file: who may read it, older and newer versions, damage.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+
+use super::Place;
+use super::samples::{audit, execution, key, put, put_session, session, token};
+use crate::sqlite::{migrate_to, raw};
+use crate::{Claim, PageRequest, SessionFilter, SqliteStore, Store, StoreError};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn only_its_user_can_read_the_store_and_the_files_beside_it() {
+    let place = Place::new();
+    let store = place.open().await;
+    put_session(&store).await;
+    for name in ["store.db", "store.db-wal", "store.db-shm"] {
+        assert_eq!(mode(&place.folder.path().join(name)), 0o600, "{name}");
+    }
+    store.close().await.unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o644)).unwrap();
+    let store = place.open().await;
+    put_session(&store).await;
+    assert_eq!(mode(&place.path()), 0o600, "a file that was opened to others is closed again");
+}
+
+#[tokio::test]
+async fn what_was_written_is_there_after_opening_again() {
+    let place = Place::new();
+    let store = place.open().await;
+    let row = put(&store, execution(put_session(&store).await)).await;
+    store.close().await.unwrap();
+    let store = place.open().await;
+    assert_eq!(store.execution(row.id).await.unwrap(), Some(row.clone()));
+    let next = put(&store, execution(row.session_id)).await;
+    assert!(next.number > row.number);
+}
+
+#[tokio::test]
+async fn a_file_of_an_older_version_is_brought_up_to_date() {
+    let place = Place::new();
+    migrate_to(&place.path(), 1).await;
+    let old = session();
+    let values = format!(
+        "INSERT INTO sessions (id, owner, spec, sandbox, created_at_ms) VALUES ('{}', 'ada', '{{}}', 'full', {})",
+        old.id, old.created_at_ms
+    );
+    raw(&place.path(), &values).await.unwrap();
+    raw(&place.path(), "DELETE FROM keys").await.unwrap_err(); // there are none yet
+    let store = place.open().await;
+    assert_eq!(store.session(old.id).await.unwrap(), Some(old.clone()));
+    put(&store, execution(old.id)).await;
+    assert_eq!(store.claim_key(&key(old.id)).await.unwrap(), Claim::New);
+    assert!(store.put_token(&token(1)).await.unwrap());
+    store.append_audit(&audit(1)).await.unwrap();
+    store.close().await.unwrap();
+    place.open().await.session(old.id).await.unwrap().expect("a second time nothing is left to do");
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_version_is_refused() {
+    let place = Place::new();
+    place.open().await.close().await.unwrap();
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 VALUES (4711, 'from the future', TRUE, x'00', 0)";
+    raw(&place.path(), newer).await.unwrap();
+    let error = SqliteStore::open(&place.path()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+    let told = error.to_string();
+    assert!(told.contains("4711") && told.contains("newer version") && told.contains("store.db"), "{told}");
+}
+
+/// Refused, with the file's name and what to do.
+async fn assert_refused_as_damaged(place: &Place) {
+    let error = SqliteStore::open(&place.path()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    let told = error.to_string();
+    for word in ["store.db", "damaged", "backup", "move it aside", "-wal"] {
+        assert!(told.contains(word), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_store_is_refused_and_left_as_it_is() {
+    let place = Place::new();
+    let text = "this is no database\n".repeat(1000);
+    fs::write(place.path(), &text).unwrap();
+    assert_refused_as_damaged(&place).await;
+    assert_eq!(fs::read_to_string(place.path()).unwrap(), text);
+}
+
+/// A store with many pages, closed.
+async fn filled() -> Place {
+    let place = Place::new();
+    let store = place.open().await;
+    let parent = put_session(&store).await;
+    for _ in 0..200 {
+        put(&store, execution(parent)).await;
+    }
+    store.close().await.unwrap();
+    place
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_is_refused() {
+    let place = filled().await;
+    let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+    file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    assert_refused_as_damaged(&place).await;
+}
+
+#[tokio::test]
+async fn a_page_that_was_overwritten_is_told_by_whoever_reads_it() {
+    let place = filled().await;
+    let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+    let pages = file.metadata().unwrap().len() / 4096;
+    for page in 1..pages {
+        file.write_all_at(&[0xEE; 4096], page * 4096).unwrap();
+    }
+    match SqliteStore::open(&place.path()).await {
+        Err(error) => assert!(matches!(error, StoreError::Corrupt { .. }), "{error}"),
+        Ok(store) => {
+            let any = SessionFilter::default();
+            let error = store.sessions(&any, PageRequest::first(9)).await.unwrap_err();
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+            let error = store.put_session(&session()).await.unwrap_err();
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_says_nonsense_is_told_by_its_column() {
+    let place = Place::new();
+    let store = place.open().await;
+    let id = put_session(&store).await;
+    raw(&place.path(), "UPDATE sessions SET spec = '{'").await.unwrap();
+    let error = store.session(id).await.unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { .. }) && error.to_string().contains("`spec`"), "{error}");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_missing_is_named() {
+    let place = Place::new();
+    let path = place.folder.path().join("missing").join("store.db");
+    let error = SqliteStore::open(&path).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
+    assert!(
+        error.to_string().contains("missing/store.db") && error.to_string().contains("folder"),
+        "{error}"
+    );
+}

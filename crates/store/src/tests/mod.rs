@@ -1,0 +1,95 @@
+//! The contract suite on SQLite, and what is SQLite's own: the file and its faults.
+
+mod contract;
+mod disk;
+mod file;
+mod killed;
+pub(crate) mod samples;
+
+use tempfile::TempDir;
+
+use crate::{SqliteStore, Store};
+
+/// A store in a folder of its own, which goes with it.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("store.db")
+    }
+
+    pub(crate) async fn open(&self) -> SqliteStore {
+        SqliteStore::open(&self.path()).await.unwrap()
+    }
+}
+
+/// Runs each of the contract's functions, as a test of its own, on a fresh SQLite store.
+macro_rules! on_sqlite {
+    ($($table:ident { $($name:ident)* })*) => {
+        $(mod $table {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    let place = super::Place::new();
+                    let store = place.open().await;
+                    super::contract::$table::$name(&store).await;
+                    super::Store::close(&store).await.unwrap();
+                }
+            )*
+        })*
+    };
+}
+
+on_sqlite! {
+    sessions {
+        a_session_is_found_as_it_was_put
+        the_first_put_of_an_id_stays
+        lists_show_the_newest_first_and_only_what_was_asked_for
+        pages_of_sessions_of_one_millisecond_hold_each_once
+        an_update_replaces_the_spec_and_the_name_it_is_found_by
+        a_session_ends_once
+        a_removed_session_takes_its_executions_and_keys_along_and_nothing_else
+    }
+    executions {
+        an_execution_is_found_as_it_was_put_but_for_its_given_input
+        the_first_put_of_an_id_stays_and_numbers_grow
+        an_execution_needs_its_session
+        every_filter_chooses_and_all_of_them_together
+        states_follow_the_end
+        pages_of_executions_of_one_millisecond_hold_each_once
+        rows_that_come_while_pages_are_read_do_not_disturb_them
+        a_feed_goes_on_after_the_number_it_has_seen
+        a_number_is_never_given_twice
+        the_first_verdict_wins_and_the_rest_moves_forwards
+        an_end_of_something_unknown_is_told
+        unfinished_are_those_without_an_end_or_not_closed
+        a_removed_execution_takes_its_keys_along
+        the_limit_of_a_page_is_bounded_at_both_ends
+    }
+    keys {
+        the_second_claim_learns_what_the_first_wrote
+        owners_do_not_share_keys
+        of_fifty_parallel_claims_one_is_new
+        old_keys_are_forgotten_and_can_be_claimed_again
+    }
+    tokens {
+        a_token_is_found_by_its_hash_whatever_became_of_it
+        two_tokens_of_one_hash_are_refused
+        tokens_are_listed_in_the_order_they_came
+        a_token_is_revoked_once
+    }
+    audit {
+        audit_rows_come_newest_first_page_by_page
+        audit_rows_outlive_what_they_name
+    }
+    service {
+        a_store_answers_until_it_is_closed
+        text_of_every_kind_survives
+    }
+}
