@@ -28,8 +28,10 @@ type Result<T> = std::result::Result<T, ContractError>;
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// What one stream may hold that its reader has not read: it bounds what a reader that never reads costs the worker.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
-/// The same for all streams of a connection: a few that are stuck must not hold up the others.
-const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
+/// The same for all streams of a connection, which a gateway shares among thousands of readers: those that are stuck
+/// must never hold up the others, so it is no bound at all.
+const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
+
 /// A connection to a worker; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {

@@ -26,6 +26,8 @@ use crate::{adopt, pool, watch};
 /// HTTP/2 windows and frames: large, because both ends are on one machine and a log is read at gigabytes a second.
 const WINDOW_BYTES: u32 = 8 << 20;
 const FRAME_BYTES: u32 = 1 << 20;
+/// Streams that were opened and dropped before they were looked at; more in one moment is taken for an attack.
+const MAX_RESETS: usize = 100_000;
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);
@@ -148,6 +150,8 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
         .initial_stream_window_size(WINDOW_BYTES)
         .initial_connection_window_size(WINDOW_BYTES)
         .max_frame_size(FRAME_BYTES)
+        // A gateway carries all its watchers on few connections: many may leave at the same moment.
+        .http2_max_pending_accept_reset_streams(Some(MAX_RESETS))
         .add_service(service)
         .serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop.clone().cancelled_owned());
     // Followers of programs that run on would keep it waiting: they come back to the next worker.

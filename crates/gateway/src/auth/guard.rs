@@ -1,0 +1,126 @@
+//! The guard before every door.
+//!
+//! 1. The request gets an id, which its answer, its errors and the log carry.
+//! 2. `Host` and `Origin` must be ours.
+//! 3. A token must come with it: in `Authorization`, in the cookie that `/login` sets, or, for streams that a browser
+//!    opens by itself, as `?token=` (a token or a ticket). Health is for everybody.
+//! 4. Requests are counted for each token, and failures for each address.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tracing::Instrument;
+
+use super::{Identity, Tickets, token, unauthenticated};
+use crate::error::ApiError;
+use crate::limits::{new_request_id, with_request_id};
+use crate::state::Gateway;
+use crate::{now_ms, routes};
+
+/// The cookie that `/login` sets.
+pub(crate) const COOKIE: &str = "headwater_token";
+const REQUEST_ID: &str = "x-request-id";
+
+/// Lets a request through to its door, or answers for it.
+pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+    let id = new_request_id();
+    // The path only: a query string may hold a token.
+    let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
+    let header = HeaderValue::from_str(&id);
+    let handling = async {
+        match admit(&gateway, request).await {
+            Ok(request) => next.run(request).await,
+            Err(error) => error.into_response(),
+        }
+    };
+    let begun = Instant::now();
+    let mut response = with_request_id(id, handling.instrument(span)).await;
+    gateway.metrics.answered(response.status(), begun.elapsed());
+    let headers = response.headers_mut();
+    if let Ok(header) = header {
+        headers.insert(REQUEST_ID, header);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+async fn admit(gateway: &Gateway, mut request: Request) -> Result<Request, ApiError> {
+    let address = address(&request);
+    gateway.origins.check_host(request.headers(), request.uri())?;
+    gateway.origins.check_origin(request.headers())?;
+    if routes::is_public(request.uri().path()) {
+        return Ok(request);
+    }
+    let now = Instant::now();
+    gateway.failures.check(address, now).map_err(too_many)?;
+    let shown = shown(&request);
+    let Some(who) = identify(gateway, shown, address).await? else {
+        let _ = gateway.failures.take(address, now);
+        return Err(unauthenticated());
+    };
+    gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;
+    request.extensions_mut().insert(who);
+    Ok(request)
+}
+
+fn address(request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    peer.map_or(IpAddr::from([0, 0, 0, 0]), |ConnectInfo(address)| address.ip())
+}
+
+pub(crate) fn too_many(wait: std::time::Duration) -> ApiError {
+    let error = ApiError::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "rate_limited",
+        "too many requests",
+        "wait as long as `Retry-After` says; one stream replaces many polls",
+    );
+    ApiError { retry_after: Some(wait), ..error }
+}
+
+/// The token or ticket that came with a request.
+fn shown(request: &Request) -> Option<String> {
+    let headers = request.headers();
+    bearer(headers).or_else(|| cookie(headers)).or_else(|| query_token(request))
+}
+
+async fn identify(
+    gateway: &Gateway,
+    shown: Option<String>,
+    address: IpAddr,
+) -> Result<Option<Identity>, ApiError> {
+    let Some(shown) = shown else {
+        return Ok(None);
+    };
+    if Tickets::looks_like(&shown) {
+        let who = gateway.tickets.redeem(&shown, Instant::now());
+        return Ok(who.map(|who| Identity { address, ..who }));
+    }
+    gateway.identity(&token::hash(&shown), address, now_ms()).await
+}
+
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = text.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
+}
+
+fn cookie(headers: &HeaderMap) -> Option<String> {
+    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = pairs.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value.to_owned())
+}
+
+/// Only where a browser can set no header, and only for looking: `EventSource` and `WebSocket`.
+fn query_token(request: &Request) -> Option<String> {
+    if request.method() != Method::GET || !routes::takes_query_token(request.uri().path()) {
+        return None;
+    }
+    let pairs = request.uri().query()?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.into_iter().find(|(name, _)| *name == "token").map(|(_, value)| value.to_owned())
+}

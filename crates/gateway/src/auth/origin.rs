@@ -1,0 +1,159 @@
+//! `Host` and `Origin`: by which names this server may be called, and by whose pages.
+//!
+//! A page of another site can send requests to 127.0.0.1 from a person's browser, and can make its own name resolve
+//! to 127.0.0.1 (DNS rebinding). The first is told by `Origin`, the second by `Host`.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+
+use crate::config::Config;
+use crate::error::ApiError;
+
+/// The names and origins that are ours.
+#[derive(Debug)]
+pub(crate) struct Origins {
+    /// Lower case, with a port.
+    hosts: Vec<String>,
+    /// Lower case, as browsers send them.
+    origins: Vec<String>,
+    /// Whether any literal address may name us: only if we listen on all of them.
+    any_address: bool,
+    port: u16,
+}
+
+impl Origins {
+    /// For a server that really listens here.
+    pub(crate) fn new(config: &Config, listens: SocketAddr) -> Self {
+        let port = listens.port();
+        let mut hosts = vec![listens.to_string()];
+        if listens.ip().is_loopback() {
+            hosts.extend([format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")]);
+        }
+        for host in &config.hosts {
+            let host = host.to_ascii_lowercase();
+            if !has_port(&host) {
+                hosts.push(format!("{host}:{port}"));
+            }
+            hosts.push(host);
+        }
+        let origins = config.origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase());
+        Self { hosts, origins: origins.collect(), any_address: listens.ip().is_unspecified(), port }
+    }
+
+    /// Refuses a request that names somebody else.
+    pub(crate) fn check_host(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
+        let mut named = headers.get_all(header::HOST).iter();
+        let host = match (named.next(), named.next()) {
+            (Some(host), None) => host.to_str().unwrap_or_default().to_ascii_lowercase(),
+            (None, None) => {
+                uri.authority().map(|name| name.as_str().to_ascii_lowercase()).unwrap_or_default()
+            }
+            _ => String::new(), // two names are none
+        };
+        if self.is_ours(&host) {
+            return Ok(());
+        }
+        Err(ApiError::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "wrong_host",
+            format!("this server is not called `{}`", host.chars().take(64).collect::<String>()),
+            "call it by its address, or add the name to `[server] hosts`",
+        ))
+    }
+
+    fn is_ours(&self, host: &str) -> bool {
+        let with_port = if has_port(host) { host.to_owned() } else { format!("{host}:80") };
+        if self.hosts.iter().any(|ours| ours == host || *ours == with_port) {
+            return true;
+        }
+        let literal = host.parse::<SocketAddr>().map(|address| address.port());
+        let bare = host.trim_matches(['[', ']']).parse::<IpAddr>().map(|_| 80);
+        self.any_address && literal.or(bare) == Ok(self.port)
+    }
+
+    /// Refuses a request that a page of another site makes. Programs send no `Origin`.
+    pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let refused = |origin: &str| {
+            ApiError::forbidden(
+                format!(
+                    "pages of `{}` may not call this server",
+                    origin.chars().take(64).collect::<String>()
+                ),
+                "add the origin to `[server] origins` if they should",
+            )
+        };
+        if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site")
+            && headers.get(header::ORIGIN).is_none()
+            && headers.get("sec-fetch-mode").is_none_or(|mode| mode != "navigate")
+        {
+            return Err(refused("another site"));
+        }
+        let Some(origin) = headers.get(header::ORIGIN) else {
+            return Ok(());
+        };
+        let origin = origin.to_str().unwrap_or("null").to_ascii_lowercase();
+        if self.origins.iter().any(|ours| ours == "*" || *ours == origin) {
+            return Ok(());
+        }
+        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        if host.is_some_and(|host| self.is_ours(host)) { Ok(()) } else { Err(refused(&origin)) }
+    }
+}
+
+fn has_port(host: &str) -> bool {
+    host.rsplit_once(':').is_some_and(|(name, port)| {
+        port.bytes().all(|byte| byte.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours() -> Origins {
+        let mut config = Config::new("/d");
+        config.hosts = vec!["Headwater.example".into()];
+        config.origins = vec!["https://app.example/".into()];
+        Origins::new(&config, "127.0.0.1:8080".parse().unwrap())
+    }
+
+    fn headers(name: header::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    }
+
+    #[test]
+    fn only_our_own_names_are_answered_to() {
+        let (ours, uri) = (ours(), Uri::from_static("/"));
+        for host in ["127.0.0.1:8080", "localhost:8080", "LOCALHOST:8080", "[::1]:8080", "headwater.example"]
+        {
+            assert!(ours.check_host(&headers(header::HOST, host), &uri).is_ok(), "{host}");
+        }
+        for host in
+            ["evil.example", "127.0.0.1:81", "127.0.0.1", "localhost.evil.example:8080", "10.0.0.1:8080", ""]
+        {
+            assert!(ours.check_host(&headers(header::HOST, host), &uri).is_err(), "{host}");
+        }
+        let mut two = headers(header::HOST, "127.0.0.1:8080");
+        two.append(header::HOST, "evil.example".parse().unwrap());
+        assert!(ours.check_host(&two, &uri).is_err() && ours.check_host(&HeaderMap::new(), &uri).is_err());
+    }
+
+    #[test]
+    fn only_our_own_pages_and_those_that_were_named_may_call() {
+        let ours = ours();
+        assert!(ours.check_origin(&HeaderMap::new()).is_ok());
+        for origin in ["http://127.0.0.1:8080", "http://localhost:8080", "https://app.example"] {
+            assert!(ours.check_origin(&headers(header::ORIGIN, origin)).is_ok(), "{origin}");
+        }
+        for origin in [
+            "null",
+            "http://evil.example",
+            "http://localhost:81",
+            "https://app.example.evil.example",
+            "file://",
+        ] {
+            assert!(ours.check_origin(&headers(header::ORIGIN, origin)).is_err(), "{origin}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use headwater_protocol::units::{parse_bytes, parse_duration};
+use serde::Deserialize;
+
+/// Where and how the gateway serves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The folder that holds everything of one server.
+    pub data: PathBuf,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Other addresses than loopback are an explicit choice.
+    pub allow_remote: bool,
+    /// Names by which it may be called besides its address, as in `Host`; `example.org` or `example.org:8443`.
+    pub hosts: Vec<String>,
+    /// Pages of these origins may call it, besides its own.
+    pub origins: Vec<String>,
+    /// How the log is written.
+    pub log_format: LogFormat,
+    /// Open connections; more are refused.
+    pub max_connections: usize,
+    /// Bytes of a JSON body.
+    pub max_body_bytes: usize,
+    /// Bytes of one `POST .../stdin`.
+    pub max_stdin_bytes: usize,
+    /// How long headers may take to arrive, and each part of a body.
+    pub header_timeout: Duration,
+    /// Requests a second of one token; 0 means any number.
+    pub requests_per_second: u32,
+    /// Requests that were not authenticated, a second from one address.
+    pub failures_per_second: u32,
+    /// How often a stream without events says that it lives.
+    pub heartbeat: Duration,
+    /// How long requests in flight may take when the server ends.
+    pub shutdown_grace: Duration,
+    /// How long an idempotency key is remembered.
+    pub key_lifetime: Duration,
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One object a line.
+    Json,
+}
+
+impl LogFormat {
+    /// As written in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read `{path}`: {cause}")]
+    Unreadable {
+        /// Which file.
+        path: String,
+        /// Why.
+        cause: String,
+    },
+    /// The file makes no sense.
+    #[error("`{path}`: {cause}")]
+    Nonsense {
+        /// Which file or variable.
+        path: String,
+        /// Why.
+        cause: String,
+    },
+    /// Not loopback, and nobody said that this is meant.
+    #[error(
+        "`{0}` can be reached from other machines: say `--allow-remote` (or `allow_remote = true`) if that is \
+         meant, and put TLS in front of it"
+    )]
+    NotLoopback(SocketAddr),
+}
+
+/// What flags and the environment say; each wins over the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--listen`.
+    pub listen: Option<SocketAddr>,
+    /// `--allow-remote`.
+    pub allow_remote: Option<bool>,
+    /// `--host`, each.
+    pub hosts: Vec<String>,
+    /// `--origin`, each.
+    pub origins: Vec<String>,
+    /// `--log-format`.
+    pub log_format: Option<LogFormat>,
+    /// `--requests-per-second`.
+    pub requests_per_second: Option<u32>,
+}
+
+const DEFAULT_PORT: u16 = 8080;
+
+impl Config {
+    /// The defaults for this data folder.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT),
+            allow_remote: false,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            log_format: LogFormat::Text,
+            max_connections: 16_384,
+            max_body_bytes: 16 << 20,
+            max_stdin_bytes: 64 << 20,
+            header_timeout: Duration::from_secs(10),
+            requests_per_second: 2_000,
+            failures_per_second: 5,
+            heartbeat: Duration::from_secs(15),
+            shutdown_grace: Duration::from_secs(10),
+            key_lifetime: Duration::from_hours(24),
+        }
+    }
+
+    /// The defaults, overridden by the `[server]` table of a file (the named one, which must be there, or
+    /// `headwater.toml` in the data folder, which need not), and then by what was said besides.
+    pub fn load(data: &Path, file: Option<&Path>, said: Overrides) -> Result<Self, ConfigError> {
+        let mut config = Self::new(data);
+        let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => config.apply_file(&path, &text)?,
+            Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let (path, cause) = (path.display().to_string(), error.to_string());
+                return Err(ConfigError::Unreadable { path, cause });
+            }
+        }
+        config.apply(said);
+        config.check()?;
+        Ok(config)
+    }
+
+    fn apply(&mut self, said: Overrides) {
+        self.listen = said.listen.unwrap_or(self.listen);
+        self.allow_remote = said.allow_remote.unwrap_or(self.allow_remote);
+        self.hosts.extend(said.hosts);
+        self.origins.extend(said.origins);
+        self.log_format = said.log_format.unwrap_or(self.log_format);
+        self.requests_per_second = said.requests_per_second.unwrap_or(self.requests_per_second);
+    }
+
+    fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
+        let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
+        let file: File = toml::from_str(text).map_err(|error| nonsense(error.to_string()))?;
+        file.server.apply(self).map_err(nonsense)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        if !self.listen.ip().is_loopback() && !self.allow_remote {
+            return Err(ConfigError::NotLoopback(self.listen));
+        }
+        Ok(())
+    }
+
+    /// Where the store is.
+    pub fn store_path(&self) -> PathBuf {
+        self.data.join("store.db")
+    }
+
+    /// Where the first token is.
+    pub fn token_path(&self) -> PathBuf {
+        self.data.join("token")
+    }
+
+    /// Where the running server says who and where it is.
+    pub fn address_path(&self) -> PathBuf {
+        self.data.join("server.json")
+    }
+}
+
+/// The file as far as it is ours; the rest is the worker's, who checks it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct File {
+    server: FileServer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileServer {
+    listen: Option<SocketAddr>,
+    allow_remote: Option<bool>,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    log_format: Option<LogFormat>,
+    max_connections: Option<usize>,
+    max_body: Option<String>,
+    max_stdin: Option<String>,
+    header_timeout: Option<String>,
+    requests_per_second: Option<u32>,
+    failures_per_second: Option<u32>,
+    heartbeat: Option<String>,
+    shutdown_grace: Option<String>,
+    key_lifetime: Option<String>,
+}
+
+impl FileServer {
+    fn apply(self, config: &mut Config) -> Result<(), String> {
+        let bytes = |name: &str, text: Option<String>, now: usize| match text {
+            None => Ok(now),
+            Some(text) => parse_bytes(&text)
+                .map_err(|error| format!("server.{name}: {error}"))
+                .and_then(|n| usize::try_from(n).map_err(|_| format!("server.{name}: too large"))),
+        };
+        let time = |name: &str, text: Option<String>, now: Duration| match text {
+            None => Ok(now),
+            Some(text) => match parse_duration(&text) {
+                Ok(time) if time.is_zero() => Err(format!("server.{name}: must be more than 0")),
+                other => other.map_err(|error| format!("server.{name}: {error}")),
+            },
+        };
+        config.listen = self.listen.unwrap_or(config.listen);
+        config.allow_remote = self.allow_remote.unwrap_or(config.allow_remote);
+        config.hosts = self.hosts;
+        config.origins = self.origins;
+        config.log_format = self.log_format.unwrap_or(config.log_format);
+        config.max_connections = self.max_connections.unwrap_or(config.max_connections).max(1);
+        config.max_body_bytes = bytes("max_body", self.max_body, config.max_body_bytes)?;
+        config.max_stdin_bytes = bytes("max_stdin", self.max_stdin, config.max_stdin_bytes)?;
+        config.header_timeout = time("header_timeout", self.header_timeout, config.header_timeout)?;
+        config.requests_per_second = self.requests_per_second.unwrap_or(config.requests_per_second);
+        config.failures_per_second = self.failures_per_second.unwrap_or(config.failures_per_second);
+        config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
+        config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
+        config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str, said: Overrides) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("headwater.toml"), text).unwrap();
+        Config::load(folder.path(), None, said)
+    }
+
+    #[test]
+    fn what_is_said_wins_over_the_file_and_the_file_over_the_defaults() {
+        let file =
+            "pool = 3\n[server]\nlisten = \"127.0.0.1:9000\"\nmax_body = \"1Mi\"\nheartbeat = \"3s\"\n";
+        let config = load(file, Overrides::default()).unwrap();
+        assert_eq!((config.listen.port(), config.max_body_bytes), (9000, 1 << 20));
+        assert_eq!((config.heartbeat, config.max_connections), (Duration::from_secs(3), 16_384));
+        let said = Overrides { listen: "127.0.0.1:0".parse().ok(), ..Overrides::default() };
+        assert_eq!(load(file, said).unwrap().listen.port(), 0);
+    }
+
+    #[test]
+    fn an_address_that_others_can_reach_is_an_explicit_choice() {
+        let said = Overrides { listen: "0.0.0.0:80".parse().ok(), ..Overrides::default() };
+        assert!(load("", said.clone()).unwrap_err().to_string().contains("--allow-remote"));
+        let said = Overrides { allow_remote: Some(true), ..said };
+        assert!(load("", said).is_ok());
+    }
+
+    #[test]
+    fn a_mistake_in_the_file_is_named() {
+        for (text, says) in [
+            ("[server]\nlistn = \"x\"", "listn"),
+            ("[server]\nmax_body = \"many\"", "server.max_body"),
+            ("[server]\nheartbeat = \"0s\"", "server.heartbeat"),
+            ("[server]\nlisten = \"here\"", "listen"),
+        ] {
+            let error = load(text, Overrides::default()).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the server is and can: `/v1/info`, `/v1/languages`, the OpenAPI document and the page that shows it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{Html, IntoResponse};
+use headwater_protocol::SandboxKind;
+use headwater_protocol::api::{ErrorBody, InfoBody, LanguageBody, LanguagesBody, Timestamp};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::Identity;
+use crate::error::ApiError;
+use crate::routes::openapi_json;
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(info))
+        .routes(routes!(languages))
+        .route("/openapi.json", axum::routing::get(openapi))
+        .route("/docs", axum::routing::get(docs))
+}
+
+/// What the server is: versions, walls, how each limit is enforced here.
+#[utoipa::path(get, path = "/v1/info", tag = "server", responses(
+    (status = 200, body = InfoBody), (status = 401, body = ErrorBody), (status = 429, body = ErrorBody),
+    (status = 503, body = ErrorBody),
+))]
+async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<InfoBody>, ApiError> {
+    let worker = gateway.worker.calls().insist(async |client| client.info().await).await?;
+    Ok(Json(InfoBody {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        worker_version: worker.version,
+        started_at: Timestamp(gateway.started_at_ms),
+        sandbox: if worker.sandbox == "none" { SandboxKind::None } else { SandboxKind::Full },
+        sessions: worker.sessions,
+        running: worker.running,
+        prepared: worker.prepared,
+        enforcement: worker.enforcement.into_iter().collect(),
+    }))
+}
+
+/// The languages that code can be run in.
+#[utoipa::path(get, path = "/v1/languages", tag = "server", responses(
+    (status = 200, body = LanguagesBody), (status = 401, body = ErrorBody), (status = 429, body = ErrorBody),
+    (status = 503, body = ErrorBody),
+))]
+async fn languages(
+    _: Identity,
+    State(gateway): State<Arc<Gateway>>,
+) -> Result<Json<LanguagesBody>, ApiError> {
+    let worker = gateway.worker.calls().insist(async |client| client.info().await).await?;
+    let languages = worker.languages.into_iter();
+    let languages = languages.map(|found| LanguageBody { name: found.name, interpreter: found.interpreter });
+    Ok(Json(LanguagesBody { languages: languages.collect() }))
+}
+
+async fn openapi(_: Identity) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], openapi_json())
+}
+
+async fn docs(_: Identity) -> impl IntoResponse {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
+                  base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    ([(header::CONTENT_SECURITY_POLICY, policy)], Html(include_str!("docs.html")))
+}

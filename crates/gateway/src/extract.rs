@@ -1,0 +1,106 @@
+//! What a request carries, taken apart with our own errors: JSON bodies, query strings, ids in paths.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use crate::error::ApiError;
+
+/// A JSON body. An empty body is an empty object, so that nothing has to be sent where nothing is asked for.
+pub(crate) struct Json<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let has_type = request.headers().get(header::CONTENT_TYPE).cloned();
+        let body = body(request, state).await?;
+        if let Some(kind) = has_type {
+            // A form or plain text can be sent across sites without asking: JSON cannot.
+            let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase();
+            if !kind.starts_with("application/json") {
+                return Err(ApiError::new(
+                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                    "unsupported_media_type",
+                    format!("the body is `{}`", kind.chars().take(64).collect::<String>()),
+                    "send JSON with `Content-Type: application/json`",
+                ));
+            }
+        } else if !body.is_empty() {
+            return Err(ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported_media_type",
+                "the body has no type",
+                "send JSON with `Content-Type: application/json`",
+            ));
+        }
+        parse(&body).map(Self)
+    }
+}
+
+/// Reads JSON; the error names the field.
+pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    let body = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { body };
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let at = error.path().to_string();
+        let inner = error.into_inner();
+        let message = if at == "." { inner.to_string() } else { format!("`{at}`: {inner}") };
+        ApiError::invalid(message)
+    })?;
+    reader.end().map_err(|error| ApiError::invalid(format!("more follows the JSON: {error}")))?;
+    Ok(value)
+}
+
+/// The whole body, within the limit that [`crate::limits`] sets.
+pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    Bytes::from_request(request, state).await.map_err(|rejection| {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return ApiError::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                "the body is larger than this server takes",
+                "send less, or raise `[server] max_body`",
+            );
+        }
+        ApiError::invalid("the body did not arrive whole")
+    })
+}
+
+/// A query string.
+pub(crate) struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
+        query.map(|query| Self(query.0)).map_err(|rejection| {
+            let text = rejection.body_text();
+            let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text).to_owned();
+            ApiError::invalid(format!("the query string: {text}"))
+        })
+    }
+}
+
+/// The one id in a path.
+pub(crate) struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        path.map(|path| Self(path.0)).map_err(|rejection| {
+            // What cannot be an id names nothing: the same answer as for an id that is not there.
+            ApiError::new(
+                StatusCode::NOT_FOUND,
+                "not_found",
+                rejection.body_text(),
+                "ids are `ses_` or `exe_` and 32 hexadecimal digits",
+            )
+        })
+    }
+}

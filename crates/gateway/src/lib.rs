@@ -1,0 +1,30 @@
+//! The gateway: the one process that clients talk to. It knows the worker by the contract only, and keeps nothing
+//! that cannot be rebuilt from it but tokens and the audit.
+//!
+//! A request's way through: [`serve`] takes the connection, [`routes`] finds the door, the guard in [`auth`] says who
+//! asks, a door in [`doors`] says what for, and [`state::Gateway`] holds what all of them share.
+
+mod access;
+pub mod auth;
+pub mod config;
+mod doors;
+mod error;
+mod extract;
+mod limits;
+mod metrics;
+mod routes;
+pub mod serve;
+mod state;
+mod worker;
+
+pub use config::Config;
+pub use error::ApiError;
+pub use routes::openapi_json;
+pub use serve::{ServeError, serve};
+pub use state::Gateway;
+
+/// Now, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,121 @@
+//! The table of all routes. `/v1/...`, `/api/...` and `/api/v1/...` are the same routes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::uri::PathAndQuery;
+use axum::http::{StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::auth::guard;
+use crate::doors;
+use crate::error::ApiError;
+use crate::state::Gateway;
+
+/// Doors that need no token: they tell nothing but whether the server lives.
+const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/login"];
+
+/// Whether a path needs no token.
+pub(crate) fn is_public(path: &str) -> bool {
+    PUBLIC.contains(&path)
+}
+
+/// Whether a token may come in the query string: streams that a browser opens without being able to set a header.
+pub(crate) fn takes_query_token(path: &str) -> bool {
+    path.ends_with("/events") || path.ends_with("/attach") || path.starts_with("/tool-progress/")
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Headwater", description = "Runs code in isolated sessions and shows its output live."),
+    security(("token" = []))
+)]
+struct Document;
+
+fn all() -> OpenApiRouter<Arc<Gateway>> {
+    let mut document = Document::openapi();
+    let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    document.components.get_or_insert_default().add_security_scheme("token", token);
+    OpenApiRouter::with_openapi(document)
+        .merge(doors::health::routes())
+        .merge(doors::info::routes())
+        .merge(doors::login::routes())
+}
+
+/// The OpenAPI document of all routes.
+pub fn openapi_json() -> String {
+    all().into_openapi().to_pretty_json().unwrap_or_default()
+}
+
+/// All routes, with the guard before them.
+pub(crate) fn router(gateway: &Arc<Gateway>) -> Router {
+    let (router, _) = all().split_for_parts();
+    router
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(gateway.config.max_body_bytes))
+        .layer(from_fn_with_state(Arc::clone(gateway), guard))
+        .with_state(Arc::clone(gateway))
+}
+
+async fn nothing_here(uri: Uri) -> ApiError {
+    let path: String = uri.path().chars().take(128).collect();
+    ApiError::new(
+        StatusCode::NOT_FOUND,
+        "no_such_route",
+        format!("there is nothing at `{path}`"),
+        "`/docs` lists all routes",
+    )
+}
+
+async fn wrong_method(request: Request) -> ApiError {
+    let path: String = request.uri().path().chars().take(128).collect();
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        format!("`{path}` does not take `{}`", request.method()),
+        "the header `Allow` and `/docs` tell what it takes",
+    )
+}
+
+/// Leads the other spellings of a path to the one that is routed.
+pub(crate) fn rewrite<B>(request: &mut axum::http::Request<B>) {
+    let path = request.uri().path();
+    let Some(rest) = path.strip_prefix("/api/") else {
+        return;
+    };
+    let rest = rest.strip_prefix("v1/").unwrap_or(rest);
+    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    let Ok(path) = PathAndQuery::try_from(format!("/v1/{rest}{query}")) else {
+        return;
+    };
+    let mut parts = request.uri().clone().into_parts();
+    parts.path_and_query = Some(path);
+    if let Ok(uri) = Uri::from_parts(parts) {
+        *request.uri_mut() = uri;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_spellings_of_a_path_lead_to_one() {
+        for (asked, routed) in [
+            ("/v1/sessions?limit=1", "/v1/sessions?limit=1"),
+            ("/api/sessions?limit=1", "/v1/sessions?limit=1"),
+            ("/api/v1/sessions", "/v1/sessions"),
+            ("/healthz", "/healthz"),
+            ("/apis", "/apis"),
+        ] {
+            let mut request = axum::http::Request::builder().uri(asked).body(()).unwrap();
+            rewrite(&mut request);
+            assert_eq!(request.uri().to_string(), routed);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Serving: the listener, its connections, and the end.
+//!
+//! Closing is gentle: streams are told to come back, requests in flight end, and nothing else is touched: programs, the
+//! worker and its sessions run on.
+
+mod body;
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use headwater_contract::{Client, ContractError, Reviver};
+use headwater_store::{SqliteStore, Store, StoreError};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+use self::body::TimedBody;
+use crate::auth::{FirstTokenError, NewToken, first_token};
+use crate::config::Config;
+use crate::routes;
+use crate::state::Gateway;
+
+/// The most headers of a request, and the most bytes of all of them.
+const MAX_HEADERS: usize = 100;
+const MAX_HEADER_BYTES: usize = 64 << 10;
+/// A connection whose other end vanished is found out after about so long without traffic ...
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// ... and a client that takes nothing of what it was sent for so long is let go: it can resume.
+const STUCK: Duration = Duration::from_mins(5);
+
+/// Why the gateway does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Somebody else has the port.
+    #[error("cannot listen on `{0}`: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// Another gateway has the folder.
+    #[error("another server uses the data folder `{0}`")]
+    AlreadyRunning(String),
+    /// The data folder cannot be used.
+    #[error("cannot use the data folder `{0}`: {1}")]
+    Data(String, io::Error),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No first token.
+    #[error(transparent)]
+    Token(#[from] FirstTokenError),
+    /// No worker.
+    #[error(transparent)]
+    Worker(#[from] ContractError),
+}
+
+/// What is known once the server listens.
+#[derive(Debug)]
+pub struct Ready {
+    /// Where.
+    pub address: SocketAddr,
+    /// The first token, if it was made just now.
+    pub first_token: Option<NewToken>,
+}
+
+/// Serves until `stop`, over this worker. `ready` is called once requests are answered.
+pub async fn serve(
+    config: Config,
+    worker: Client,
+    reviver: Arc<dyn Reviver>,
+    stop: CancellationToken,
+    ready: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    let _lock = lock(&config.data)?;
+    raise_descriptors();
+    let listener =
+        TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
+    let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&config.store_path()).await?);
+    let first_token = first_token(store.as_ref(), &config.token_path()).await?;
+    let gateway = Gateway::new(config, address, store, worker, reviver).await?;
+    announce(&gateway.config.address_path(), address)
+        .map_err(|error| ServeError::Data(gateway.config.data.display().to_string(), error))?;
+    gateway.begin().await;
+    ready(&Ready { address, first_token });
+    accept(&gateway, listener, stop).await;
+    let _ = std::fs::remove_file(gateway.config.address_path());
+    gateway.store.close().await?;
+    Ok(())
+}
+
+/// Takes connections until told to stop, then waits for those that are open.
+async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: CancellationToken) {
+    let router = routes::router(gateway);
+    let room = Arc::new(Semaphore::new(gateway.config.max_connections));
+    let connections = TaskTracker::new();
+    let abandon = CancellationToken::new();
+    loop {
+        let permit = tokio::select! {
+            () = stop.cancelled() => break,
+            permit = Arc::clone(&room).acquire_owned() => permit,
+        };
+        let Ok(permit) = permit else { break };
+        let (stream, address) = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of descriptors, or the client was gone before we came: neither ends the server.
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
+            },
+        };
+        let (router, gateway, abandon) = (router.clone(), Arc::clone(gateway), abandon.clone());
+        connections.spawn(async move {
+            tokio::select! {
+                () = connection(gateway, router, stream, address, permit) => {}
+                () = abandon.cancelled() => {}
+            }
+        });
+    }
+    drop(listener);
+    gateway.stopping.cancel();
+    connections.close();
+    gateway.tasks.close();
+    let all = async {
+        connections.wait().await;
+        gateway.tasks.wait().await;
+    };
+    if tokio::time::timeout(gateway.config.shutdown_grace, all).await.is_err() {
+        tracing::warn!("some requests were still in flight when the server ended");
+        abandon.cancel();
+    }
+}
+
+async fn connection(
+    gateway: Arc<Gateway>,
+    router: Router,
+    stream: TcpStream,
+    address: SocketAddr,
+    _permit: OwnedSemaphorePermit,
+) {
+    if let Err(error) = tune(&stream) {
+        tracing::debug!(%error, "a connection cannot be tuned");
+    }
+    gateway.metrics.connections.inc();
+    let patience = gateway.config.header_timeout;
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(|body| Body::new(TimedBody::new(body, patience)));
+        routes::rewrite(&mut request);
+        request.extensions_mut().insert(ConnectInfo(address));
+        let router = router.clone();
+        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEADER_BYTES);
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = gateway.stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended badly");
+    }
+    gateway.metrics.connections.dec();
+}
+
+fn tune(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(stream);
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 3).with_retries(3);
+    socket.set_tcp_keepalive(&keepalive)?;
+    socket.set_tcp_user_timeout(Some(STUCK))
+}
+
+/// Many streams need many descriptors; the kernel's default is a thousand.
+fn raise_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum }) {
+        tracing::warn!(%error, "the number of open descriptors cannot be raised");
+    }
+}
+
+/// One gateway for a folder: who has the lock has the store.
+fn lock(data: &Path) -> Result<File, ServeError> {
+    let broken = |error: io::Error| ServeError::Data(data.display().to_string(), error);
+    std::fs::create_dir_all(data).map_err(broken)?;
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).mode(0o600).open(data.join("server.lock"));
+    let file = file.map_err(broken)?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::AGAIN) => Err(ServeError::AlreadyRunning(data.display().to_string())),
+        Err(error) => Err(broken(error.into())),
+    }
+}
+
+/// Tells other commands where the server is.
+fn announce(path: &Path, address: SocketAddr) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let _ = std::fs::remove_file(&beside);
+    let mut file = File::options().create_new(true).write(true).mode(0o600).open(&beside)?;
+    let json = serde_json::json!({ "address": address, "pid": std::process::id() });
+    file.write_all(json.to_string().as_bytes())?;
+    std::fs::rename(&beside, path)
+}

@@ -1,0 +1,149 @@
+//! What all doors share.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use headwater_contract::{Client, Reviver};
+use headwater_store::{AuditRow, Store, TokenRow};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::access::Known;
+use crate::auth::{Identity, Origins, Tickets};
+use crate::config::Config;
+use crate::error::ApiError;
+use crate::limits::Buckets;
+use crate::metrics::Metrics;
+use crate::now_ms;
+use crate::worker::Worker;
+
+/// How long a token that was looked up is believed: so long after it was revoked by another process it is refused.
+const TOKEN_MEMORY: Duration = Duration::from_secs(1);
+/// Tokens remembered at once.
+const TOKENS: usize = 10_000;
+
+/// The gateway.
+pub struct Gateway {
+    /// As it was configured.
+    pub config: Config,
+    /// What it remembers.
+    pub store: Arc<dyn Store>,
+    pub(crate) worker: Worker,
+    pub(crate) origins: Origins,
+    pub(crate) tickets: Tickets,
+    pub(crate) requests: Buckets<String>,
+    pub(crate) failures: Buckets<IpAddr>,
+    pub(crate) metrics: Metrics,
+    /// Whose sessions and executions are whose.
+    pub(crate) known: Known,
+    tokens: Mutex<HashMap<[u8; 32], (TokenRow, Instant)>>,
+    /// Told when streams shall end and clients come back to the next gateway.
+    pub(crate) stopping: CancellationToken,
+    /// What runs besides requests.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) started_at_ms: u64,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// A gateway that really listens on `listens`, over this store and this worker.
+    pub async fn new(
+        config: Config,
+        listens: SocketAddr,
+        store: Arc<dyn Store>,
+        worker: Client,
+        reviver: Arc<dyn Reviver>,
+    ) -> Result<Arc<Self>, headwater_contract::ContractError> {
+        Ok(Arc::new(Self {
+            origins: Origins::new(&config, listens),
+            tickets: Tickets::default(),
+            requests: Buckets::new(config.requests_per_second),
+            failures: Buckets::new(config.failures_per_second),
+            metrics: Metrics::new(),
+            known: Known::default(),
+            tokens: Mutex::default(),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            started_at_ms: now_ms(),
+            worker: Worker::new(worker, reviver).await?,
+            config,
+            store,
+        }))
+    }
+
+    /// Starts what runs besides requests.
+    pub(crate) async fn begin(self: &Arc<Self>) {
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move {
+            gateway.worker.supervise(gateway.stopping.clone(), async || {}).await;
+        });
+    }
+
+    /// Who shows a token of this hash, if it is good.
+    pub(crate) async fn identity(
+        &self,
+        hash: &[u8; 32],
+        address: IpAddr,
+        now_ms: u64,
+    ) -> Result<Option<Identity>, ApiError> {
+        let Some(row) = self.token(hash).await? else {
+            return Ok(None);
+        };
+        let is_over = row.revoked_at_ms.is_some() || row.expires_at_ms.is_some_and(|at| at <= now_ms);
+        let who = Identity { owner: row.owner, role: row.role, token_id: row.id, address };
+        Ok((!is_over).then_some(who))
+    }
+
+    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, ApiError> {
+        let now = Instant::now();
+        {
+            let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((row, _)) = tokens.get(hash).filter(|(_, until)| now < *until) {
+                return Ok(Some(row.clone()));
+            }
+        }
+        let row = self.store.token_by_hash(hash).await?;
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if tokens.len() >= TOKENS {
+            tokens.clear();
+        }
+        match &row {
+            Some(row) => tokens.insert(*hash, (row.clone(), now + TOKEN_MEMORY)),
+            None => tokens.remove(hash),
+        };
+        Ok(row)
+    }
+
+    /// Notes who did what, in the background: an audit row never holds up what it tells of.
+    pub(crate) fn audit(
+        self: &Arc<Self>,
+        who: &Identity,
+        action: &'static str,
+        object: String,
+        detail: String,
+    ) {
+        let row = AuditRow {
+            at_ms: now_ms(),
+            owner: who.owner.clone(),
+            token_id: who.token_id.clone(),
+            action: action.to_owned(),
+            object,
+            address: who.address.to_string(),
+            detail,
+        };
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move {
+            if let Err(error) = gateway.store.append_audit(&row).await {
+                tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
+            }
+        });
+    }
+}

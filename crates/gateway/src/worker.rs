@@ -1,0 +1,66 @@
+//! The way to the worker: a few connections, and somebody who brings it back.
+//!
+//! Calls and streams have connections of their own, so that a flood to a watcher does not hold up a start.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use headwater_contract::{Client, ContractError, Reviver, connect};
+use tokio_util::sync::CancellationToken;
+
+/// Connections for streams: what one of them carries goes through one task on either side.
+const STREAM_CONNECTIONS: usize = 4;
+/// How often the worker is asked whether it lives.
+const PULSE: Duration = Duration::from_secs(1);
+
+/// The worker.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    calls: Client,
+    streams: Vec<Client>,
+    next: AtomicUsize,
+}
+
+impl Worker {
+    /// Opens the connections.
+    pub(crate) async fn new(calls: Client, reviver: Arc<dyn Reviver>) -> Result<Self, ContractError> {
+        let mut streams = Vec::with_capacity(STREAM_CONNECTIONS);
+        for _ in 0..STREAM_CONNECTIONS {
+            streams.push(connect(calls.socket()).await?.with_reviver(Arc::clone(&reviver)));
+        }
+        Ok(Self { calls: calls.with_reviver(reviver), streams, next: AtomicUsize::new(0) })
+    }
+
+    /// For calls with one answer.
+    pub(crate) const fn calls(&self) -> &Client {
+        &self.calls
+    }
+
+    /// For calls that stream.
+    pub(crate) fn streams(&self) -> &Client {
+        let n = self.next.fetch_add(1, Ordering::Relaxed) % STREAM_CONNECTIONS;
+        self.streams.get(n).unwrap_or(&self.calls)
+    }
+
+    /// Looks after the worker until told to stop: one that dies is started again, and adopts what it left.
+    pub(crate) async fn supervise(&self, stopping: CancellationToken, came_back: impl AsyncFn()) {
+        let mut pid = 0;
+        loop {
+            match self.calls.insist(async |client| client.info().await).await {
+                Ok(info) => {
+                    if pid != 0 && pid != info.pid {
+                        tracing::warn!(pid = info.pid, "the worker was started again");
+                        came_back().await;
+                    }
+                    pid = info.pid;
+                }
+                Err(error) => tracing::error!(%error, "the worker cannot be brought back"),
+            }
+            tokio::select! {
+                () = stopping.cancelled() => return,
+                () = tokio::time::sleep(PULSE) => {}
+            }
+        }
+    }
+}
