@@ -2,6 +2,7 @@
 
 mod limits;
 mod run;
+mod serve;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use headwater_protocol::{SandboxKind, Stream};
 
 pub use self::limits::{LimitArgs, millis};
 pub use self::run::{RunArgs, StdinArg, Variable};
+pub use self::serve::{ConfigArgs, ServeArgs, TokenAction, TokenArgs};
 use crate::error::CommandError;
 use crate::signals;
 
@@ -45,9 +47,15 @@ pub enum Command {
     Kill(KillArgs),
     /// Remove the logs of executions that have ended
     Forget(ForgetArgs),
+    /// Serve the API on 127.0.0.1:8080, for programs, browsers and other machines' command lines
+    Serve(ServeArgs),
+    /// Make, list and revoke the tokens that the server takes
+    Token(TokenArgs),
+    /// Show the configuration that `serve` would use, with all defaults
+    Config(ConfigArgs),
     /// Run the worker in the foreground (other commands start one when they need it)
     Worker(WorkerArgs),
-    /// End the worker and its sessions
+    /// End the server, the worker and its sessions
     Stop(StopArgs),
     /// Tell what this host can and cannot isolate, and how to mend what it cannot
     Doctor(DoctorArgs),
@@ -230,7 +238,7 @@ pub struct WorkerArgs {
 /// `headwater stop`.
 #[derive(Debug, Args)]
 pub struct StopArgs {
-    /// End only the worker: programs run on, and a new worker finds them
+    /// End only the server and the worker: programs run on, and a new worker finds them
     #[arg(long)]
     pub keep_sessions: bool,
 }

@@ -25,12 +25,14 @@ pub struct Place {
     pub data: PathBuf,
     /// As told on the command line.
     pub sandbox: Option<SandboxKind>,
+    /// The configuration of a worker that is started, if it is not the data folder's own.
+    pub config: Option<PathBuf>,
 }
 
 impl Place {
     /// The place of this data folder, whatever its walls.
     pub const fn new(data: PathBuf) -> Self {
-        Self { data, sandbox: None }
+        Self { data, sandbox: None, config: None }
     }
 
     /// The worker, if it runs.
@@ -57,7 +59,7 @@ impl Place {
         let client = if let Some(client) = self.running().await? {
             client
         } else {
-            start::start(&self.data, self.sandbox).await?;
+            start::start(&self.data, self.sandbox, self.config.as_deref()).await?;
             connect(&self.socket()?).await?
         };
         let info = client.insist(async |client| client.info().await).await?;
@@ -66,8 +68,20 @@ impl Place {
             _ => SandboxKind::Full,
         };
         self.check(kind)?;
-        let starter = Starter { data: self.data.clone(), sandbox: kind };
+        let starter = self.starter(kind, false);
         Ok(client.with_reviver(Arc::new(starter)))
+    }
+
+    /// The worker for a server, with whoever brings it back: a server that runs wants one, however the last one ended.
+    pub async fn supervised(&self) -> Result<(Client, Arc<dyn Reviver>), CommandError> {
+        let client = self.worker().await?;
+        let info = client.insist(async |client| client.info().await).await?;
+        let sandbox = if info.sandbox == "none" { SandboxKind::None } else { SandboxKind::Full };
+        Ok((client, Arc::new(self.starter(sandbox, true))))
+    }
+
+    fn starter(&self, sandbox: SandboxKind, insists: bool) -> Starter {
+        Starter { data: self.data.clone(), sandbox, config: self.config.clone(), insists }
     }
 
     /// The worker of a folder that must be there already: a mistyped `--data` starts nothing.
@@ -111,16 +125,20 @@ impl Place {
 struct Starter {
     data: PathBuf,
     sandbox: SandboxKind,
+    config: Option<PathBuf>,
+    /// Also one that was told to end.
+    insists: bool,
 }
 
 impl Reviver for Starter {
     fn revive(&self, lost_for: Duration) -> Revival<'_> {
         Box::pin(async move {
             // A worker that is told to end removes its socket: it is not for us to undo that.
-            if lost_for < HEAD_START || !is_there(&socket_path(&self.data)) {
+            let was_told_to = !self.insists && !is_there(&socket_path(&self.data));
+            if lost_for < HEAD_START || was_told_to {
                 return Ok(());
             }
-            let started = start::start(&self.data, Some(self.sandbox)).await;
+            let started = start::start(&self.data, Some(self.sandbox), self.config.as_deref()).await;
             started.map_err(|error| error.message)
         })
     }

@@ -53,6 +53,9 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
     match cli.command {
         Command::Worker(args) => return commands::worker::worker(&data, &args),
         Command::Doctor(args) => return commands::doctor::doctor(&data, &args),
+        Command::Serve(args) => return commands::serve::serve(&data, &args),
+        Command::Token(args) => return commands::token::token(&data, args),
+        Command::Config(args) => return commands::config::config(&data, &args),
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -76,6 +79,11 @@ async fn with_worker(place: Place, command: Command) -> Result<u8, CommandError>
         Command::Kill(args) => commands::kill::kill(&place, &args).await,
         Command::Forget(args) => commands::forget::forget(&place, &args).await,
         Command::Stop(args) => commands::stop::stop(&place, &args).await,
-        Command::Worker(_) | Command::Doctor(_) => Ok(0), // dispatched before: they need no worker
+        // Dispatched before: they need no worker, or start it themselves.
+        Command::Worker(_)
+        | Command::Doctor(_)
+        | Command::Serve(_)
+        | Command::Token(_)
+        | Command::Config(_) => Ok(0),
     }
 }

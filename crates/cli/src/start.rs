@@ -30,13 +30,17 @@ const RETRY: Duration = Duration::from_millis(5);
 const LOG_LINES: usize = 12;
 
 /// Starts a worker unless one answers, and waits until it does. Of many who try at once, one starts it.
-pub async fn start(data: &Path, sandbox: Option<SandboxKind>) -> Result<(), CommandError> {
+pub async fn start(
+    data: &Path,
+    sandbox: Option<SandboxKind>,
+    config: Option<&Path>,
+) -> Result<(), CommandError> {
     make_folder(data)?;
     let deadline = Instant::now() + PATIENCE;
     let _turn = take_turn(data, deadline).await?;
     while !answers(data).await {
         let log = Log::open(data)?;
-        let died = spawn(data, sandbox, &log)?;
+        let died = spawn(data, sandbox, config, &log)?;
         match wait(data, died, deadline).await {
             Wait::Answers => break,
             Wait::Died(status) if may_be_tried_again(status) && Instant::now() < deadline => {
@@ -113,6 +117,7 @@ async fn take_turn(data: &Path, deadline: Instant) -> Result<File, CommandError>
 fn spawn(
     data: &Path,
     sandbox: Option<SandboxKind>,
+    config: Option<&Path>,
     log: &Log,
 ) -> Result<oneshot::Receiver<ExitStatus>, CommandError> {
     let output = || log.file.try_clone().map_err(|error| cannot("write to", &log.path, error));
@@ -121,6 +126,10 @@ fn spawn(
     command.arg0("headwater").arg("worker").arg("--detached").arg("--data").arg(data);
     if let Some(kind) = sandbox {
         command.arg("--sandbox").arg(kind.name());
+    }
+    if let Some(config) = config {
+        // It is started in another folder.
+        command.arg("--config").arg(std::path::absolute(config).unwrap_or_else(|_| config.to_owned()));
     }
     command.current_dir("/").stdin(Stdio::null()).stdout(output()?).stderr(output()?);
     let mut child = command.spawn().map_err(|error| cannot("start", &program, error))?;

@@ -147,6 +147,9 @@ struct File {
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
+    /// The gateway's, who checks it.
+    #[serde(rename = "server")]
+    _server: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -192,6 +195,14 @@ impl File {
                 return Err(format!("binds: `{}` must be an absolute path", bind.host));
             }
             config.binds.push(Bind { host: bind.host, inside, optional: bind.optional });
+        }
+        for (name, language) in &self.languages {
+            if language.suffix.contains(['/', '\0']) {
+                return Err(format!(
+                    "languages.{name}.suffix: `{}` cannot end a file's name",
+                    language.suffix
+                ));
+            }
         }
         config.languages = self.languages;
         Ok(())
@@ -255,6 +266,7 @@ mod tests {
             ("[limits]\nmemory = \"many\"", "limits.memory"),
             ("[limits]\npids = 0", "limits.pids"),
             ("[[binds]]\nhost = \"opt\"", "absolute"),
+            ("[languages.x]\ninterpreters = []\nargs = []\nsuffix = \"a/b\"", "languages.x.suffix"),
         ] {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");

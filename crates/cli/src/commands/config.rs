@@ -1,0 +1,64 @@
+//! `headwater config`: the configuration as it is used, with all defaults filled in.
+
+use std::path::Path;
+
+use headwater_gateway::config::{Config, ConfigError};
+use headwater_worker::config::Config as WorkerConfig;
+use serde_json::{Value, json};
+
+use crate::args::ConfigArgs;
+use crate::error::CommandError;
+
+/// Reads and checks the server's configuration.
+pub fn load(data: &Path, args: &ConfigArgs) -> Result<Config, CommandError> {
+    Config::load(data, args.config.as_deref(), args.overrides()).map_err(|error| {
+        let hint = match error {
+            ConfigError::NotLoopback(_) => "docs/configuration.md says what else to think of",
+            _ => "docs/configuration.md lists all settings",
+        };
+        CommandError::usage(error.to_string()).hint(hint)
+    })
+}
+
+/// Shows it.
+pub fn config(data: &Path, args: &ConfigArgs) -> Result<u8, CommandError> {
+    let server = load(data, args)?;
+    let worker = WorkerConfig::load(data, args.config.as_deref()).map_err(|error| {
+        CommandError::usage(error.to_string()).hint("docs/configuration.md lists all settings")
+    })?;
+    let shown = show(&server, &worker);
+    println!("{}", serde_json::to_string_pretty(&shown).unwrap_or_default());
+    Ok(0)
+}
+
+fn show(server: &Config, worker: &WorkerConfig) -> Value {
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    json!({
+        "data": server.data,
+        "server": {
+            "listen": server.listen,
+            "allow_remote": server.allow_remote,
+            "hosts": server.hosts,
+            "origins": server.origins,
+            "log_format": server.log_format.name(),
+            "max_connections": server.max_connections,
+            "max_body_bytes": server.max_body_bytes,
+            "max_stdin_bytes": server.max_stdin_bytes,
+            "header_timeout_ms": ms(server.header_timeout),
+            "requests_per_second": server.requests_per_second,
+            "failures_per_second": server.failures_per_second,
+            "heartbeat_ms": ms(server.heartbeat),
+            "shutdown_grace_ms": ms(server.shutdown_grace),
+            "key_lifetime_ms": ms(server.key_lifetime),
+        },
+        "worker": {
+            "sandbox": worker.sandbox,
+            "pool": worker.pool,
+            "orphan_timeout_ms": ms(worker.orphan_timeout),
+            "limits": worker.limits,
+            "uid_base": worker.uid_base,
+            "max_running": worker.max_running,
+            "languages": worker.languages.keys().collect::<Vec<_>>(),
+        },
+    })
+}

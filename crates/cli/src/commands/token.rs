@@ -1,0 +1,112 @@
+//! `headwater token`: who may use the server. Works on the store itself, whether the server runs or not.
+
+use std::path::Path;
+
+use headwater_gateway::Config;
+use headwater_gateway::auth::make_token;
+use headwater_protocol::api::Timestamp;
+use headwater_store::{SqliteStore, Store, StoreError, TokenRow};
+use serde_json::{Value, json};
+
+use crate::args::{TokenAction, TokenArgs};
+use crate::error::{CommandError, ErrorKind};
+use crate::words::now_ms;
+
+/// Does what was asked.
+pub fn token(data: &Path, args: TokenArgs) -> Result<u8, CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
+    runtime.block_on(run(data, args.action))
+}
+
+async fn run(data: &Path, action: TokenAction) -> Result<u8, CommandError> {
+    let path = Config::new(data).store_path();
+    if !path.exists() {
+        let message = format!("no server has run in `{}` yet", data.display());
+        return Err(CommandError::new(ErrorKind::NotFound, message)
+            .hint("`headwater serve` makes the first token; `--data DIR` names another folder"));
+    }
+    let store = SqliteStore::open(&path).await.map_err(refused)?;
+    let done = act(&store, action).await;
+    store.close().await.map_err(refused)?;
+    done
+}
+
+async fn act(store: &dyn Store, action: TokenAction) -> Result<u8, CommandError> {
+    match action {
+        TokenAction::Create { name, user, role, expires, json } => {
+            if user.is_empty() || user.chars().any(char::is_control) || user.len() > 255 {
+                return Err(CommandError::usage("`--user` must be a name of 1 to 255 bytes"));
+            }
+            let expires = expires
+                .map(|time| now_ms().saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
+            let token = make_token(&name, &user, role.into(), expires);
+            store.put_token(&token.row).await.map_err(refused)?;
+            if json {
+                let mut shown = token_json(&token.row);
+                shown["token"] = token.secret.into();
+                println!("{shown}");
+            } else {
+                println!("{}", token.secret);
+            }
+            Ok(0)
+        }
+        TokenAction::List { json } => {
+            for row in store.tokens().await.map_err(refused)? {
+                if json {
+                    println!("{}", token_json(&row));
+                } else {
+                    println!(
+                        "{}  {:<7} {:<12} {:<8} {}",
+                        row.id,
+                        row.role.name(),
+                        row.owner,
+                        state(&row),
+                        row.name
+                    );
+                }
+            }
+            Ok(0)
+        }
+        TokenAction::Revoke { ids } => revoke(store, &ids).await,
+    }
+}
+
+async fn revoke(store: &dyn Store, ids: &[String]) -> Result<u8, CommandError> {
+    let known = store.tokens().await.map_err(refused)?;
+    for id in ids {
+        let Some(row) = known.iter().find(|row| row.id == *id) else {
+            return Err(CommandError::new(ErrorKind::NotFound, format!("there is no token `{id}`"))
+                .hint("`headwater token list` shows those that are there"));
+        };
+        store.revoke_token(&row.id, now_ms()).await.map_err(refused)?;
+    }
+    Ok(0)
+}
+
+fn state(row: &TokenRow) -> &'static str {
+    match (row.revoked_at_ms, row.expires_at_ms) {
+        (Some(_), _) => "revoked",
+        (None, Some(at)) if at <= now_ms() => "expired",
+        _ => "good",
+    }
+}
+
+fn token_json(row: &TokenRow) -> Value {
+    json!({
+        "id": row.id,
+        "name": row.name,
+        "user": row.owner,
+        "role": row.role.name(),
+        "state": state(row),
+        "created_at": Timestamp(row.created_at_ms),
+        "expires_at": row.expires_at_ms.map(Timestamp),
+        "revoked_at": row.revoked_at_ms.map(Timestamp),
+    })
+}
+
+fn refused(error: StoreError) -> CommandError {
+    CommandError::new(ErrorKind::Refused, error.to_string())
+}
