@@ -99,29 +99,47 @@ impl Follower {
         self.options.after
     }
 
+    /// How it follows.
+    pub const fn options(&self) -> &FollowOptions {
+        &self.options
+    }
+
     /// The next event; `None` after the one that was asked for as the last, and when the worker says that nothing more
     /// will come (`no_wait` has read all, or what was asked for lies behind the log's end).
     pub async fn next(&mut self) -> Result<Option<Event>> {
+        if !self.has_next().await? {
+            return Ok(None);
+        }
+        let Some(event) = self.ready.pop_front() else {
+            return Ok(None);
+        };
+        let event = Event::try_from(event).map_err(|fault| malformed(&fault))?;
+        self.options.after = event.seq;
+        self.start = None;
+        self.ended = self.options.ends_with(&event);
+        if self.options.tail_once && matches!(event.kind, EventKind::Output { .. }) {
+            self.skips |= self.options.tail_bytes.take().is_some();
+        }
+        Ok(Some(event))
+    }
+
+    /// Waits until it is known whether there is a next event, and says so without taking it. Dropping the future loses
+    /// nothing.
+    pub async fn has_next(&mut self) -> Result<bool> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                let event = Event::try_from(event).map_err(|fault| malformed(&fault))?;
-                self.options.after = event.seq;
-                self.start = None;
-                self.ended = self.options.ends_with(&event);
-                if self.options.tail_once && matches!(event.kind, EventKind::Output { .. }) {
-                    self.skips |= self.options.tail_bytes.take().is_some();
-                }
-                return Ok(Some(event));
+            if !self.ready.is_empty() {
+                return Ok(true);
             }
             if self.ended {
-                return Ok(None);
+                return Ok(false);
             }
-            if std::mem::take(&mut self.skips) && self.stream.is_some() {
+            if self.skips && self.stream.is_some() {
                 match self.reopen().await {
                     Err(error) if error.is_disconnected() => self.stream = None,
                     other => other?,
                 }
             }
+            self.skips = false;
             let Some(stream) = self.stream.as_mut() else {
                 self.come_back().await?;
                 continue;

@@ -15,6 +15,7 @@ mod metrics;
 mod routes;
 pub mod serve;
 mod state;
+mod stream;
 mod worker;
 
 pub use config::Config;

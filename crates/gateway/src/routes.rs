@@ -41,6 +41,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
     let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     document.components.get_or_insert_default().add_security_scheme("token", token);
     OpenApiRouter::with_openapi(document)
+        .merge(doors::events::routes())
         .merge(doors::health::routes())
         .merge(doors::info::routes())
         .merge(doors::login::routes())

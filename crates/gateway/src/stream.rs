@@ -1,0 +1,53 @@
+//! Streams of events to clients: what a client may ask for, how events look as SSE, and the body that follows a log.
+
+mod body;
+mod frame;
+mod gauge;
+mod query;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use headwater_contract::{ContractError, FollowOptions, Follower};
+use headwater_protocol::{Execution, ExecutionId};
+
+use self::body::EventBody;
+pub(crate) use self::query::EventQuery;
+use crate::state::Gateway;
+
+/// The SSE answer that follows this log: heartbeats, `reconnect` when the server ends, and no `exited` before the store
+/// has it.
+pub(crate) fn sse(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -> Response {
+    let body = EventBody::new(Arc::clone(gateway), id, follower);
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), "text/event-stream"),
+        (header::CACHE_CONTROL.as_str(), "no-store"),
+        // nginx would otherwise hold events back until it has a buffer full.
+        ("x-accel-buffering", "no"),
+    ];
+    (headers, Body::new(body)).into_response()
+}
+
+/// Follows a log, also when the worker is just being started again.
+pub(crate) async fn follow(
+    gateway: &Gateway,
+    id: ExecutionId,
+    options: FollowOptions,
+) -> Result<Follower, ContractError> {
+    let worker = gateway.worker.streams();
+    match worker.follow(id, options.clone()).await {
+        Err(error) if error.is_disconnected() => worker.come_back().await?.follow(id, options).await,
+        answer => answer,
+    }
+}
+
+/// What the worker knows of an execution, in the same way.
+pub(crate) async fn execution(gateway: &Gateway, id: ExecutionId) -> Result<Execution, ContractError> {
+    let worker = gateway.worker.calls();
+    match worker.execution(id).await {
+        Err(error) if error.is_disconnected() => worker.come_back().await?.execution(id).await,
+        answer => answer,
+    }
+}
