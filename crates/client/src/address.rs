@@ -1,0 +1,97 @@
+//! The address of a server, as a person gives it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use reqwest::Url;
+
+use crate::Result;
+use crate::error::ClientError;
+
+/// Reads an address: `http://127.0.0.1:8080`, `https://host/below/here`, or only `localhost:8080`. What follows the
+/// path (`?...`, `#...`) is no part of it.
+pub(crate) fn parse(text: &str) -> Result<Url> {
+    let wrong =
+        |why: &str| ClientError::BadUrl { url: text.chars().take(200).collect(), why: why.to_owned() };
+    let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let mut url = Url::parse(&full).map_err(|error| wrong(&error.to_string()))?;
+    match url.scheme() {
+        "http" => {}
+        "https" if cfg!(feature = "tls") => {}
+        "https" => return Err(wrong("this program was built without TLS")),
+        _ => return Err(wrong("it must begin with `http://` or `https://`")),
+    }
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(wrong("it names no host"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("it must not contain a user or a password: the token goes elsewhere"));
+    }
+    url.set_query(None);
+    url.set_fragment(None);
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+/// Whether the server is on this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// What `localhost` is, without asking anybody.
+pub(crate) const LOCALHOST: [SocketAddr; 2] = [
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+    SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_be_given_in_short_and_below_a_path() {
+        for (text, full) in [
+            ("127.0.0.1:8080", "http://127.0.0.1:8080/"),
+            ("localhost:1", "http://localhost:1/"),
+            ("http://[::1]:9/?token=x#y", "http://[::1]:9/"),
+            ("http://h/a/b", "http://h/a/b/"),
+        ] {
+            assert_eq!(parse(text).unwrap().as_str(), full);
+        }
+        assert_eq!(parse("http://h/a").unwrap().join("v1/info").unwrap().as_str(), "http://h/a/v1/info");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_a_reason() {
+        for (text, says) in [
+            ("", "host"),
+            ("ftp://h", "http://"),
+            ("http://", "host"),
+            ("http://u:p@h", "password"),
+            ("a b", ""),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(
+                matches!(&error, ClientError::BadUrl { why, .. } if why.contains(says)),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn this_machine_is_known_by_its_addresses() {
+        for (text, here) in [
+            ("localhost:1", true),
+            ("127.0.0.9:1", true),
+            ("[::1]:1", true),
+            ("10.0.0.1", false),
+            ("localhost.evil.example", false),
+        ] {
+            assert_eq!(is_loopback(&parse(text).unwrap()), here, "{text}");
+        }
+    }
+}

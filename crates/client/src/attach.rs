@@ -1,0 +1,247 @@
+//! Attaching to an execution over a WebSocket: its events here, input and signals there, over any number of
+//! connections.
+//!
+//! Events are delivered once each, as by a [`Follower`](crate::Follower). Input is another matter: the frames carry no
+//! positions, so that a chunk which was on its way when a connection broke may or may not have reached the program. It
+//! is not sent again. What had not been handed to the connection goes out over the next one, and what had been handed
+//! to it but not flushed is answered with [`ClientError::Disconnected`].
+
+use std::collections::VecDeque;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use headwater_protocol::api::ExecutionStateName;
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq, TtySize};
+use tokio::sync::{mpsc, oneshot};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::Result;
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::frames::{ClientFrame, ServerFrame};
+use crate::options::AttachOptions;
+use crate::position::Position;
+use crate::retry::Retry;
+use crate::socket::{Heard, Socket};
+
+/// The largest piece of input in one frame.
+const STDIN_BYTES: usize = 64 << 10;
+/// Frames that wait for a connection.
+const QUEUE: usize = 16;
+
+/// Tells the one who sent a frame that it was flushed; dropped if it was lost.
+pub(crate) type Sent = oneshot::Sender<()>;
+
+/// What is to be sent: our own frames first, then those of the callers.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    own: VecDeque<Message>,
+    frames: mpsc::Receiver<(ClientFrame, Sent)>,
+}
+
+impl Outbox {
+    pub(crate) fn ping(&mut self) {
+        self.own.push_back(Message::Ping(Bytes::new()));
+    }
+
+    fn credit(&mut self, bytes: u32) {
+        self.own.push_back(Message::Binary(ClientFrame::Credit(bytes).write()));
+    }
+
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Message, Option<Sent>)>> {
+        if let Some(message) = self.own.pop_front() {
+            return Poll::Ready(Some((message, None)));
+        }
+        let frame = self.frames.poll_recv(cx);
+        frame.map(|frame| frame.map(|(frame, sent)| (Message::Binary(frame.write()), Some(sent))))
+    }
+}
+
+/// An execution's events, and the way to its input.
+#[derive(Debug)]
+pub struct Attachment {
+    client: Client,
+    id: ExecutionId,
+    options: AttachOptions,
+    position: Position,
+    at_ms: u64,
+    socket: Option<Socket>,
+    outbox: Outbox,
+    input: mpsc::Sender<(ClientFrame, Sent)>,
+    /// Output that was taken but not yet granted again.
+    taken: u32,
+    /// Whether an event came over this connection.
+    has_spoken: bool,
+    retry: Retry,
+    ended: bool,
+}
+
+/// The way to an execution's input; sends while [`Attachment::next`] is being awaited.
+#[derive(Debug, Clone)]
+pub struct AttachInput(mpsc::Sender<(ClientFrame, Sent)>);
+
+impl AttachInput {
+    /// Writes to the program's standard input. Answers when the connection has it, which is before the program has;
+    /// see the module for what is known when a connection breaks.
+    pub async fn send_stdin(&self, mut bytes: Bytes) -> Result<()> {
+        while !bytes.is_empty() {
+            let piece = bytes.split_to(bytes.len().min(STDIN_BYTES));
+            self.send(ClientFrame::Stdin(piece)).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the program's standard input.
+    pub async fn eof(&self) -> Result<()> {
+        self.send(ClientFrame::Eof).await
+    }
+
+    /// Changes the size of the program's terminal.
+    pub async fn resize(&self, size: TtySize) -> Result<()> {
+        self.send(ClientFrame::Resize(size)).await
+    }
+
+    /// Sends a signal to the program's foreground group.
+    pub async fn signal(&self, number: u8) -> Result<()> {
+        self.send(ClientFrame::Signal(number)).await
+    }
+
+    async fn send(&self, frame: ClientFrame) -> Result<()> {
+        let lost = || ClientError::Disconnected("the connection broke while input was being sent".into());
+        let (sent, flushed) = oneshot::channel();
+        self.0.send((frame, sent)).await.map_err(|_| lost())?;
+        flushed.await.map_err(|_| lost())
+    }
+}
+
+impl Attachment {
+    /// A server that is not there is told at once; a connection that breaks later is made again.
+    pub(crate) async fn open(client: Client, id: ExecutionId, options: AttachOptions) -> Result<Self> {
+        let (input, frames) = mpsc::channel(QUEUE);
+        let mut attachment = Self {
+            retry: client.retry(),
+            position: Position::after(options.after),
+            outbox: Outbox { own: VecDeque::new(), frames },
+            client,
+            id,
+            options,
+            input,
+            at_ms: 0,
+            socket: None,
+            taken: 0,
+            has_spoken: false,
+            ended: false,
+        };
+        attachment.reopen().await?;
+        Ok(attachment)
+    }
+
+    /// The way to the program's input; none if this only watches.
+    pub fn input(&self) -> Option<AttachInput> {
+        (!self.options.read_only).then(|| AttachInput(self.input.clone()))
+    }
+
+    /// The last event that was delivered: where to go on from.
+    pub const fn position(&self) -> Seq {
+        self.position.seq()
+    }
+
+    /// The next event; `None` after the one that was asked for as the last. The frames say neither when output came nor
+    /// where in its stream: its time is that of the event before it, and its offset counts from where this began.
+    /// Cancelling this loses nothing.
+    pub async fn next(&mut self) -> Result<Option<Event>> {
+        while !self.ended {
+            let Some(socket) = self.socket.as_mut() else {
+                self.come_back().await?;
+                continue;
+            };
+            match socket.next(&mut self.outbox).await {
+                Ok(Heard::Frame(frame)) => {
+                    if let Some(event) = self.deliver(ServerFrame::read(frame)?) {
+                        return Ok(Some(event));
+                    }
+                }
+                Ok(Heard::End) => self.meet_end().await?,
+                Err(error) if error.is_transient() => self.leave(),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    fn deliver(&mut self, frame: ServerFrame) -> Option<Event> {
+        let event = match frame {
+            ServerFrame::Unknown => return None,
+            ServerFrame::Event(event) => event,
+            ServerFrame::Output { stream, seq, bytes } => {
+                self.grant(bytes.len());
+                let offset = self.position.end(stream);
+                Event { seq, at_ms: self.at_ms, kind: EventKind::Output { stream, offset, bytes } }
+            }
+        };
+        self.has_spoken = true;
+        self.retry.has_progress();
+        self.at_ms = event.at_ms;
+        let event = self.position.pass(event)?;
+        self.options.after = self.position.seq();
+        self.ended = self.options.ends_with(&event);
+        Some(event)
+    }
+
+    /// Lets as much more come as was taken, in steps of half of what may be on its way.
+    fn grant(&mut self, bytes: usize) {
+        let Some(credit) = self.options.credit_bytes else { return };
+        self.taken = self.taken.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        if self.taken >= credit / 2 {
+            self.outbox.credit(std::mem::take(&mut self.taken));
+        }
+    }
+
+    fn leave(&mut self) {
+        if self.socket.take().is_some_and(|socket| socket.was_good()) {
+            self.retry.has_progress();
+        }
+    }
+
+    /// As for a follower: who has no more to say says nothing when asked again.
+    async fn meet_end(&mut self) -> Result<()> {
+        self.leave();
+        if self.has_spoken {
+            return Ok(());
+        }
+        let id = self.id;
+        let execution = self.client.insist(|client| async move { client.execution(id).await }).await?;
+        self.ended = match execution.state {
+            ExecutionStateName::Closed => true,
+            ExecutionStateName::Exited => !self.options.until_closed,
+            ExecutionStateName::Queued | ExecutionStateName::Running => false,
+        };
+        if !self.ended {
+            self.retry
+                .pause(ClientError::Disconnected("the attachment ended before the program".into()))
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn come_back(&mut self) -> Result<()> {
+        loop {
+            match self.reopen().await {
+                Err(error) if error.is_transient() => self.retry.pause(error).await?,
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn reopen(&mut self) -> Result<()> {
+        let mut url = self.client.route(&format!("v1/executions/{}/attach", self.id))?;
+        self.options.write(&mut url);
+        self.socket = Some(Socket::open(&self.client, url).await?);
+        (self.has_spoken, self.taken) = (false, 0);
+        self.outbox.own.clear();
+        if let Some(credit) = self.options.credit_bytes {
+            self.outbox.credit(credit);
+        }
+        Ok(())
+    }
+}

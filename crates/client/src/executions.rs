@@ -1,0 +1,228 @@
+//! The calls about executions. What streams is in [`crate::follower`] and [`crate::attach`].
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use headwater_protocol::api::{
+    ExecutionBody, ExecutionStateName, PageBody, ResizeRequest, SignalRequest, StartRequest,
+};
+use headwater_protocol::{ExecutionId, SessionId, TtySize};
+use reqwest::header::{CONTENT_TYPE, RANGE};
+use reqwest::{Method, RequestBuilder};
+use tokio::time::Instant;
+
+use crate::Result;
+use crate::attach::Attachment;
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::follower::{Follower, Start};
+use crate::http::{CALL, json_body};
+use crate::options::{AttachOptions, FollowOptions};
+use crate::output::{ByteRange, Output, OutputStream};
+
+/// The longest one request waits for an execution's end; asked again until the caller's time is over.
+const LONGEST_POLL: Duration = Duration::from_secs(20);
+
+/// What makes asking twice do a thing once (`Idempotency-Key`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+impl Key {
+    /// A key of the caller's own.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// A key that nobody else has.
+    pub fn random() -> Self {
+        Self(ExecutionId::random().to_string().replace("exe_", "key_"))
+    }
+
+    /// The request with the key, if there is one.
+    pub(crate) fn on(key: Option<&Self>, request: RequestBuilder) -> RequestBuilder {
+        match key {
+            Some(key) => request.header("Idempotency-Key", &key.0),
+            None => request,
+        }
+    }
+}
+
+/// Which executions to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExecutionFilter {
+    /// Only those of this session.
+    pub session: Option<SessionId>,
+    /// Only those in this state.
+    pub state: Option<ExecutionStateName>,
+    /// Only those of code in this language.
+    pub language: Option<String>,
+    /// At most so many on a page.
+    pub limit: Option<u32>,
+    /// The page that begins here.
+    pub cursor: Option<String>,
+}
+
+const fn state_name(state: ExecutionStateName) -> &'static str {
+    match state {
+        ExecutionStateName::Queued => "queued",
+        ExecutionStateName::Running => "running",
+        ExecutionStateName::Exited => "exited",
+        ExecutionStateName::Closed => "closed",
+    }
+}
+
+fn start_path(session: Option<SessionId>) -> String {
+    session.map_or_else(|| "v1/executions".into(), |id| format!("v1/sessions/{id}/executions"))
+}
+
+impl Client {
+    /// Starts something, in a session or in one of its own that ends with it; with a key, asking twice starts one.
+    pub async fn start(
+        &self,
+        session: Option<SessionId>,
+        request: &StartRequest,
+        key: Option<&Key>,
+    ) -> Result<ExecutionBody> {
+        let (url, body) = (self.route(&start_path(session))?, json_body(request)?);
+        let make = || {
+            let request = self.request(Method::POST, url.clone()).timeout(CALL);
+            Ok(Key::on(key, request.header(CONTENT_TYPE, "application/json").body(body.clone())))
+        };
+        if key.is_some() {
+            self.json(self.send_idempotent(make)).await
+        } else {
+            self.json(self.send(make()?)).await
+        }
+    }
+
+    /// Starts something and follows it, in one round trip. The stream goes on over lost connections and restarts of
+    /// the server, and whatever happens, one execution is started at most.
+    pub async fn run(
+        &self,
+        session: Option<SessionId>,
+        request: &StartRequest,
+        options: FollowOptions,
+    ) -> Result<Follower> {
+        self.run_with_key(session, request, options, Key::random()).await
+    }
+
+    /// The same with a key of the caller's own: whoever asks with it again follows the same execution.
+    pub async fn run_with_key(
+        &self,
+        session: Option<SessionId>,
+        request: &StartRequest,
+        options: FollowOptions,
+        key: Key,
+    ) -> Result<Follower> {
+        let start = Start { path: start_path(session), body: json_body(request)?, key };
+        Follower::open(self.clone(), None, options, Some(start)).await
+    }
+
+    /// Follows a log. The stream goes on over lost connections and restarts of the server.
+    pub async fn follow(&self, id: ExecutionId, options: FollowOptions) -> Result<Follower> {
+        Follower::open(self.clone(), Some(id), options, None).await
+    }
+
+    /// Watches an execution and types into it.
+    pub async fn attach(&self, id: ExecutionId, options: AttachOptions) -> Result<Attachment> {
+        Attachment::open(self.clone(), id, options).await
+    }
+
+    /// Tells of an execution.
+    pub async fn execution(&self, id: ExecutionId) -> Result<ExecutionBody> {
+        self.get_json(&format!("v1/executions/{id}")).await
+    }
+
+    /// Tells of an execution when it has ended, or after so long. It waits over restarts of the server.
+    pub async fn wait(&self, id: ExecutionId, at_most: Duration) -> Result<ExecutionBody> {
+        let until = Instant::now().checked_add(at_most);
+        let mut retry = self.retry();
+        let mut is_known = false;
+        loop {
+            let left = until.map_or(LONGEST_POLL, |until| until.saturating_duration_since(Instant::now()));
+            let wait = left.min(LONGEST_POLL);
+            match self
+                .get_json::<ExecutionBody>(&format!("v1/executions/{id}?wait={}ms", wait.as_millis()))
+                .await
+            {
+                Ok(execution) if execution.exit.is_some() || left <= LONGEST_POLL && until.is_some() => {
+                    return Ok(execution);
+                }
+                Ok(_) => {
+                    is_known = true;
+                    retry.has_progress();
+                }
+                Err(error @ ClientError::Unreachable { .. }) if !is_known => return Err(error),
+                Err(error) if error.is_transient() => {
+                    is_known = true;
+                    retry.pause(error).await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A page of executions, newest first.
+    pub async fn executions(&self, filter: &ExecutionFilter) -> Result<PageBody<ExecutionBody>> {
+        let mut url = self.route("v1/executions")?;
+        let values = [
+            ("session_id", filter.session.map(|id| id.to_string())),
+            ("state", filter.state.map(|state| state_name(state).to_owned())),
+            ("language", filter.language.clone()),
+            ("limit", filter.limit.map(|limit| limit.to_string())),
+            ("cursor", filter.cursor.clone()),
+        ];
+        for (name, value) in values {
+            if let Some(value) = value {
+                url.query_pairs_mut().append_pair(name, &value);
+            }
+        }
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+    }
+
+    /// Writes to an execution's standard input, and with `eof` ends it. Not repeated by itself: a lost connection
+    /// leaves open whether the program got it.
+    pub async fn stdin(&self, id: ExecutionId, data: Bytes, eof: bool) -> Result<()> {
+        let mut url = self.route(&format!("v1/executions/{id}/stdin"))?;
+        if eof {
+            url.query_pairs_mut().append_pair("eof", "true");
+        }
+        let request = self.request(Method::POST, url).header(CONTENT_TYPE, "application/octet-stream");
+        // Without a time limit: the program reads when it likes.
+        self.send(request.body(data)).await.map(drop)
+    }
+
+    /// Sends a signal.
+    pub async fn signal(&self, id: ExecutionId, request: &SignalRequest) -> Result<()> {
+        self.post_once(&format!("v1/executions/{id}/signal"), Some(request)).await
+    }
+
+    /// Cancels an execution: SIGTERM, its grace, SIGKILL, for the whole tree.
+    pub async fn cancel(&self, id: ExecutionId) -> Result<()> {
+        self.post_once(&format!("v1/executions/{id}/cancel"), None::<&()>).await
+    }
+
+    /// Changes the size of an execution's terminal.
+    pub async fn resize(&self, id: ExecutionId, size: TtySize) -> Result<()> {
+        let request = ResizeRequest { rows: size.rows, cols: size.cols };
+        self.post_once(&format!("v1/executions/{id}/resize"), Some(&request)).await
+    }
+
+    /// The raw bytes that are kept of a stream, or a part of them.
+    pub async fn output(
+        &self,
+        id: ExecutionId,
+        stream: OutputStream,
+        range: Option<ByteRange>,
+    ) -> Result<Output> {
+        let url = self.route(&format!("v1/executions/{id}/output?stream={}", stream.name()))?;
+        let make = || {
+            let request = self.request(Method::GET, url.clone());
+            Ok(match range {
+                Some(range) => request.header(RANGE, range.header()),
+                None => request,
+            })
+        };
+        Ok(Output::new(self.clone(), self.send_idempotent(make).await?))
+    }
+}

@@ -1,0 +1,186 @@
+//! Following a log: each event once, over any number of connections.
+//!
+//! A follower goes on by itself when the connection breaks and when the server goes away and comes back: it asks again
+//! for what follows the last event that it delivered. One that also starts what it follows repeats the same request with
+//! the same key until the first event has come, so that nothing starts twice.
+
+use bytes::Bytes;
+use headwater_protocol::api::ExecutionStateName;
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Method, RequestBuilder};
+
+use crate::Result;
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::executions::Key;
+use crate::options::FollowOptions;
+use crate::position::Position;
+use crate::retry::Retry;
+use crate::stream::{EventStream, Heard};
+
+/// A start that is asked for until it is known to have happened.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// Of the route.
+    pub(crate) path: String,
+    /// The request, as JSON.
+    pub(crate) body: Bytes,
+    /// What makes asking twice start one.
+    pub(crate) key: Key,
+}
+
+/// The events of one log, each once, over any number of connections.
+#[derive(Debug)]
+pub struct Follower {
+    client: Client,
+    id: Option<ExecutionId>,
+    start: Option<Start>,
+    options: FollowOptions,
+    position: Position,
+    stream: Option<EventStream>,
+    retry: Retry,
+    ended: bool,
+}
+
+impl Follower {
+    /// Opens the stream; with `start`, starts what is followed.
+    ///
+    /// A server that is not there is told at once: nothing was sent. A connection that breaks later is made again.
+    pub(crate) async fn open(
+        client: Client,
+        id: Option<ExecutionId>,
+        options: FollowOptions,
+        start: Option<Start>,
+    ) -> Result<Self> {
+        let (position, retry) = (Position::after(options.after), client.retry());
+        let mut follower = Self { client, id, start, options, position, stream: None, retry, ended: false };
+        match follower.reopen().await {
+            Err(error @ ClientError::Disconnected(_)) => follower.retry.pause(error).await?,
+            Err(error) if error.retry_after().is_some() && !error.is_disconnected() => {
+                follower.retry.pause(error).await?;
+            }
+            opened => return opened.map(|()| follower),
+        }
+        follower.come_back().await?;
+        Ok(follower)
+    }
+
+    /// Which execution is followed: known from the start for a log, from the first answer for a run.
+    pub const fn execution_id(&self) -> Option<ExecutionId> {
+        self.id
+    }
+
+    /// The last event that was delivered: where to go on from.
+    pub const fn position(&self) -> Seq {
+        self.position.seq()
+    }
+
+    /// The next event; `None` after the one that was asked for as the last, and when what was asked for lies behind
+    /// the log's end. Cancelling this loses nothing.
+    pub async fn next(&mut self) -> Result<Option<Event>> {
+        while !self.ended {
+            let Some(stream) = self.stream.as_mut() else {
+                self.come_back().await?;
+                continue;
+            };
+            match stream.next().await {
+                Ok(Heard::Event(event)) => {
+                    if let Some(event) = self.deliver(event) {
+                        return Ok(Some(event));
+                    }
+                }
+                Ok(Heard::Reconnect) => self.come_back_later().await?,
+                Ok(Heard::End) => self.meet_end().await?,
+                Err(error) if error.is_transient() => self.leave(),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    fn deliver(&mut self, event: Event) -> Option<Event> {
+        self.retry.has_progress();
+        if let EventKind::Started { execution_id, .. } = event.kind {
+            self.id.get_or_insert(execution_id);
+        }
+        let event = self.position.pass(event)?;
+        self.options.after = self.position.seq();
+        if self.id.is_some() {
+            self.start = None;
+        }
+        self.ended = self.options.ends_with(&event);
+        if matches!(event.kind, EventKind::Output { .. }) {
+            self.options.tail_bytes = None;
+        }
+        Some(event)
+    }
+
+    fn leave(&mut self) {
+        if self.stream.take().is_some_and(|stream| stream.was_good()) {
+            self.retry.has_progress();
+        }
+    }
+
+    /// The server wants us to come back: at once, unless that is all it says.
+    async fn come_back_later(&mut self) -> Result<()> {
+        let has_spoken = self.stream.as_ref().is_some_and(EventStream::has_spoken);
+        self.leave();
+        if has_spoken {
+            return Ok(());
+        }
+        self.retry.pause(ClientError::Disconnected("the server is not ready".into())).await
+    }
+
+    /// The server ended the stream before the event that was asked for as the last: it has no more to say, or somebody
+    /// between us ended it. Who has no more to say says nothing when asked again.
+    async fn meet_end(&mut self) -> Result<()> {
+        let has_spoken = self.stream.as_ref().is_some_and(EventStream::has_spoken);
+        self.leave();
+        if has_spoken {
+            return Ok(());
+        }
+        if let Some(id) = self.id {
+            let execution = self.client.insist(|client| async move { client.execution(id).await }).await?;
+            self.ended = match execution.state {
+                ExecutionStateName::Closed => true,
+                ExecutionStateName::Exited => !self.options.until_closed,
+                ExecutionStateName::Queued | ExecutionStateName::Running => false,
+            };
+        }
+        if !self.ended {
+            self.retry.pause(ClientError::Disconnected("the stream ended before the program".into())).await?;
+        }
+        Ok(())
+    }
+
+    /// Goes on after the last event, when the server is there again.
+    async fn come_back(&mut self) -> Result<()> {
+        loop {
+            match self.reopen().await {
+                Err(error) if error.is_transient() => self.retry.pause(error).await?,
+                opened => return opened,
+            }
+        }
+    }
+
+    async fn reopen(&mut self) -> Result<()> {
+        let stream = EventStream::open(&self.client, self.request()?).await?;
+        self.id = self.id.or_else(|| stream.execution_id());
+        self.stream = Some(stream);
+        Ok(())
+    }
+
+    fn request(&self) -> Result<RequestBuilder> {
+        if let Some(start) = &self.start {
+            let mut url = self.client.route(&start.path)?;
+            self.options.write(&mut url);
+            let request = self.client.request(Method::POST, url).header(CONTENT_TYPE, "application/json");
+            return Ok(Key::on(Some(&start.key), request.body(start.body.clone())));
+        }
+        let id = self.id.ok_or_else(|| ClientError::Malformed("the execution's id was never told".into()))?;
+        let mut url = self.client.route(&format!("v1/executions/{id}/events"))?;
+        self.options.write(&mut url);
+        Ok(self.client.request(Method::GET, url))
+    }
+}

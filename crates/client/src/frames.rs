@@ -1,0 +1,129 @@
+//! The frames of an attachment: the first byte is the kind, numbers are little-endian.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use headwater_protocol::api::read_event;
+use headwater_protocol::{Event, Seq, Stream, TtySize};
+
+use crate::Result;
+use crate::error::ClientError;
+
+const OUTPUT: u8 = 0x01;
+const EVENT: u8 = 0x02;
+const STDIN: u8 = 0x10;
+const EOF: u8 = 0x11;
+const RESIZE: u8 = 0x12;
+const SIGNAL: u8 = 0x13;
+const CREDIT: u8 = 0x14;
+
+/// What the server sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ServerFrame {
+    /// Bytes that were printed.
+    Output {
+        /// Where.
+        stream: Stream,
+        /// The event's number.
+        seq: Seq,
+        /// The bytes.
+        bytes: Bytes,
+    },
+    /// Any other event.
+    Event(Event),
+    /// Of a kind that this client does not know.
+    Unknown,
+}
+
+impl ServerFrame {
+    pub(crate) fn read(mut frame: Bytes) -> Result<Self> {
+        let short = |_| ClientError::malformed("a frame is too short");
+        match frame.try_get_u8().map_err(short)? {
+            OUTPUT => {
+                let number = frame.try_get_u8().map_err(short)?;
+                let seq = Seq(frame.try_get_u64_le().map_err(short)?);
+                let unknown = || ClientError::Malformed(format!("there is no stream {number}"));
+                let stream = Stream::from_number(number).ok_or_else(unknown)?;
+                Ok(Self::Output { stream, seq, bytes: frame })
+            }
+            EVENT => read_event(&frame).map(Self::Event).map_err(ClientError::malformed),
+            _ => Ok(Self::Unknown),
+        }
+    }
+}
+
+/// What the client sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ClientFrame {
+    /// Bytes for the program's input.
+    Stdin(Bytes),
+    /// The end of its input.
+    Eof,
+    /// A new size of its terminal.
+    Resize(TtySize),
+    /// A signal to its foreground group.
+    Signal(u8),
+    /// So many more bytes of output may be sent.
+    Credit(u32),
+}
+
+impl ClientFrame {
+    pub(crate) fn write(&self) -> Bytes {
+        let mut frame = BytesMut::new();
+        match self {
+            Self::Stdin(bytes) => {
+                frame.reserve(bytes.len() + 1);
+                frame.put_u8(STDIN);
+                frame.put_slice(bytes);
+            }
+            Self::Eof => frame.put_u8(EOF),
+            Self::Resize(size) => {
+                frame.put_u8(RESIZE);
+                frame.put_u16_le(size.rows);
+                frame.put_u16_le(size.cols);
+            }
+            Self::Signal(number) => frame.put_slice(&[SIGNAL, *number]),
+            Self::Credit(bytes) => {
+                frame.put_u8(CREDIT);
+                frame.put_u32_le(*bytes);
+            }
+        }
+        frame.freeze()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::EventKind;
+
+    use super::*;
+
+    #[test]
+    fn frames_of_the_server_are_read_as_the_wire_says() {
+        let output = Bytes::from_static(b"\x01\x02\x07\0\0\0\0\0\0\0hi");
+        let expected = ServerFrame::Output { stream: Stream::Stderr, seq: Seq(7), bytes: "hi".into() };
+        assert_eq!(ServerFrame::read(output).unwrap(), expected);
+        let closed = Bytes::from_static(b"\x02{\"type\":\"closed\",\"seq\":9,\"at_ms\":5}");
+        let expected = Event { seq: Seq(9), at_ms: 5, kind: EventKind::Closed };
+        assert_eq!(ServerFrame::read(closed).unwrap(), ServerFrame::Event(expected));
+        assert_eq!(ServerFrame::read(Bytes::from_static(b"\x7f...")).unwrap(), ServerFrame::Unknown);
+    }
+
+    #[test]
+    fn frames_that_are_cut_or_wrong_are_refused() {
+        for frame in [&b""[..], b"\x01", b"\x01\x01\0\0\0", b"\x01\x09\0\0\0\0\0\0\0\0", b"\x02nonsense"] {
+            assert!(ServerFrame::read(Bytes::from_static(frame)).is_err(), "{frame:?}");
+        }
+    }
+
+    #[test]
+    fn frames_of_the_client_are_written_as_the_wire_says() {
+        for (frame, bytes) in [
+            (ClientFrame::Stdin("ab".into()), &b"\x10ab"[..]),
+            (ClientFrame::Eof, b"\x11"),
+            (ClientFrame::Resize(TtySize { rows: 24, cols: 0x0150 }), b"\x12\x18\0\x50\x01"),
+            (ClientFrame::Signal(15), b"\x13\x0f"),
+            (ClientFrame::Credit(65_536), b"\x14\0\0\x01\0"),
+        ] {
+            assert_eq!(frame.write(), bytes, "{frame:?}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A typed client of the HTTP API, used by the command line, the end-to-end tests and the benchmark.
+//!
+//! [`Client`] has one method a call. What streams has a type of its own, and goes on by itself over lost connections
+//! and restarts of the server: [`Follower`] (server-sent events) and [`Attachment`] (a WebSocket) deliver each event
+//! once, by its seq. Calls that can be asked twice wait where the server asks for patience (429 with `Retry-After`);
+//! [`Client::insist`] also asks again over a restart.
+
+mod address;
+mod attach;
+mod client;
+mod error;
+mod executions;
+mod follower;
+mod frames;
+mod http;
+mod options;
+mod output;
+mod position;
+mod retry;
+mod sessions;
+mod socket;
+mod sse;
+mod stream;
+
+pub use attach::{AttachInput, Attachment};
+pub use client::Client;
+pub use error::{ApiError, ClientError};
+pub use executions::{ExecutionFilter, Key};
+pub use follower::Follower;
+pub use options::{AttachOptions, FollowOptions};
+pub use output::{ByteRange, Output, OutputStream};
+pub use sessions::SessionFilter;
+
+type Result<T> = std::result::Result<T, ClientError>;

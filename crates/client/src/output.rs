@@ -1,0 +1,112 @@
+//! A stream's raw bytes, whole or in part.
+
+use bytes::Bytes;
+use reqwest::Response;
+use reqwest::header::{CONTENT_RANGE, ETAG};
+use tokio::time::timeout;
+
+use crate::Result;
+use crate::client::Client;
+use crate::stream::silent;
+
+/// Which bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// Both in the order in which they were read; a terminal's, too.
+    Merged,
+}
+
+impl OutputStream {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Merged => "merged",
+        }
+    }
+}
+
+/// A part of a stream's bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteRange {
+    /// From this byte on, at most so many.
+    From {
+        /// The first byte.
+        start: u64,
+        /// At most so many; all if not told.
+        length: Option<u64>,
+    },
+    /// The last so many.
+    Last(u64),
+}
+
+impl ByteRange {
+    pub(crate) fn header(self) -> String {
+        match self {
+            Self::From { start, length: None } => format!("bytes={start}-"),
+            Self::From { start, length: Some(length) } => {
+                format!("bytes={start}-{}", start.saturating_add(length.max(1) - 1))
+            }
+            Self::Last(count) => format!("bytes=-{count}"),
+        }
+    }
+}
+
+/// Raw bytes on their way.
+#[derive(Debug)]
+pub struct Output {
+    client: Client,
+    answer: Response,
+}
+
+impl Output {
+    pub(crate) const fn new(client: Client, answer: Response) -> Self {
+        Self { client, answer }
+    }
+
+    /// The next bytes; `None` at the end.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
+        // Bytes that are kept are sent without waiting for a program.
+        let chunk = timeout(self.client.silence(), self.answer.chunk()).await.map_err(|_| silent())?;
+        chunk.map_err(|error| self.client.broken(&error))
+    }
+
+    /// All of it.
+    pub async fn bytes(mut self) -> Result<Vec<u8>> {
+        let mut all = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            all.extend_from_slice(&chunk);
+        }
+        Ok(all)
+    }
+
+    /// Which bytes these are, if a part was asked for, as HTTP's `Content-Range` says it.
+    pub fn content_range(&self) -> Option<&str> {
+        self.answer.headers().get(CONTENT_RANGE)?.to_str().ok()
+    }
+
+    /// What names this state of the bytes.
+    pub fn etag(&self) -> Option<&str> {
+        self.answer.headers().get(ETAG)?.to_str().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_written_as_http_wants_them() {
+        for (range, text) in [
+            (ByteRange::From { start: 5, length: None }, "bytes=5-"),
+            (ByteRange::From { start: 5, length: Some(3) }, "bytes=5-7"),
+            (ByteRange::Last(9), "bytes=-9"),
+        ] {
+            assert_eq!(range.header(), text);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Waiting for a server to come back: exponential backoff with full jitter, for as long as the patience lasts.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::error::ClientError;
+
+/// The first wait is at most this.
+const BASE: Duration = Duration::from_millis(50);
+/// No wait is longer.
+const CAP: Duration = Duration::from_secs(2);
+
+/// One episode of a server that is not there.
+#[derive(Debug)]
+pub(crate) struct Retry {
+    patience: Duration,
+    attempt: u32,
+    since: Option<Instant>,
+}
+
+impl Retry {
+    pub(crate) const fn new(patience: Duration) -> Self {
+        Self { patience, attempt: 0, since: None }
+    }
+
+    /// Something came: the next loss is a new one.
+    pub(crate) const fn has_progress(&mut self) {
+        (self.attempt, self.since) = (0, None);
+    }
+
+    /// Waits before the next attempt; gives the error back when patience has run out.
+    pub(crate) async fn pause(&mut self, error: ClientError) -> Result<(), ClientError> {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let left = self.patience.saturating_sub(since.elapsed());
+        let asked = error.retry_after();
+        let wait = asked.unwrap_or_else(|| jitter(self.attempt));
+        if left.is_zero() || asked.is_some_and(|asked| asked > left) {
+            return Err(error);
+        }
+        self.attempt = self.attempt.saturating_add(1);
+        tokio::time::sleep(wait.min(left)).await;
+        Ok(())
+    }
+}
+
+/// Any time up to twice as long as for the attempt before: many clients of one server do not come back as one.
+fn jitter(attempt: u32) -> Duration {
+    let ceiling = BASE.saturating_mul(1 << attempt.min(16)).min(CAP);
+    // Without randomness all wait equally long, which is no reason to fail.
+    let random = getrandom::u32().unwrap_or(u32::MAX);
+    ceiling.mul_f64(f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ApiError;
+
+    fn lost() -> ClientError {
+        ClientError::Disconnected("gone".into())
+    }
+
+    fn busy(seconds: u64) -> ClientError {
+        let after = Some(Duration::from_secs(seconds));
+        ClientError::Api(Box::new(ApiError::read(429, after, b"")))
+    }
+
+    #[test]
+    fn waits_grow_to_a_cap_and_differ() {
+        for attempt in [0, 1, 3, 10, 40] {
+            let ceiling = BASE.saturating_mul(1 << attempt.min(10)).min(CAP);
+            assert!((0..200).all(|_| jitter(attempt) <= ceiling), "{attempt}");
+        }
+        let waits: std::collections::BTreeSet<_> = (0..100).map(|_| jitter(5)).collect();
+        assert!(waits.len() > 50, "{}", waits.len());
+        assert!(waits.iter().any(|wait| *wait > CAP / 4));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn patience_ends_and_then_the_error_is_told() {
+        let mut retry = Retry::new(Duration::from_mins(1));
+        let begun = Instant::now();
+        while retry.pause(lost()).await.is_ok() {}
+        assert!(
+            (Duration::from_mins(1)..Duration::from_secs(61)).contains(&begun.elapsed()),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_makes_the_next_loss_a_new_one() {
+        let mut retry = Retry::new(Duration::from_secs(10));
+        for _ in 0..100 {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(5) {
+                retry.pause(lost()).await.unwrap();
+            }
+            retry.has_progress();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_says_when_is_asked_then_unless_that_is_too_late() {
+        let mut retry = Retry::new(Duration::from_secs(10));
+        let begun = Instant::now();
+        retry.pause(busy(7)).await.unwrap();
+        assert!(begun.elapsed() >= Duration::from_secs(7));
+        assert!(retry.pause(busy(7)).await.is_err());
+        assert!(begun.elapsed() < Duration::from_secs(8));
+    }
+}

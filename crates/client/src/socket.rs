@@ -1,0 +1,179 @@
+//! One WebSocket connection: the handshake over the client's own HTTP, then frames both ways.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use futures_util::{Sink, Stream};
+use reqwest::{Method, Upgraded, Url};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error as WsError, Message};
+
+use crate::Result;
+use crate::attach::{Outbox, Sent};
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::stream::{GOOD, silent};
+
+/// The largest message: one event of the log is smaller.
+const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// What was heard.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A frame.
+    Frame(Bytes),
+    /// The server ended the connection in order.
+    End,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    ws: WebSocketStream<Upgraded>,
+    /// After so long without a word the server is lost, and after a third of it asked whether it is there.
+    silence: Duration,
+    opened: Instant,
+    heard: Instant,
+    asked: Instant,
+    /// What is written but perhaps not yet flushed: who waits for that.
+    unflushed: VecDeque<Sent>,
+    /// What waits for room.
+    next: Option<(Message, Option<Sent>)>,
+}
+
+impl Socket {
+    /// Connects and shakes hands.
+    pub(crate) async fn open(client: &Client, url: Url) -> Result<Self> {
+        timeout(client.silence(), Self::shake_hands(client, url)).await.map_err(|_| silent())?
+    }
+
+    async fn shake_hands(client: &Client, url: Url) -> Result<Self> {
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).map_err(|error| ClientError::Setup(error.to_string()))?;
+        let key = STANDARD.encode(nonce);
+        let request = client
+            .request(Method::GET, url)
+            .header("Connection", "Upgrade")
+            .header("Upgrade", "websocket")
+            .header("Sec-WebSocket-Version", "13")
+            .header("Sec-WebSocket-Key", &key);
+        let answer = client.send(request).await?;
+        let accept = answer.headers().get("Sec-WebSocket-Accept").map(|value| value.as_bytes().to_vec());
+        if answer.status().as_u16() != 101
+            || accept.as_deref() != Some(derive_accept_key(key.as_bytes()).as_bytes())
+        {
+            return Err(ClientError::Malformed("the answer is no WebSocket".into()));
+        }
+        let stream = answer.upgrade().await.map_err(|error| client.broken(&error))?;
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MAX_MESSAGE_BYTES))
+            .max_frame_size(Some(MAX_MESSAGE_BYTES));
+        let ws = WebSocketStream::from_raw_socket(stream, Role::Client, Some(config)).await;
+        let now = Instant::now();
+        Ok(Self {
+            ws,
+            silence: client.silence(),
+            opened: now,
+            heard: now,
+            asked: now,
+            unflushed: VecDeque::new(),
+            next: None,
+        })
+    }
+
+    /// Whether the connection was of any use.
+    pub(crate) fn was_good(&self) -> bool {
+        self.opened.elapsed() >= GOOD
+    }
+
+    /// What is heard next; meanwhile what is in the outbox is sent. Cancelling this loses nothing.
+    pub(crate) async fn next(&mut self, outbox: &mut Outbox) -> Result<Heard> {
+        loop {
+            let until = (self.heard.max(self.asked) + self.silence / 3).min(self.heard + self.silence);
+            if let Ok(heard) = timeout_at(until, std::future::poll_fn(|cx| self.poll(cx, outbox))).await {
+                return heard;
+            }
+            if self.heard.elapsed() >= self.silence {
+                return Err(silent());
+            }
+            self.asked = Instant::now();
+            outbox.ping();
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, outbox: &mut Outbox) -> Poll<Result<Heard>> {
+        if let Poll::Ready(Err(error)) = self.poll_write(cx, outbox) {
+            return Poll::Ready(Err(broken(&error)));
+        }
+        loop {
+            let message = match ready!(Pin::new(&mut self.ws).poll_next(cx)) {
+                None | Some(Err(WsError::ConnectionClosed)) => return Poll::Ready(Ok(Heard::End)),
+                Some(Err(error)) => return Poll::Ready(Err(broken(&error))),
+                Some(Ok(message)) => message,
+            };
+            self.heard = Instant::now();
+            match message {
+                Message::Binary(frame) => return Poll::Ready(Ok(Heard::Frame(frame))),
+                Message::Close(frame) => return Poll::Ready(farewell(frame)),
+                // Pings are answered below us; text is for those who ask for it.
+                Message::Ping(_) | Message::Pong(_) | Message::Text(_) | Message::Frame(_) => {}
+            }
+        }
+    }
+
+    fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        outbox: &mut Outbox,
+    ) -> Poll<std::result::Result<(), WsError>> {
+        loop {
+            if self.next.is_none() {
+                let Poll::Ready(Some(message)) = outbox.poll_next(cx) else { break };
+                self.next = Some(message);
+            }
+            ready!(Pin::new(&mut self.ws).poll_ready(cx))?;
+            if let Some((message, sent)) = self.next.take() {
+                Pin::new(&mut self.ws).start_send(message)?;
+                self.unflushed.extend(sent);
+            }
+        }
+        ready!(Pin::new(&mut self.ws).poll_flush(cx))?;
+        for sent in self.unflushed.drain(..) {
+            let _ = sent.send(()); // nobody has to wait
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn broken(error: &WsError) -> ClientError {
+    match error {
+        WsError::Capacity(error) => ClientError::malformed(error),
+        WsError::Utf8(error) => ClientError::malformed(error),
+        // A connection that is cut is a violation of the protocol, too: it is told apart by asking again.
+        other => ClientError::Disconnected(other.to_string()),
+    }
+}
+
+/// What the server's last word means: come again, or do not.
+fn farewell(frame: Option<CloseFrame>) -> Result<Heard> {
+    match frame {
+        Some(CloseFrame {
+            code: CloseCode::Policy | CloseCode::Unsupported | CloseCode::Invalid | CloseCode::Size,
+            reason,
+        }) => Err(ClientError::Malformed(format!("the server closed the attachment: {reason}"))),
+        Some(CloseFrame {
+            code: CloseCode::Restart | CloseCode::Away | CloseCode::Again | CloseCode::Error,
+            reason,
+        }) => Err(ClientError::Disconnected(format!("the server closed the attachment: {reason}"))),
+        _ => Ok(Heard::End),
+    }
+}
