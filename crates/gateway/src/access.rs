@@ -80,13 +80,13 @@ impl Known {
 }
 
 impl Gateway {
-    /// Lets `who` do this with that session, or answers as if it were not there.
+    /// Lets `who` do this with that session, or answers as if it were not there; tells whose it is.
     pub(crate) async fn may_use_session(
         &self,
         who: &Identity,
         need: Need,
         id: SessionId,
-    ) -> Result<(), ApiError> {
+    ) -> Result<String, ApiError> {
         let missing = || ApiError::not_found("session", &id.to_string());
         let owner = match self.known.sessions.get(&id) {
             Some(owner) => owner,
@@ -96,7 +96,8 @@ impl Gateway {
                 row.owner
             }
         };
-        authorise(who, need, Some(&owner), missing)
+        authorise(who, need, Some(&owner), missing)?;
+        Ok(owner)
     }
 
     /// The same for an execution; tells what is known of it.

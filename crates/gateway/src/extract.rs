@@ -15,29 +15,32 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let has_type = request.headers().get(header::CONTENT_TYPE).cloned();
-        let body = body(request, state).await?;
-        if let Some(kind) = has_type {
-            // A form or plain text can be sent across sites without asking: JSON cannot.
-            let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase();
-            if !kind.starts_with("application/json") {
-                return Err(ApiError::new(
-                    StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                    "unsupported_media_type",
-                    format!("the body is `{}`", kind.chars().take(64).collect::<String>()),
-                    "send JSON with `Content-Type: application/json`",
-                ));
-            }
-        } else if !body.is_empty() {
-            return Err(ApiError::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "unsupported_media_type",
-                "the body has no type",
-                "send JSON with `Content-Type: application/json`",
-            ));
-        }
-        parse(&body).map(Self)
+        parse(&json_body(request, state).await?).map(Self)
     }
+}
+
+/// The bytes of a body that says that it is JSON.
+pub(crate) async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    let has_type = request.headers().get(header::CONTENT_TYPE).cloned();
+    let body = body(request, state).await?;
+    let said = match has_type {
+        // A form or plain text can be sent across sites without asking: JSON cannot.
+        Some(kind) => {
+            let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase();
+            if kind.starts_with("application/json") {
+                return Ok(body);
+            }
+            format!("the body is `{}`", kind.chars().take(64).collect::<String>())
+        }
+        None if body.is_empty() => return Ok(body),
+        None => "the body has no type".to_owned(),
+    };
+    Err(ApiError::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        said,
+        "send JSON with `Content-Type: application/json`",
+    ))
 }
 
 /// Reads JSON; the error names the field.

@@ -10,12 +10,17 @@ pub mod config;
 mod doors;
 mod error;
 mod extract;
+mod idempotency;
+mod insist;
 mod limits;
 mod metrics;
+mod recorder;
 mod routes;
 pub mod serve;
+mod start;
 mod state;
 mod stream;
+mod turns;
 mod worker;
 
 pub use config::Config;

@@ -18,6 +18,8 @@ use crate::error::ApiError;
 use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
+use crate::recorder::Recorder;
+use crate::turns::Turns;
 use crate::worker::Worker;
 
 /// How long a token that was looked up is believed: so long after it was revoked by another process it is refused.
@@ -39,6 +41,10 @@ pub struct Gateway {
     pub(crate) metrics: Metrics,
     /// Whose sessions and executions are whose.
     pub(crate) known: Known,
+    /// Executions whose end is not in the store.
+    pub(crate) recorder: Recorder,
+    /// One request at a time for each owner's idempotency key.
+    pub(crate) key_turns: Turns<(String, String)>,
     tokens: Mutex<HashMap<[u8; 32], (TokenRow, Instant)>>,
     /// Told when streams shall end and clients come back to the next gateway.
     pub(crate) stopping: CancellationToken,
@@ -69,6 +75,8 @@ impl Gateway {
             failures: Buckets::new(config.failures_per_second),
             metrics: Metrics::new(),
             known: Known::default(),
+            recorder: Recorder::default(),
+            key_turns: Turns::default(),
             tokens: Mutex::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),

@@ -1,0 +1,246 @@
+//! Seeing to it that every execution's end reaches the store, once, before anybody is told of it.
+//!
+//! Executions whose end or closing is not in the store are *open*, and all of them are in the [`Recorder`]: those that
+//! are started here, and those that [`crate::reconcile`] finds at the start. What is not open has nothing to be noted,
+//! so that a thousand watchers of an old log cost no write.
+//!
+//! Who learns of an end first notes it: the stream that carries `exited` to a client, a `GET` that waits, or, if nobody
+//! looks, the watch that [`Gateway::watch_end`] keeps. The watch is the last resort and asks the worker only when a
+//! second has passed: most executions have ended by then under somebody's eyes, and cost no call of their own.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use headwater_contract::{ContractError, FaultKind};
+use headwater_protocol::{Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Usage, Verdict};
+use headwater_store::{ExecutionEnd, ExecutionRow};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep};
+
+use crate::error::ApiError;
+use crate::insist::insist;
+use crate::now_ms;
+use crate::state::Gateway;
+
+/// How long an execution may go on before the worker is asked for its end: those who follow it learn it first.
+const HEAD_START: Duration = Duration::from_secs(1);
+/// The longest that one question for an end waits for its answer.
+const LONG_POLL: Duration = Duration::from_mins(5);
+/// How long an execution may be unknown to the worker before it counts as lost: one that was killed before its init
+/// had heard of a program forgets it, and whoever follows that program starts it again.
+const LOST_AFTER: Duration = Duration::from_secs(10);
+/// Between two attempts, when the worker or the store did not answer.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The executions that are open.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    open: Mutex<HashMap<ExecutionId, Arc<Open>>>,
+}
+
+/// An execution whose end or closing is not in the store.
+#[derive(Debug)]
+struct Open {
+    session_id: SessionId,
+    /// Its session was made for it, and ends with it.
+    one_shot: bool,
+    queued_at_ms: u64,
+    /// When its program started, where the worker has told.
+    started_at_ms: OnceLock<u64>,
+    /// Filled when its end is in the store. Many may wait for that; one writes.
+    exit: OnceCell<()>,
+    /// Filled when somebody watches it.
+    watch: OnceLock<()>,
+}
+
+impl Recorder {
+    fn open(&self) -> MutexGuard<'_, HashMap<ExecutionId, Arc<Open>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, id: ExecutionId) -> Option<Arc<Open>> {
+        self.open().get(&id).cloned()
+    }
+
+    /// An execution is about to start, or was found to be unfinished.
+    pub(crate) fn begin(&self, row: &ExecutionRow, one_shot: bool) {
+        let open = Open {
+            session_id: row.session_id,
+            one_shot,
+            queued_at_ms: row.queued_at_ms,
+            started_at_ms: OnceLock::new(),
+            exit: OnceCell::new_with(row.end.is_some().then_some(())),
+            watch: OnceLock::new(),
+        };
+        self.open().entry(row.id).or_insert_with(|| Arc::new(open));
+    }
+
+    /// It did not start after all, or is removed.
+    pub(crate) fn forget(&self, id: ExecutionId) {
+        self.open().remove(&id);
+    }
+
+    /// Its session is removed, with all that ran in it.
+    pub(crate) fn forget_session(&self, id: SessionId) {
+        self.open().retain(|_, open| open.session_id != id);
+    }
+}
+
+impl Gateway {
+    /// Writes an execution's end to the store, once; to be awaited before anybody is told of `exited`.
+    pub(crate) async fn note_exit(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        seq: Seq,
+        verdict: &Verdict,
+    ) -> Result<(), ApiError> {
+        let Some(open) = self.recorder.find(id) else {
+            return Ok(()); // it is in the store
+        };
+        open.exit.get_or_try_init(|| self.write_exit(id, &open, seq, verdict)).await?;
+        // Closing follows an exit closely. The watch looks after it; it is no reason to keep this client waiting.
+        self.watch_end(id);
+        Ok(())
+    }
+
+    async fn write_exit(
+        &self,
+        id: ExecutionId,
+        open: &Open,
+        seq: Seq,
+        verdict: &Verdict,
+    ) -> Result<(), ApiError> {
+        self.store.end_execution(id, &end(open, seq, verdict, false)).await?;
+        self.metrics.ended(verdict.reason.name());
+        tracing::info!(
+            execution = %id,
+            session = %open.session_id,
+            reason = verdict.reason.name(),
+            code = verdict.code,
+            signal = verdict.signal,
+            duration_ms = verdict.duration_ms,
+            cpu_ms = verdict.usage.cpu_ms,
+            stdout_bytes = verdict.stdout_bytes,
+            stderr_bytes = verdict.stderr_bytes,
+            output_bytes = verdict.output_bytes,
+            "execution ended"
+        );
+        Ok(())
+    }
+
+    /// Writes to the store that an execution is closed. Its end comes first.
+    pub(crate) async fn note_closed(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        seq: Seq,
+        verdict: &Verdict,
+    ) -> Result<(), ApiError> {
+        let Some(open) = self.recorder.find(id) else {
+            return Ok(());
+        };
+        open.exit.get_or_try_init(|| self.write_exit(id, &open, seq, verdict)).await?;
+        self.store.end_execution(id, &end(&open, seq, verdict, true)).await?;
+        if open.one_shot {
+            self.store.end_session(open.session_id, now_ms()).await?;
+        }
+        self.recorder.forget(id);
+        Ok(())
+    }
+
+    /// Notes all that the worker told of an execution; to be awaited before anybody else is told.
+    pub(crate) async fn note(self: &Arc<Self>, told: &Execution) -> Result<(), ApiError> {
+        if let Some(open) = self.recorder.find(told.id)
+            && !matches!(told.state, ExecutionState::Queued)
+        {
+            // Refused if it is known already: then it is the same.
+            let _ = open.started_at_ms.set(told.started_at_ms);
+        }
+        match &told.state {
+            ExecutionState::Queued | ExecutionState::Running { .. } => Ok(()),
+            ExecutionState::Exited { verdict } => self.note_exit(told.id, told.last_seq, verdict).await,
+            ExecutionState::Closed { verdict } => self.note_closed(told.id, told.last_seq, verdict).await,
+        }
+    }
+
+    /// Sees to it in the background that the end and the closing reach the store, whoever watches.
+    pub(crate) fn watch_end(self: &Arc<Self>, id: ExecutionId) {
+        let Some(open) = self.recorder.find(id) else {
+            return; // nothing is missing
+        };
+        if open.watch.set(()).is_err() {
+            return; // somebody does
+        }
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let stopping = gateway.stopping.clone();
+            tokio::select! {
+                () = gateway.watch(id, open) => {}
+                // What is open then, the next gateway finds in the store.
+                () = stopping.cancelled() => {}
+            }
+        });
+    }
+
+    async fn watch(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {
+        sleep(HEAD_START).await;
+        let mut missing_since = None;
+        while self.recorder.find(id).is_some() {
+            let closed = open.exit.initialized();
+            let streams = self.worker.streams();
+            let told = insist(streams, |client| async move { client.wait(id, LONG_POLL, closed).await });
+            let noted = match told.await {
+                Ok(told) => {
+                    missing_since = None;
+                    self.note(&told).await
+                }
+                Err(error) if is_missing(&error) => {
+                    let since = *missing_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() < LOST_AFTER {
+                        sleep(PAUSE).await;
+                        continue;
+                    }
+                    self.note_lost(id).await
+                }
+                Err(error) => Err(error.into()),
+            };
+            if noted.is_err() {
+                sleep(PAUSE).await; // the cause is in the log
+            }
+        }
+    }
+
+    /// The worker knows nothing of an execution that it should know of.
+    pub(crate) async fn note_lost(self: &Arc<Self>, id: ExecutionId) -> Result<(), ApiError> {
+        // If its end is known, this is only its closing: the first verdict stays.
+        let stored = self.store.execution(id).await?.and_then(|row| row.end);
+        let (seq, verdict) = stored.map_or_else(|| (Seq(0), lost()), |end| (end.last_seq, end.verdict));
+        self.note_closed(id, seq, &verdict).await
+    }
+}
+
+/// Whether the worker knows nothing of it.
+pub(crate) fn is_missing(error: &ContractError) -> bool {
+    error.fault().is_some_and(|fault| fault.kind == FaultKind::NotFound)
+}
+
+fn end(open: &Open, last_seq: Seq, verdict: &Verdict, closed: bool) -> ExecutionEnd {
+    // A stream does not tell when the program started; it did so right after it was accepted.
+    let started_at_ms = open.started_at_ms.get().copied().unwrap_or(open.queued_at_ms);
+    let exited_at_ms = started_at_ms.saturating_add(verdict.duration_ms);
+    ExecutionEnd { verdict: verdict.clone(), started_at_ms, exited_at_ms, last_seq, closed }
+}
+
+fn lost() -> Verdict {
+    Verdict {
+        reason: Reason::Lost,
+        code: None,
+        signal: None,
+        message: Some("the worker knows nothing of it: its log was removed, or it never started".into()),
+        duration_ms: 0,
+        usage: Usage::default(),
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        output_bytes: 0,
+    }
+}

@@ -1,0 +1,420 @@
+//! Starting executions: who may, under which id, and what is written where before anybody is told.
+//!
+//! 1. The ids are chosen here, and the worker takes a repeated id for the same start. So everything below can be done
+//!    twice.
+//! 2. With an idempotency key the ids are written down with the key before anything else happens. Whoever comes with
+//!    the key again, over a kill of this process or at the same time, goes on with those ids.
+//! 3. The rows are written and the worker is asked at the same time: each takes about as long. The answer waits for
+//!    both. If the worker refuses, the rows go again; if the store does, the program does.
+//!
+//! What is begun is brought to its end, also when the client goes away in the middle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_contract::{ContractError, FollowOptions, Follower};
+use headwater_protocol::{
+    Command, Execution, ExecutionId, ExecutionState, SandboxKind, SessionId, SessionSpec, StartSpec,
+};
+use headwater_store::{Claim, ExecutionEnd, ExecutionRow, KeyRow, SessionRow, StoreError};
+use tracing::Instrument;
+
+use crate::access::KnownExecution;
+use crate::auth::{Identity, Need, authorise};
+use crate::error::ApiError;
+use crate::idempotency::key_reused;
+use crate::insist::insist;
+use crate::now_ms;
+use crate::state::Gateway;
+
+/// Metadata of the gateway's own begins so; it is neither taken from callers nor shown to them.
+pub(crate) const RESERVED: &str = "headwater.";
+/// Whose a session is, kept with the worker so that the store can be rebuilt from it.
+pub(crate) const OWNER: &str = "headwater.owner";
+
+/// What is to be started.
+#[derive(Debug, Clone)]
+pub(crate) struct Order {
+    /// Where; `None`: in a session of its own that ends with it.
+    pub(crate) session: Option<SessionId>,
+    /// What.
+    pub(crate) spec: StartSpec,
+    /// The idempotency key, if one came.
+    pub(crate) key: Option<String>,
+    /// What the key stands for.
+    pub(crate) request_hash: [u8; 32],
+}
+
+/// What the worker is asked for, besides to start.
+#[derive(Debug)]
+enum Wish {
+    Start,
+    Run(FollowOptions),
+}
+
+#[derive(Debug)]
+enum Granted {
+    Started(Box<Execution>),
+    Followed(Box<Follower>),
+}
+
+/// A start with its ids.
+#[derive(Debug)]
+struct Plan {
+    row: ExecutionRow,
+    /// The session that is made for it.
+    own: Option<SessionRow>,
+    /// Whether a key leads back to it.
+    has_key: bool,
+}
+
+impl Gateway {
+    /// Starts; the store is written before this returns.
+    pub(crate) async fn start(self: &Arc<Self>, who: &Identity, order: Order) -> Result<Execution, ApiError> {
+        match self.grant(who, order, Wish::Start).await? {
+            (_, Granted::Started(execution)) => Ok(*execution),
+            (_, Granted::Followed(_)) => Err(ApiError::internal(&"a start was answered with a stream")),
+        }
+    }
+
+    /// Starts and follows in one round trip to the worker.
+    pub(crate) async fn run(
+        self: &Arc<Self>,
+        who: &Identity,
+        order: Order,
+        options: FollowOptions,
+    ) -> Result<(ExecutionId, Follower), ApiError> {
+        match self.grant(who, order, Wish::Run(options)).await? {
+            (id, Granted::Followed(follower)) => Ok((id, *follower)),
+            (_, Granted::Started(_)) => Err(ApiError::internal(&"a run was answered without a stream")),
+        }
+    }
+
+    /// Carries out what must not stop half-way when its caller goes away.
+    pub(crate) async fn to_the_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, ApiError>> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let work = self.tasks.spawn(work.in_current_span());
+        work.await.unwrap_or_else(|error| Err(ApiError::internal(&error)))
+    }
+
+    async fn grant(
+        self: &Arc<Self>,
+        who: &Identity,
+        order: Order,
+        wish: Wish,
+    ) -> Result<(ExecutionId, Granted), ApiError> {
+        let owner = match order.session {
+            Some(id) => self.may_use_session(who, Need::Write, id).await?,
+            None => {
+                authorise(who, Need::Write, None, || ApiError::not_found("route", "/v1/executions"))?;
+                who.owner.clone()
+            }
+        };
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.to_the_end(async move { gateway.begin_execution(&who, owner, order, &wish).await }).await
+    }
+
+    async fn begin_execution(
+        self: &Arc<Self>,
+        who: &Identity,
+        owner: String,
+        order: Order,
+        wish: &Wish,
+    ) -> Result<(ExecutionId, Granted), ApiError> {
+        let mut ids = (ExecutionId::random(), order.session.unwrap_or_else(SessionId::random));
+        // Held to the end: who comes with the same key at the same time finds this start done, or undone.
+        let _turn = match &order.key {
+            Some(key) => Some(self.key_turns.of((who.owner.clone(), key.clone())).await),
+            None => None,
+        };
+        if let Some(key) = &order.key
+            && let Some(known) = self.claim(who, key, &order, ids).await?
+        {
+            ids = known;
+            if let Some(row) = self.store.execution(ids.0).await?
+                && let Some(end) = row.end.clone()
+            {
+                // What has ended is not started again, whatever the worker has forgotten since.
+                return Ok((ids.0, self.look_again(row, end, wish).await?));
+            }
+        }
+        let plan = Plan::new(owner, ids, order);
+        let granted = self.carry_out(who, &plan, wish).await?;
+        Ok((ids.0, granted))
+    }
+
+    /// Claims the key. Answers the ids of the start that has it, if one has.
+    async fn claim(
+        &self,
+        who: &Identity,
+        key: &str,
+        order: &Order,
+        (execution, session): (ExecutionId, SessionId),
+    ) -> Result<Option<(ExecutionId, SessionId)>, ApiError> {
+        let row = KeyRow {
+            owner: who.owner.clone(),
+            key: key.to_owned(),
+            request_hash: order.request_hash,
+            object: execution.to_string(),
+            session: order.session.is_none().then_some(session),
+            created_at_ms: now_ms(),
+        };
+        let Claim::Known(known) = self.store.claim_key(&row).await? else {
+            return Ok(None);
+        };
+        let session = known.session.or(order.session);
+        match (known.request_hash == order.request_hash, known.object.parse(), session) {
+            (true, Ok(execution), Some(session)) => Ok(Some((execution, session))),
+            _ => Err(key_reused(key)),
+        }
+    }
+
+    /// Answers for an execution that was started with the same key and has ended.
+    async fn look_again(
+        &self,
+        row: ExecutionRow,
+        end: ExecutionEnd,
+        wish: &Wish,
+    ) -> Result<Granted, ApiError> {
+        let id = row.id;
+        match wish {
+            Wish::Start => {
+                let told =
+                    insist(self.worker.calls(), |client| async move { client.execution(id).await }).await;
+                Ok(Granted::Started(Box::new(told.unwrap_or_else(|_| told_by_row(row, Some(end))))))
+            }
+            Wish::Run(options) => {
+                let follow = insist(self.worker.streams(), |client| {
+                    let options = options.clone();
+                    async move { client.follow(id, options).await }
+                });
+                Ok(Granted::Followed(Box::new(follow.await?)))
+            }
+        }
+    }
+
+    /// Writes the rows and asks the worker.
+    async fn carry_out(
+        self: &Arc<Self>,
+        who: &Identity,
+        plan: &Plan,
+        wish: &Wish,
+    ) -> Result<Granted, ApiError> {
+        let (id, session) = (plan.row.id, plan.row.session_id);
+        self.recorder.begin(&plan.row, plan.own.is_some());
+        // The first to be polled is the first in the store's queue: a row is refused whose session is not there.
+        let (stored, granted) = futures_util::future::join(self.put(plan), self.ask(plan, wish)).await;
+        let number = match (stored, &granted) {
+            (_, Err(error)) => {
+                if error.fault().is_some() {
+                    self.undo(plan).await;
+                } else {
+                    // Nobody knows whether it runs: the watch finds out.
+                    self.watch_end(id);
+                }
+                None
+            }
+            (Err(error), Ok(_)) => {
+                self.abandon(plan).await;
+                return Err(error.into());
+            }
+            (Ok(number), Ok(_)) => number,
+        };
+        let granted = granted?;
+        let known = KnownExecution {
+            session_id: session,
+            owner: plan.row.owner.clone(),
+            queued_at_ms: plan.row.queued_at_ms,
+        };
+        self.known.put_execution(id, known);
+        if let Some(number) = number {
+            self.has_started(who, plan, number);
+        }
+        if let Granted::Started(told) = &granted {
+            self.note(told).await?;
+        }
+        self.watch_end(id);
+        Ok(granted)
+    }
+
+    /// Writes the rows; answers the number of the execution's if it is new.
+    async fn put(&self, plan: &Plan) -> Result<Option<i64>, StoreError> {
+        let own = async {
+            match &plan.own {
+                Some(own) => self.store.put_session(own).await,
+                None => Ok(false),
+            }
+        };
+        let (own, number) = futures_util::future::join(own, self.store.put_execution(&plan.row)).await;
+        own?;
+        number
+    }
+
+    async fn ask(&self, plan: &Plan, wish: &Wish) -> Result<Granted, ContractError> {
+        let (id, session, spec) = (plan.row.id, plan.row.session_id, &plan.row.spec);
+        let (calls, streams) = (self.worker.calls(), self.worker.streams());
+        if let Some(own) = &plan.own {
+            let own = &own.spec;
+            insist(calls, |client| async move { client.create_session(Some(session), own).await }).await?;
+        }
+        match wish {
+            Wish::Start => {
+                let start =
+                    insist(calls, |client| async move { client.start(session, Some(id), spec).await });
+                Ok(Granted::Started(Box::new(start.await?)))
+            }
+            Wish::Run(options) => {
+                let run =
+                    insist(
+                        streams,
+                        |client| async move { client.run(session, id, spec, options.clone()).await },
+                    );
+                Ok(Granted::Followed(Box::new(run.await?)))
+            }
+        }
+    }
+
+    /// The worker refused: nothing remains, and the key is free again.
+    async fn undo(&self, plan: &Plan) {
+        self.recorder.forget(plan.row.id);
+        let removed = match &plan.own {
+            Some(own) => {
+                let id = own.id;
+                // It may not be there: its making may be what was refused.
+                let _ =
+                    insist(self.worker.calls(), |client| async move { client.end_session(id, true).await })
+                        .await;
+                self.store.remove_session(id).await
+            }
+            None => self.store.remove_execution(plan.row.id).await,
+        };
+        if let Err(error) = removed {
+            tracing::error!(%error, execution = %plan.row.id, "the row of a refused start stays");
+        }
+    }
+
+    /// The store refused, and the program runs. With a key the next attempt finds it; without one nobody would.
+    async fn abandon(self: &Arc<Self>, plan: &Plan) {
+        if plan.has_key {
+            self.watch_end(plan.row.id);
+            return;
+        }
+        let (id, calls) = (plan.row.id, self.worker.calls());
+        self.recorder.forget(id);
+        let stopped = match &plan.own {
+            Some(own) => {
+                let own = own.id;
+                insist(calls, |client| async move { client.end_session(own, true).await }).await.map(drop)
+            }
+            None => {
+                insist(calls, |client| async move { client.cancel(id, Some(Duration::ZERO)).await }).await
+            }
+        };
+        if let Err(error) = stopped {
+            tracing::error!(%error, execution = %id, "an execution runs that the store could not take up");
+        }
+    }
+
+    fn has_started(self: &Arc<Self>, who: &Identity, plan: &Plan, _number: i64) {
+        let row = &plan.row;
+        if let Some(own) = &plan.own {
+            self.known.put_session(own.id, own.owner.clone());
+        }
+        self.metrics.started.inc();
+        let language = row.language.as_deref().unwrap_or("none");
+        tracing::info!(
+            execution = %row.id,
+            session = %row.session_id,
+            owner = row.owner,
+            language,
+            command_bytes = command_bytes(&row.spec.command),
+            tty = row.spec.tty.is_some(),
+            "execution started"
+        );
+        let detail = format!("session={} language={language}", row.session_id);
+        self.audit(who, "execution.start", row.id.to_string(), detail);
+    }
+}
+
+impl Plan {
+    fn new(owner: String, (id, session_id): (ExecutionId, SessionId), order: Order) -> Self {
+        let now = now_ms();
+        let own = order.session.is_none().then(|| SessionRow {
+            id: session_id,
+            owner: owner.clone(),
+            spec: own_session(&owner, &order.spec),
+            sandbox: SandboxKind::default(),
+            created_at_ms: now,
+            ended_at_ms: None,
+        });
+        let row = execution_row(id, session_id, owner, order.spec, now);
+        Self { row, own, has_key: order.key.is_some() }
+    }
+}
+
+/// The session of a one-shot: what its one execution may use, it may.
+fn own_session(owner: &str, spec: &StartSpec) -> SessionSpec {
+    let metadata = [(OWNER.to_owned(), owner.to_owned())].into();
+    SessionSpec { limits: spec.limits.clone(), metadata, one_shot: true, ..SessionSpec::default() }
+}
+
+/// The row of an execution that has just been accepted.
+pub(crate) fn execution_row(
+    id: ExecutionId,
+    session_id: SessionId,
+    owner: String,
+    spec: StartSpec,
+    queued_at_ms: u64,
+) -> ExecutionRow {
+    let language = match &spec.command {
+        Command::Code { language, .. } => Some(language.clone()),
+        Command::Argv(_) | Command::Shell(_) => None,
+    };
+    ExecutionRow {
+        id,
+        session_id,
+        owner,
+        conversation_id: spec.metadata.get("conversation_id").cloned(),
+        tool_call_id: spec.metadata.get("tool_call_id").cloned(),
+        language,
+        spec,
+        number: 0, // the store gives it
+        queued_at_ms,
+        end: None,
+    }
+}
+
+/// What the store knows of an execution that the worker no longer has.
+pub(crate) fn told_by_row(row: ExecutionRow, end: Option<ExecutionEnd>) -> Execution {
+    let verdict = end.as_ref().map(|end| &end.verdict);
+    let bytes = verdict.map_or((0, 0, 0), |v| (v.stdout_bytes, v.stderr_bytes, v.output_bytes));
+    let (started_at_ms, last_seq) = end
+        .as_ref()
+        .map_or((row.queued_at_ms, headwater_protocol::Seq(0)), |end| (end.started_at_ms, end.last_seq));
+    let state = match end {
+        None => ExecutionState::Queued,
+        Some(ExecutionEnd { verdict, closed: false, .. }) => ExecutionState::Exited { verdict },
+        Some(ExecutionEnd { verdict, .. }) => ExecutionState::Closed { verdict },
+    };
+    Execution {
+        id: row.id,
+        session_id: row.session_id,
+        spec: row.spec,
+        state,
+        started_at_ms,
+        stdout_bytes: bytes.0,
+        stderr_bytes: bytes.1,
+        output_bytes: bytes.2,
+        last_seq,
+    }
+}
+
+fn command_bytes(command: &Command) -> usize {
+    match command {
+        Command::Argv(argv) => argv.iter().map(String::len).sum(),
+        Command::Shell(line) => line.len(),
+        Command::Code { code, .. } => code.len(),
+    }
+}
