@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# schemathesis over the OpenAPI document: whatever is sent, no 5xx and no answer that is not documented.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+binary=${HEADWATER_BIN:-$(ls target/*/debug/headwater)}
+venv=target/schemathesis
+examples=${EXAMPLES:-20}
+
+[ -x "$venv/bin/st" ] || {
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check schemathesis
+}
+folder=$(mktemp -d)
+data=$folder/data
+finish() {
+    "$binary" stop --data "$data" || true
+    rm -rf "$folder"
+}
+trap finish EXIT
+"$binary" serve --listen 127.0.0.1:0 --requests-per-second 0 --data "$data" >"$folder/out" 2>"$folder/log" &
+for _ in $(seq 300); do
+    [ -s "$data/server.json" ] && [ -s "$data/token" ] && break
+    sleep 0.1
+done
+address=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["address"])' "$data/server.json")
+token=$(cat "$data/token")
+
+# Streams that never end by themselves are not for it; the end-to-end tests follow those.
+"$venv/bin/st" run "http://$address/openapi.json" \
+    --header "Authorization: Bearer $token" \
+    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
+    --exclude-path-regex '/events$|/attach$|tool-progress' \
+    --phases examples,coverage,fuzzing --max-examples "$examples" \
+    --seed 1 --generation-deterministic --request-timeout 90 --workers 2 --no-color --warnings off \
+    || { tail -n 20 "$folder/log"; exit 1; }

@@ -1,0 +1,73 @@
+// A real server for a test: started on a free port, ended with its worker and sessions.
+
+import { execFile, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const binary = process.env.HEADWATER_BIN
+  ?? fileURLToPath(new URL("../../target/x86_64-unknown-linux-gnu/debug/headwater", import.meta.url));
+
+export async function startServer() {
+  const folder = await mkdtemp(join(tmpdir(), "hw-js-"));
+  const server = new Server(folder);
+  await server.start("127.0.0.1:0");
+  return server;
+}
+
+class Server {
+  constructor(folder) {
+    this.folder = folder;
+    this.data = join(folder, "data");
+  }
+
+  async start(listen) {
+    this.process = spawn(binary, ["serve", "--listen", listen, "--data", this.data], { stdio: ["ignore", "pipe", "inherit"] });
+    await new Promise((ready, failed) => {
+      let said = "";
+      this.process.stdout.on("data", (text) => (said += text).includes("listens on") && ready());
+      this.process.once("exit", (code) => failed(new Error(`the server ended with ${code}`)));
+    });
+    this.address = JSON.parse(await readFile(join(this.data, "server.json"), "utf8")).address;
+    this.token = (await readFile(join(this.data, "token"), "utf8")).trim();
+    this.url = `http://${this.address}`;
+    this.headers = { authorization: `Bearer ${this.token}`, "content-type": "application/json" };
+  }
+
+  /** Kills the gateway with -9 and starts another one on the same address. */
+  async killAndRestart() {
+    const gone = new Promise((done) => this.process.once("exit", done));
+    this.process.kill("SIGKILL");
+    await gone;
+    await this.start(this.address);
+  }
+
+  async post(path, body) {
+    const answer = await fetch(this.url + path, { method: "POST", headers: this.headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.status === 204 ? null : answer.json();
+  }
+
+  async get(path) {
+    const answer = await fetch(this.url + path, { headers: this.headers });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
+  /** What lets a client in that can set no header. */
+  async ticket() {
+    return (await this.post("/v1/tickets", {})).ticket;
+  }
+
+  async stop() {
+    await run(binary, ["stop", "--data", this.data]);
+    for (let tries = 0; this.process.exitCode === null && this.process.signalCode === null && tries < 500; tries++) {
+      await sleep(10);
+    }
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
