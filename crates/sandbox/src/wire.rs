@@ -10,7 +10,7 @@ use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, 
 
 /// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
 /// it: it ends that session, and its executions end as `lost`.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The longest message that travels in a packet itself.
 pub const INLINE_BYTES: usize = 64 * 1024;
@@ -198,8 +198,20 @@ pub struct Start {
     pub kill_children: bool,
     /// How many `cgroup.procs` descriptors follow.
     pub cgroups: u8,
+    /// A file that is there for as long as the program runs.
+    pub code_file: Option<CodeFile>,
     /// Kept by init and told again in `Adopt`: what the worker needs to take the execution up again.
     pub note: Vec<u8>,
+}
+
+/// Code that is too long to be an argument. Init writes it before the program starts, where nothing may be yet, and
+/// removes it when the program has ended, so that it needs no worker for that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeFile {
+    /// As seen inside: a new name in `/tmp`.
+    pub path: String,
+    /// What is in it.
+    pub text: String,
 }
 
 /// Resource limits of each process of a program; absent means unchanged.

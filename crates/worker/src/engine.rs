@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use headwater_contract::{Fault, FaultKind, v1};
-use headwater_protocol::{Command, ExecutionId, Session as Told, SessionId, SessionSpec, StartSpec};
+use headwater_protocol::{ExecutionId, Session as Told, SessionId, SessionSpec, StartSpec};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use crate::execution::Execution;
 use crate::folder::{Folder, SessionRecord};
 use crate::languages::Languages;
 use crate::pool::{self, Pool, Prepared};
+use crate::program::Program;
 use crate::session::{self, Accepted, Parts, Session};
 use crate::tickets::Tickets;
 use crate::tree;
@@ -346,35 +347,15 @@ impl Engine {
             return Accepted::known(known, session);
         }
         let session = self.live_session(session)?;
-        let argv = self.argv(&spec.command)?;
+        let program = Program::new(&spec.command, &self.languages, id, &session.home())?;
         let Some(ticket) = self.tickets.take(self.config.max_running) else {
             let message = format!("{} executions are running already", self.config.max_running);
             let fault = Fault::new(FaultKind::Exhausted, message);
             return Err(fault.hint("wait for one to end, or raise `max_running` in the configuration"));
         };
-        let accepted = session.start(id, spec, argv, ticket).await?;
+        let accepted = session.start(id, spec, program, ticket).await?;
         self.tables().executions.insert(id, Arc::clone(&accepted.execution));
         Ok(accepted)
-    }
-
-    fn argv(&self, command: &Command) -> Result<Vec<String>, Fault> {
-        match command {
-            Command::Argv(argv) => Ok(argv.clone()),
-            Command::Shell(line) => Ok(vec!["/bin/sh".into(), "-c".into(), line.clone()]),
-            Command::Code { language, code, .. } => match self.languages.get(language) {
-                Ok(Some(found)) => Ok(found.argv(code)),
-                Ok(None) => {
-                    let fault = format!("the interpreter of `{language}` is not installed");
-                    Err(Fault::new(FaultKind::Unavailable, fault)
-                        .hint("`headwater doctor` names its package"))
-                }
-                Err(known) => {
-                    let fault =
-                        Fault::new(FaultKind::Invalid, format!("`{language}` is not a known language"));
-                    Err(fault.hint(format!("known are: {}", known.join(", "))))
-                }
-            },
-        }
     }
 
     /// An execution, running or past.

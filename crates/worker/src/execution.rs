@@ -19,6 +19,8 @@ use crate::stdin::StdinPipe;
 #[derive(Debug)]
 pub(crate) struct Execution {
     record: ExecutionRecord,
+    /// Whether the record's file has more of the code.
+    shortened: bool,
     dir: PathBuf,
     state: Mutex<State>,
     /// Told when the ways into the program have been opened, or never will be.
@@ -52,9 +54,10 @@ impl Execution {
         Self::new(record, dir, LogState::Sealed(Box::new(head)))
     }
 
-    fn new(record: ExecutionRecord, dir: PathBuf, log: LogState) -> Arc<Self> {
+    fn new(mut record: ExecutionRecord, dir: PathBuf, log: LogState) -> Arc<Self> {
+        let shortened = record.shorten();
         let state = Mutex::new(State { log, is_open: false, stdin: None, terminal: None });
-        Arc::new(Self { record, dir, state, opened: Notify::new() })
+        Arc::new(Self { record, shortened, dir, state, opened: Notify::new() })
     }
 
     /// Its id.
@@ -167,7 +170,18 @@ impl Execution {
         let _ = tokio::time::timeout(at_most, log.wait(closed)).await;
     }
 
-    /// As told to others.
+    /// As told to somebody who asked for this one: with all of its code, however long.
+    pub(crate) fn told_in_full(&self) -> Told {
+        let mut told = self.told();
+        if self.shortened
+            && let Ok(record) = ExecutionRecord::read(&self.dir)
+        {
+            told.spec.command = record.spec.command;
+        }
+        told
+    }
+
+    /// As told to others; code that is long is told in short.
     pub(crate) fn told(&self) -> Told {
         let head = self.head();
         let verdict = head.verdict.as_deref().cloned();

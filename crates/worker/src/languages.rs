@@ -14,8 +14,21 @@ use serde::Deserialize;
 pub struct LanguageConfig {
     /// The interpreters to look for, best first: absolute paths, or names in the system folders.
     pub interpreters: Vec<String>,
-    /// Arguments before the code; `{code}` stands for it.
+    /// Arguments that run code; `{code}` stands for it. The code's own arguments follow.
     pub args: Vec<String>,
+    /// How names of its files end, without the dot.
+    #[serde(default)]
+    pub suffix: String,
+    /// Arguments that run a file; `{file}` stands for its path. Its own arguments follow.
+    #[serde(default = "just_the_file")]
+    pub run_file: Vec<String>,
+    /// Likewise for code that is too long to be an argument and is in a file for that reason only: it should not notice.
+    #[serde(default)]
+    pub run_long: Option<Vec<String>>,
+}
+
+fn just_the_file() -> Vec<String> {
+    vec![FILE.to_owned()]
 }
 
 /// A language that can be run here.
@@ -25,18 +38,53 @@ pub struct Language {
     pub name: String,
     /// As seen inside a session.
     pub interpreter: String,
+    /// How names of its files end, without the dot; maybe empty.
+    pub suffix: String,
     args: Vec<String>,
+    run_file: Vec<String>,
+    run_long: Vec<String>,
 }
 
 impl Language {
+    fn new(name: String, interpreter: String, config: LanguageConfig) -> Self {
+        let LanguageConfig { args, suffix, run_file, run_long, .. } = config;
+        let run_long = run_long.unwrap_or_else(|| run_file.clone());
+        Self { name, interpreter, suffix, args, run_file, run_long }
+    }
+
     /// The program and arguments that run this code.
-    pub fn argv(&self, code: &str) -> Vec<String> {
-        let args = self.args.iter().map(|arg| if arg == CODE { code.to_owned() } else { arg.clone() });
-        std::iter::once(self.interpreter.clone()).chain(args).collect()
+    pub fn run_code(&self, code: &str, args: &[String]) -> Vec<String> {
+        self.argv(&self.args, CODE, code, args)
+    }
+
+    /// Those that run this file, whose path is as seen inside a session.
+    pub fn run_file(&self, file: &str, args: &[String]) -> Vec<String> {
+        self.argv(&self.run_file, FILE, file, args)
+    }
+
+    /// Those that run the code in this file as if it had been an argument.
+    pub fn run_long(&self, file: &str, args: &[String]) -> Vec<String> {
+        self.argv(&self.run_long, FILE, file, args)
+    }
+
+    fn argv(&self, pattern: &[String], place: &str, value: &str, args: &[String]) -> Vec<String> {
+        let fill = |arg: &String| if arg == place { value.to_owned() } else { arg.clone() };
+        let first = std::iter::once(self.interpreter.clone());
+        first.chain(pattern.iter().map(fill)).chain(args.iter().cloned()).collect()
     }
 }
 
 const CODE: &str = "{code}";
+const FILE: &str = "{file}";
+
+/// Runs the file that is its first argument as `python -c` runs code: modules are looked for in the working directory,
+/// `sys.argv` is the same, and no name is there that the code did not make.
+const PYTHON_LONG: &str =
+    "exec(compile(open(__import__('sys').argv[1],'rb').read(),__import__('sys').argv.pop(1),'exec'))";
+
+/// Likewise as `node -e` does.
+const NODE_LONG: &str = "require('vm').runInThisContext(require('fs').readFileSync(process.argv[1],'utf8'),\
+    {filename:process.argv[1],importModuleDynamically:require('vm').constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER})";
 
 /// Folders that every session sees.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
@@ -55,9 +103,7 @@ impl Languages {
         all.extend(extra.iter().map(|(name, config)| (name.clone(), config.clone())));
         let known = all.into_iter().map(|(name, config)| {
             let found = config.interpreters.iter().find_map(|name| look_up(name, visible));
-            let language =
-                found.map(|interpreter| Language { name: name.clone(), interpreter, args: config.args });
-            (name, language)
+            (name.clone(), found.map(|interpreter| Language::new(name, interpreter, config)))
         });
         Self { known: known.collect() }
     }
@@ -82,17 +128,29 @@ impl Languages {
 }
 
 fn in_the_box() -> BTreeMap<String, LanguageConfig> {
-    let entry = |name: &str, interpreters: &[&str], args: &[&str]| {
+    let list = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let entry = |name: &str, interpreters: &[&str], suffix: &str, args: &[&str], run_long: &[&str]| {
         let config = LanguageConfig {
-            interpreters: interpreters.iter().map(ToString::to_string).collect(),
-            args: args.iter().map(ToString::to_string).collect(),
+            interpreters: list(interpreters),
+            args: list(args),
+            suffix: suffix.to_owned(),
+            run_file: just_the_file(),
+            run_long: Some(list(run_long)),
         };
         (name.to_owned(), config)
     };
+    // The code's arguments are to be found where they are in a file's program: `$1`, `sys.argv[1]`, `process.argv[2]`.
+    // For that bash and node need a name in place of the file's.
     BTreeMap::from([
-        entry("bash", &["bash"], &["-c", CODE]),
-        entry("python", &["python3", "python"], &["-c", CODE]),
-        entry("node", &["node", "nodejs"], &["-e", CODE]),
+        entry("bash", &["bash"], "sh", &["-c", CODE, "bash"], &[FILE]),
+        entry("python", &["python3", "python"], "py", &["-c", CODE], &["-c", PYTHON_LONG, FILE]),
+        entry(
+            "node",
+            &["node", "nodejs"],
+            "js",
+            &["-e", CODE, "--", "[eval]"],
+            &["-e", NODE_LONG, "--", FILE],
+        ),
     ])
 }
 
@@ -120,12 +178,31 @@ mod tests {
     fn bash_is_found_and_its_code_is_one_argument() {
         let languages = Languages::find(&BTreeMap::new(), &[]);
         let bash = languages.get("bash").unwrap().unwrap();
-        assert_eq!(bash.argv("echo a; echo b")[1..], ["-c", "echo a; echo b"]);
+        assert_eq!(
+            bash.run_code("echo a; echo b", &["x".into()])[1..],
+            ["-c", "echo a; echo b", "bash", "x"]
+        );
+        assert_eq!(bash.run_file("/workspace/a.sh", &["x".into()])[1..], ["/workspace/a.sh", "x"]);
+        assert_eq!(bash.suffix, "sh");
+    }
+
+    #[test]
+    fn a_language_that_says_nothing_of_files_is_given_them_as_its_argument() {
+        let text = "interpreters = [\"bash\"]\nargs = [\"-c\", \"{code}\"]";
+        let config = || toml::from_str::<LanguageConfig>(text).unwrap();
+        let find = |config| Languages::find(&BTreeMap::from([("mine".to_owned(), config)]), &[]);
+        let plain = find(config());
+        let plain = plain.get("mine").unwrap().unwrap();
+        assert_eq!((plain.run_file("f", &[])[1..].concat(), plain.suffix.as_str()), ("f".into(), ""));
+        let told = find(LanguageConfig { run_file: vec!["-e".into(), FILE.into()], ..config() });
+        let told = told.get("mine").unwrap().unwrap();
+        assert_eq!(told.run_file("f", &["x".into()])[1..], ["-e", "f", "x"]);
+        assert_eq!(told.run_long("f", &[])[1..], ["-e", "f"]);
     }
 
     #[test]
     fn an_unknown_language_is_told_from_one_whose_interpreter_is_missing() {
-        let config = LanguageConfig { interpreters: vec!["no-such-program".into()], args: vec![] };
+        let config = toml::from_str("interpreters = [\"no-such-program\"]\nargs = []").unwrap();
         let languages = Languages::find(&BTreeMap::from([("rare".to_owned(), config)]), &[]);
         assert_eq!(languages.get("rare"), Ok(None));
         assert!(languages.get("cobol").unwrap_err().contains(&"bash"));

@@ -16,6 +16,7 @@ mod leftovers;
 mod link;
 pub mod log;
 mod pool;
+mod program;
 mod pump;
 mod ready;
 mod serve;
@@ -27,5 +28,6 @@ mod tree;
 mod turns;
 mod unnamed;
 mod watch;
+mod workspace;
 
 pub use serve::{ServeError, serve};

@@ -149,7 +149,7 @@ impl Worker for Service {
             let closed = request.until == i32::from(v1::Until::Closed);
             execution.wait(Duration::from_millis(request.wait_ms).min(MAX_WAIT), closed).await;
         }
-        Ok(Response::new((&execution.told()).into()))
+        Ok(Response::new((&execution.told_in_full()).into()))
     }
 
     async fn list_executions(

@@ -74,6 +74,24 @@ async fn input_comes_from_where_it_is_told_to() -> Result<()> {
 }
 
 #[tokio::test]
+async fn code_is_saved_and_given_its_arguments() -> Result<()> {
+    let worker = worker().await?;
+    let session = worker.session().await?.to_string();
+    let place = ["run", "--session", &session, "--lang", "python", "--save", "src/a.py"];
+    let code = "import sys; print(sys.argv)";
+    let said = answer(&worker, &[&place[..], &[code, "--", "one", "--two", "-"]].concat())?;
+    assert_eq!(said, "['/workspace/src/a.py', 'one', '--two', '-']");
+    assert_eq!(answer(&worker, &["run", "--session", &session, "--", "cat", "src/a.py"])?, code);
+    let file = worker.scratch().join("code");
+    std::fs::write(&file, "echo \"$@\"")?;
+    let words = ["run", "--lang", "bash", "--file", &file.to_string_lossy(), "--", "-x", "y z"];
+    assert_eq!(answer(&worker, &words)?, "-x y z");
+    let refused = run(&worker, &["run", "--lang", "python", "--save", "../a.py", code])?;
+    assert!(refused.code != Some(0) && refused.errors().contains("../a.py"), "{}", refused.errors());
+    Ok(())
+}
+
+#[tokio::test]
 async fn flags_of_the_program_are_its_own_with_and_without_dashes() -> Result<()> {
     let worker = worker().await?;
     assert_eq!(answer(&worker, &["run", "echo", "-n", "--json", "--", "x"])?, "--json -- x");

@@ -1,6 +1,7 @@
 //! Running things: what is printed is what is followed, and every end has its reason.
 
 mod children;
+mod code;
 mod ends;
 mod follow;
 mod input;

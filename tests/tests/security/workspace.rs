@@ -227,3 +227,111 @@ print('looked')";
     }
     Ok(())
 }
+
+/// Code that is saved at this path.
+fn saved_at(path: &str) -> StartSpec {
+    StartSpec::new(headwater_protocol::Command::Code {
+        language: "bash".into(),
+        code: "echo ran".into(),
+        file: Some(path.into()),
+        args: Vec::new(),
+    })
+}
+
+#[tokio::test]
+async fn code_is_saved_through_no_link_that_the_session_has_planted() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let canary = folder.path().join(format!("{side:?}"));
+        fs::create_dir(&canary)?;
+        fs::write(canary.join("file"), "kept")?;
+        if side == crate::ground::Side::Ordinary {
+            // The worker could write to it: it must not.
+            Command::new("chown").arg("-R").arg(format!("{}", 64_321 + CLASS)).arg(&canary).status()?;
+        }
+        let session = ground.session(Limits::default()).await?;
+        let plant = format!(
+            "ln -s {0} folder; ln -s {0}/file file; ln -s {0}/new dangling; ln -s ../executions beside; mkdir in; ln -s {0} in/folder; ln -s in inner; ln -s /proc/self/cwd magic; mkfifo fifo; echo x >plain; ln plain hard",
+            canary.display()
+        );
+        ground.run(session, &StartSpec::shell(plant)).await?;
+        let paths = [
+            "folder/x",
+            "folder/file",
+            "file",
+            "dangling",
+            "beside/x",
+            "in/folder/x",
+            "in/folder/file",
+            "inner/x",
+            "magic/x",
+            "fifo",
+            "plain/x",
+            "hard",
+            "in",
+            "folder",
+        ];
+        for path in paths {
+            let answer = ground.client.start(session, None, &saved_at(path)).await;
+            let fault = answer.expect_err(path).fault().map(|fault| (fault.kind, fault.hint.is_some()));
+            assert_eq!(fault, Some((headwater_contract::FaultKind::Conflict, true)), "{side:?} `{path}`");
+        }
+        let beside = folder_of_executions(&ground, session);
+        assert!(!beside.join("x").exists(), "{side:?}");
+        let left: Vec<_> = fs::read_dir(&canary)?.flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(
+            (left, fs::read_to_string(canary.join("file"))?),
+            (vec!["file".into()], "kept".into()),
+            "{side:?}"
+        );
+        // The controls: where there is no link it is saved, and whoever follows the link gets out.
+        assert_eq!(ground.run(session, &saved_at("in/x")).await?.text(), "ran\n");
+        fs::write(ground.worker.workspace(session).join("folder/file"), "changed")?;
+        assert_eq!(fs::read_to_string(canary.join("file"))?, "changed");
+    }
+    Ok(())
+}
+
+fn folder_of_executions(ground: &Ground, session: SessionId) -> std::path::PathBuf {
+    ground.worker.workspace(session).join("../executions")
+}
+
+#[tokio::test]
+async fn code_is_saved_nowhere_else_while_the_session_swaps_a_folder_for_a_link() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let canary = folder.path().join(format!("{side:?}"));
+        fs::create_dir(&canary)?;
+        fs::set_permissions(&canary, std::os::unix::fs::PermissionsExt::from_mode(0o777))?;
+        let session = ground.session(Limits::default()).await?;
+        // renameat2 with RENAME_EXCHANGE: the name is always there, now as a folder, now as a link.
+        let swap = format!(
+            "import ctypes, os\nos.mkdir('d'); os.symlink('{}', 'link'); c = ctypes.CDLL(None)\nprint('ready', flush=True)\nwhile not os.path.exists('stop'): c.renameat2(-100, b'd', -100, b'link', 2)",
+            canary.display()
+        );
+        let (_, mut watcher) = ground.start(session, &StartSpec::code("python", swap)).await?;
+        watcher.until_printed("ready").await?;
+        let (mut saved, mut refused) = (0, 0);
+        for round in 0..2000 {
+            if round >= 60 && saved > 0 && refused > 0 {
+                break;
+            }
+            match ground.client.start(session, None, &saved_at("d/x")).await {
+                Ok(_) => saved += 1,
+                Err(_) => refused += 1,
+            }
+        }
+        fs::write(ground.worker.workspace(session).join("stop"), "")?;
+        watcher.rest().await?;
+        assert_eq!(fs::read_dir(&canary)?.count(), 0, "{side:?}: saved outside");
+        assert!(
+            saved > 0 && refused > 0,
+            "the control, {side:?}: {saved} met the folder, {refused} the link"
+        );
+    }
+    Ok(())
+}

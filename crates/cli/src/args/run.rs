@@ -33,8 +33,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "LANGUAGE", conflicts_with = "shell")]
     pub lang: Option<String>,
     /// The source text is in this file
-    #[arg(long, value_name = "FILE", requires = "lang", conflicts_with = "command")]
+    #[arg(long, value_name = "FILE", requires = "lang")]
     pub file: Option<PathBuf>,
+    /// Save the source text at this path of the workspace, where it stays, and run it from there
+    #[arg(long, value_name = "PATH", requires = "lang")]
+    pub save: Option<String>,
     /// A line for the shell, instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "command")]
     pub shell: Option<String>,
@@ -76,7 +79,7 @@ pub struct RunArgs {
     /// One JSON object a line for each event
     #[arg(long)]
     pub json: bool,
-    /// The program and its arguments; with --lang the source text
+    /// The program and its arguments; with --lang the source text and, after `--`, its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// What it may use.

@@ -63,7 +63,7 @@ fn there_is_one_way_at_a_time_to_say_what_to_run() {
     assert!(parse(&["run", "--shell", "x", "y"]).is_err());
     assert!(parse(&["run", "--shell", "x", "--lang", "python"]).is_err());
     assert!(parse(&["run", "--file", "x.py"]).is_err());
-    assert!(parse(&["run", "--lang", "python", "--file", "x.py", "y"]).is_err());
+    assert!(parse(&["run", "--save", "x.py", "true"]).is_err());
     assert_eq!(run(&["--lang", "python", "-"]).command, ["-"]);
 }
 

@@ -135,6 +135,7 @@ fn program(launched: &Launched) -> Result<(), Failure> {
         grace_ms: 0,
         kill_children: true,
         cgroups: 0,
+        code_file: None,
         note: Vec::new(),
     };
     let link = launched.link_fd.as_fd();

@@ -3,6 +3,7 @@
 use headwater_protocol::ExecutionId;
 
 use super::clock;
+use super::code_file::CodeFile;
 use super::ends::Ends;
 use super::spawn::Spawned;
 use super::tree;
@@ -36,6 +37,8 @@ pub(super) struct Held {
     pub(super) grace_ms: u64,
     pub(super) kill_children: bool,
     pub(super) ends: Ends,
+    /// While the program runs.
+    pub(super) code_file: Option<CodeFile>,
     /// Why it was stopped, if it was while the program ran.
     pub(super) cause: Option<Cause>,
     pub(super) exit: Option<Exit>,
@@ -56,6 +59,7 @@ impl Held {
             grace_ms: start.grace_ms,
             kill_children: start.kill_children,
             ends: spawned.ends,
+            code_file: spawned.code_file,
             cause: None,
             exit: None,
             known: Known::Untold,

@@ -10,6 +10,7 @@
 
 mod begin;
 mod clock;
+mod code_file;
 mod commands;
 mod ends;
 mod held;

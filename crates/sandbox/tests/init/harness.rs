@@ -170,6 +170,7 @@ impl Worker {
             grace_ms: 5000,
             kill_children: false,
             cgroups: 0,
+            code_file: None,
             note: Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests: a failure is a failed test
 
 mod adoption;
+mod code_file;
 mod ending;
 mod failures;
 mod harness;

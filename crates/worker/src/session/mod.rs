@@ -26,7 +26,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::engine::Engine;
-use crate::folder::SessionRecord;
+use crate::folder::{self, SessionRecord};
 use crate::leftovers;
 use crate::link::Link;
 
@@ -116,6 +116,11 @@ impl Session {
     /// Its folder on the host.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Where its programs see the workspace.
+    pub(crate) fn home(&self) -> String {
+        env::workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use headwater_contract::{Fault, FaultKind};
-use headwater_protocol::{Children, ExecutionId, Limits, SessionId, StartSpec, Stdin};
+use headwater_protocol::{Children, Command, ExecutionId, Limits, SessionId, StartSpec, Stdin};
 use headwater_sandbox::cgroup::{Controllers, SessionCgroup};
 use headwater_sandbox::wire::{Exit, Fds, Start, StdinFrom, ToInit};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -19,7 +19,9 @@ use crate::clock::now_ms;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord};
 use crate::log::{Log, LogError, LogOptions, Writer};
+use crate::program::Program;
 use crate::tickets::Ticket;
+use crate::workspace::{Workspace, WorkspacePath};
 
 /// Between SIGTERM and SIGKILL unless told otherwise.
 const GRACE: Duration = Duration::from_secs(5);
@@ -64,7 +66,7 @@ impl Session {
         self: &Arc<Self>,
         id: ExecutionId,
         mut spec: StartSpec,
-        argv: Vec<String>,
+        program: Program,
         ticket: Ticket,
     ) -> Result<Accepted, Fault> {
         self.touch();
@@ -78,8 +80,11 @@ impl Session {
                 None
             }
         };
+        if let (Some(path), Command::Code { code, .. }) = (&program.save, &spec.command) {
+            self.save(path.clone(), code.clone()).await?;
+        }
         let cgroup = self.own_cgroup(id, &spec.limits)?;
-        let accepted = self.hand_over(id, spec, argv, ticket, given.as_ref(), cgroup.clone()).await;
+        let accepted = self.hand_over(id, spec, program, ticket, given.as_ref(), cgroup.clone()).await;
         if accepted.is_ok() {
             self.make_spare();
         } else if let Some(cgroup) = cgroup {
@@ -88,12 +93,23 @@ impl Session {
         accepted
     }
 
+    /// Saves code in the workspace.
+    async fn save(&self, path: WorkspacePath, code: String) -> Result<(), Fault> {
+        let (folder, owner) = (folder::workspace(&self.dir), self.record().host_uid);
+        let save = move || {
+            let workspace = Workspace::open(&folder, owner)
+                .map_err(|error| host_fault("open the workspace", &error).hint("has the session ended?"))?;
+            Ok(workspace.save(&path, code.as_bytes())?)
+        };
+        tokio::task::spawn_blocking(save).await.map_err(|error| host_fault("save the code", &error))?
+    }
+
     /// Makes the log and hands the program to init. Leaves no trace if that fails, so that the caller can ask again.
     async fn hand_over(
         self: &Arc<Self>,
         id: ExecutionId,
         spec: StartSpec,
-        argv: Vec<String>,
+        program: Program,
         ticket: Ticket,
         given: Option<&OwnedFd>,
         cgroup: Option<SessionCgroup>,
@@ -105,7 +121,7 @@ impl Session {
         let (record, dir, log, writer) = self.make_log(id, spec, &limits)?;
         let execution = Execution::live(record, dir, log);
         let (answer, answered) = oneshot::channel();
-        let message = self.message(execution.record(), argv, &limits, given.is_some(), files.len());
+        let message = self.message(execution.record(), program, &limits, given.is_some(), files.len());
         let running = Running {
             execution: Arc::clone(&execution),
             stage: Stage::Starting { writer: Box::new(writer), answer },
@@ -148,14 +164,14 @@ impl Session {
     fn message(
         &self,
         record: &ExecutionRecord,
-        argv: Vec<String>,
+        program: Program,
         limits: &Limits,
         given: bool,
         cgroups: usize,
     ) -> Start {
         let spec = &record.spec;
+        let home = self.home();
         let session = self.record();
-        let home = env::workspace_inside(session.sandbox, &folder::workspace(&self.dir));
         let stdin = match (&spec.stdin, given) {
             (_, true) => StdinFrom::Fd,
             // A terminal is its program's input too.
@@ -167,7 +183,7 @@ impl Session {
         drop(session);
         Start {
             execution: record.id,
-            argv,
+            argv: program.argv,
             env,
             cwd: env::working_directory(&home, spec.cwd.as_deref()),
             stdin,
@@ -178,6 +194,7 @@ impl Session {
             grace_ms: u64::try_from(grace(spec).as_millis()).unwrap_or(u64::MAX),
             kill_children: spec.children == Children::Kill,
             cgroups: u8::try_from(cgroups).unwrap_or(0),
+            code_file: program.code_file,
             note: Vec::new(),
         }
     }

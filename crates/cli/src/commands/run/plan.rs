@@ -43,7 +43,8 @@ impl Plan {
     /// Makes a request of flags.
     pub fn new(args: &RunArgs) -> Result<Self, CommandError> {
         let command = command(args)?;
-        let code_from_stdin = args.lang.is_some() && args.command.first().is_some_and(|word| word == "-");
+        let inline = args.lang.is_some() && args.file.is_none();
+        let code_from_stdin = inline && args.command.first().is_some_and(|word| word == "-");
         let mut spec = StartSpec::new(command);
         spec.env = environment(args);
         spec.cwd.clone_from(&args.cwd);
@@ -110,19 +111,29 @@ fn command(args: &RunArgs) -> Result<Command, CommandError> {
         }
         return Ok(Command::Argv(args.command.clone()));
     };
-    let code = match (&args.file, args.command.as_slice()) {
-        (Some(path), []) => text_of(path)?,
-        (None, [word]) if word == "-" => text(std::io::stdin().lock(), "standard input")?,
-        (None, [code]) => code.clone(),
-        (None, []) => {
-            return Err(CommandError::usage(format!("no {language} code to run"))
-                .hint("give it as one argument, as `-` for standard input, or with `--file FILE`"));
-        }
+    let (code, own) = code(args, &language)?;
+    Ok(Command::Code { language, code, file: args.save.clone(), args: own.to_vec() })
+}
+
+/// The source text, and its arguments.
+fn code<'a>(args: &'a RunArgs, language: &str) -> Result<(String, &'a [String]), CommandError> {
+    if let Some(path) = &args.file {
+        return Ok((text_of(path)?, &args.command));
+    }
+    let Some((code, rest)) = args.command.split_first() else {
+        return Err(CommandError::usage(format!("no {language} code to run"))
+            .hint("give it as one argument, as `-` for standard input, or with `--file FILE`"));
+    };
+    let own = match rest {
+        [] => rest,
+        [dashes, own @ ..] if dashes == "--" => own,
         _ => {
-            return Err(CommandError::usage("code must be one argument").hint("put quotes around it"));
+            return Err(CommandError::usage("code must be one argument")
+                .hint("put quotes around it, and `--` before arguments of its own"));
         }
     };
-    Ok(Command::Code { language, code, file: None, args: Vec::new() })
+    let code = if code == "-" { text(std::io::stdin().lock(), "standard input")? } else { code.clone() };
+    Ok((code, own))
 }
 
 fn text_of(path: &Path) -> Result<String, CommandError> {
@@ -244,6 +255,27 @@ mod tests {
         for bad in [&["--lang", "python"][..], &["--lang", "python", "a", "b"], &[]] {
             assert!(!plan(bad).unwrap_err().hints.is_empty(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn code_has_arguments_of_its_own_and_a_place_to_be_saved_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.py");
+        std::fs::write(&path, "print(1)").unwrap();
+        let path = path.to_str().unwrap();
+        let told = |line: &[&str]| {
+            let plan = plan(&[&["--stdin", "none", "--lang", "python"], line].concat()).unwrap();
+            let Command::Code { code, file, args, .. } = plan.spec.command else { panic!() };
+            assert_eq!(code, "print(1)", "{line:?}");
+            (file, args)
+        };
+        let args = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told(&["print(1)"]), (None, args(&[])));
+        assert_eq!(told(&["print(1)", "--", "a", "--b", "-"]), (None, args(&["a", "--b", "-"])));
+        assert_eq!(told(&["print(1)", "--", "--", "a"]), (None, args(&["--", "a"])));
+        assert_eq!(told(&["--file", path, "--", "-a", "-"]), (None, args(&["-a", "-"])));
+        assert_eq!(told(&["--file", path, "a"]), (None, args(&["a"])));
+        assert_eq!(told(&["--save", "src/x.py", "print(1)"]), (Some("src/x.py".into()), args(&[])));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use rustix::thread::futex;
 use self::child::Shared;
 use self::plan::Plan;
 pub(super) use self::stack::Stack;
+use super::code_file::CodeFile;
 use super::{clock, ends, signals, stat};
 use crate::wire::{Start, StartFailure, StdinFrom};
 
@@ -34,6 +35,7 @@ const LOADING_AT_MOST_MS: u64 = 20_000;
 pub(super) struct Spawned {
     pub(super) pid: i32,
     pub(super) ends: ends::Ends,
+    pub(super) code_file: Option<CodeFile>,
     /// When: monotonic nanoseconds.
     pub(super) at: u64,
     /// When: unix microseconds.
@@ -59,11 +61,14 @@ impl Spawner {
         if ends.highest() > self.highest_fd {
             return Err(failure::no_descriptors());
         }
+        let code_file = start.code_file.as_ref().map(CodeFile::write).transpose();
+        let code_file =
+            code_file.map_err(|errno| failure::cannot_make("the code's file in `/tmp`", errno))?;
         let mut shared = Shared::new(Plan::new(start, &inner, &cgroups, tag, self.files)?);
         let (at, at_us) = (clock::now(), clock::unix_us());
         let pid = self.clone(&mut shared)?;
         match shared.failed() {
-            None => Ok(Spawned { pid, ends, at, at_us }),
+            None => Ok(Spawned { pid, ends, code_file, at, at_us }),
             Some((stage, errno)) => {
                 reap(pid);
                 Err(failure::in_child(stage, errno, start, &shared.plan))

@@ -1,0 +1,51 @@
+//! Code that is too long for an argument, in a file while its program runs.
+
+use std::path::PathBuf;
+
+use headwater_sandbox::wire::{CodeFile, Start, StdinFrom, ToInit};
+
+use crate::harness::{Worker, read_until};
+
+/// A shell that runs the code in a file of this name, and the file's path.
+fn with_code(worker: &Worker, name: &str, text: &str) -> (Start, PathBuf) {
+    let path = worker.dir.path().join(name);
+    let inside = path.to_str().unwrap().to_owned();
+    let mut start = worker.spec(&["sh", &inside]);
+    start.stdin = StdinFrom::Open;
+    start.code_file = Some(CodeFile { path: inside, text: text.into() });
+    (start, path)
+}
+
+#[test]
+fn a_file_of_code_is_there_while_its_program_runs_and_gone_when_its_end_is_told() {
+    let mut worker = Worker::launch();
+    // Far more than one packet holds.
+    let text = format!("{}echo ready; read go; exit 3\n", "# a remark\n".repeat(100_000));
+    let (start, path) = with_code(&worker, "code.sh", &text);
+    let program = worker.start(start);
+    read_until(&program.fds[0], |text| text.contains("ready"));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    worker.leave(); // init needs no worker for it
+    assert!(worker.come_back().pop().unwrap().exit.is_none());
+    assert!(path.exists());
+    drop(program.fds);
+    worker.send(&ToInit::CloseStdin { execution: program.id });
+    assert_eq!(worker.exit(program.id).code, Some(3));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_of_code_replaces_nothing_and_is_gone_when_its_program_cannot_start() {
+    let worker = Worker::launch();
+    let (start, path) = with_code(&worker, "code.sh", "echo hello");
+    let target = worker.dir.path().join("target");
+    std::os::unix::fs::symlink(&target, &path).unwrap();
+    let failure = worker.try_start(start, &[]).map(|running| running.id).unwrap_err();
+    assert!(failure.message.contains("code"), "{failure:?}");
+    assert!(!target.exists() && path.is_symlink());
+
+    let (mut start, path) = with_code(&worker, "other.sh", "echo hello");
+    start.argv = vec!["no-such-command".into()];
+    assert!(worker.try_start(start, &[]).is_err());
+    assert!(!path.exists());
+}
