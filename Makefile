@@ -2,14 +2,19 @@
 
 CARGO   ?= cargo
 PROFILE ?= dev
+BINARY   = $(firstword $(wildcard target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater))
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test test-v2 check bench fmt clean setup setup-bench
+.PHONY: help run demo build test test-v2 check bench fmt clean setup setup-bench
 
 help: ## what can be done here
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: setup ## build, look at this host, and watch the engine at work (about 10 s)
+run: setup ## build and start the server on 127.0.0.1:8080; the address to open is printed (ARGS="--listen ..." for more)
+	@$(CARGO) build --profile $(PROFILE) -p headwater
+	@exec $(BINARY) serve $(ARGS)
+
+demo: setup ## build, look at this host, and watch the engine at work (about 10 s)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
 	@PROFILE=$(PROFILE) scripts/demo.sh
 
@@ -19,6 +24,8 @@ build: setup ## the binary as it is shipped, in target/*/release
 test: setup ## all tests, against the real binary
 	@$(CARGO) build -p headwater
 	@$(CARGO) test --workspace --no-fail-fast
+	@scripts/test-js.sh
+	@scripts/test-openapi.sh
 
 test-v2: setup ## cgroup version 2, on a kernel of its own in an emulated machine (5 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
@@ -29,6 +36,8 @@ check: setup ## all that CI looks at: format, lints, build, tests
 	@echo "== specification ==" && scripts/check-spec.sh
 	@echo "== build ==" && $(CARGO) build -p headwater
 	@echo "== tests ==" && $(CARGO) test --workspace --no-fail-fast
+	@echo "== clients of the web ==" && scripts/test-js.sh
+	@echo "== schemathesis ==" && scripts/test-openapi.sh
 	@echo "== all is well =="
 
 bench: setup-bench ## speed, beside the floors and peers of this machine

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine at work, in about ten seconds: `make run`. Uses a folder of its own and leaves nothing behind.
+# The engine at work, in about ten seconds: `make demo`. Uses a folder of its own and leaves nothing behind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ profile=${PROFILE:-dev}
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 host=$(rustc -vV | sed -n 's/^host: //p')
 binary="$target/$host/$profile/headwater"
-[ -x "$binary" ] || { echo "there is no $binary: run \`make run\`" >&2; exit 1; }
+[ -x "$binary" ] || { echo "there is no $binary: run \`make demo\`" >&2; exit 1; }
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/headwater-demo-XXXXXX")
 export HEADWATER_DATA="$folder/data"

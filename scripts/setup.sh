@@ -33,6 +33,9 @@ in_system node nodejs || wanted+=(nodejs)
 # What the tests look at the host with.
 has ps || wanted+=(procps)
 { has setpriv && has unshare; } || wanted+=(util-linux)
+has curl || wanted+=(curl)
+python3 -c 'import ensurepip, venv' 2>/dev/null || wanted+=(python3-venv)
+has npm || wanted+=(npm)
 # Who the benchmark is compared with.
 if [ "${1:-}" = bench ]; then
     has bwrap || wanted+=(bubblewrap)
