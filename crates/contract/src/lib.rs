@@ -1,6 +1,7 @@
 //! The contract between whoever fronts users and a worker: the code generated from `proto/`, the conversions from
 //! and to the words of the protocol crate, and a client for the worker's socket.
 
+mod bytes;
 mod client;
 mod convert;
 mod error;
@@ -8,6 +9,7 @@ mod follower;
 mod revive;
 mod stdin;
 
+pub use bytes::{ByteReader, Kept, OutputOf};
 pub use client::{Client, MAX_MESSAGE_BYTES, connect};
 pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};

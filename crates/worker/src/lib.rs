@@ -18,6 +18,7 @@ pub mod log;
 mod pool;
 mod program;
 mod pump;
+mod read;
 mod ready;
 mod serve;
 mod service;

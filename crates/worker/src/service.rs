@@ -14,6 +14,7 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::follow::{self, Responses};
+use crate::read;
 use crate::session::{Accepted, Session, grace};
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -170,6 +171,20 @@ impl Worker for Service {
         let request = request.into_inner();
         let log = self.execution(&request.execution_id)?.log()?;
         Ok(Response::new(follow::follow(&log, &request.options.unwrap_or_default())?))
+    }
+
+    async fn kept(&self, request: Request<v1::KeptRequest>) -> Answer<v1::KeptResponse> {
+        let request = request.into_inner();
+        let log = self.execution(&request.execution_id)?.log()?;
+        Ok(Response::new(read::kept(&log, &request)?))
+    }
+
+    type ReadStream = read::Pieces;
+
+    async fn read(&self, request: Request<v1::ReadRequest>) -> Answer<read::Pieces> {
+        let request = request.into_inner();
+        let log = self.execution(&request.execution_id)?.log()?;
+        Ok(Response::new(read::read(&log, &request)?))
     }
 
     type WriteStdinStream =

@@ -43,6 +43,14 @@ pub enum LogError {
     /// Whoever wrote the log is gone and has not closed it.
     #[error("the log has no end: its writer is gone")]
     NotClosed,
+    /// Bytes were asked for that are no longer kept.
+    #[error("the bytes from `{from}` to `{to}` are no longer kept")]
+    NotKept {
+        /// The first of them.
+        from: u64,
+        /// The one after the last.
+        to: u64,
+    },
     /// Nothing follows `closed`.
     #[error("the log is closed")]
     Closed,

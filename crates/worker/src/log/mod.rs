@@ -30,6 +30,7 @@
 //! Room for the records of the bytes on their way, `exited` and `closed` is always reserved ahead (where the file
 //! system can), so an execution can end properly when there is no room for another byte.
 
+mod bytes;
 mod error;
 mod files;
 mod load;
@@ -56,6 +57,7 @@ use std::sync::Arc;
 use headwater_protocol::{ExecutionId, Seq};
 use tokio::sync::watch;
 
+pub use bytes::{ByteReader, Kept};
 pub use error::LogError;
 pub use marks::{Ends, Streams};
 pub use reader::{Reader, ReaderOptions};

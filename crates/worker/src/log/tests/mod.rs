@@ -1,5 +1,6 @@
 //! Tests of the log, on real files; this file holds what they share.
 
+mod bytes;
 mod cut;
 mod disk_full;
 mod garbled;

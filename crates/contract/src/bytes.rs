@@ -1,0 +1,161 @@
+//! Reading kept output by its bytes: a range of them, in large pieces, over any number of connections.
+
+use bytes::Bytes;
+use headwater_protocol::{ExecutionId, Seq, Stream};
+use tonic::Streaming;
+
+use crate::client::Client;
+use crate::error::ContractError;
+use crate::v1;
+
+type Result<T> = std::result::Result<T, ContractError>;
+
+/// Whose output, and which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputOf {
+    /// Of this execution.
+    pub id: ExecutionId,
+    /// This stream; none means all of them, in the order in which their bytes came.
+    pub stream: Option<Stream>,
+}
+
+impl OutputOf {
+    fn stream(&self) -> i32 {
+        self.stream.map_or(v1::Stream::Unspecified, v1::Stream::from).into()
+    }
+}
+
+/// Which bytes of a stream are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Bytes that were written, kept or not.
+    pub end: u64,
+    /// The one range that is no longer kept, from its first byte to the one after its last.
+    pub gap: Option<(u64, u64)>,
+    /// Nothing of this will change any more.
+    pub closed: bool,
+    /// The newest event.
+    pub last_seq: Seq,
+}
+
+impl Kept {
+    /// How many bytes are kept.
+    pub fn len(&self) -> u64 {
+        self.end - self.gap.map_or(0, |(from, to)| to - from)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where in the stream this range of the kept bytes lies: before the gap, after it, or some of both.
+    pub fn places(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let Some((gap_from, gap_to)) = self.gap else {
+            return Vec::from_iter((from < to).then_some((from, to)));
+        };
+        let after = |position: u64| position.max(gap_from) - gap_from + gap_to;
+        let places = [(from.min(gap_from), to.min(gap_from)), (after(from), after(to))];
+        places.into_iter().filter(|(from, to)| from < to).collect()
+    }
+}
+
+/// A range of an output's bytes.
+#[derive(Debug)]
+pub struct ByteReader {
+    client: Client,
+    output: OutputOf,
+    from: u64,
+    to: u64,
+    stream: Option<Streaming<v1::ReadResponse>>,
+}
+
+impl Client {
+    /// Which bytes of an output are kept now.
+    pub async fn kept(&self, output: OutputOf) -> Result<Kept> {
+        let request = v1::KeptRequest { execution_id: output.id.to_string(), stream: output.stream() };
+        let kept = self.raw().kept(request).await?.into_inner();
+        let gap = (kept.gap_from_byte, kept.gap_to_byte);
+        let is_sane = gap.0 <= gap.1 && gap.1 <= kept.end_byte;
+        if !is_sane {
+            return Err(ContractError::Malformed("the gap lies outside of the output".into()));
+        }
+        Ok(Kept {
+            end: kept.end_byte,
+            gap: (gap.0 < gap.1).then_some(gap),
+            closed: kept.closed,
+            last_seq: Seq(kept.last_seq),
+        })
+    }
+
+    /// Reads bytes `from..to` of an output; all of them must be kept.
+    pub fn read(&self, output: OutputOf, from: u64, to: u64) -> ByteReader {
+        ByteReader { client: self.clone(), output, from, to, stream: None }
+    }
+}
+
+impl ByteReader {
+    /// The next bytes; `None` after the last one. Goes on over a restart of the worker.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        while self.from < self.to {
+            let Some(stream) = self.stream.as_mut() else {
+                self.open().await?;
+                continue;
+            };
+            match stream.message().await.map_err(ContractError::from) {
+                Ok(Some(piece)) => {
+                    self.from += piece.data.len() as u64;
+                    return Ok(Some(piece.data));
+                }
+                Ok(None) => return Err(ContractError::Malformed("the output ends before its end".into())),
+                Err(ContractError::Disconnected(_)) => {
+                    self.stream = None;
+                    self.client = self.client.come_back().await?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn open(&mut self) -> Result<()> {
+        let request = v1::ReadRequest {
+            execution_id: self.output.id.to_string(),
+            stream: self.output.stream(),
+            from_byte: self.from,
+            to_byte: self.to,
+        };
+        let stream = match self.client.raw().read(request.clone()).await.map_err(ContractError::from) {
+            Err(ContractError::Disconnected(_)) => {
+                self.client = self.client.come_back().await?;
+                self.client.raw().read(request).await?
+            }
+            answer => answer?,
+        };
+        self.stream = Some(stream.into_inner());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(end: u64, gap: Option<(u64, u64)>) -> Kept {
+        Kept { end, gap, closed: true, last_seq: Seq(1) }
+    }
+
+    #[test]
+    fn a_range_of_kept_bytes_lies_before_the_gap_or_after_it_or_on_both_sides() {
+        let whole = kept(10, None);
+        assert_eq!((whole.len(), whole.places(2, 5), whole.places(3, 3)), (10, vec![(2, 5)], vec![]));
+        let torn = kept(100, Some((10, 90)));
+        assert_eq!(torn.len(), 20);
+        assert_eq!(torn.places(0, 20), [(0, 10), (90, 100)]);
+        assert_eq!(torn.places(3, 10), [(3, 10)]);
+        assert_eq!(torn.places(10, 12), [(90, 92)]);
+        assert_eq!(torn.places(9, 11), [(9, 10), (90, 91)]);
+        assert_eq!(kept(100, Some((0, 100))).places(0, 0), []);
+        assert_eq!(kept(100, Some((0, 40))).places(0, 60), [(40, 100)]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Kept output over the contract, by its bytes.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, unfold};
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_protocol::Stream;
+use tonic::Status;
+
+use crate::log::{Log, LogError};
+
+/// What `Read` answers with.
+pub(crate) type Pieces = BoxStream<'static, Result<v1::ReadResponse, Status>>;
+
+/// Which bytes are kept.
+pub(crate) fn kept(log: &Log, request: &v1::KeptRequest) -> Result<v1::KeptResponse, Fault> {
+    let kept = log.kept(stream(request.stream)?);
+    Ok(v1::KeptResponse {
+        end_byte: kept.end,
+        gap_from_byte: kept.gap.0,
+        gap_to_byte: kept.gap.1,
+        closed: kept.closed,
+        last_seq: kept.last_seq.0,
+    })
+}
+
+/// The bytes that were asked for, read as they are taken.
+pub(crate) fn read(log: &Arc<Log>, request: &v1::ReadRequest) -> Result<Pieces, Fault> {
+    let bytes = log.bytes(stream(request.stream)?, request.from_byte, request.to_byte);
+    let pieces = unfold(Some(bytes), async |bytes| {
+        let mut bytes = bytes?;
+        match bytes.next() {
+            Ok(data) => Some((Ok(v1::ReadResponse { data: data? }), Some(bytes))),
+            Err(error) => Some((Err(Status::from(fault(&error))), None)),
+        }
+    });
+    Ok(pieces.boxed())
+}
+
+/// The stream of this number; 0 means all of them.
+fn stream(number: i32) -> Result<Option<Stream>, Fault> {
+    if number == i32::from(v1::Stream::Unspecified) {
+        return Ok(None);
+    }
+    headwater_contract::stream(number).map(Some)
+}
+
+fn fault(error: &LogError) -> Fault {
+    if let LogError::NotKept { .. } = error {
+        return Fault::new(FaultKind::Conflict, error.to_string()).hint("ask again which bytes are kept");
+    }
+    Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}"))
+}
