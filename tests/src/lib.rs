@@ -2,7 +2,10 @@
 
 mod collect;
 pub mod host;
+pub mod raw;
+mod server;
 mod worker;
 
 pub use collect::{Collected, Watcher, collect, collect_until_closed};
+pub use server::{ServerOptions, TestServer};
 pub use worker::{Options, TestWorker, binary};
