@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use headwater_protocol::{ExecutionId, SessionId};
+use headwater_store::Role;
 
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
@@ -91,7 +92,13 @@ impl Gateway {
         let owner = match self.known.sessions.get(&id) {
             Some(owner) => owner,
             None => {
-                let row = self.store.session(id).await?.ok_or_else(missing)?;
+                let stored = self.store.session(id).await?;
+                let row = match (stored, who.role) {
+                    // Perhaps the local command line has made it since the start.
+                    (None, Role::Admin) => self.take_up_session(id).await?,
+                    (stored, _) => stored,
+                };
+                let row = row.ok_or_else(missing)?;
                 self.known.put_session(id, row.owner.clone());
                 row.owner
             }
@@ -102,7 +109,7 @@ impl Gateway {
 
     /// The same for an execution; tells what is known of it.
     pub(crate) async fn may_use_execution(
-        &self,
+        self: &Arc<Self>,
         who: &Identity,
         need: Need,
         id: ExecutionId,
@@ -111,7 +118,12 @@ impl Gateway {
         let known = match self.known.executions.get(&id) {
             Some(known) => known,
             None => {
-                let row = self.store.execution(id).await?.ok_or_else(missing)?;
+                let stored = self.store.execution(id).await?;
+                let row = match (stored, who.role) {
+                    (None, Role::Admin) => self.take_up_execution(id).await?,
+                    (stored, _) => stored,
+                };
+                let row = row.ok_or_else(missing)?;
                 let (session_id, owner, queued_at_ms) = (row.session_id, row.owner, row.queued_at_ms);
                 let known = KnownExecution { session_id, owner, queued_at_ms };
                 self.known.put_execution(id, known.clone());

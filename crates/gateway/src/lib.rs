@@ -14,6 +14,7 @@ mod idempotency;
 mod insist;
 mod limits;
 mod metrics;
+mod reconcile;
 mod recorder;
 mod routes;
 pub mod serve;

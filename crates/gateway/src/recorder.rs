@@ -49,7 +49,7 @@ struct Open {
     /// When its program started, where the worker has told.
     started_at_ms: OnceLock<u64>,
     /// Filled when its end is in the store. Many may wait for that; one writes.
-    exit: OnceCell<()>,
+    exit: OnceCell<Verdict>,
     /// Filled when somebody watches it.
     watch: OnceLock<()>,
 }
@@ -63,6 +63,11 @@ impl Recorder {
         self.open().get(&id).cloned()
     }
 
+    /// Whether its end or closing is missing in the store.
+    pub(crate) fn is_open(&self, id: ExecutionId) -> bool {
+        self.open().contains_key(&id)
+    }
+
     /// An execution is about to start, or was found to be unfinished.
     pub(crate) fn begin(&self, row: &ExecutionRow, one_shot: bool) {
         let open = Open {
@@ -70,7 +75,7 @@ impl Recorder {
             one_shot,
             queued_at_ms: row.queued_at_ms,
             started_at_ms: OnceLock::new(),
-            exit: OnceCell::new_with(row.end.is_some().then_some(())),
+            exit: OnceCell::new_with(row.end.as_ref().map(|end| end.verdict.clone())),
             watch: OnceLock::new(),
         };
         self.open().entry(row.id).or_insert_with(|| Arc::new(open));
@@ -110,7 +115,7 @@ impl Gateway {
         open: &Open,
         seq: Seq,
         verdict: &Verdict,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Verdict, ApiError> {
         self.store.end_execution(id, &end(open, seq, verdict, false)).await?;
         self.metrics.ended(verdict.reason.name());
         tracing::info!(
@@ -126,24 +131,29 @@ impl Gateway {
             output_bytes = verdict.output_bytes,
             "execution ended"
         );
-        Ok(())
+        Ok(verdict.clone())
     }
 
-    /// Writes to the store that an execution is closed. Its end comes first.
-    pub(crate) async fn note_closed(
-        self: &Arc<Self>,
-        id: ExecutionId,
-        seq: Seq,
-        verdict: &Verdict,
-    ) -> Result<(), ApiError> {
+    /// Writes to the store that an execution is closed: nothing is open any more. Whoever did not see how it ended
+    /// leaves this to the watch.
+    pub(crate) async fn note_closed(self: &Arc<Self>, id: ExecutionId, seq: Seq) -> Result<(), ApiError> {
         let Some(open) = self.recorder.find(id) else {
             return Ok(());
         };
-        open.exit.get_or_try_init(|| self.write_exit(id, &open, seq, verdict)).await?;
-        self.store.end_execution(id, &end(&open, seq, verdict, true)).await?;
-        if open.one_shot {
-            self.store.end_session(open.session_id, now_ms()).await?;
-        }
+        let Some(verdict) = open.exit.get() else {
+            return Ok(());
+        };
+        let end = end(&open, seq, verdict, true);
+        let session_ends = async {
+            match open.one_shot {
+                true => self.store.end_session(open.session_id, now_ms()).await.map(drop),
+                false => Ok(()),
+            }
+        };
+        let (closed, ended) =
+            futures_util::future::join(self.store.end_execution(id, &end), session_ends).await;
+        closed?;
+        ended?;
         self.recorder.forget(id);
         Ok(())
     }
@@ -159,7 +169,10 @@ impl Gateway {
         match &told.state {
             ExecutionState::Queued | ExecutionState::Running { .. } => Ok(()),
             ExecutionState::Exited { verdict } => self.note_exit(told.id, told.last_seq, verdict).await,
-            ExecutionState::Closed { verdict } => self.note_closed(told.id, told.last_seq, verdict).await,
+            ExecutionState::Closed { verdict } => {
+                self.note_exit(told.id, told.last_seq, verdict).await?;
+                self.note_closed(told.id, told.last_seq).await
+            }
         }
     }
 
@@ -185,7 +198,7 @@ impl Gateway {
     async fn watch(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {
         sleep(HEAD_START).await;
         let mut missing_since = None;
-        while self.recorder.find(id).is_some() {
+        while self.recorder.is_open(id) {
             let closed = open.exit.initialized();
             let streams = self.worker.streams();
             let told = insist(streams, |client| async move { client.wait(id, LONG_POLL, closed).await });
@@ -213,9 +226,8 @@ impl Gateway {
     /// The worker knows nothing of an execution that it should know of.
     pub(crate) async fn note_lost(self: &Arc<Self>, id: ExecutionId) -> Result<(), ApiError> {
         // If its end is known, this is only its closing: the first verdict stays.
-        let stored = self.store.execution(id).await?.and_then(|row| row.end);
-        let (seq, verdict) = stored.map_or_else(|| (Seq(0), lost()), |end| (end.last_seq, end.verdict));
-        self.note_closed(id, seq, &verdict).await
+        self.note_exit(id, Seq(0), &lost()).await?;
+        self.note_closed(id, Seq(0)).await
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use headwater_contract::{ContractError, FollowOptions, Follower};
 use headwater_protocol::{
-    Command, Execution, ExecutionId, ExecutionState, SandboxKind, SessionId, SessionSpec, StartSpec,
+    Command, Execution, ExecutionId, ExecutionState, SessionId, SessionSpec, StartSpec,
 };
 use headwater_store::{Claim, ExecutionEnd, ExecutionRow, KeyRow, SessionRow, StoreError};
 use tracing::Instrument;
@@ -140,7 +140,7 @@ impl Gateway {
                 return Ok((ids.0, self.look_again(row, end, wish).await?));
             }
         }
-        let plan = Plan::new(owner, ids, order);
+        let plan = Plan::new(self, owner, ids, order);
         let granted = self.carry_out(who, &plan, wish).await?;
         Ok((ids.0, granted))
     }
@@ -339,13 +339,18 @@ impl Gateway {
 }
 
 impl Plan {
-    fn new(owner: String, (id, session_id): (ExecutionId, SessionId), order: Order) -> Self {
+    fn new(
+        gateway: &Gateway,
+        owner: String,
+        (id, session_id): (ExecutionId, SessionId),
+        order: Order,
+    ) -> Self {
         let now = now_ms();
         let own = order.session.is_none().then(|| SessionRow {
             id: session_id,
             owner: owner.clone(),
             spec: own_session(&owner, &order.spec),
-            sandbox: SandboxKind::default(),
+            sandbox: gateway.sandbox.get().copied().unwrap_or_default(),
             created_at_ms: now,
             ended_at_ms: None,
         });

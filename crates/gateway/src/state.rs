@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_contract::{Client, Reviver};
+use headwater_protocol::SandboxKind;
 use headwater_store::{AuditRow, Store, TokenRow};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -45,6 +46,10 @@ pub struct Gateway {
     pub(crate) recorder: Recorder,
     /// One request at a time for each owner's idempotency key.
     pub(crate) key_turns: Turns<(String, String)>,
+    /// Held while something is removed, so that it is not found and taken up again in between.
+    pub(crate) removing: tokio::sync::RwLock<()>,
+    /// The walls that the worker builds.
+    pub(crate) sandbox: OnceLock<SandboxKind>,
     tokens: Mutex<HashMap<[u8; 32], (TokenRow, Instant)>>,
     /// Told when streams shall end and clients come back to the next gateway.
     pub(crate) stopping: CancellationToken,
@@ -77,6 +82,8 @@ impl Gateway {
             known: Known::default(),
             recorder: Recorder::default(),
             key_turns: Turns::default(),
+            removing: tokio::sync::RwLock::default(),
+            sandbox: OnceLock::new(),
             tokens: Mutex::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -89,9 +96,14 @@ impl Gateway {
 
     /// Starts what runs besides requests.
     pub(crate) async fn begin(self: &Arc<Self>) {
+        self.take_up().await;
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
-            gateway.worker.supervise(gateway.stopping.clone(), async || {}).await;
+            let came_back = || {
+                let gateway = Arc::clone(&gateway);
+                gateway.clone().tasks.spawn(async move { gateway.reconcile().await });
+            };
+            gateway.worker.supervise(gateway.stopping.clone(), came_back).await;
         });
     }
 

@@ -44,14 +44,14 @@ impl Worker {
     }
 
     /// Looks after the worker until told to stop: one that dies is started again, and adopts what it left.
-    pub(crate) async fn supervise(&self, stopping: CancellationToken, came_back: impl AsyncFn()) {
+    pub(crate) async fn supervise(&self, stopping: CancellationToken, came_back: impl Fn()) {
         let mut pid = 0;
         loop {
             match self.calls.insist(async |client| client.info().await).await {
                 Ok(info) => {
                     if pid != 0 && pid != info.pid {
                         tracing::warn!(pid = info.pid, "the worker was started again");
-                        came_back().await;
+                        came_back();
                     }
                     pid = info.pid;
                 }

@@ -74,6 +74,9 @@ pub trait Store: Send + Sync + Debug {
     /// Takes a key for one object. Of many claims of one `(owner, key)`, however parallel, exactly one is new.
     async fn claim_key(&self, row: &KeyRow) -> Result<Claim, StoreError>;
 
+    /// Whether a key names this session or execution, so that whoever has the key may still ask for it.
+    async fn has_key(&self, object: &str) -> Result<bool, StoreError>;
+
     /// Removes the keys that were claimed before this time. Answers how many.
     async fn forget_keys(&self, before_ms: u64) -> Result<u64, StoreError>;
 

@@ -26,6 +26,15 @@ pub(crate) fn get(owner: &str, key: &str) -> Statement {
     Select::new(COLUMNS).when("owner =", Some(owner)).when("key =", Some(key)).page("created_at_ms", 1)
 }
 
+/// A key that names this object, as what it was claimed for or as the session of that.
+pub(crate) fn naming(object: &str) -> Statement {
+    Statement::new(
+        "SELECT owner, key, request_hash, object, session_id, created_at_ms FROM keys \
+         WHERE object = $1 OR session_id = $1 LIMIT 1",
+        [object.into()],
+    )
+}
+
 pub(crate) fn forget(before_ms: u64) -> Statement {
     Statement::new("DELETE FROM keys WHERE created_at_ms < $1", [before_ms.into()])
 }

@@ -99,6 +99,10 @@ impl Store for SqliteStore {
         Err(StoreError::Busy { message: "the key is claimed and forgotten all the time".into() })
     }
 
+    async fn has_key(&self, object: &str) -> Result<bool, StoreError> {
+        Ok(!self.fetch(keys::naming(object)).await?.is_empty())
+    }
+
     async fn forget_keys(&self, before_ms: u64) -> Result<u64, StoreError> {
         Ok(self.write(vec![keys::forget(before_ms)]).await?.changed)
     }

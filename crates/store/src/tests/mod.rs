@@ -77,6 +77,7 @@ on_sqlite! {
         owners_do_not_share_keys
         of_fifty_parallel_claims_one_is_new
         old_keys_are_forgotten_and_can_be_claimed_again
+        a_key_names_its_object_and_the_session_of_that
     }
     tokens {
         a_token_is_found_by_its_hash_whatever_became_of_it

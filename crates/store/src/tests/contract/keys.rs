@@ -52,3 +52,15 @@ pub(crate) async fn old_keys_are_forgotten_and_can_be_claimed_again(store: &dyn 
     assert_eq!(store.claim_key(&old[0]).await.unwrap(), Claim::New);
     assert_eq!(store.claim_key(&new).await.unwrap(), Claim::Known(new));
 }
+
+pub(crate) async fn a_key_names_its_object_and_the_session_of_that(store: &dyn Store) {
+    let (execution, session, other) = (ExecutionId::random(), SessionId::random(), ExecutionId::random());
+    let row = KeyRow { session: Some(session), ..key(execution) };
+    assert!(!store.has_key(&execution.to_string()).await.unwrap());
+    store.claim_key(&row).await.unwrap();
+    assert!(store.has_key(&execution.to_string()).await.unwrap());
+    assert!(store.has_key(&session.to_string()).await.unwrap());
+    assert!(!store.has_key(&other.to_string()).await.unwrap());
+    store.forget_keys(NOW + 1).await.unwrap();
+    assert!(!store.has_key(&execution.to_string()).await.unwrap());
+}
