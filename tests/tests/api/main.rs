@@ -1,0 +1,1 @@
+//! The API end to end: a real server, real clients.
