@@ -9,7 +9,9 @@ pub(crate) mod sessions;
 pub(crate) mod tokens;
 mod value;
 
-use sqlx::SqlStr;
+use std::fmt::Write;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 use crate::{Page, StoreError};
 
@@ -27,6 +29,32 @@ pub(crate) struct Statement {
 impl Statement {
     fn new(sql: &'static str, values: impl Into<Vec<Value>>) -> Self {
         Self { sql: SqlStr::from_static(sql), values: values.into() }
+    }
+
+    /// All of them as one text, between `BEGIN IMMEDIATE` and `COMMIT`. (`IMMEDIATE`: the lock is taken at the
+    /// beginning, where waiting for it undoes nothing.)
+    pub(crate) fn transaction<'a>(statements: impl Iterator<Item = &'a Self>) -> Self {
+        let (mut sql, mut values) = (String::from("BEGIN IMMEDIATE;"), Vec::new());
+        for statement in statements {
+            push_renumbered(&mut sql, statement.sql.as_str(), values.len());
+            sql.push(';');
+            values.extend(statement.values.iter().cloned());
+        }
+        sql += "COMMIT";
+        Self { sql: AssertSqlSafe(sql).into_sql_str(), values }
+    }
+}
+
+/// Appends a text whose placeholders count from `$1` to one that has so many values already. Our texts have no `$`
+/// but in placeholders.
+fn push_renumbered(whole: &mut String, text: &str, before: usize) {
+    let mut parts = text.split('$');
+    whole.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = part.split_at(digits);
+        let number = number.parse::<usize>().unwrap_or_default() + before;
+        let _ = write!(whole, "${number}{rest}"); // a string takes all that is written to it
     }
 }
 
@@ -50,4 +78,21 @@ pub(crate) fn read_all<R: Columns, T>(
     read: impl Fn(&R) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     rows.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_placeholders_of_a_transaction_count_through() {
+        let two = Statement::new("UPDATE a SET b = $2, c = $2 WHERE d = $1", [1_i64.into(), 2_i64.into()]);
+        let none = Statement::new("DELETE FROM e", []);
+        let twelve = Statement::new("INSERT INTO f VALUES ($1, $12)", vec![Value::from(0_i64); 12]);
+        let whole = Statement::transaction([&two, &none, &twelve, &two].into_iter());
+        let sql = "BEGIN IMMEDIATE;UPDATE a SET b = $2, c = $2 WHERE d = $1;DELETE FROM e;\
+                   INSERT INTO f VALUES ($3, $14);UPDATE a SET b = $16, c = $16 WHERE d = $15;COMMIT";
+        assert_eq!(whole.sql.as_str(), sql);
+        assert_eq!(whole.values.len(), 16);
+    }
 }

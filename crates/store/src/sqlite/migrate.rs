@@ -1,9 +1,9 @@
-//! The migrations: embedded, applied in order, each in a transaction, never changed once released.
+//! The migrations: embedded, applied in order, never changed once released.
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{SqlStr, SqliteConnection};
+use sqlx::{Connection, SqlStr, SqliteConnection};
 
-use super::error::from_migrate;
+use super::error::{from_migrate, from_sqlx};
 use crate::StoreError;
 
 /// Number, name and text of each.
@@ -13,9 +13,12 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (3, "tokens and audit", include_str!("../../migrations/sqlite/0003_tokens_and_audit.sql")),
 ];
 
-/// Brings the file up to date.
+/// Brings the file up to date, wholly or not at all. The lock is taken before it is looked at, for the server and a
+/// command may open a new store at the same time.
 pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    migrator().run_direct(None, connection, false).await.map_err(from_migrate)
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(from_sqlx)?;
+    migrator().run_direct(None, &mut *transaction, false).await.map_err(from_migrate)?;
+    transaction.commit().await.map_err(from_sqlx)
 }
 
 /// Brings the file up to date as it was when this migration was the newest.

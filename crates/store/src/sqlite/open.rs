@@ -1,7 +1,7 @@
 //! How the file is opened: first the writer, who makes it current, then the readers.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -17,16 +17,34 @@ use crate::StoreError;
 const READERS: u32 = 4;
 /// How long to wait for another program that writes, or for a free reader.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How many pages the WAL may hold before they are moved into the file: 32 MiB. Moving waits for the disk, some ten
+/// milliseconds, while nothing else is written; with SQLite's 1000 pages that would befall every hundredth write.
+const CHECKPOINT_PAGES: &str = "8192";
+/// In KiB, as SQLite wants it: with a minus. Ids are random, so each write touches another page of their index.
+const WRITER_CACHE: &str = "-8192";
+/// How many results may wait for the writer's task, so that the connection's thread does not: those of a whole group.
+const RESULTS: usize = 1024;
 
+/// Between two tries to open.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// SQLite does not wait for a file that another makes a WAL file of, or stops using, at this moment: so this does.
 pub(super) async fn open(path: &Path) -> Result<SqliteStore, StoreError> {
-    let open = async {
-        file::prepare(path).map_err(from_io)?;
-        let mut connection = connect_writer(path).await?;
-        migrate::run(&mut connection).await?;
-        let readers = connect_readers(path).await?;
-        Ok(SqliteStore { path: path.to_owned(), readers, writer: Writer::start(connection) })
-    };
-    open.await.map_err(|error| naming(path, error))
+    let began = Instant::now();
+    loop {
+        match try_to_open(path).await {
+            Err(StoreError::Busy { .. }) if began.elapsed() < PATIENCE => tokio::time::sleep(RETRY).await,
+            result => return result.map_err(|error| naming(path, error)),
+        }
+    }
+}
+
+async fn try_to_open(path: &Path) -> Result<SqliteStore, StoreError> {
+    file::prepare(path).map_err(from_io)?;
+    let mut connection = connect_writer(path).await?;
+    migrate::run(&mut connection).await?;
+    let readers = connect_readers(path).await?;
+    Ok(SqliteStore { path: path.to_owned(), readers, writer: Writer::start(connection) })
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
@@ -43,6 +61,9 @@ pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, Stor
     let options = options(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        .pragma("cache_size", WRITER_CACHE)
+        .row_buffer_size(RESULTS)
         .thread_name(|_| "store-writer".into());
     options.connect().await.map_err(from_sqlx)
 }

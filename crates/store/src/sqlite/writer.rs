@@ -1,6 +1,7 @@
 //! The one task that writes. It takes all that waits in its queue, writes it in one transaction and answers each.
 
-use sqlx::{Connection, SqlStr, SqliteConnection};
+use futures_util::TryStreamExt;
+use sqlx::{Connection, Either, Executor, SqlStr, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
 use super::error::from_sqlx;
@@ -103,14 +104,17 @@ async fn commit(connection: &mut SqliteConnection, group: Vec<Write>) {
     }
 }
 
-/// One transaction for all. Whatever cannot be blamed on one write undoes the whole, and each is tried by itself.
+/// One transaction for all. Whatever goes wrong in it undoes the whole, and each is tried by itself.
 async fn commit_together(connection: &mut SqliteConnection, group: Vec<Write>) {
-    if let Err(error) = begin(connection).await {
-        // It would not go better one by one, only slower: each would wait for the same lock.
-        return group.into_iter().for_each(|write| send(write, Err(error.clone())));
-    }
-    match run_together(connection, &group).await {
-        Ok(results) => group.into_iter().zip(results).for_each(|(write, result)| send(write, result)),
+    let mut results = Vec::new();
+    match run_together(connection, &group, &mut results).await {
+        Ok(()) => answer_all(group, results),
+        // The lock was not to be had. It would not go better one by one, only slower.
+        Err(error) if results.is_empty() => {
+            for write in group {
+                send(write, Err(error.clone()));
+            }
+        }
         Err(error) => {
             tracing::debug!(%error, writes = group.len(), "writes are tried one by one");
             roll_back(connection).await;
@@ -121,20 +125,36 @@ async fn commit_together(connection: &mut SqliteConnection, group: Vec<Write>) {
     }
 }
 
+/// Runs all in one go: each text that is handed to the connection is a hop to its thread and back, which costs more
+/// than the work that is done there. The results are those of `BEGIN`, of every statement, and of `COMMIT`.
 async fn run_together(
     connection: &mut SqliteConnection,
     group: &[Write],
-) -> Result<Vec<Result<Written, StoreError>>, StoreError> {
-    let mut results = Vec::with_capacity(group.len());
-    for Write { statements, .. } in group {
-        match run_all(connection, statements).await {
-            // SQLite undoes a statement that breaks a rule, and nothing but it.
-            Err(error @ StoreError::Conflict { .. }) if statements.len() == 1 => results.push(Err(error)),
-            result => results.push(Ok(result?)),
+    results: &mut Vec<Written>,
+) -> Result<(), StoreError> {
+    let whole = Statement::transaction(group.iter().flat_map(|write| &write.statements));
+    let query = sqlx::query_with(whole.sql, arguments(&whole.values)?).persistent(false);
+    let mut stream = connection.fetch_many(query);
+    while let Some(result) = stream.try_next().await.map_err(from_sqlx)? {
+        if let Either::Left(done) = result {
+            results.push(Written { changed: done.rows_affected(), number: done.last_insert_rowid() });
         }
     }
-    end(connection).await?;
-    Ok(results)
+    Ok(())
+}
+
+/// Each write gets the result of its last statement.
+fn answer_all(group: Vec<Write>, results: Vec<Written>) {
+    let mut results = results.into_iter().skip(1);
+    for write in group {
+        let last = results.by_ref().take(write.statements.len()).last();
+        send(write, last.ok_or_else(missing));
+    }
+}
+
+/// Cannot be: every statement that was run has a result.
+fn missing() -> StoreError {
+    StoreError::Unavailable { message: "the database did not say what it did".into(), source: None }
 }
 
 /// A statement is a transaction by itself; several are made one.

@@ -43,7 +43,6 @@ async fn a_write_that_breaks_a_rule_fails_alone() {
     let place = Place::new();
     let store = place.open().await;
     let parent = put_session(&store).await;
-    let before = commits(&place);
     store.put_token(&token(1)).await.unwrap();
     let same_hash = TokenRow { hash: [1; 32], ..token(2) };
     let (good, lost) = (execution(parent), execution(SessionId::random()));
@@ -60,7 +59,6 @@ async fn a_write_that_breaks_a_rule_fails_alone() {
     assert!(results.2.unwrap().is_some());
     assert!(matches!(results.1, Err(StoreError::Conflict { .. })));
     assert!(matches!(results.3, Err(StoreError::Conflict { .. })));
-    assert_eq!(commits(&place), before + 2, "the group was not torn apart");
     assert_eq!(store.tokens().await.unwrap(), [token(1), token(3), token(4)]);
     assert!(store.execution(good.id).await.unwrap().is_some());
     assert!(store.execution(lost.id).await.unwrap().is_none());

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
+use futures_util::future::join_all;
+
 use super::Place;
 use super::samples::{audit, execution, key, put, put_session, session, token};
 use crate::sqlite::{migrate_to, raw};
@@ -38,6 +40,35 @@ async fn what_was_written_is_there_after_opening_again() {
     assert_eq!(store.execution(row.id).await.unwrap(), Some(row.clone()));
     let next = put(&store, execution(row.session_id)).await;
     assert!(next.number > row.number);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_can_open_a_new_store_at_once() {
+    for _ in 0..5 {
+        let place = Place::new();
+        let stores = join_all((0..8).map(|_| place.open())).await;
+        for store in stores {
+            put_session(&store).await;
+        }
+        let any = SessionFilter::default();
+        assert_eq!(place.open().await.sessions(&any, PageRequest::first(9)).await.unwrap().items.len(), 8);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_can_write_at_once_alone_and_in_groups() {
+    let place = Place::new();
+    let stores = [place.open().await, place.open().await];
+    let work = stores.iter().map(async |store| {
+        for _ in 0..50 {
+            put_session(store).await;
+            join_all((0..3).map(|_| put_session(store))).await;
+        }
+    });
+    join_all(work).await;
+    let any = SessionFilter::default();
+    let all = stores[0].sessions(&any, PageRequest::first(1000)).await.unwrap().items;
+    assert_eq!(all.len(), 2 * 50 * 4);
 }
 
 #[tokio::test]
