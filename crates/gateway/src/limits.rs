@@ -57,15 +57,6 @@ impl<K: Hash + Eq> Buckets<K> {
 
     /// Takes one; `Err` tells how long until there is one again.
     pub(crate) fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
-        self.look(key, now, 1.0)
-    }
-
-    /// Whether there is one to take.
-    pub(crate) fn check(&self, key: K, now: Instant) -> Result<(), Duration> {
-        self.look(key, now, 0.0)
-    }
-
-    fn look(&self, key: K, now: Instant, cost: f64) -> Result<(), Duration> {
         if self.per_second <= 0.0 {
             return Ok(());
         }
@@ -80,7 +71,7 @@ impl<K: Hash + Eq> Buckets<K> {
         if bucket.left < 1.0 {
             return Err(Duration::from_secs_f64((1.0 - bucket.left) / self.per_second));
         }
-        bucket.left -= cost;
+        bucket.left -= 1.0;
         Ok(())
     }
 

@@ -57,10 +57,10 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Request, ApiEr
         return Ok(request);
     }
     let now = Instant::now();
-    gateway.failures.check(address, now).map_err(too_many)?;
     let shown = shown(&request);
     let Some(who) = identify(gateway, shown, address).await? else {
-        let _ = gateway.failures.take(address, now);
+        // Only failures are slowed down: whoever has a good token is let in, whatever others at its address do.
+        gateway.failures.take(address, now).map_err(too_many)?;
         return Err(unauthenticated());
     };
     gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Identity, TICKET_LIFETIME, TOKEN_COOKIE, hash, unauthenticated};
+use crate::auth::{Identity, TICKET_LIFETIME, TOKEN_COOKIE, hash, too_many, unauthenticated};
 use crate::error::ApiError;
 use crate::extract::Query;
 use crate::now_ms;
@@ -42,14 +42,12 @@ async fn login(
     ConnectInfo(address): ConnectInfo<std::net::SocketAddr>,
     Query(query): Query<LoginQuery>,
 ) -> Result<Response, ApiError> {
-    let now = Instant::now();
-    gateway.failures.check(address.ip(), now).map_err(crate::auth::too_many)?;
     let token = query.token.unwrap_or_default();
     let is_plain =
         !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let who = if is_plain { gateway.identity(&hash(&token), address.ip(), now_ms()).await? } else { None };
     if who.is_none() {
-        let _ = gateway.failures.take(address.ip(), now);
+        gateway.failures.take(address.ip(), Instant::now()).map_err(too_many)?;
         return Err(unauthenticated());
     }
     let cookie = format!("{TOKEN_COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000");
