@@ -25,9 +25,23 @@ pub struct Cli {
     /// home]
     #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// Which server to talk to.
+    #[command(flatten)]
+    pub server: ServerArgs,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Which server to talk to, instead of the engine on this machine.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ServerArgs {
+    /// Talk to this server (`http://127.0.0.1:8080`) instead of running things on this machine
+    #[arg(long, global = true, value_name = "URL", env = "HEADWATER_URL", hide_env_values = true)]
+    pub server: Option<String>,
+    /// The token to show to the server [default: for a server on this machine, the one in its data folder]
+    #[arg(long, global = true, value_name = "TOKEN", env = "HEADWATER_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
 }
 
 /// The commands.

@@ -10,7 +10,9 @@ use headwater_worker::config::socket_path;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
+use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
+use crate::server::Server;
 use crate::start;
 
 /// A supervisor that looks after the worker gets so long to bring it back before we do.
@@ -27,12 +29,45 @@ pub struct Place {
     pub sandbox: Option<SandboxKind>,
     /// The configuration of a worker that is started, if it is not the data folder's own.
     pub config: Option<PathBuf>,
+    /// The server that is meant, if it is not the engine on this machine.
+    pub server: Option<Server>,
 }
 
 impl Place {
     /// The place of this data folder, whatever its walls.
     pub const fn new(data: PathBuf) -> Self {
-        Self { data, sandbox: None, config: None }
+        Self { data, sandbox: None, config: None, server: None }
+    }
+
+    /// The same, but at this server, if there is one.
+    #[must_use]
+    pub fn with_server(mut self, server: Option<Server>) -> Self {
+        self.server = server;
+        self
+    }
+
+    /// The server, or the worker, started if it did not run.
+    pub async fn engine(&self) -> Result<Engine, CommandError> {
+        match &self.server {
+            None => Ok(Engine::Local(self.worker().await?)),
+            Some(server) => self.at(server).await,
+        }
+    }
+
+    /// The server, or the worker of a folder that must be there already: a mistyped `--data` starts nothing.
+    pub async fn existing_engine(&self) -> Result<Engine, CommandError> {
+        match &self.server {
+            None => Ok(Engine::Local(self.existing().await?)),
+            Some(server) => self.at(server).await,
+        }
+    }
+
+    async fn at(&self, server: &Server) -> Result<Engine, CommandError> {
+        let client = server.client()?;
+        if self.sandbox.is_some() {
+            self.check(client.info().await?.sandbox)?;
+        }
+        Ok(Engine::Remote(client))
     }
 
     /// The worker, if it runs.
@@ -84,8 +119,7 @@ impl Place {
         Starter { data: self.data.clone(), sandbox, config: self.config.clone(), insists }
     }
 
-    /// The worker of a folder that must be there already: a mistyped `--data` starts nothing.
-    pub async fn existing(&self) -> Result<Client, CommandError> {
+    async fn existing(&self) -> Result<Client, CommandError> {
         if !self.data.is_dir() {
             let message = format!("nothing has run in `{}` yet", self.data.display());
             return Err(CommandError::new(ErrorKind::NotFound, message)

@@ -1,5 +1,6 @@
 //! Errors as a person at a terminal sees them: what is wrong, and what to do next.
 
+use headwater_client::{ApiError, ClientError};
 use headwater_contract::{ContractError, FaultKind};
 
 use crate::style::Style;
@@ -101,6 +102,43 @@ impl From<ContractError> for CommandError {
             ),
         }
     }
+}
+
+impl From<ClientError> for CommandError {
+    fn from(error: ClientError) -> Self {
+        let text = error.to_string();
+        match error {
+            ClientError::Api(error) => refused(*error),
+            ClientError::Unreachable { .. } => Self::new(ErrorKind::NoWorker, text)
+                .hint("is it there? `headwater serve` starts a server; without `--server` things run on this machine"),
+            ClientError::Disconnected(_) => Self::new(ErrorKind::NoWorker, text)
+                .hint("programs run on without the server; ask again when it is back"),
+            ClientError::Malformed(_) => {
+                Self::new(ErrorKind::Internal, text).hint("is that a headwater server, and of this version?")
+            }
+            ClientError::BadUrl { .. } => {
+                Self::usage(text).hint("for example `--server http://127.0.0.1:8080`")
+            }
+            ClientError::BadToken => Self::usage(text).hint("`headwater token create` makes one"),
+            ClientError::Setup(_) => Self::internal(text),
+        }
+    }
+}
+
+/// What a server's refusal means here.
+fn refused(error: ApiError) -> CommandError {
+    let kind = match error.status {
+        400 | 405 | 413 | 415 | 422 => ErrorKind::Usage,
+        404 | 410 => ErrorKind::NotFound,
+        500 => ErrorKind::Internal,
+        _ => ErrorKind::Refused,
+    };
+    let hint = match error.status {
+        401 => "give a good token with `--token TOKEN` or in `HEADWATER_TOKEN`".to_owned(),
+        _ => error.hint,
+    };
+    let hints = if hint.is_empty() { Vec::new() } else { vec![hint] };
+    CommandError { kind, message: error.message, hints }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Passing our standard input, or a file, on to a program.
+//! Our standard input, or a file, as bytes for a program.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,8 +7,6 @@ use std::path::Path;
 use std::thread;
 
 use bytes::{Bytes, BytesMut};
-use headwater_contract::{Client, ContractError, StdinWriter};
-use headwater_protocol::ExecutionId;
 use rustix::event::PollFlags;
 use rustix::io::{Errno, retry_on_intr};
 use tokio::sync::mpsc;
@@ -67,37 +65,8 @@ pub fn own_is_null() -> bool {
     }
 }
 
-/// Passes the input on until it ends, the program wants no more, or the worker stays away. Each byte arrives once, over
-/// any number of connections.
-pub async fn feed(client: &Client, id: ExecutionId, mut input: Input) -> Result<(), ContractError> {
-    let mut writer = open(client, id).await?;
-    while let Some(chunk) = input.recv().await {
-        let chunk = with_waiting(chunk, &mut input);
-        let at = writer.offset();
-        let mut result = writer.write(chunk.clone()).await;
-        while let Err(error) = result {
-            if !error.is_disconnected() {
-                return Err(error);
-            }
-            writer = open(client, id).await?;
-            result = writer.write_again(at, chunk.clone()).await;
-        }
-    }
-    while let Err(error) = writer.end().await {
-        if !error.is_disconnected() {
-            return Err(error);
-        }
-        writer = open(client, id).await?;
-    }
-    Ok(())
-}
-
-async fn open(client: &Client, id: ExecutionId) -> Result<StdinWriter, ContractError> {
-    client.insist(async |client| client.stdin(id).await).await
-}
-
 /// What has come in meanwhile travels along: each write costs a round trip.
-fn with_waiting(first: Bytes, input: &mut Input) -> Bytes {
+pub fn with_waiting(first: Bytes, input: &mut Input) -> Bytes {
     let Ok(next) = input.try_recv() else { return first };
     let mut all = BytesMut::from(first);
     all.extend_from_slice(&next);

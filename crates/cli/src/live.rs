@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use headwater_contract::{Client, Follower};
 use headwater_protocol::{ExecutionId, Verdict};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
+use crate::engine::{Engine, Events};
 use crate::error::{CommandError, ErrorKind};
-use crate::input::{self, DetachKeys, Input};
+use crate::input::{DetachKeys, Input};
 use crate::show::{Format, show};
-use crate::terminal;
+use crate::{terminal, view};
 
 /// What Ctrl+C (where it is not a key for the program) does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub enum CtrlC {
 /// How to watch.
 #[derive(Debug)]
 pub struct Watch {
-    /// The worker.
-    pub client: Client,
+    /// What to talk to.
+    pub engine: Engine,
     /// What is watched.
     pub id: ExecutionId,
     /// How to show it.
@@ -86,41 +86,37 @@ fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
 }
 
 /// Watches until the program ends or we leave. Interrupts that came before count.
-pub async fn watch(
-    watch: Watch,
-    follower: Follower,
-    interrupts: &mut Interrupts,
-) -> Result<End, CommandError> {
+pub async fn watch(watch: Watch, events: Events, interrupts: &mut Interrupts) -> Result<End, CommandError> {
     let (leave, mut left) = mpsc::channel::<()>(1);
     if let Some(input) = watch.input {
         let input = if watch.detach_keys { with_detach_keys(input, leave.clone()) } else { input };
-        let (client, id) = (watch.client.clone(), watch.id);
-        // That the program reads no more is no failure, and a lost worker is told by the follower.
-        tokio::task::spawn_local(async move { input::feed(&client, id, input).await.is_ok() });
+        let (engine, id) = (watch.engine.clone(), watch.id);
+        // That the program reads no more is no failure, and a lost worker is told by the events.
+        tokio::task::spawn_local(async move { engine.feed(id, input).await.is_ok() });
     }
     let mut resized = listen(SignalKind::window_change())?;
     let mut handled = 0;
-    let mut shown = std::pin::pin!(show(follower, watch.format));
+    let mut shown = std::pin::pin!(show(events, watch.format));
     loop {
         if handled < interrupts.count {
             handled = interrupts.count;
             match (watch.ctrl_c, handled) {
                 (CtrlC::Leaves, _) | (CtrlC::Cancels, 3..) => return Ok(End::Left),
-                (CtrlC::Cancels, 1) => cancel(&watch.client, watch.id, None),
-                (CtrlC::Cancels, _) => cancel(&watch.client, watch.id, Some(Duration::ZERO)),
+                (CtrlC::Cancels, 1) => cancel(&watch.engine, watch.id, None),
+                (CtrlC::Cancels, _) => cancel(&watch.engine, watch.id, Some(Duration::ZERO)),
             }
         }
         tokio::select! {
-            shown = &mut shown => return end(&watch.client, watch.id, shown).await,
+            shown = &mut shown => return end(&watch.engine, watch.id, shown).await,
             () = interrupts.next() => {}
-            Some(()) = resized.recv(), if watch.tty => resize(&watch.client, watch.id),
+            Some(()) = resized.recv(), if watch.tty => resize(&watch.engine, watch.id),
             Some(()) = left.recv() => return Ok(End::Left),
         }
     }
 }
 
 async fn end(
-    client: &Client,
+    engine: &Engine,
     id: ExecutionId,
     shown: Result<Option<Verdict>, CommandError>,
 ) -> Result<End, CommandError> {
@@ -128,8 +124,7 @@ async fn end(
         Ok(Some(verdict)) => Ok(End::Verdict(verdict)),
         Ok(None) => {
             // We began after it.
-            let execution = client.insist(async |client| client.execution(id).await).await?;
-            let verdict = execution.state.verdict().cloned().map(End::Verdict);
+            let verdict = view::verdict(&engine.execution(id).await?).map(End::Verdict);
             verdict.ok_or_else(|| CommandError::internal("the log ended without a verdict"))
         }
         Err(error) if error.kind == ErrorKind::ReaderGone => Ok(End::ReaderGone),
@@ -138,21 +133,17 @@ async fn end(
 }
 
 /// Cancels in the background: the next Ctrl+C must be heard while a lost worker is waited for.
-fn cancel(client: &Client, id: ExecutionId, grace: Option<Duration>) {
-    let client = client.clone();
-    tokio::task::spawn_local(async move {
-        // Refused if it has ended meanwhile: then there is nothing to cancel.
-        client.insist(async |client| client.cancel(id, grace).await).await.is_ok()
-    });
+fn cancel(engine: &Engine, id: ExecutionId, grace: Option<Duration>) {
+    let engine = engine.clone();
+    // Refused if it has ended meanwhile: then there is nothing to cancel.
+    tokio::task::spawn_local(async move { engine.cancel(id, grace).await.is_ok() });
 }
 
 /// Makes the program's terminal as large as ours.
-pub fn resize(client: &Client, id: ExecutionId) {
+pub fn resize(engine: &Engine, id: ExecutionId) {
     let Some(size) = terminal::size() else { return };
-    let client = client.clone();
-    tokio::task::spawn_local(async move {
-        client.insist(async |client| client.resize(id, size).await).await.is_ok()
-    });
+    let engine = engine.clone();
+    tokio::task::spawn_local(async move { engine.resize(id, size).await.is_ok() });
 }
 
 fn with_detach_keys(mut input: Input, leave: mpsc::Sender<()>) -> Input {

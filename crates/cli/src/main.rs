@@ -1,18 +1,20 @@
 //! `headwater`, the one binary: the worker, init, and the command line that drives them on one machine.
 //!
-//! A command is parsed in [`args`], finds or starts its worker in [`connect`], and lives in a file of its own in
+//! A command is parsed in [`args`], finds a server or finds or starts its worker in [`connect`], talks to either as to
+//! one [`engine`], and lives in a file of its own in
 //! [`commands`]. What follows a log live (`run`, `attach`) meets in [`live`].
 
 mod args;
 mod commands;
 mod connect;
+mod engine;
 mod error;
 mod exit;
 mod input;
-mod json;
 mod live;
 mod output;
 mod resolve;
+mod server;
 mod show;
 mod signals;
 mod start;
@@ -28,6 +30,7 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 use crate::connect::Place;
 use crate::error::CommandError;
+use crate::server::Server;
 
 fn main() -> ExitCode {
     // init must be small: it is dispatched before anything here has touched memory.
@@ -58,12 +61,14 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         Command::Config(args) => return commands::config::config(&data, &args),
         _ => {}
     }
+    let server = Server::new(&cli.server, &data)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
     let local = tokio::task::LocalSet::new();
-    let result = runtime.block_on(local.run_until(with_worker(Place::new(data), cli.command)));
+    let result =
+        runtime.block_on(local.run_until(with_worker(Place::new(data).with_server(server), cli.command)));
     // A thread may still wait for a key or for a slow reader: nobody needs it any more.
     runtime.shutdown_background();
     result

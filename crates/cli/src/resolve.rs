@@ -1,20 +1,21 @@
 //! From what a person types to a session or an execution: an id, the beginning of one, or a session's name.
 
-use headwater_contract::Client;
-use headwater_protocol::{Execution, ExecutionId, Session, SessionId};
+use headwater_protocol::api::{SessionBody, SessionStateName};
+use headwater_protocol::{ExecutionId, SessionId};
 
+use crate::engine::{Engine, Which};
 use crate::error::{CommandError, ErrorKind};
 
 /// How many candidates an error names.
 const NAMED: usize = 5;
 
 /// The execution that is meant.
-pub async fn execution(client: &Client, text: &str) -> Result<ExecutionId, CommandError> {
+pub async fn execution(engine: &Engine, text: &str) -> Result<ExecutionId, CommandError> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
-    let all = client.insist(async |client| client.executions(None, false).await).await?;
-    let ids: Vec<ExecutionId> = all.iter().map(|execution: &Execution| execution.id).collect();
+    let all = engine.executions(None, Which::All).await?;
+    let ids: Vec<ExecutionId> = all.iter().map(|execution| execution.id).collect();
     let error = match by_prefix("exe_", &ids, text) {
         Ok(id) => return Ok(id),
         Err(error) => error,
@@ -28,18 +29,16 @@ pub async fn execution(client: &Client, text: &str) -> Result<ExecutionId, Comma
 }
 
 /// The session that is meant; a name counts only while the session lives.
-pub async fn session(client: &Client, text: &str) -> Result<SessionId, CommandError> {
+pub async fn session(engine: &Engine, text: &str) -> Result<SessionId, CommandError> {
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
-    let all = client.insist(async |client| client.sessions(true).await).await?;
-    pick_session(&all, text)
+    pick_session(&engine.sessions(true).await?, text)
 }
 
-fn pick_session(all: &[Session], text: &str) -> Result<SessionId, CommandError> {
-    let named = |session: &&Session| {
-        session.spec.name.as_deref() == Some(text)
-            && matches!(session.state, headwater_protocol::SessionState::Ready)
+fn pick_session(all: &[SessionBody], text: &str) -> Result<SessionId, CommandError> {
+    let named = |session: &&SessionBody| {
+        session.name.as_deref() == Some(text) && session.state == SessionStateName::Ready
     };
     let named: Vec<SessionId> = all.iter().filter(named).map(|session| session.id).collect();
     let found = match named.as_slice() {
@@ -90,7 +89,7 @@ fn by_prefix<T: Copy + ToString>(prefix: &str, ids: &[T], text: &str) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{SandboxKind, SessionSpec, SessionState};
+    use headwater_protocol::{SandboxKind, Session, SessionSpec, SessionState};
 
     use super::*;
 
@@ -98,15 +97,15 @@ mod tests {
         format!("exe_{digits:0<32}").parse().unwrap()
     }
 
-    fn session(digits: &str, name: Option<&str>, state: SessionState) -> Session {
-        Session {
+    fn session(digits: &str, name: Option<&str>, state: SessionState) -> SessionBody {
+        SessionBody::from(Session {
             id: format!("ses_{digits:0<32}").parse().unwrap(),
             spec: SessionSpec { name: name.map(Into::into), ..SessionSpec::default() },
             sandbox: SandboxKind::Full,
             state,
             created_at_ms: 0,
             running: 0,
-        }
+        })
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use headwater_contract::Follower;
+use headwater_protocol::api::{EventViews, write_event};
 use headwater_protocol::{Event, EventKind, Stream, Verdict};
 use rustix::termios::isatty;
 
+use crate::engine::Events;
 use crate::error::CommandError;
-use crate::json::JsonLines;
 use crate::output::{Printer, Target};
 use crate::style::Style;
 use crate::words;
@@ -29,16 +29,16 @@ pub enum Format {
 }
 
 /// Shows a log to its end; answers with the verdict, if it was there.
-pub async fn show(mut follower: Follower, format: Format) -> Result<Option<Verdict>, CommandError> {
+pub async fn show(mut events: Events, format: Format) -> Result<Option<Verdict>, CommandError> {
     let mut shower =
         Shower { printer: Printer::start(), verdict: None, at_line_start: true, has_shown: false };
     match format {
         Format::Bytes { gaps } => {
-            while let Some(event) = follower.next().await? {
+            while let Some(event) = events.next().await? {
                 shower.bytes(event, gaps).await?;
             }
         }
-        Format::Json => shower.all_json(&mut follower).await?,
+        Format::Json => shower.all_json(&mut events).await?,
     }
     if !shower.at_line_start
         && isatty(rustix::stdio::stderr())
@@ -89,26 +89,36 @@ impl Shower {
         }
     }
 
-    async fn all_json(&mut self, follower: &mut Follower) -> Result<(), CommandError> {
-        let mut lines = JsonLines::default();
+    async fn all_json(&mut self, events: &mut Events) -> Result<(), CommandError> {
+        let mut views = EventViews::default();
         loop {
-            let event = if lines.holds() {
-                if let Ok(event) = tokio::time::timeout(HALF_CHARACTER, follower.next()).await {
+            let event = if views.holds() {
+                if let Ok(event) = tokio::time::timeout(HALF_CHARACTER, events.next()).await {
                     event?
                 } else {
-                    self.printer.print(Target::Stdout, lines.flush().into()).await?;
+                    self.json(views.flush()).await?;
                     continue;
                 }
             } else {
-                follower.next().await?
+                events.next().await?
             };
             let Some(event) = event else {
-                return self.printer.print(Target::Stdout, lines.flush().into()).await;
+                return self.json(views.flush()).await;
             };
             if let EventKind::Exited(verdict) = &event.kind {
                 self.verdict = Some(verdict.clone());
             }
-            self.printer.print(Target::Stdout, lines.push(event).into()).await?;
+            self.json(views.push(event)).await?;
         }
+    }
+
+    /// One line each.
+    async fn json(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), CommandError> {
+        let mut lines = Vec::new();
+        for event in events {
+            write_event(&event, &mut lines);
+            lines.push(b'\n');
+        }
+        if lines.is_empty() { Ok(()) } else { self.printer.print(Target::Stdout, lines.into()).await }
     }
 }

@@ -1,72 +1,37 @@
 //! Sessions and executions as shown: tables for people, objects in the shape of the native API for machines.
 
-use headwater_protocol::{Command, Execution, Process, Reason, SandboxKind, Session, SessionState};
+use headwater_protocol::api::{ExecutionBody, ExecutionStateName};
+use headwater_protocol::{Command, Process, Reason, SandboxKind, Verdict};
 use rustix::termios::isatty;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::style::Style;
-use crate::{signals, terminal, words};
+use crate::{signals, terminal};
 
 /// Digits of an id in a table on a terminal: enough to be unique among millions.
 const SHORT_ID: usize = "exe_".len() + 12;
 /// The least that is shown of a command in a table on a terminal, however narrow it is.
 const COMMAND_CHARS: usize = 20;
 
-/// An execution for machines.
-pub fn execution_json(execution: &Execution) -> Value {
-    let verdict = execution.state.verdict();
-    let exited_at = verdict.map(|verdict| words::rfc3339(execution.started_at_ms + verdict.duration_ms));
-    let exit = verdict.map(|verdict| {
-        let mut exit = json!({ "reason": verdict.reason });
-        if let Some(code) = verdict.code {
-            exit["code"] = code.into();
-        }
-        if let Some(signal) = verdict.signal {
-            exit["signal"] = signal.into();
-        }
-        if let Some(message) = &verdict.message {
-            exit["message"] = message.as_str().into();
-        }
-        exit
-    });
-    json!({
-        "id": execution.id,
-        "session_id": execution.session_id,
-        "state": execution.state.name(),
-        "started_at": words::rfc3339(execution.started_at_ms),
-        "exited_at": exited_at,
-        "exit": exit,
-        "duration_ms": verdict.map(|verdict| verdict.duration_ms),
-        "usage": verdict.map(|verdict| verdict.usage),
-        "stdout_bytes": execution.stdout_bytes,
-        "stderr_bytes": execution.stderr_bytes,
-        "output_bytes": execution.output_bytes,
-        "last_seq": execution.last_seq,
-        "command": execution.spec.command,
-        "tty": execution.spec.tty,
-        "metadata": execution.spec.metadata,
-    })
+/// An execution or a session for machines: in the shape of the native API.
+pub fn object(body: &impl Serialize) -> Value {
+    serde_json::to_value(body).unwrap_or_default()
 }
 
-/// A session for machines.
-pub fn session_json(session: &Session) -> Value {
-    let ended_at = match session.state {
-        SessionState::Ready => None,
-        SessionState::Ended { ended_at_ms } => Some(words::rfc3339(ended_at_ms)),
-    };
-    json!({
-        "id": session.id,
-        "name": session.spec.name,
-        "state": if ended_at.is_some() { "ended" } else { "ready" },
-        "sandbox": session.sandbox,
-        "created_at": words::rfc3339(session.created_at_ms),
-        "ended_at": ended_at,
-        "running": session.running,
-        "env": session.spec.env,
-        "limits": session.spec.limits,
-        "idle_timeout_ms": session.spec.idle_timeout_ms,
-        "one_shot": session.spec.one_shot,
-        "metadata": session.spec.metadata,
+/// How an execution ended, if it has.
+pub fn verdict(execution: &ExecutionBody) -> Option<Verdict> {
+    let exit = execution.exit.clone()?;
+    Some(Verdict {
+        reason: exit.reason,
+        code: exit.code,
+        signal: exit.signal,
+        message: exit.message,
+        duration_ms: execution.duration_ms.unwrap_or_default(),
+        usage: execution.usage.unwrap_or_default(),
+        stdout_bytes: execution.stdout_bytes,
+        stderr_bytes: execution.stderr_bytes,
+        output_bytes: execution.output_bytes,
     })
 }
 
@@ -101,19 +66,19 @@ pub fn printable(text: &str) -> String {
 }
 
 /// An execution's state and, if it has ended, how.
-pub fn state(execution: &Execution, style: Style) -> (String, String) {
-    let name = execution.state.name();
-    let Some(verdict) = execution.state.verdict() else {
+pub fn state(execution: &ExecutionBody, style: Style) -> (String, String) {
+    let Some(exit) = &execution.exit else {
+        let name = if execution.state == ExecutionStateName::Queued { "queued" } else { "running" };
         return (name.to_owned(), style.green(name));
     };
-    let how = match (verdict.reason, verdict.code, verdict.signal) {
+    let how = match (exit.reason, exit.code, exit.signal) {
         (Reason::Exited, Some(code), _) => format!("exited {code}"),
         (Reason::Signalled, _, Some(signal)) => signals::name(signal),
         (reason, ..) => reason.name().replace('_', " "),
     };
-    let open = if name == "exited" { " (open)" } else { "" };
+    let open = if execution.state == ExecutionStateName::Exited { " (open)" } else { "" };
     let text = format!("{how}{open}");
-    let painted = if verdict.code == Some(0) { text.clone() } else { style.red(&text) };
+    let painted = if exit.code == Some(0) { text.clone() } else { style.red(&text) };
     (text, painted)
 }
 

@@ -1,7 +1,9 @@
 //! Tests of what is shown.
 
+use headwater_protocol::api::SessionBody;
 use headwater_protocol::{
-    ExecutionId, ExecutionState, Reason, Seq, SessionId, SessionSpec, StartSpec, Usage, Verdict,
+    Execution, ExecutionId, ExecutionState, Reason, Seq, Session, SessionId, SessionSpec, SessionState,
+    StartSpec, Usage,
 };
 
 use super::*;
@@ -34,14 +36,14 @@ fn execution() -> Execution {
 
 #[test]
 fn an_execution_for_machines_has_the_fields_of_the_native_api() {
-    let value = execution_json(&execution());
+    let value = object(&ExecutionBody::from(execution()));
     assert_eq!(value["state"], "closed");
     assert_eq!(value["exit"], json!({"reason": "exited", "code": 3}));
     assert_eq!(value["exited_at"], "1970-01-01T00:00:01.000Z");
     assert_eq!((&value["last_seq"], &value["stdout_bytes"]), (&json!(9), &json!(4)));
     let mut running = execution();
     running.state = ExecutionState::Running { pid: 1 };
-    let value = execution_json(&running);
+    let value = object(&ExecutionBody::from(running));
     assert_eq!((&value["exit"], &value["exited_at"]), (&Value::Null, &Value::Null));
 }
 
@@ -61,13 +63,13 @@ fn an_ended_session_says_when() {
         created_at_ms: 0,
         running: 1,
     };
-    let value = session_json(&session);
+    let value = object(&SessionBody::from(session.clone()));
     assert_eq!(
         (&value["state"], &value["ended_at"], &value["sandbox"]),
         (&json!("ready"), &Value::Null, &json!("none"))
     );
     session.state = SessionState::Ended { ended_at_ms: 1_000 };
-    assert_eq!(session_json(&session)["ended_at"], "1970-01-01T00:00:01.000Z");
+    assert_eq!(object(&SessionBody::from(session))["ended_at"], "1970-01-01T00:00:01.000Z");
 }
 
 #[test]

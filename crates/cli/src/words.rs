@@ -1,4 +1,4 @@
-//! Numbers in words for people, and times for machines.
+//! Numbers and times in words for people.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -50,39 +50,6 @@ pub fn ago(at_ms: u64) -> String {
     }
 }
 
-/// A time as RFC 3339 in UTC.
-pub fn rfc3339(at_ms: u64) -> String {
-    let (days, rest) = (at_ms / DAY_MS, at_ms % DAY_MS);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second, ms) = (rest / HOUR_MS, rest / MINUTE_MS % 60, rest / 1_000 % 60, rest % 1_000);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-}
-
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar: 400 years are always 146,097 days.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let is_leap =
-        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let (mut year, mut left) = (1970 + days / 146_097 * 400, days % 146_097);
-    loop {
-        let length = if is_leap(year) { 366 } else { 365 };
-        if left < length {
-            break;
-        }
-        left -= length;
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if left < length {
-            break;
-        }
-        left -= length;
-        month += 1;
-    }
-    (year, month, left + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,18 +63,6 @@ mod tests {
         }
         for (count, text) in [(17, "17 B"), (1536, "1.5 KiB"), (2 << 30, "2 GiB")] {
             assert_eq!(bytes(count), text);
-        }
-    }
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        for (ms, text) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_400_123, "2000-02-29T00:00:00.123Z"),
-            (1_785_542_399_999, "2026-07-31T23:59:59.999Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(rfc3339(ms), text);
         }
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use headwater_protocol::api::{
     ExecutionBody, ExecutionStateName, PageBody, ResizeRequest, SignalRequest, StartRequest,
 };
-use headwater_protocol::{ExecutionId, SessionId, TtySize};
+use headwater_protocol::{ExecutionId, Process, SessionId, TtySize};
 use reqwest::header::{CONTENT_TYPE, RANGE};
 use reqwest::{Method, RequestBuilder};
 use tokio::time::Instant;
@@ -197,9 +197,21 @@ impl Client {
         self.post_once(&format!("v1/executions/{id}/signal"), Some(request)).await
     }
 
-    /// Cancels an execution: SIGTERM, its grace, SIGKILL, for the whole tree.
-    pub async fn cancel(&self, id: ExecutionId) -> Result<()> {
-        self.post_once(&format!("v1/executions/{id}/cancel"), None::<&()>).await
+    /// Cancels an execution: SIGTERM, its grace (or this one; 0 kills at once), SIGKILL, for the whole tree.
+    pub async fn cancel(&self, id: ExecutionId, grace: Option<Duration>) -> Result<()> {
+        let body = grace.map(|grace| serde_json::json!({ "grace_ms": grace.as_millis() }));
+        self.post_once(&format!("v1/executions/{id}/cancel"), body.as_ref()).await
+    }
+
+    /// The processes that belong to an execution now.
+    pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
+        self.get_json(&format!("v1/executions/{id}/processes")).await
+    }
+
+    /// Removes an execution that is closed, and its log.
+    pub async fn forget(&self, id: ExecutionId) -> Result<()> {
+        let url = self.route(&format!("v1/executions/{id}"))?;
+        self.send_idempotent(|| Ok(self.request(Method::DELETE, url.clone()).timeout(CALL))).await.map(drop)
     }
 
     /// Changes the size of an execution's terminal.

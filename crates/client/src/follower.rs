@@ -39,6 +39,8 @@ pub struct Follower {
     options: FollowOptions,
     position: Position,
     stream: Option<EventStream>,
+    /// The first event, if it was read before it was asked for.
+    first: Option<Event>,
     retry: Retry,
     ended: bool,
 }
@@ -54,7 +56,8 @@ impl Follower {
         start: Option<Start>,
     ) -> Result<Self> {
         let (position, retry) = (Position::after(options.after), client.retry());
-        let mut follower = Self { client, id, start, options, position, stream: None, retry, ended: false };
+        let mut follower =
+            Self { client, id, start, options, position, stream: None, first: None, retry, ended: false };
         match follower.reopen().await {
             Err(error @ ClientError::Disconnected(_)) => follower.retry.pause(error).await?,
             Err(error) if error.retry_after().is_some() && !error.is_disconnected() => {
@@ -71,6 +74,14 @@ impl Follower {
         self.id
     }
 
+    /// The same, waited for where the first answer did not tell: the first event does.
+    pub async fn identify(&mut self) -> Result<ExecutionId> {
+        if self.id.is_none() && self.first.is_none() {
+            self.first = self.advance().await?;
+        }
+        self.id.ok_or_else(|| ClientError::Malformed("the execution's id was not told".into()))
+    }
+
     /// The last event that was delivered: where to go on from.
     pub const fn position(&self) -> Seq {
         self.position.seq()
@@ -79,6 +90,13 @@ impl Follower {
     /// The next event; `None` after the one that was asked for as the last, and when what was asked for lies behind
     /// the log's end. Cancelling this loses nothing.
     pub async fn next(&mut self) -> Result<Option<Event>> {
+        match self.first.take() {
+            Some(event) => Ok(Some(event)),
+            None => self.advance().await,
+        }
+    }
+
+    async fn advance(&mut self) -> Result<Option<Event>> {
         while !self.ended {
             let Some(stream) = self.stream.as_mut() else {
                 self.come_back().await?;

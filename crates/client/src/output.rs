@@ -16,7 +16,9 @@ pub enum OutputStream {
     Stdout,
     /// Standard error.
     Stderr,
-    /// Both in the order in which they were read; a terminal's, too.
+    /// A terminal's, or both where they were started as one.
+    Output,
+    /// All of them, in the order in which they came.
     Merged,
 }
 
@@ -25,6 +27,7 @@ impl OutputStream {
         match self {
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",
+            Self::Output => "output",
             Self::Merged => "merged",
         }
     }

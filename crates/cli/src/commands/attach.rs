@@ -1,12 +1,12 @@
 //! `headwater attach`: watch an execution and type into it. Leaving never ends it.
 
-use headwater_contract::{Client, FollowOptions};
-use headwater_protocol::{Execution, Seq, Stdin};
+use headwater_contract::FollowOptions;
+use headwater_protocol::Seq;
 
 use crate::args::AttachArgs;
 use crate::connect::Place;
 use crate::error::CommandError;
-use crate::input::{self, Input};
+use crate::input;
 use crate::live::{CtrlC, End, Interrupts, Watch, resize, watch};
 use crate::show::Format;
 use crate::style::Style;
@@ -18,9 +18,9 @@ const TAIL_BYTES: u64 = 16 << 10;
 
 /// Watches; answers with the exit code.
 pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError> {
-    let client = place.existing().await?;
-    let id = resolve::execution(&client, &args.execution).await?;
-    let execution = client.insist(async |client| client.execution(id).await).await?;
+    let engine = place.existing_engine().await?;
+    let id = resolve::execution(&engine, &args.execution).await?;
+    let (execution, reads) = engine.execution_and_input(id).await?;
     let mut interrupts = Interrupts::listen()?;
     let options = FollowOptions {
         after: Seq(args.after.unwrap_or(0)),
@@ -28,22 +28,23 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
         tail_once: true,
         ..FollowOptions::default()
     };
-    let follower = client.insist(async |client: &Client| client.follow(id, options.clone()).await).await?;
-    let input = (!args.no_stdin).then(|| own_input(&execution)).flatten();
-    let raw = if execution.spec.tty.is_some() && input.is_some() { RawMode::enter()? } else { None };
-    if execution.spec.tty.is_some() {
-        resize(&client, id);
+    let events = engine.follow(id, options).await?;
+    let types = reads && !args.no_stdin && execution.exit.is_none() && !input::own_is_null();
+    let input = types.then(input::own);
+    let raw = if execution.tty.is_some() && input.is_some() { RawMode::enter()? } else { None };
+    if execution.tty.is_some() {
+        resize(&engine, id);
     }
     let how = Watch {
-        client,
+        engine,
         id,
         format: if args.json { Format::Json } else { Format::Bytes { gaps: args.after.is_some() } },
         input,
         detach_keys: raw.is_some(),
-        tty: execution.spec.tty.is_some(),
+        tty: execution.tty.is_some(),
         ctrl_c: CtrlC::Leaves,
     };
-    let end = watch(how, follower, &mut interrupts).await;
+    let end = watch(how, events, &mut interrupts).await;
     drop(raw);
     match end? {
         End::Verdict(verdict) => {
@@ -58,11 +59,4 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
         }
         End::ReaderGone => Ok(0),
     }
-}
-
-/// Our standard input, if the program reads and somebody can type.
-fn own_input(execution: &Execution) -> Option<Input> {
-    let reads = execution.spec.stdin == Stdin::Open || execution.spec.tty.is_some();
-    let ended = execution.state.verdict().is_some();
-    (reads && !ended && !input::own_is_null()).then(input::own)
 }

@@ -1,7 +1,5 @@
 //! `headwater forget`: remove the logs of executions that are closed.
 
-use headwater_contract::Client;
-
 use crate::args::ForgetArgs;
 use crate::connect::Place;
 use crate::error::CommandError;
@@ -9,10 +7,10 @@ use crate::resolve;
 
 /// Removes them.
 pub async fn forget(place: &Place, args: &ForgetArgs) -> Result<u8, CommandError> {
-    let client = place.existing().await?;
+    let engine = place.existing_engine().await?;
     for text in &args.executions {
-        let id = resolve::execution(&client, text).await?;
-        client.insist(async |client: &Client| client.forget(id).await).await?;
+        let id = resolve::execution(&engine, text).await?;
+        engine.forget(id).await?;
     }
     Ok(0)
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use headwater_contract::Client;
-
 use crate::args::KillArgs;
 use crate::connect::Place;
 use crate::error::CommandError;
@@ -11,15 +9,13 @@ use crate::resolve;
 
 /// Ends them, the whole tree each; with a signal, only sends it.
 pub async fn kill(place: &Place, args: &KillArgs) -> Result<u8, CommandError> {
-    let client = place.existing().await?;
+    let engine = place.existing_engine().await?;
     for text in &args.executions {
-        let id = resolve::execution(&client, text).await?;
+        let id = resolve::execution(&engine, text).await?;
         if let Some(signal) = args.signal {
-            // Sent once: a signal that was delivered before the answer was lost must not come twice.
-            client.signal(id, signal, args.tree).await?;
+            engine.signal(id, signal, args.tree).await?;
         } else {
-            let grace = args.now.then_some(Duration::ZERO);
-            client.insist(async |client: &Client| client.cancel(id, grace).await).await?;
+            engine.cancel(id, args.now.then_some(Duration::ZERO)).await?;
         }
     }
     Ok(0)

@@ -1,6 +1,6 @@
 //! `headwater logs`: what an execution printed, from any position, and on live if asked to.
 
-use headwater_contract::{Client, FollowOptions};
+use headwater_contract::FollowOptions;
 use headwater_protocol::{Seq, Stream};
 use rustix::termios::isatty;
 
@@ -13,8 +13,8 @@ use crate::{exit, resolve};
 
 /// Shows the log.
 pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
-    let client = place.existing().await?;
-    let id = resolve::execution(&client, &args.execution).await?;
+    let engine = place.existing_engine().await?;
+    let id = resolve::execution(&engine, &args.execution).await?;
     let options = FollowOptions {
         after: Seq(args.after),
         until_closed: true,
@@ -24,9 +24,9 @@ pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
         no_wait: !args.follow,
         ..FollowOptions::default()
     };
-    let follower = client.insist(async |client: &Client| client.follow(id, options.clone()).await).await?;
+    let events = engine.follow(id, options).await?;
     let gaps = args.tail.is_none();
-    let verdict = show(follower, if args.json { Format::Json } else { Format::Bytes { gaps } }).await?;
+    let verdict = show(events, if args.json { Format::Json } else { Format::Bytes { gaps } }).await?;
     let line = verdict.as_ref().and_then(exit::line);
     if let Some(line) = line.filter(|_| !args.json && isatty(rustix::stdio::stderr())) {
         eprintln!("{}", Style::of_stderr().dim(&format!("headwater: {line}")));

@@ -1,34 +1,33 @@
 //! `headwater ps`: executions, and their processes if asked for.
 
-use headwater_contract::Client;
-use headwater_protocol::{Execution, Process};
+use headwater_protocol::Process;
+use headwater_protocol::api::{ExecutionBody, ExecutionStateName};
 
 use crate::args::PsArgs;
 use crate::connect::Place;
-use crate::error::CommandError;
+use crate::engine::{Engine, Which};
+use crate::error::{CommandError, ErrorKind};
 use crate::output::say;
 use crate::view::{self, Table};
 use crate::{resolve, words};
 
 /// Lists them, newest last.
 pub async fn ps(place: &Place, args: &PsArgs) -> Result<u8, CommandError> {
-    let client = place.existing().await?;
+    let engine = place.existing_engine().await?;
     let session = match &args.session {
-        Some(text) => Some(resolve::session(&client, text).await?),
+        Some(text) => Some(resolve::session(&engine, text).await?),
         None => None,
     };
-    let mut all = client.insist(async |client: &Client| client.executions(session, false).await).await?;
-    // Those whose program has ended but whose children still write are not over.
-    all.retain(|execution| args.all || execution.state.name() != "closed");
-    all.sort_by_key(|execution| (execution.started_at_ms, execution.id));
+    let mut all = engine.executions(session, if args.all { Which::All } else { Which::Open }).await?;
+    all.sort_by_key(|execution| (execution.started_at, execution.id));
     let mut listed = Vec::new();
     for execution in all {
-        let processes = if args.processes { processes(&client, &execution).await? } else { Vec::new() };
+        let processes = if args.processes { processes(&engine, &execution).await? } else { Vec::new() };
         listed.push((execution, processes));
     }
     if args.json {
         for (execution, processes) in &listed {
-            let mut value = view::execution_json(execution);
+            let mut value = view::object(execution);
             if args.processes {
                 value["processes"] = processes.iter().map(view::process_json).collect();
             }
@@ -43,17 +42,17 @@ pub async fn ps(place: &Place, args: &PsArgs) -> Result<u8, CommandError> {
 }
 
 /// Its processes; none if it is over, or is forgotten meanwhile.
-async fn processes(client: &Client, execution: &Execution) -> Result<Vec<Process>, CommandError> {
-    if execution.state.name() == "closed" {
+async fn processes(engine: &Engine, execution: &ExecutionBody) -> Result<Vec<Process>, CommandError> {
+    if execution.state == ExecutionStateName::Closed {
         return Ok(Vec::new());
     }
-    match client.insist(async |client: &Client| client.processes(execution.id).await).await {
-        Err(error) if error.fault().is_none() => Err(error.into()),
-        answer => Ok(answer.unwrap_or_default()),
+    match engine.processes(execution.id).await {
+        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Refused) => Ok(Vec::new()),
+        answer => answer,
     }
 }
 
-fn table(listed: &[(Execution, Vec<Process>)]) -> Vec<String> {
+fn table(listed: &[(ExecutionBody, Vec<Process>)]) -> Vec<String> {
     let mut table = Table::new(&["EXECUTION", "SESSION", "STATE", "STARTED", "BYTES", "COMMAND"]);
     for (execution, processes) in listed {
         let bytes = execution.stdout_bytes + execution.stderr_bytes + execution.output_bytes;
@@ -62,9 +61,9 @@ fn table(listed: &[(Execution, Vec<Process>)]) -> Vec<String> {
             plain(table.id(&execution.id)),
             plain(table.id(&execution.session_id)),
             view::state(execution, table.style()),
-            plain(words::ago(execution.started_at_ms)),
+            plain(words::ago(execution.started_at.0)),
             plain(words::bytes(bytes)),
-            plain(view::command_line(&execution.spec.command)),
+            plain(view::command_line(&execution.command)),
         ]);
         for process in processes {
             let line =

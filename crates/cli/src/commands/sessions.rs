@@ -1,10 +1,11 @@
 //! `headwater sessions`: list, show, create and end sessions.
 
-use headwater_contract::Client;
-use headwater_protocol::{Limits, SandboxKind, Session, SessionId, SessionSpec, SessionState};
+use headwater_protocol::api::{SessionBody, SessionStateName};
+use headwater_protocol::{Limits, SandboxKind, SessionSpec};
 
 use crate::args::{CreateArgs, ListArgs, SessionsAction, SessionsArgs, Variable, millis};
 use crate::connect::Place;
+use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
 use crate::output::say;
 use crate::view::{self, Table};
@@ -30,31 +31,31 @@ pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandEr
 }
 
 async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), CommandError> {
-    let client = place.existing().await?;
-    let mut all = client.insist(async |client: &Client| client.sessions(include_ended).await).await?;
-    all.sort_by_key(|session| (session.created_at_ms, session.id));
+    let engine = place.existing_engine().await?;
+    let mut all = engine.sessions(include_ended).await?;
+    all.sort_by_key(|session| (session.created_at, session.id));
     if json {
-        return all.iter().try_for_each(|session| say(&view::session_json(session).to_string()));
+        return all.iter().try_for_each(|session| say(&view::object(session).to_string()));
     }
     let mut table = Table::new(&["SESSION", "NAME", "STATE", "SANDBOX", "CREATED", "RUNNING"]);
     for session in &all {
         let plain = |text: String| (text.clone(), text);
         table.painted_row([
             plain(table.id(&session.id)),
-            plain(view::printable(session.spec.name.as_deref().unwrap_or("-"))),
+            plain(view::printable(session.name.as_deref().unwrap_or("-"))),
             plain(state(session).to_owned()),
             view::sandbox(session.sandbox, table.style()),
-            plain(words::ago(session.created_at_ms)),
+            plain(words::ago(session.created_at.0)),
             plain(session.running.to_string()),
         ]);
     }
     table.lines().iter().try_for_each(|line| say(line))
 }
 
-const fn state(session: &Session) -> &'static str {
+const fn state(session: &SessionBody) -> &'static str {
     match session.state {
-        SessionState::Ready => "ready",
-        SessionState::Ended { .. } => "ended",
+        SessionStateName::Ready => "ready",
+        SessionStateName::Ended => "ended",
     }
 }
 
@@ -70,19 +71,18 @@ async fn create(place: &Place, args: &CreateArgs) -> Result<(), CommandError> {
     spec.check().map_err(|error| CommandError::usage(error.to_string()))?;
     let mut place = place.clone();
     place.sandbox = args.sandbox.map(SandboxKind::from);
-    let client = place.worker().await?;
+    let engine = place.engine().await?;
     if let Some(name) = &spec.name {
-        check_is_free(&client, name).await?;
+        check_is_free(&engine, name).await?;
     }
-    let id = SessionId::random();
-    let session = client.insist(async |client: &Client| client.create_session(Some(id), &spec).await).await?;
-    say(&if args.json { view::session_json(&session).to_string() } else { session.id.to_string() })
+    let session = engine.create_session(&spec).await?;
+    say(&if args.json { view::object(&session).to_string() } else { session.id.to_string() })
 }
 
 /// A name that two sessions had would name neither.
-async fn check_is_free(client: &Client, name: &str) -> Result<(), CommandError> {
-    let all = client.insist(async |client: &Client| client.sessions(false).await).await?;
-    let Some(other) = all.iter().find(|session| session.spec.name.as_deref() == Some(name)) else {
+async fn check_is_free(engine: &Engine, name: &str) -> Result<(), CommandError> {
+    let all = engine.sessions(false).await?;
+    let Some(other) = all.iter().find(|session| session.name.as_deref() == Some(name)) else {
         return Ok(());
     };
     let message = format!("there is a session `{name}` already: {}", other.id);
@@ -91,10 +91,10 @@ async fn check_is_free(client: &Client, name: &str) -> Result<(), CommandError> 
 }
 
 async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError> {
-    let client = place.existing().await?;
-    let id = resolve::session(&client, text).await?;
-    let session = client.insist(async |client: &Client| client.session(id).await).await?;
-    let value = view::session_json(&session);
+    let engine = place.existing_engine().await?;
+    let id = resolve::session(&engine, text).await?;
+    let session = engine.session(id).await?;
+    let value = view::object(&session);
     if json {
         return say(&value.to_string());
     }
@@ -113,10 +113,10 @@ async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError>
 }
 
 async fn end(place: &Place, texts: &[String], forget: bool) -> Result<(), CommandError> {
-    let client = place.existing().await?;
+    let engine = place.existing_engine().await?;
     for text in texts {
-        let id = resolve::session(&client, text).await?;
-        client.insist(async |client: &Client| client.end_session(id, forget).await).await?;
+        let id = resolve::session(&engine, text).await?;
+        engine.end_session(id, forget).await?;
     }
     Ok(())
 }

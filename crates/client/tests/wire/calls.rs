@@ -48,7 +48,7 @@ async fn what_acts_on_an_execution_is_sent_as_the_wire_says() {
     let signal = SignalRequest { signal: SignalName::Number(2), tree: false };
     soon(client.signal(id, &signal)).await.unwrap();
     soon(client.resize(id, TtySize { rows: 3, cols: 4 })).await.unwrap();
-    soon(client.cancel(id)).await.unwrap();
+    soon(client.cancel(id, None)).await.unwrap();
     let asked = server.asked();
     let paths: Vec<_> = asked.iter().map(|one| one.path.rsplit('/').next().unwrap()).collect();
     assert_eq!(paths, ["stdin", "signal", "resize", "cancel"]);

@@ -29,6 +29,7 @@ async fn a_connection_lost_before_the_first_event_repeats_the_start_with_the_sam
         .await;
         let client = server.client();
         let mut run = soon(client.run(None, &request(), FollowOptions::default())).await.unwrap();
+        assert_eq!(soon(run.identify()).await.unwrap(), id);
         for event in &events[..7] {
             assert_eq!(soon(run.next()).await.unwrap().as_ref(), Some(event), "{cut}");
         }

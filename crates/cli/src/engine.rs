@@ -1,0 +1,237 @@
+//! What a command talks to: the engine on this machine, or a server. Each command's code is one, whichever it is.
+//!
+//! Both answer in the words of the API. What can be asked twice is asked again over a restart of the worker or of the
+//! server.
+
+mod events;
+mod run;
+mod stdin;
+
+use std::time::Duration;
+
+use headwater_client::{ClientError, ExecutionFilter, Key, SessionFilter};
+use headwater_contract::{Client as Worker, FollowOptions};
+use headwater_protocol::api::{
+    ExecutionBody, ExecutionStateName, PageBody, SessionBody, SessionRequest, SessionStateName, SignalName,
+    SignalRequest,
+};
+use headwater_protocol::{ExecutionId, Process, SessionId, SessionSpec, Stdin, TtySize};
+
+pub use self::events::Events;
+pub use self::run::{Run, Target};
+use crate::error::CommandError;
+
+type Result<T> = std::result::Result<T, CommandError>;
+
+/// What a command talks to.
+#[derive(Debug, Clone)]
+pub enum Engine {
+    /// The worker on this machine.
+    Local(Worker),
+    /// A server.
+    Remote(headwater_client::Client),
+}
+
+/// Which executions to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// All of them.
+    All,
+    /// Those that are not over: also those whose program has ended but whose children still write.
+    Open,
+}
+
+impl Engine {
+    /// Tells of executions.
+    pub async fn executions(&self, session: Option<SessionId>, which: Which) -> Result<Vec<ExecutionBody>> {
+        match self {
+            Self::Local(worker) => {
+                let list = async |worker: &Worker| worker.executions(session, false).await;
+                let all = worker.insist(list).await?.into_iter().map(ExecutionBody::from);
+                let is_wanted =
+                    |one: &ExecutionBody| which == Which::All || one.state != ExecutionStateName::Closed;
+                Ok(all.filter(is_wanted).collect())
+            }
+            Self::Remote(server) => {
+                let open =
+                    [ExecutionStateName::Queued, ExecutionStateName::Running, ExecutionStateName::Exited];
+                let states = match which {
+                    Which::All => vec![None],
+                    Which::Open => open.into_iter().map(Some).collect(),
+                };
+                let mut all: Vec<ExecutionBody> = Vec::new();
+                for state in states {
+                    let filter = ExecutionFilter { session, state, ..ExecutionFilter::default() };
+                    let page = async |cursor| {
+                        let filter = ExecutionFilter { cursor, ..filter.clone() };
+                        server.executions(&filter).await
+                    };
+                    all.extend(pages(page).await?);
+                }
+                // One that went on to its next state while we asked is in two of the lists.
+                all.sort_by_key(|one| one.id);
+                all.dedup_by_key(|one| one.id);
+                Ok(all)
+            }
+        }
+    }
+
+    /// Tells of sessions.
+    pub async fn sessions(&self, include_ended: bool) -> Result<Vec<SessionBody>> {
+        match self {
+            Self::Local(worker) => {
+                let all = worker.insist(async |worker: &Worker| worker.sessions(include_ended).await).await?;
+                Ok(all.into_iter().map(SessionBody::from).collect())
+            }
+            Self::Remote(server) => {
+                let state = (!include_ended).then_some(SessionStateName::Ready);
+                let filter = SessionFilter { state, ..SessionFilter::default() };
+                let page = async |cursor| {
+                    let filter = SessionFilter { cursor, ..filter.clone() };
+                    server.sessions(&filter).await
+                };
+                pages(page).await
+            }
+        }
+    }
+
+    /// Tells of one session.
+    pub async fn session(&self, id: SessionId) -> Result<SessionBody> {
+        match self {
+            Self::Local(worker) => {
+                Ok(worker.insist(async |worker: &Worker| worker.session(id).await).await?.into())
+            }
+            Self::Remote(server) => Ok(server.session(id).await?),
+        }
+    }
+
+    /// Makes a session.
+    pub async fn create_session(&self, spec: &SessionSpec) -> Result<SessionBody> {
+        match self {
+            Self::Local(worker) => {
+                let id = SessionId::random();
+                let create = async |worker: &Worker| worker.create_session(Some(id), spec).await;
+                Ok(worker.insist(create).await?.into())
+            }
+            Self::Remote(server) => {
+                let SessionSpec { name, env, limits, idle_timeout_ms, metadata, .. } = spec.clone();
+                let request = SessionRequest { name, env, limits, idle_timeout_ms, metadata };
+                Ok(server.create_session(&request, Some(&Key::random())).await?)
+            }
+        }
+    }
+
+    /// Ends a session; with `forget`, removes all trace of it.
+    pub async fn end_session(&self, id: SessionId, forget: bool) -> Result<()> {
+        match self {
+            Self::Local(worker) => {
+                worker.insist(async |worker: &Worker| worker.end_session(id, forget).await).await?;
+                Ok(())
+            }
+            Self::Remote(server) => Ok(server.delete_session(id, forget).await?),
+        }
+    }
+
+    /// Tells of one execution.
+    pub async fn execution(&self, id: ExecutionId) -> Result<ExecutionBody> {
+        match self {
+            Self::Local(worker) => {
+                Ok(worker.insist(async |worker: &Worker| worker.execution(id).await).await?.into())
+            }
+            Self::Remote(server) => {
+                Ok(server.insist(|server| async move { server.execution(id).await }).await?)
+            }
+        }
+    }
+
+    /// The same, and whether it may read what is typed. A server does not tell: one that reads nothing refuses input.
+    pub async fn execution_and_input(&self, id: ExecutionId) -> Result<(ExecutionBody, bool)> {
+        match self {
+            Self::Local(worker) => {
+                let execution = worker.insist(async |worker: &Worker| worker.execution(id).await).await?;
+                let reads = execution.spec.stdin == Stdin::Open || execution.spec.tty.is_some();
+                Ok((execution.into(), reads))
+            }
+            Self::Remote(_) => Ok((self.execution(id).await?, true)),
+        }
+    }
+
+    /// The processes that belong to an execution now.
+    pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
+        match self {
+            Self::Local(worker) => {
+                Ok(worker.insist(async |worker: &Worker| worker.processes(id).await).await?)
+            }
+            Self::Remote(server) => Ok(server.processes(id).await?),
+        }
+    }
+
+    /// Follows a log.
+    pub async fn follow(&self, id: ExecutionId, options: FollowOptions) -> Result<Events> {
+        match self {
+            Self::Local(worker) => {
+                let follow = async |worker: &Worker| worker.follow(id, options.clone()).await;
+                Ok(Events::local(worker.insist(follow).await?))
+            }
+            Self::Remote(server) => Events::remote(server, id, &options).await,
+        }
+    }
+
+    /// Sends a signal, once: one that was delivered before the answer was lost must not come twice.
+    pub async fn signal(&self, id: ExecutionId, signal: i32, tree: bool) -> Result<()> {
+        match self {
+            Self::Local(worker) => Ok(worker.signal(id, signal, tree).await?),
+            Self::Remote(server) => {
+                let request = SignalRequest { signal: SignalName::Number(signal), tree };
+                Ok(server.signal(id, &request).await?)
+            }
+        }
+    }
+
+    /// Cancels an execution; a grace of 0 kills at once, none means its own.
+    pub async fn cancel(&self, id: ExecutionId, grace: Option<Duration>) -> Result<()> {
+        match self {
+            Self::Local(worker) => {
+                Ok(worker.insist(async |worker: &Worker| worker.cancel(id, grace).await).await?)
+            }
+            Self::Remote(server) => {
+                Ok(server.insist(|server| async move { server.cancel(id, grace).await }).await?)
+            }
+        }
+    }
+
+    /// Changes the size of an execution's terminal.
+    pub async fn resize(&self, id: ExecutionId, size: TtySize) -> Result<()> {
+        match self {
+            Self::Local(worker) => {
+                Ok(worker.insist(async |worker: &Worker| worker.resize(id, size).await).await?)
+            }
+            Self::Remote(server) => {
+                Ok(server.insist(|server| async move { server.resize(id, size).await }).await?)
+            }
+        }
+    }
+
+    /// Removes the log of a closed execution.
+    pub async fn forget(&self, id: ExecutionId) -> Result<()> {
+        match self {
+            Self::Local(worker) => Ok(worker.insist(async |worker: &Worker| worker.forget(id).await).await?),
+            Self::Remote(server) => Ok(server.forget(id).await?),
+        }
+    }
+}
+
+/// All pages of a list.
+async fn pages<T>(
+    page: impl AsyncFn(Option<String>) -> std::result::Result<PageBody<T>, ClientError>,
+) -> Result<Vec<T>> {
+    let (mut all, mut cursor) = (Vec::new(), None);
+    loop {
+        let next = page(cursor).await?;
+        all.extend(next.items);
+        cursor = next.next_cursor;
+        if cursor.is_none() {
+            return Ok(all);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The events of a log, from wherever.
+
+use headwater_client::Client as Server;
+use headwater_contract::{FollowOptions, Follower as WorkerFollower};
+use headwater_protocol::api::{ExecutionBody, ExecutionStateName};
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream};
+
+use super::Result;
+
+/// The events of a log, each once.
+#[derive(Debug)]
+pub enum Events {
+    /// Of the worker on this machine.
+    Local(Box<WorkerFollower>),
+    /// Of a server.
+    Remote {
+        /// Where they come from.
+        follower: Box<headwater_client::Follower>,
+        /// Where to stop.
+        stop: Stop,
+    },
+}
+
+/// Where to stop reading a log that goes on: a server's stream waits for more, so whoever wants only what is there has
+/// to know how much that is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// At the log's end.
+    Never,
+    /// After this event, showing only these streams.
+    At(Seq, Vec<Stream>),
+    /// When so much of each stream has come (and, if it is there, the verdict).
+    When {
+        /// Streams that are not yet there, with where they were when we asked.
+        missing: Vec<(Stream, u64)>,
+        /// The verdict is not yet there.
+        verdict: bool,
+    },
+    /// Now.
+    Now,
+}
+
+impl Stop {
+    /// At what is there now.
+    fn at_what_is_there(now: &ExecutionBody, after: Seq, streams: &[Stream]) -> Self {
+        if now.state == ExecutionStateName::Closed {
+            return Self::Never;
+        }
+        if now.last_seq <= after {
+            return Self::Now;
+        }
+        if streams.is_empty() || after > Seq(0) {
+            return Self::At(now.last_seq, streams.to_vec());
+        }
+        let end = |stream: Stream| match stream {
+            Stream::Stdout => now.stdout_bytes,
+            Stream::Stderr => now.stderr_bytes,
+            Stream::Output => now.output_bytes,
+        };
+        let missing = streams.iter().map(|stream| (*stream, end(*stream))).filter(|(_, end)| *end > 0);
+        Self::When { missing: missing.collect(), verdict: now.exit.is_some() }
+    }
+
+    /// Which streams to ask for: where a certain event is waited for, all of them.
+    fn streams(&self, streams: &[Stream]) -> Vec<Stream> {
+        if matches!(self, Self::At(..)) { Vec::new() } else { streams.to_vec() }
+    }
+
+    /// Whether this event is wanted; notes that it came.
+    fn wants(&mut self, event: &Event) -> bool {
+        match self {
+            Self::Now => return false,
+            Self::Never => {}
+            Self::At(last, streams) => {
+                let stream = match event.kind {
+                    EventKind::Output { stream, .. } | EventKind::Gap { stream, .. } => Some(stream),
+                    _ => None,
+                };
+                let wanted = streams.is_empty() || stream.is_none_or(|stream| streams.contains(&stream));
+                if event.seq >= *last && !matches!(event.kind, EventKind::Gap { .. }) {
+                    *self = Self::Now;
+                }
+                return wanted;
+            }
+            Self::When { missing, verdict } => {
+                match &event.kind {
+                    EventKind::Output { stream, offset, bytes } => {
+                        missing.retain(|(one, end)| one != stream || offset + (bytes.len() as u64) < *end);
+                    }
+                    EventKind::Gap { stream, to_byte, .. } => {
+                        missing.retain(|(one, end)| one != stream || to_byte < end);
+                    }
+                    EventKind::Exited(_) => *verdict = false,
+                    _ => {}
+                }
+                if missing.is_empty() && !*verdict {
+                    *self = Self::Now;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Events {
+    pub(super) fn local(follower: WorkerFollower) -> Self {
+        Self::Local(Box::new(follower))
+    }
+
+    pub(super) fn started(follower: headwater_client::Follower) -> Self {
+        Self::Remote { follower: Box::new(follower), stop: Stop::Never }
+    }
+
+    pub(super) async fn remote(server: &Server, id: ExecutionId, options: &FollowOptions) -> Result<Self> {
+        let stop = if options.no_wait {
+            let now = server.execution(id).await?;
+            Stop::at_what_is_there(&now, options.after, &options.streams)
+        } else {
+            Stop::Never
+        };
+        let options = headwater_client::FollowOptions {
+            after: options.after,
+            tail_bytes: options.tail_bytes,
+            until_closed: options.until_closed,
+            streams: stop.streams(&options.streams),
+            batch_ms: Some(options.batch_ms),
+            batch_bytes: None,
+        };
+        Ok(Self::Remote { follower: Box::new(server.follow(id, options).await?), stop })
+    }
+
+    /// The next event; `None` after the one that was asked for as the last.
+    pub async fn next(&mut self) -> Result<Option<Event>> {
+        match self {
+            Self::Local(follower) => Ok(follower.next().await?),
+            Self::Remote { follower, stop } => {
+                while *stop != Stop::Now {
+                    let Some(event) = follower.next().await? else { break };
+                    if stop.wants(&event) {
+                        return Ok(Some(event));
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{Execution, ExecutionState, SessionId, StartSpec};
+
+    use super::*;
+
+    fn running() -> ExecutionBody {
+        ExecutionBody::from(Execution {
+            id: ExecutionId::random(),
+            session_id: SessionId::random(),
+            spec: StartSpec::shell("x"),
+            state: ExecutionState::Running { pid: 1 },
+            started_at_ms: 0,
+            stdout_bytes: 4,
+            stderr_bytes: 2,
+            output_bytes: 0,
+            last_seq: Seq(9),
+        })
+    }
+
+    fn output(seq: u64, stream: Stream, offset: u64, text: &'static str) -> Event {
+        Event { seq: Seq(seq), at_ms: 0, kind: EventKind::Output { stream, offset, bytes: text.into() } }
+    }
+
+    #[test]
+    fn what_is_there_ends_with_the_last_event_that_was_there() {
+        let mut stop = Stop::at_what_is_there(&running(), Seq(0), &[]);
+        assert!(stop.wants(&output(8, Stream::Stdout, 0, "ab")) && stop != Stop::Now);
+        assert!(stop.wants(&output(11, Stream::Stderr, 0, "ab")) && stop == Stop::Now);
+        assert_eq!(Stop::at_what_is_there(&running(), Seq(9), &[]), Stop::Now);
+    }
+
+    #[test]
+    fn of_one_stream_it_ends_where_that_stream_was() {
+        let mut stop = Stop::at_what_is_there(&running(), Seq(0), &[Stream::Stdout]);
+        assert_eq!(stop.streams(&[Stream::Stdout]), [Stream::Stdout]);
+        assert!(stop.wants(&output(3, Stream::Stdout, 0, "abc")) && stop != Stop::Now);
+        assert!(stop.wants(&output(7, Stream::Stdout, 3, "d")) && stop == Stop::Now);
+    }
+
+    #[test]
+    fn from_a_position_of_one_stream_all_are_read_and_that_one_is_shown() {
+        let mut stop = Stop::at_what_is_there(&running(), Seq(5), &[Stream::Stdout]);
+        assert_eq!(stop.streams(&[Stream::Stdout]), []);
+        assert!(!stop.wants(&output(8, Stream::Stderr, 0, "ab")));
+        assert!(!stop.wants(&output(9, Stream::Stderr, 0, "ab")) && stop == Stop::Now);
+    }
+}
