@@ -1,5 +1,7 @@
 //! The one task that writes. It takes all that waits in its queue, writes it in one transaction and answers each.
 
+use std::slice;
+
 use futures_util::TryStreamExt;
 use sqlx::{Connection, Either, Executor, SqlStr, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
@@ -125,8 +127,8 @@ async fn commit_together(connection: &mut SqliteConnection, group: Vec<Write>) {
     }
 }
 
-/// Runs all in one go: each text that is handed to the connection is a hop to its thread and back, which costs more
-/// than the work that is done there. The results are those of `BEGIN`, of every statement, and of `COMMIT`.
+/// Runs all in one go: each text that is handed to the connection is a hop to its thread and back, which costs as
+/// much as the work that is done there. The results are those of `BEGIN`, of every statement, and of `COMMIT`.
 async fn run_together(
     connection: &mut SqliteConnection,
     group: &[Write],
@@ -159,36 +161,18 @@ fn missing() -> StoreError {
 
 /// A statement is a transaction by itself; several are made one.
 async fn commit_alone(connection: &mut SqliteConnection, write: Write) {
-    let result = match &write.statements[..] {
-        [statement] => run_one(connection, statement).await,
-        statements => run_transaction(connection, statements).await,
-    };
-    send(write, result);
-}
-
-async fn run_transaction(
-    connection: &mut SqliteConnection,
-    statements: &[Statement],
-) -> Result<Written, StoreError> {
-    begin(connection).await?;
-    let result = async {
-        let written = run_all(connection, statements).await?;
-        end(connection).await?;
-        Ok(written)
-    };
-    let result = result.await;
-    if result.is_err() {
-        roll_back(connection).await;
+    if let [statement] = &write.statements[..] {
+        let result = run_one(connection, statement).await;
+        return send(write, result);
     }
-    result
-}
-
-async fn run_all(connection: &mut SqliteConnection, statements: &[Statement]) -> Result<Written, StoreError> {
-    let mut written = Written::default();
-    for statement in statements {
-        written = run_one(connection, statement).await?;
+    let mut results = Vec::new();
+    match run_together(connection, slice::from_ref(&write), &mut results).await {
+        Ok(()) => answer_all(vec![write], results),
+        Err(error) => {
+            roll_back(connection).await;
+            send(write, Err(error));
+        }
     }
-    Ok(written)
 }
 
 async fn run_one(connection: &mut SqliteConnection, statement: &Statement) -> Result<Written, StoreError> {
@@ -197,26 +181,11 @@ async fn run_one(connection: &mut SqliteConnection, statement: &Statement) -> Re
     Ok(Written { changed: done.rows_affected(), number: done.last_insert_rowid() })
 }
 
-/// `IMMEDIATE`: the lock is taken here, where waiting for it undoes nothing.
-async fn begin(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    run_text(connection, "BEGIN IMMEDIATE").await
-}
-
-async fn end(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    run_text(connection, "COMMIT").await
-}
-
 /// SQLite may have rolled back by itself; then there is nothing to do.
 async fn roll_back(connection: &mut SqliteConnection) {
-    if let Err(error) = run_text(connection, "ROLLBACK").await {
+    if let Err(error) = connection.execute(SqlStr::from_static("ROLLBACK")).await {
         tracing::debug!(%error, "there was nothing to roll back");
     }
-}
-
-async fn run_text(connection: &mut SqliteConnection, text: &'static str) -> Result<(), StoreError> {
-    // With arguments, though none, it is prepared once and kept.
-    let query = sqlx::query_with(SqlStr::from_static(text), arguments(&[])?);
-    query.execute(connection).await.map(drop).map_err(from_sqlx)
 }
 
 fn send(write: Write, result: Result<Written, StoreError>) {
