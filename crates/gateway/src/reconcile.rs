@@ -24,7 +24,8 @@ use crate::error::ApiError;
 use crate::insist::insist;
 use crate::now_ms;
 use crate::recorder::is_missing;
-use crate::start::{OWNER, execution_row};
+use crate::shown::OWNER;
+use crate::start::execution_row;
 use crate::state::Gateway;
 
 /// Whose the sessions are that the local command line made.

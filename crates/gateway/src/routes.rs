@@ -26,7 +26,7 @@ pub(crate) fn is_public(path: &str) -> bool {
 
 /// Whether a token may come in the query string: streams that a browser opens without being able to set a header.
 pub(crate) fn takes_query_token(path: &str) -> bool {
-    path.ends_with("/events") || path.ends_with("/attach") || path.starts_with("/tool-progress/")
+    path.ends_with("/events") || path.ends_with("/attach") || path.starts_with("/tool-progress/") || path.starts_with("/v1/tool-progress/")
 }
 
 #[derive(OpenApi)]
@@ -41,10 +41,18 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
     let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
     document.components.get_or_insert_default().add_security_scheme("token", token);
     OpenApiRouter::with_openapi(document)
+        .merge(doors::attach::routes())
         .merge(doors::events::routes())
+        .merge(doors::executions::routes())
+        .merge(doors::ide::routes())
+        .merge(doors::sessions::routes())
+        .merge(doors::feed::routes())
         .merge(doors::health::routes())
         .merge(doors::info::routes())
         .merge(doors::login::routes())
+        .merge(doors::tool_progress::routes())
+        .merge(doors::tools::routes())
+        .merge(doors::output::routes())
 }
 
 /// The OpenAPI document of all routes.

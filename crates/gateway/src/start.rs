@@ -13,10 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{ContractError, FollowOptions, Follower};
-use headwater_protocol::{
-    Command, Execution, ExecutionId, ExecutionState, SessionId, SessionSpec, StartSpec,
-};
-use headwater_store::{Claim, ExecutionEnd, ExecutionRow, KeyRow, SessionRow, StoreError};
+use headwater_protocol::{Command, Execution, ExecutionId, SessionId, SessionSpec, StartSpec};
+use headwater_store::{Claim, ExecutionRow, KeyRow, SessionRow, StoreError};
 use tracing::Instrument;
 
 use crate::access::KnownExecution;
@@ -25,12 +23,8 @@ use crate::error::ApiError;
 use crate::idempotency::key_reused;
 use crate::insist::insist;
 use crate::now_ms;
+use crate::shown::{OWNER, execution_by_row};
 use crate::state::Gateway;
-
-/// Metadata of the gateway's own begins so; it is neither taken from callers nor shown to them.
-pub(crate) const RESERVED: &str = "headwater.";
-/// Whose a session is, kept with the worker so that the store can be rebuilt from it.
-pub(crate) const OWNER: &str = "headwater.owner";
 
 /// What is to be started.
 #[derive(Debug, Clone)]
@@ -134,14 +128,14 @@ impl Gateway {
         {
             ids = known;
             if let Some(row) = self.store.execution(ids.0).await?
-                && let Some(end) = row.end.clone()
+                && row.end.is_some()
             {
                 // What has ended is not started again, whatever the worker has forgotten since.
-                return Ok((ids.0, self.look_again(row, end, wish).await?));
+                return Ok((ids.0, self.look_again(row, wish).await?));
             }
         }
-        let plan = Plan::new(self, owner, ids, order);
-        let granted = self.carry_out(who, &plan, wish).await?;
+        let mut plan = Plan::new(self, owner, ids, order);
+        let granted = self.carry_out(who, &mut plan, wish).await?;
         Ok((ids.0, granted))
     }
 
@@ -172,18 +166,13 @@ impl Gateway {
     }
 
     /// Answers for an execution that was started with the same key and has ended.
-    async fn look_again(
-        &self,
-        row: ExecutionRow,
-        end: ExecutionEnd,
-        wish: &Wish,
-    ) -> Result<Granted, ApiError> {
+    async fn look_again(&self, row: ExecutionRow, wish: &Wish) -> Result<Granted, ApiError> {
         let id = row.id;
         match wish {
             Wish::Start => {
                 let told =
                     insist(self.worker.calls(), |client| async move { client.execution(id).await }).await;
-                Ok(Granted::Started(Box::new(told.unwrap_or_else(|_| told_by_row(row, Some(end))))))
+                Ok(Granted::Started(Box::new(told.unwrap_or_else(|_| execution_by_row(row)))))
             }
             Wish::Run(options) => {
                 let follow = insist(self.worker.streams(), |client| {
@@ -199,7 +188,7 @@ impl Gateway {
     async fn carry_out(
         self: &Arc<Self>,
         who: &Identity,
-        plan: &Plan,
+        plan: &mut Plan,
         wish: &Wish,
     ) -> Result<Granted, ApiError> {
         let (id, session) = (plan.row.id, plan.row.session_id);
@@ -230,7 +219,8 @@ impl Gateway {
         };
         self.known.put_execution(id, known);
         if let Some(number) = number {
-            self.has_started(who, plan, number);
+            plan.row.number = number;
+            self.has_started(who, plan);
         }
         if let Granted::Started(told) = &granted {
             self.note(told).await?;
@@ -322,6 +312,7 @@ impl Gateway {
         if let Some(own) = &plan.own {
             self.known.put_session(own.id, own.owner.clone());
         }
+        self.announce_start(row);
         self.metrics.started.inc();
         let language = row.language.as_deref().unwrap_or("none");
         tracing::info!(
@@ -388,31 +379,6 @@ pub(crate) fn execution_row(
         number: 0, // the store gives it
         queued_at_ms,
         end: None,
-    }
-}
-
-/// What the store knows of an execution that the worker no longer has.
-pub(crate) fn told_by_row(row: ExecutionRow, end: Option<ExecutionEnd>) -> Execution {
-    let verdict = end.as_ref().map(|end| &end.verdict);
-    let bytes = verdict.map_or((0, 0, 0), |v| (v.stdout_bytes, v.stderr_bytes, v.output_bytes));
-    let (started_at_ms, last_seq) = end
-        .as_ref()
-        .map_or((row.queued_at_ms, headwater_protocol::Seq(0)), |end| (end.started_at_ms, end.last_seq));
-    let state = match end {
-        None => ExecutionState::Queued,
-        Some(ExecutionEnd { verdict, closed: false, .. }) => ExecutionState::Exited { verdict },
-        Some(ExecutionEnd { verdict, .. }) => ExecutionState::Closed { verdict },
-    };
-    Execution {
-        id: row.id,
-        session_id: row.session_id,
-        spec: row.spec,
-        state,
-        started_at_ms,
-        stdout_bytes: bytes.0,
-        stderr_bytes: bytes.1,
-        output_bytes: bytes.2,
-        last_seq,
     }
 }
 

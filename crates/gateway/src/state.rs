@@ -16,6 +16,7 @@ use crate::access::Known;
 use crate::auth::{Identity, Origins, Tickets};
 use crate::config::Config;
 use crate::error::ApiError;
+use crate::feed::Hub;
 use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
@@ -40,6 +41,8 @@ pub struct Gateway {
     pub(crate) requests: Buckets<String>,
     pub(crate) failures: Buckets<IpAddr>,
     pub(crate) metrics: Metrics,
+    /// Wakes live feeds when something starts.
+    pub(crate) feeds: Hub,
     /// Whose sessions and executions are whose.
     pub(crate) known: Known,
     /// Executions whose end is not in the store.
@@ -79,6 +82,7 @@ impl Gateway {
             requests: Buckets::new(config.requests_per_second),
             failures: Buckets::new(config.failures_per_second),
             metrics: Metrics::new(),
+            feeds: Hub::default(),
             known: Known::default(),
             recorder: Recorder::default(),
             key_turns: Turns::default(),

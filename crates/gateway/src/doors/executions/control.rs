@@ -1,0 +1,152 @@
+//! What acts on a running execution: signals, cancelling, the size of its terminal; and the processes that it has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::StatusCode;
+use headwater_protocol::api::{ErrorBody, ResizeRequest, SignalRequest};
+use headwater_protocol::{ExecutionId, SpecError, TtySize};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::extract::{Json, Path};
+use crate::insist::insist;
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(signal))
+        .routes(routes!(cancel))
+        .routes(routes!(resize))
+        .routes(routes!(processes))
+}
+
+/// Sends a signal to an execution's (foreground) group, or to all its processes.
+#[utoipa::path(post, path = "/v1/executions/{id}/signal", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    request_body = SignalRequest,
+    responses(
+        (status = 204, description = "it is sent"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
+        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn signal(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Json(request): Json<SignalRequest>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_execution(&who, Need::Write, id).await?;
+    let number = request.signal.number()?;
+    // Not repeated: two signals are not one.
+    gateway.worker.calls().signal(id, number, request.tree).await?;
+    gateway.audit(&who, "execution.signal", id.to_string(), format!("signal={number} tree={}", request.tree));
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How to cancel.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+struct CancelRequest {
+    /// Between SIGTERM and SIGKILL; 0 kills at once. Its own if absent.
+    grace_ms: Option<u64>,
+}
+
+/// Cancels an execution: SIGTERM to all its processes, then, after a grace, SIGKILL.
+///
+/// Cancelling what has ended is no mistake.
+#[utoipa::path(post, path = "/v1/executions/{id}/cancel", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    request_body(content = CancelRequest, description = "may be left out"),
+    responses(
+        (status = 204, description = "it is on its way out"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
+        (status = 415, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
+        (status = 507, body = ErrorBody),
+))]
+async fn cancel(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Json(request): Json<CancelRequest>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_execution(&who, Need::Write, id).await?;
+    let grace = request.grace_ms.map(Duration::from_millis);
+    insist(gateway.worker.calls(), |client| async move { client.cancel(id, grace).await }).await?;
+    gateway.audit(&who, "execution.cancel", id.to_string(), String::new());
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Changes the size of an execution's terminal.
+#[utoipa::path(post, path = "/v1/executions/{id}/resize", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    request_body = ResizeRequest,
+    responses(
+        (status = 204, description = "it has that size"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has no terminal"),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
+        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn resize(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Json(ResizeRequest { rows, cols }): Json<ResizeRequest>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_execution(&who, Need::Write, id).await?;
+    if rows == 0 || cols == 0 {
+        return Err(SpecError::EmptyTerminal.into());
+    }
+    let size = TtySize { rows, cols };
+    insist(gateway.worker.calls(), |client| async move { client.resize(id, size).await }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A process of an execution.
+#[derive(Debug, Serialize, ToSchema)]
+struct ProcessBody {
+    /// As seen inside the session.
+    pid: i32,
+    /// Its parent, likewise.
+    ppid: i32,
+    /// Its name, as the kernel has it: at most 15 bytes, chosen by the program.
+    name: String,
+}
+
+/// The processes of an execution.
+#[derive(Debug, Serialize, ToSchema)]
+struct ProcessesBody {
+    /// All that there are now, background children included.
+    processes: Vec<ProcessBody>,
+}
+
+/// The processes that belong to an execution now.
+#[utoipa::path(get, path = "/v1/executions/{id}/processes", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    responses(
+        (status = 200, body = ProcessesBody, description = "none if it has ended"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
+        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn processes(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+) -> Result<JsonBody<ProcessesBody>, ApiError> {
+    gateway.may_use_execution(&who, Need::Read, id).await?;
+    let told = insist(gateway.worker.calls(), |client| async move { client.processes(id).await }).await?;
+    let body =
+        |told: headwater_protocol::Process| ProcessBody { pid: told.pid, ppid: told.ppid, name: told.name };
+    Ok(JsonBody(ProcessesBody { processes: told.into_iter().map(body).collect() }))
+}

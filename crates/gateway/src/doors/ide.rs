@@ -1,0 +1,268 @@
+//! The editor's two routes: run code of a language in a session, and ask how it went.
+//!
+//! They say `completed` and `failed` where the native API says how an execution ended, and hand out output as text.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use headwater_contract::FollowOptions;
+use headwater_protocol::api::ErrorBody;
+use headwater_protocol::{
+    Command, EventKind, Execution, ExecutionId, ExecutionState, Reason, SessionId, StartSpec, Stream,
+    Utf8Stream, Verdict,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::executions::Patience;
+use crate::extract::Path;
+use crate::idempotency::Keyed;
+use crate::recorder::is_missing;
+use crate::start::Order;
+use crate::state::Gateway;
+use crate::stream::follow;
+
+/// So much of each stream's end is handed out.
+const TAIL_BYTES: u64 = 1 << 20;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(execute)).routes(routes!(status))
+}
+
+/// Code to run.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ExecuteRequest {
+    /// Where.
+    session_id: String,
+    /// The path's, if it is said again.
+    #[serde(default)]
+    language: Option<String>,
+    /// The source text.
+    code: String,
+    /// Where in the workspace it is saved before it runs.
+    #[serde(default)]
+    file_path: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    args: Vec<String>,
+}
+
+/// How an execution stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum StatusName {
+    /// Accepted, not yet started.
+    Queued,
+    /// It runs.
+    Running,
+    /// It ended with the exit code 0.
+    Completed,
+    /// It ended otherwise.
+    Failed,
+}
+
+/// What was started.
+#[derive(Debug, Serialize, ToSchema)]
+struct ExecuteBody {
+    /// Its id.
+    #[schema(value_type = String)]
+    execution_id: ExecutionId,
+    /// How it stands.
+    status: StatusName,
+    /// Its process id inside the session, while it runs.
+    pid: Option<i32>,
+}
+
+/// Runs code of a language in a session.
+#[utoipa::path(post, path = "/v1/sessions/execute/{language}", tag = "editor",
+    params(
+        ("language" = String, Path, description = "a language of `GET /v1/languages`"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "the same key with the same request starts one execution, however often it is sent"),
+    ),
+    request_body = ExecuteRequest,
+    responses(
+        (status = 200, body = ExecuteBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
+        (status = 422, body = ErrorBody, description = "the key came before with another request"),
+        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn execute(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(language): Path<String>,
+    request: Keyed<ExecuteRequest>,
+) -> Result<JsonBody<ExecuteBody>, ApiError> {
+    let Keyed { value, key, hash } = request;
+    let missing = || ApiError::not_found("session", &value.session_id);
+    let session: SessionId = value.session_id.parse().map_err(|_| missing())?;
+    gateway.may_use_session(&who, Need::Write, session).await?;
+    if let Some(other) = value.language.as_ref().filter(|other| **other != language) {
+        let other: String = other.chars().take(64).collect();
+        return Err(ApiError::invalid(format!("`language` is `{other}`, and the path says `{language}`")));
+    }
+    let ExecuteRequest { code, file_path: file, args, .. } = value;
+    let spec = StartSpec::new(Command::Code { language, code, file, args });
+    spec.check()?;
+    let order = Order { session: Some(session), spec, key, request_hash: hash };
+    let told = gateway.start(&who, order).await?;
+    let pid = match told.state {
+        ExecutionState::Running { pid } => Some(pid),
+        _ => None,
+    };
+    Ok(JsonBody(ExecuteBody { execution_id: told.id, status: status_name(&told.state), pid }))
+}
+
+/// How an execution went, with its output as text.
+#[derive(Debug, Serialize, ToSchema)]
+struct StatusBody {
+    /// Its id.
+    #[schema(value_type = String)]
+    execution_id: ExecutionId,
+    /// How it stands.
+    status: StatusName,
+    /// The last 1 MiB of its standard output, or of its terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout: Option<String>,
+    /// The last 1 MiB of its standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
+    /// Its exit code, or 128 and the number of the signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    /// From start to end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    execution_time_ms: Option<u64>,
+}
+
+/// Tells how an execution stands, and what it has printed.
+#[utoipa::path(get, path = "/v1/sessions/executions/{execution_id}", tag = "editor",
+    params(("execution_id" = String, Path, description = "the execution")),
+    responses(
+        (status = 200, body = StatusBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
+        (status = 507, body = ErrorBody),
+))]
+async fn status(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+) -> Result<JsonBody<StatusBody>, ApiError> {
+    let told = gateway.look_at_execution(&who, id, Patience::NONE).await?;
+    let (out, err) = futures_util::future::join(
+        tail(&gateway, &told, vec![Stream::Stdout, Stream::Output]),
+        tail(&gateway, &told, vec![Stream::Stderr]),
+    )
+    .await;
+    let verdict = told.state.verdict();
+    Ok(JsonBody(StatusBody {
+        execution_id: id,
+        status: status_name(&told.state),
+        stdout: out?,
+        stderr: err?,
+        exit_code: verdict.and_then(exit_code),
+        execution_time_ms: verdict.map(|verdict| verdict.duration_ms),
+    }))
+}
+
+fn status_name(state: &ExecutionState) -> StatusName {
+    match state {
+        ExecutionState::Queued => StatusName::Queued,
+        ExecutionState::Running { .. } => StatusName::Running,
+        ExecutionState::Exited { verdict } | ExecutionState::Closed { verdict } => {
+            let is_well = verdict.reason == Reason::Exited && verdict.code == Some(0);
+            if is_well { StatusName::Completed } else { StatusName::Failed }
+        }
+    }
+}
+
+fn exit_code(verdict: &Verdict) -> Option<i32> {
+    verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal))
+}
+
+/// The last of these streams, as text; none if its log is no longer there.
+async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Result<Option<String>, ApiError> {
+    let options = FollowOptions {
+        until_closed: true,
+        tail_bytes: Some(TAIL_BYTES),
+        tail_once: true,
+        streams,
+        no_wait: true,
+        ..FollowOptions::default()
+    };
+    let mut follower = match follow(gateway, told.id, options).await {
+        Ok(follower) => follower,
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let (mut text, mut decoder) = (String::new(), Utf8Stream::default());
+    while let Some(event) = follower.next().await? {
+        if let EventKind::Output { bytes, .. } = event.kind {
+            text.push_str(&decoder.push(&bytes));
+        }
+    }
+    if told.state.verdict().is_some() {
+        text.push_str(&decoder.finish());
+    }
+    Ok(Some(last(text)))
+}
+
+/// No more than the tail: a program that prints all the while makes more of it, and what is no text becomes longer.
+fn last(mut text: String) -> String {
+    let excess = text.len().saturating_sub(usize::try_from(TAIL_BYTES).unwrap_or(usize::MAX));
+    let from = (excess..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    text.drain(..from);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::Usage;
+
+    use super::*;
+
+    fn ended(reason: Reason, code: Option<i32>, signal: Option<i32>) -> (StatusName, Option<i32>) {
+        let (message, usage) = (None, Usage::default());
+        let bytes = (0, 0, 0);
+        let verdict = Verdict {
+            reason,
+            code,
+            signal,
+            message,
+            duration_ms: 1,
+            usage,
+            stdout_bytes: bytes.0,
+            stderr_bytes: bytes.1,
+            output_bytes: bytes.2,
+        };
+        let code = exit_code(&verdict);
+        (status_name(&ExecutionState::Exited { verdict }), code)
+    }
+
+    #[test]
+    fn only_the_exit_code_0_is_completed() {
+        assert_eq!(ended(Reason::Exited, Some(0), None), (StatusName::Completed, Some(0)));
+        assert_eq!(ended(Reason::Exited, Some(2), None), (StatusName::Failed, Some(2)));
+        assert_eq!(ended(Reason::TimedOut, None, Some(15)), (StatusName::Failed, Some(143)));
+        assert_eq!(ended(Reason::SetupFailed, None, None), (StatusName::Failed, None));
+        assert_eq!(status_name(&ExecutionState::Queued), StatusName::Queued);
+    }
+
+    #[test]
+    fn the_last_of_a_text_begins_with_a_whole_character() {
+        let long = "é".repeat(TAIL_BYTES as usize);
+        let cut = last(format!("x{long}"));
+        assert!(cut.len() <= TAIL_BYTES as usize && cut.len() > TAIL_BYTES as usize - 4);
+        assert!(long.ends_with(&cut));
+        assert_eq!(last("short".into()), "short");
+    }
+}

@@ -1,0 +1,147 @@
+//! Sessions: `/v1/sessions`.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{
+    ErrorBody, PageBody, SessionBody, SessionPatch, SessionRequest, SessionStateName,
+};
+use headwater_store::SessionFilter;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::Identity;
+use crate::error::ApiError;
+use crate::extract::{Json, Path, Query};
+use crate::idempotency::Keyed;
+use crate::paging::{page_body, page_request};
+use crate::shown::session_body;
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, patch, delete))
+}
+
+/// Makes a session: an isolated computer with a workspace of its own.
+///
+/// With an `Idempotency-Key`, asking twice makes one.
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+        description = "the same key with the same request makes one session, however often it is sent")),
+    request_body(content = SessionRequest, description = "all of it may be left out"),
+    responses(
+        (status = 201, body = SessionBody, headers(("Location" = String, description = "where it is"))),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
+        (status = 422, body = ErrorBody, description = "the key came before with another request"),
+        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn create(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    request: Keyed<SessionRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let Keyed { value, key, hash } = request;
+    let session = gateway.create_session(&who, value.into(), key, hash).await?;
+    let place = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
+    Ok((StatusCode::CREATED, place, JsonBody(session_body(session))))
+}
+
+/// Which sessions.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// The most on a page: 100 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    #[param(pattern = "^[0-9]{1,18}$")]
+    cursor: Option<String>,
+    /// Only those in this state.
+    #[param(inline)]
+    state: Option<SessionStateName>,
+    /// Only those of exactly this name.
+    name: Option<String>,
+}
+
+/// Lists sessions, the newest first.
+///
+/// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery), responses(
+    (status = 200, body = PageBody<SessionBody>),
+    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn list(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<ListQuery>,
+) -> Result<JsonBody<PageBody<SessionBody>>, ApiError> {
+    let page = page_request(query.limit, query.cursor.as_deref())?;
+    let ended = query.state.map(|state| state == SessionStateName::Ended);
+    let filter = SessionFilter { owner: None, name: query.name, ended };
+    let found = gateway.list_sessions(&who, filter, page).await?;
+    Ok(JsonBody(page_body(found.items.into_iter().map(session_body).collect(), found.next)))
+}
+
+/// Tells of a session.
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    responses(
+        (status = 200, body = SessionBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
+        (status = 507, body = ErrorBody),
+))]
+async fn get(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<JsonBody<SessionBody>, ApiError> {
+    Ok(JsonBody(session_body(gateway.look_at_session(&who, id).await?)))
+}
+
+/// Changes a session: what is absent stays.
+#[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    request_body = SessionPatch,
+    responses(
+        (status = 200, body = SessionBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
+        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn patch(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Json(change): Json<SessionPatch>,
+) -> Result<JsonBody<SessionBody>, ApiError> {
+    Ok(JsonBody(session_body(gateway.patch_session(&who, id, change).await?)))
+}
+
+/// Ends a session and its programs, and removes it: its workspace, its executions and their logs.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    responses(
+        (status = 204, description = "it is gone"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
+        (status = 507, body = ErrorBody),
+))]
+async fn delete(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<StatusCode, ApiError> {
+    gateway.delete_session(&who, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,174 @@
+//! Executions: telling of, ending and removing them. What the worker tells is noted before it is passed on; what it no
+//! longer knows, the store tells.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use headwater_contract::ContractError;
+use headwater_protocol::api::ExecutionStateName;
+use headwater_protocol::{Execution, ExecutionId, ExecutionState};
+use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, Role, StateFilter};
+
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::insist::insist;
+use crate::recorder::is_missing;
+use crate::shown::execution_by_row;
+use crate::state::Gateway;
+
+/// How many executions of a page are asked for at the same time.
+const AT_ONCE: usize = 16;
+
+/// What a look at an execution waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// How long at most.
+    pub(crate) at_most: Duration,
+    /// Until no writer is left, instead of until the program has ended.
+    pub(crate) closed: bool,
+}
+
+impl Patience {
+    /// As it is now.
+    pub(crate) const NONE: Self = Self { at_most: Duration::ZERO, closed: false };
+}
+
+impl Gateway {
+    /// Tells of an execution, when it has ended or when patience has.
+    pub(crate) async fn look_at_execution(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: ExecutionId,
+        patience: Patience,
+    ) -> Result<Execution, ApiError> {
+        self.may_use_execution(who, Need::Read, id).await?;
+        match self.ask_for(id, patience).await {
+            Ok(told) => {
+                self.note(&told).await?;
+                Ok(told)
+            }
+            Err(error) if is_missing(&error) => {
+                let row = self.store.execution(id).await?;
+                row.map(execution_by_row).ok_or_else(|| ApiError::not_found("execution", &id.to_string()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn ask_for(&self, id: ExecutionId, patience: Patience) -> Result<Execution, ContractError> {
+        let look = insist(self.worker.calls(), |client| async move { client.execution(id).await });
+        if patience.at_most.is_zero() {
+            return look.await;
+        }
+        let until = Instant::now() + patience.at_most;
+        let wait = insist(self.worker.streams(), |client| async move {
+            // Over a restart of the worker only the rest is waited for.
+            client.wait(id, until.saturating_duration_since(Instant::now()), patience.closed).await
+        });
+        tokio::select! {
+            told = wait => told,
+            // A server that ends answers what it knows; the client asks the next one.
+            () = self.stopping.cancelled() => look.await,
+        }
+    }
+
+    /// A page of executions, as they are.
+    pub(crate) async fn list_executions(
+        self: &Arc<Self>,
+        who: &Identity,
+        mut filter: ExecutionFilter,
+        state: Option<ExecutionStateName>,
+        page: PageRequest,
+    ) -> Result<Page<Execution>, ApiError> {
+        filter.owner = (who.role != Role::Admin).then(|| who.owner.clone());
+        filter.state = state.map(stored_state);
+        let found = self.store.executions(&filter, page).await?;
+        let mut running = HashMap::new();
+        if found.items.iter().any(|row| row.end.is_none()) {
+            let session = filter.session_id;
+            let told =
+                insist(self.worker.calls(), |client| async move { client.executions(session, true).await });
+            running.extend(told.await?.into_iter().map(|told| (told.id, told)));
+        }
+        let looks = found.items.into_iter().map(|row| {
+            let known = running.remove(&row.id);
+            self.now(row, known)
+        });
+        let told: Vec<_> = futures_util::stream::iter(looks).buffered(AT_ONCE).collect().await;
+        let mut items = told.into_iter().collect::<Result<Vec<_>, ApiError>>()?;
+        if let Some(state) = state {
+            items.retain(|told| name(&told.state) == state);
+        }
+        Ok(Page { items, next: found.next })
+    }
+
+    /// An execution of the store as it is now.
+    async fn now(
+        self: &Arc<Self>,
+        row: ExecutionRow,
+        known: Option<Execution>,
+    ) -> Result<Execution, ApiError> {
+        if row.end.as_ref().is_some_and(|end| end.closed) {
+            return Ok(execution_by_row(row));
+        }
+        let id = row.id;
+        let asked = match known {
+            Some(told) => Ok(told),
+            None => insist(self.worker.calls(), |client| async move { client.execution(id).await }).await,
+        };
+        match asked {
+            Ok(told) => {
+                self.note(&told).await?;
+                Ok(told)
+            }
+            Err(error) if is_missing(&error) => Ok(execution_by_row(row)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an execution that is closed, its log and its row.
+    pub(crate) async fn delete_execution(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: ExecutionId,
+    ) -> Result<(), ApiError> {
+        self.may_use_execution(who, Need::Write, id).await?;
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.to_the_end(async move { gateway.remove_execution(&who, id).await }).await
+    }
+
+    async fn remove_execution(self: &Arc<Self>, who: &Identity, id: ExecutionId) -> Result<(), ApiError> {
+        let _removing = self.removing.read().await;
+        match insist(self.worker.calls(), |client| async move { client.forget(id).await }).await {
+            Err(error) if !is_missing(&error) => return Err(error.into()),
+            _ => {}
+        }
+        self.recorder.forget(id);
+        self.known.forget_execution(id);
+        if !self.store.remove_execution(id).await? {
+            return Err(ApiError::not_found("execution", &id.to_string())); // somebody else did
+        }
+        self.audit(who, "execution.delete", id.to_string(), String::new());
+        Ok(())
+    }
+}
+
+/// What the store can tell apart; the rest is sorted out with what the worker tells.
+const fn stored_state(state: ExecutionStateName) -> StateFilter {
+    match state {
+        ExecutionStateName::Queued | ExecutionStateName::Running => StateFilter::Running,
+        ExecutionStateName::Exited => StateFilter::Exited,
+        ExecutionStateName::Closed => StateFilter::Closed,
+    }
+}
+
+const fn name(state: &ExecutionState) -> ExecutionStateName {
+    match state {
+        ExecutionState::Queued => ExecutionStateName::Queued,
+        ExecutionState::Running { .. } => ExecutionStateName::Running,
+        ExecutionState::Exited { .. } => ExecutionStateName::Exited,
+        ExecutionState::Closed { .. } => ExecutionStateName::Closed,
+    }
+}

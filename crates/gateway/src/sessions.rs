@@ -1,0 +1,216 @@
+//! Sessions: making, telling of, changing and removing them. The store says whose they are; the worker, how they are.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use headwater_contract::v1;
+use headwater_protocol::api::SessionPatch;
+use headwater_protocol::{Session, SessionId, SessionSpec, SessionState};
+use headwater_store::{Claim, KeyRow, Page, PageRequest, Role, SessionFilter, SessionRow};
+
+use crate::auth::{Identity, Need, authorise};
+use crate::error::ApiError;
+use crate::idempotency::key_reused;
+use crate::insist::insist;
+use crate::now_ms;
+use crate::recorder::is_missing;
+use crate::shown::{OWNER, check_metadata, session_by_row};
+use crate::state::Gateway;
+
+impl Gateway {
+    /// Makes a session; with a key, once. The store is written before this returns.
+    pub(crate) async fn create_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        spec: SessionSpec,
+        key: Option<String>,
+        request_hash: [u8; 32],
+    ) -> Result<Session, ApiError> {
+        authorise(who, Need::Write, None, || ApiError::not_found("route", "/v1/sessions"))?;
+        check_metadata(&spec.metadata)?;
+        spec.check()?;
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.to_the_end(async move { gateway.begin_session(&who, spec, key, request_hash).await }).await
+    }
+
+    async fn begin_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        mut spec: SessionSpec,
+        key: Option<String>,
+        request_hash: [u8; 32],
+    ) -> Result<Session, ApiError> {
+        let mut id = SessionId::random();
+        let mut _turn = None;
+        if let Some(key) = key {
+            _turn = Some(self.key_turns.of((who.owner.clone(), key.clone())).await);
+            let (owner, object, created_at_ms) = (who.owner.clone(), id.to_string(), now_ms());
+            let row = KeyRow { owner, key, request_hash, object, session: None, created_at_ms };
+            if let Claim::Known(known) = self.store.claim_key(&row).await? {
+                let made = known.object.parse().ok().filter(|_| known.request_hash == request_hash);
+                id = made.ok_or_else(|| key_reused(&known.key))?;
+                // What is over is not made again.
+                if let Some(row) = self.store.session(id).await?.filter(|row| row.ended_at_ms.is_some()) {
+                    return self.session_told(row).await;
+                }
+            }
+        }
+        spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
+        let row = SessionRow {
+            id,
+            owner: who.owner.clone(),
+            spec,
+            sandbox: self.sandbox.get().copied().unwrap_or_default(),
+            created_at_ms: now_ms(),
+            ended_at_ms: None,
+        };
+        self.make_session(who, row).await
+    }
+
+    /// Writes the row and asks the worker at the same time.
+    async fn make_session(self: &Arc<Self>, who: &Identity, row: SessionRow) -> Result<Session, ApiError> {
+        let (id, spec, calls) = (row.id, &row.spec, self.worker.calls());
+        let make = insist(calls, |client| async move { client.create_session(Some(id), spec).await });
+        let (stored, made) = futures_util::future::join(self.store.put_session(&row), make).await;
+        let session = match (stored, made) {
+            (Ok(is_new), Ok(session)) => {
+                if is_new {
+                    self.audit(who, "session.create", id.to_string(), String::new());
+                }
+                session
+            }
+            (_, Err(error)) => {
+                if error.fault().is_some() {
+                    self.store.remove_session(id).await?;
+                }
+                return Err(error.into());
+            }
+            (Err(error), Ok(_)) => {
+                // Nobody would know of it.
+                let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
+                return Err(error.into());
+            }
+        };
+        self.known.put_session(id, row.owner.clone());
+        tracing::info!(session = %id, owner = row.owner, "session made");
+        Ok(session)
+    }
+
+    /// Tells of a session.
+    pub(crate) async fn look_at_session(&self, who: &Identity, id: SessionId) -> Result<Session, ApiError> {
+        self.may_use_session(who, Need::Read, id).await?;
+        let missing = || ApiError::not_found("session", &id.to_string());
+        let row = self.store.session(id).await?.ok_or_else(missing)?;
+        self.session_told(row).await
+    }
+
+    /// What the worker tells of a session, noted; or what the store has of it.
+    async fn session_told(&self, row: SessionRow) -> Result<Session, ApiError> {
+        let id = row.id;
+        match insist(self.worker.calls(), |client| async move { client.session(id).await }).await {
+            Ok(told) => {
+                if row.ended_at_ms.is_none() {
+                    self.note_session(&told).await?;
+                }
+                Ok(told)
+            }
+            Err(error) if is_missing(&error) => Ok(session_by_row(row, now_ms())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A page of sessions, as they are.
+    pub(crate) async fn list_sessions(
+        &self,
+        who: &Identity,
+        mut filter: SessionFilter,
+        page: PageRequest,
+    ) -> Result<Page<Session>, ApiError> {
+        filter.owner = (who.role != Role::Admin).then(|| who.owner.clone());
+        let found = self.store.sessions(&filter, page).await?;
+        let mut live = HashMap::new();
+        if found.items.iter().any(|row| row.ended_at_ms.is_none()) {
+            let told =
+                insist(self.worker.calls(), |client| async move { client.sessions(false).await }).await?;
+            live.extend(told.into_iter().map(|session| (session.id, session)));
+        }
+        let mut items = Vec::with_capacity(found.items.len());
+        for row in found.items {
+            let session = match live.remove(&row.id) {
+                Some(told) => told,
+                None if row.ended_at_ms.is_some() => session_by_row(row, 0),
+                // It has ended since somebody looked last.
+                None => self.session_told(row).await?,
+            };
+            let has_ended = matches!(session.state, SessionState::Ended { .. });
+            if filter.ended.is_none_or(|ended| ended == has_ended) {
+                items.push(session);
+            }
+        }
+        Ok(Page { items, next: found.next })
+    }
+
+    /// Changes a session: what is absent stays.
+    pub(crate) async fn patch_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: SessionId,
+        patch: SessionPatch,
+    ) -> Result<Session, ApiError> {
+        self.may_use_session(who, Need::Write, id).await?;
+        check_metadata(&patch.metadata)?;
+        let request = v1::UpdateSessionRequest {
+            session_id: id.to_string(),
+            name: patch.name,
+            limits: patch.limits.as_ref().map(Into::into),
+            idle_timeout_ms: patch.idle_timeout_ms,
+            metadata: patch.metadata.into_iter().collect(),
+        };
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.to_the_end(async move {
+            let change = |client: headwater_contract::Client| {
+                let request = request.clone();
+                async move { client.update_session(request).await }
+            };
+            let told = match insist(gateway.worker.calls(), change).await {
+                Err(error) if is_missing(&error) => {
+                    let message = format!("the session `{id}` has ended");
+                    return Err(ApiError::conflict(message, "make another session"));
+                }
+                answer => answer?,
+            };
+            gateway.store.update_session(id, &told.spec).await?;
+            gateway.audit(&who, "session.patch", id.to_string(), String::new());
+            Ok(told)
+        })
+        .await
+    }
+
+    /// Ends a session and its programs, and removes it with its logs and rows.
+    pub(crate) async fn delete_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: SessionId,
+    ) -> Result<(), ApiError> {
+        self.may_use_session(who, Need::Write, id).await?;
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.to_the_end(async move { gateway.remove_session(&who, id).await }).await
+    }
+
+    async fn remove_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {
+        let _removing = self.removing.read().await;
+        let end = insist(self.worker.calls(), |client| async move { client.end_session(id, true).await });
+        match end.await {
+            Err(error) if !is_missing(&error) => return Err(error.into()),
+            _ => {}
+        }
+        self.recorder.forget_session(id);
+        self.known.forget_session(id);
+        if !self.store.remove_session(id).await? {
+            return Err(ApiError::not_found("session", &id.to_string())); // somebody else did
+        }
+        self.audit(who, "session.delete", id.to_string(), String::new());
+        tracing::info!(session = %id, "session removed");
+        Ok(())
+    }
+}
