@@ -1,0 +1,261 @@
+//! Many logs in one: whatever comes first is told first, and each log in its order.
+//!
+//! No task and no queue: logs are read only while somebody waits for the next frame, and each that is read ahead holds
+//! one event. At most [`MAX_OPEN`] are followed at once; those that started later wait until one of them has ended.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use headwater_contract::FollowOptions;
+use headwater_protocol::Event;
+use headwater_store::{ExecutionFilter, PageRequest, StateFilter};
+
+use super::dialect::{Dialect, Frame};
+use super::followed::Followed;
+use super::hub::{Topic, Watch};
+use super::place::Place;
+use super::subject::Subject;
+use super::token::Token;
+use crate::error::ApiError;
+use crate::insist::insist;
+use crate::recorder::is_missing;
+use crate::state::Gateway;
+
+/// Executions that are followed at once, and so places in a token.
+pub(crate) const MAX_OPEN: usize = 64;
+/// Rows that are read at once: each may hold megabytes of code.
+const PAGE: usize = 8;
+
+/// Where a feed begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum From {
+    /// With the first execution that there was.
+    Start,
+    /// With what happens next.
+    Now,
+    /// Where another ended.
+    Token(Token),
+}
+
+/// The executions of one topic, or one execution.
+pub(crate) struct Feed {
+    gateway: Arc<Gateway>,
+    dialect: Dialect,
+    options: FollowOptions,
+    watch: Option<Watch>,
+    /// Whether there may be rows that are not taken up.
+    look: bool,
+    token: Token,
+    waiting: FuturesUnordered<BoxFuture<'static, (Followed, Result<Option<Event>, ApiError>)>>,
+    /// What is being told.
+    current: Option<(Followed, Event)>,
+}
+
+/// Something to tell.
+pub(super) enum Told {
+    Frame(Frame),
+    /// One log cannot be read any further.
+    Broken(Box<(Subject, ApiError)>),
+}
+
+impl Feed {
+    /// A feed of this topic, whose watcher may see it.
+    pub(crate) async fn of_topic(
+        gateway: &Arc<Gateway>,
+        topic: Topic,
+        dialect: Dialect,
+        from: From,
+        batch: FollowOptions,
+    ) -> Result<Self, ApiError> {
+        // First the watch, then the rows: what starts in between is seen twice rather than not at all.
+        let watch = gateway.feeds.watch(topic);
+        let mut feed = Self::new(gateway, dialect, batch, Some(watch));
+        match from {
+            From::Start => {}
+            From::Now => feed.begin_now().await?,
+            From::Token(token) => feed.go_on(token).await?,
+        }
+        Ok(feed)
+    }
+
+    /// A feed of one execution.
+    pub(crate) fn of_one(gateway: &Arc<Gateway>, dialect: Dialect, followed: Followed) -> Self {
+        let mut feed = Self::new(gateway, dialect, FollowOptions::default(), None);
+        feed.token = Token { newest: followed.number, open: BTreeMap::new() };
+        feed.token.open.insert(followed.number, Place::default());
+        feed.wait_for(followed);
+        feed
+    }
+
+    fn new(gateway: &Arc<Gateway>, dialect: Dialect, batch: FollowOptions, watch: Option<Watch>) -> Self {
+        Self {
+            gateway: Arc::clone(gateway),
+            dialect,
+            options: FollowOptions {
+                until_closed: dialect.is_until_closed(),
+                tail_bytes: dialect.tail_bytes(),
+                ..batch
+            },
+            look: watch.is_some(),
+            watch,
+            token: Token::default(),
+            waiting: FuturesUnordered::new(),
+            current: None,
+        }
+    }
+
+    /// Where a feed goes on that ends here.
+    pub(super) const fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// Whether it can be gone on with: a feed of one execution is not a topic's.
+    pub(super) const fn has_topic(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// The next thing to tell; none when nothing more can come. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Result<Option<Told>, ApiError> {
+        loop {
+            if let Some(frame) = self.step() {
+                return Ok(Some(Told::Frame(frame)));
+            }
+            if self.current.is_some() {
+                continue;
+            }
+            if self.look && self.token.open.len() < MAX_OPEN {
+                self.take_up().await?;
+                continue;
+            }
+            let Some(watch) = &mut self.watch else {
+                let Some((followed, event)) = self.waiting.next().await else {
+                    return Ok(None);
+                };
+                if let Some(told) = self.take(followed, event)? {
+                    return Ok(Some(told));
+                }
+                continue;
+            };
+            tokio::select! {
+                Some((followed, event)) = self.waiting.next(), if !self.waiting.is_empty() => {
+                    if let Some(told) = self.take(followed, event)? {
+                        return Ok(Some(told));
+                    }
+                }
+                () = watch.woken() => self.look = true,
+            }
+        }
+    }
+
+    /// Goes on with what is being told.
+    fn step(&mut self) -> Option<Frame> {
+        let (mut followed, event) = self.current.take()?;
+        let number = followed.number;
+        let place = self.token.open.get(&number).copied().unwrap_or_default();
+        let step = self.dialect.step(&followed.subject, &event, place);
+        self.token.open.insert(number, step.place);
+        if !step.is_done {
+            self.current = Some((followed, event));
+        } else if self.dialect.ends_with(&event) {
+            self.token.open.remove(&number);
+        } else {
+            // It was told, if it is told at all: it may be large.
+            followed.subject.tool_args = serde_json::Value::Null;
+            self.wait_for(followed);
+        }
+        step.frame
+    }
+
+    fn take(
+        &mut self,
+        followed: Followed,
+        event: Result<Option<Event>, ApiError>,
+    ) -> Result<Option<Told>, ApiError> {
+        match event {
+            Ok(Some(event)) => self.current = Some((followed, event)),
+            Ok(None) => _ = self.token.open.remove(&followed.number),
+            // Everything stands still: the client shall come back to where it was.
+            Err(error) if error.retry_after.is_some() => return Err(error),
+            Err(error) => {
+                self.token.open.remove(&followed.number);
+                return Ok(Some(Told::Broken(Box::new((followed.subject, error)))));
+            }
+        }
+        Ok(None)
+    }
+
+    fn wait_for(&mut self, followed: Followed) {
+        self.waiting.push(Box::pin(followed.next()));
+    }
+
+    /// Takes up executions that started since.
+    async fn take_up(&mut self) -> Result<(), ApiError> {
+        let Some(watch) = &self.watch else {
+            self.look = false;
+            return Ok(());
+        };
+        let limit = PAGE.min(MAX_OPEN - self.token.open.len());
+        let limit = u32::try_from(limit).unwrap_or(1);
+        let rows =
+            self.gateway.store.executions_after(&watch.topic().filter(), self.token.newest, limit).await?;
+        self.look = rows.len() >= limit as usize;
+        for row in rows {
+            let number = row.number;
+            self.token.newest = number;
+            self.follow(number, Subject::new(row), Place::default());
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, number: i64, subject: Subject, place: Place) {
+        self.token.open.insert(number, place);
+        let options = FollowOptions { after: place.seq, ..self.options.clone() };
+        let followed = Followed::new(Arc::clone(&self.gateway), number, subject, options);
+        self.wait_for(followed.holding_characters(self.dialect.holds_characters()));
+    }
+
+    fn filter(&self) -> ExecutionFilter {
+        self.watch.as_ref().map(|watch| watch.topic().filter()).unwrap_or_default()
+    }
+
+    /// Goes on where another feed of the same topic was.
+    async fn go_on(&mut self, token: Token) -> Result<(), ApiError> {
+        self.token.newest = token.newest;
+        for (number, place) in token.open {
+            // The filter sees to it that no number of another's execution leads there.
+            let rows =
+                self.gateway.store.executions_after(&self.filter(), number.saturating_sub(1), 1).await?;
+            if let Some(row) = rows.into_iter().find(|row| row.number == number) {
+                self.follow(number, Subject::new(row), place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins with what happens next: what runs goes on where it stands, and what started before is over.
+    async fn begin_now(&mut self) -> Result<(), ApiError> {
+        let filter = self.filter();
+        let newest = self.gateway.store.executions(&filter, PageRequest::first(1)).await?;
+        self.token.newest = newest.items.first().map_or(0, |row| row.number);
+        let running = ExecutionFilter { state: Some(StateFilter::Running), ..filter };
+        let page = PageRequest::first(u32::try_from(MAX_OPEN).unwrap_or(1));
+        for row in self.gateway.store.executions(&running, page).await?.items {
+            let id = row.id;
+            let told =
+                insist(self.gateway.worker.calls(), |client| async move { client.execution(id).await });
+            let seq = match told.await {
+                Ok(told) => told.last_seq,
+                Err(error) if is_missing(&error) => headwater_protocol::Seq(0),
+                Err(error) => return Err(error.into()),
+            };
+            // What started after the first look comes by itself.
+            if row.number <= self.token.newest {
+                self.follow(row.number, Subject::new(row), Place::default().after(seq));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,367 @@
+//! The result of a call: its verdict in the tool's words, and all of its output, read from the log while it goes out.
+//!
+//! Nothing is collected: a result of many megabytes that nobody takes costs one piece of it.
+
+use std::sync::Arc;
+
+use headwater_contract::{FollowOptions, Follower};
+use headwater_protocol::api::Timestamp;
+use headwater_protocol::{Event, EventKind, ExecutionId, Reason, Seq, Stream, Verdict};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::subject::Subject;
+use super::text::Carry;
+use super::tool_calls::Source;
+use crate::error::ApiError;
+use crate::insist::insist;
+use crate::recorder::is_missing;
+use crate::state::Gateway;
+
+/// The most bytes of each output in a result. All of it is at the output's own address.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The exit codes of what did not end by itself.
+const TIMED_OUT: i32 = -99;
+const NOT_FOUND: i32 = -100;
+const NOT_SET_UP: i32 = -101;
+/// What a shell says for a program that a signal ended: this and the signal's number.
+const SIGNALLED: i32 = 128;
+
+/// How a call ended, in the tool's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
+    exit_code: i32,
+    success: bool,
+    error: Option<String>,
+    source: Option<Source>,
+}
+
+impl Ending {
+    /// Of this verdict.
+    pub(crate) fn of(verdict: &Verdict) -> Self {
+        let message = || verdict.message.clone();
+        let code =
+            || verdict.code.unwrap_or_else(|| verdict.signal.map_or(NOT_SET_UP, |signal| SIGNALLED + signal));
+        let (exit_code, error, source) = match verdict.reason {
+            Reason::Exited => (code(), message(), None),
+            Reason::Signalled => {
+                let killed = || verdict.signal.map(|signal| format!("killed by signal {signal}"));
+                (code(), message().or_else(killed), None)
+            }
+            Reason::TimedOut => (TIMED_OUT, Some(timed_out(verdict)), Some(Source::Timeout)),
+            Reason::Cancelled => (code(), Some("cancelled".into()), None),
+            Reason::SetupFailed => return Self::not_started(message().unwrap_or_default()),
+            Reason::Oom | Reason::OutputLimit | Reason::DiskLimit | Reason::Lost => {
+                let error = message().unwrap_or_else(|| verdict.reason.name().replace('_', " "));
+                (code(), Some(error), Some(Source::Error))
+            }
+        };
+        let success = verdict.reason == Reason::Exited && exit_code == 0;
+        Self { exit_code, success, error, source }
+    }
+
+    /// Of a program that never ran, as the worker says why.
+    fn not_started(message: String) -> Self {
+        let named = message.split('`').nth(1).unwrap_or_default();
+        let is_missing = message.starts_with("command not found") || message.ends_with("asks for is missing");
+        if is_missing { Self::missing(named) } else { Self::failed(NOT_SET_UP, message) }
+    }
+
+    /// Of a command or runtime that is not there.
+    pub(crate) fn missing(name: &str) -> Self {
+        Self::failed(NOT_FOUND, format!("Command or runtime not found: {name}"))
+    }
+
+    const fn failed(exit_code: i32, error: String) -> Self {
+        Self { exit_code, success: false, error: Some(error), source: Some(Source::Error) }
+    }
+
+    /// What is said of it among the output, and as what.
+    pub(super) fn said(&self) -> Option<(Source, &str)> {
+        self.source.zip(self.error.as_deref())
+    }
+
+    /// What is added to the error output.
+    fn system_line(&self) -> Option<String> {
+        let said = self.said().filter(|(source, _)| *source == Source::Timeout);
+        said.map(|(_, text)| format!("[SYSTEM: {text}]"))
+    }
+}
+
+/// After how long, from the worker's words, which know of all limits; else from the time that it took.
+fn timed_out(verdict: &Verdict) -> String {
+    let message = verdict.message.as_deref().unwrap_or_default();
+    let seconds = match message.strip_prefix("timed out after ").map(|rest| rest.rsplit_once(' ')) {
+        Some(Some((number, "s"))) => number.to_owned(),
+        Some(Some((number, "ms"))) => in_seconds(number.parse().unwrap_or(verdict.duration_ms)),
+        _ if message.contains("cpu time") => return format!("Execution timed out: {message}."),
+        _ => in_seconds(verdict.duration_ms),
+    };
+    format!("Execution timed out after {seconds} seconds.")
+}
+
+fn in_seconds(ms: u64) -> String {
+    let text = format!("{}.{:03}", ms / 1000, ms % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What is known of a result before its output is read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ToolResult {
+    execution: Option<ExecutionId>,
+    tool_call_id: String,
+    tool_name: String,
+    thread_id: Option<String>,
+    timestamp: Timestamp,
+    ending: Ending,
+}
+
+/// The result of a call, as it is sent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ToolResultBody {
+    /// `TOOL_RESULT`.
+    pub(crate) r#type: String,
+    /// Which call.
+    pub(crate) tool_call_id: String,
+    /// The tool: `code_execution` or `run_command`.
+    pub(crate) tool_name: String,
+    /// Whether the program returned 0.
+    pub(crate) success: bool,
+    /// The conversation, if it belongs to one.
+    pub(crate) thread_id: Option<String>,
+    /// When it ended.
+    pub(crate) timestamp: Timestamp,
+    /// The execution, for its routes; none if it could not even be accepted.
+    pub(crate) execution_id: Option<String>,
+    /// What came of it.
+    pub(crate) result: ToolOutput,
+}
+
+/// What came of a call.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ToolOutput {
+    /// What the program returned; 128 and the signal's number if a signal ended it; -99 if its time ran out, -100 if
+    /// the command or runtime is missing, -101 if it could not be set up for another reason or nobody saw its end.
+    pub(crate) exit_code: i32,
+    /// What went wrong, if the exit code does not tell.
+    pub(crate) error: Option<String>,
+    /// All that it printed to standard output (or to its terminal), as text. Past 16 MiB there is a note instead.
+    pub(crate) stdout: String,
+    /// Likewise to standard error; if its time ran out, that is said at the end.
+    pub(crate) stderr: String,
+    /// Whether something of it is not here.
+    pub(crate) truncated: bool,
+    /// Where all bytes are that are kept.
+    pub(crate) output_url: Option<String>,
+}
+
+impl ToolResult {
+    /// Of this execution.
+    pub(crate) fn new(subject: &Subject, timestamp: Timestamp, ending: Ending) -> Self {
+        Self {
+            execution: subject.id,
+            tool_call_id: subject.call_id.clone(),
+            tool_name: subject.tool_name.clone(),
+            thread_id: subject.conversation_id.clone(),
+            timestamp,
+            ending,
+        }
+    }
+
+    /// Of an execution with this verdict.
+    pub(crate) fn ended(subject: &Subject, verdict: &Verdict) -> Self {
+        let end = Event { seq: Seq(0), at_ms: verdict.duration_ms, kind: EventKind::Closed };
+        Self::new(subject, subject.time_of(&end), Ending::of(verdict))
+    }
+
+    /// All but what is read from the log, as an open JSON object, and what closes it.
+    fn head(&self) -> String {
+        let Ending { exit_code, success, error, .. } = &self.ending;
+        let head = serde_json::json!({
+            "type": "TOOL_RESULT",
+            "tool_call_id": self.tool_call_id,
+            "tool_name": self.tool_name,
+            "success": success,
+            "thread_id": self.thread_id,
+            "timestamp": self.timestamp,
+            "execution_id": self.execution.map(|id| id.to_string()),
+        });
+        let mut text = head.to_string();
+        text.pop();
+        let error = serde_json::json!(error);
+        text + &format!(",\"result\":{{\"exit_code\":{exit_code},\"error\":{error},\"stdout\":\"")
+    }
+
+    fn tail(&self, is_truncated: bool) -> String {
+        let url = self.execution.map(|id| format!("/v1/executions/{id}/output"));
+        format!("\",\"truncated\":{is_truncated},\"output_url\":{}}}}}", serde_json::json!(url))
+    }
+}
+
+/// A result on its way out, a piece at a time.
+pub(crate) struct ResultBody {
+    gateway: Arc<Gateway>,
+    result: ToolResult,
+    stage: Stage,
+    is_truncated: bool,
+}
+
+enum Stage {
+    Head,
+    Output(Output),
+    Tail,
+    Over,
+}
+
+/// One of the outputs while it is read.
+struct Output {
+    is_error: bool,
+    follower: Option<Box<Follower>>,
+    carry: Carry,
+    bytes: u64,
+    /// Whether what was written last ends a line, or nothing was.
+    is_line_start: bool,
+}
+
+impl Output {
+    const fn new(is_error: bool) -> Self {
+        Self { is_error, follower: None, carry: Carry::EMPTY, bytes: 0, is_line_start: true }
+    }
+
+    fn streams(&self) -> Vec<Stream> {
+        if self.is_error { vec![Stream::Stderr] } else { vec![Stream::Stdout, Stream::Output] }
+    }
+}
+
+impl ResultBody {
+    /// Of this result.
+    pub(crate) const fn new(gateway: Arc<Gateway>, result: ToolResult) -> Self {
+        Self { gateway, result, stage: Stage::Head, is_truncated: false }
+    }
+
+    /// The next piece of JSON, without a line's end; none when all is out. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, ApiError> {
+        match &mut self.stage {
+            Stage::Head => {
+                self.stage = Stage::Output(Output::new(false));
+                Ok(Some(self.result.head()))
+            }
+            Stage::Output(output) => {
+                let piece = match self.result.execution {
+                    Some(id) => read(&self.gateway, id, output).await?,
+                    None => None,
+                };
+                Ok(Some(match piece {
+                    Some(bytes) => self.printed(&bytes),
+                    None => self.output_ends(),
+                }))
+            }
+            Stage::Tail => {
+                self.stage = Stage::Over;
+                Ok(Some(self.result.tail(self.is_truncated)))
+            }
+            Stage::Over => Ok(None),
+        }
+    }
+
+    /// Bytes, or a gap, as the inside of a JSON string.
+    fn printed(&mut self, piece: &Piece) -> String {
+        let Stage::Output(output) = &mut self.stage else {
+            return String::new();
+        };
+        let text = match piece {
+            Piece::Bytes(bytes) => {
+                output.bytes += bytes.len() as u64;
+                let (text, carry) = output.carry.decode(bytes);
+                output.carry = carry;
+                text
+            }
+            Piece::Missing { bytes, why } => {
+                self.is_truncated = true;
+                let lost = std::mem::take(&mut output.carry).lost();
+                format!("{lost}\n[SYSTEM: {bytes} bytes {why}.]\n")
+            }
+        };
+        if let Some(last) = text.as_bytes().last() {
+            output.is_line_start = *last == b'\n';
+        }
+        escaped(&text)
+    }
+
+    /// What ends one output and begins the next.
+    fn output_ends(&mut self) -> String {
+        let Stage::Output(output) = &mut self.stage else {
+            return String::new();
+        };
+        let mut text = output.carry.lost().to_owned();
+        if !output.is_error {
+            self.stage = Stage::Output(Output::new(true));
+            return escaped(&text) + "\",\"stderr\":\"";
+        }
+        if let Some(line) = self.result.ending.system_line() {
+            if !(text.is_empty() && output.is_line_start) {
+                text.push('\n');
+            }
+            text += &line;
+        }
+        self.stage = Stage::Tail;
+        escaped(&text)
+    }
+}
+
+/// The inside of the JSON string that says this.
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::json!(text).to_string();
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+enum Piece {
+    Bytes(bytes::Bytes),
+    Missing { bytes: u64, why: &'static str },
+}
+
+/// The next piece of an output; none at its end.
+async fn read(gateway: &Gateway, id: ExecutionId, output: &mut Output) -> Result<Option<Piece>, ApiError> {
+    if output.bytes >= MAX_BYTES {
+        return Ok(None);
+    }
+    if output.follower.is_none() {
+        let options = FollowOptions { streams: output.streams(), no_wait: true, ..FollowOptions::default() };
+        let follow = insist(gateway.worker.streams(), |client| {
+            let options = options.clone();
+            async move { client.follow(id, options).await }
+        });
+        match follow.await {
+            Ok(follower) => output.follower = Some(Box::new(follower)),
+            // The log was removed: its verdict is all that is left.
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let Some(follower) = &mut output.follower else {
+        return Ok(None);
+    };
+    while let Some(event) = follower.next().await? {
+        match event.kind {
+            EventKind::Output { bytes, .. } => {
+                let room = usize::try_from(MAX_BYTES - output.bytes).unwrap_or(usize::MAX);
+                if bytes.len() > room {
+                    // Said instead of what would not fit: so the note is the last that is written.
+                    output.bytes = MAX_BYTES;
+                    return Ok(Some(Piece::Missing { bytes: MAX_BYTES, why: NO_ROOM }));
+                }
+                return Ok(Some(Piece::Bytes(bytes)));
+            }
+            EventKind::Gap { from_byte, to_byte, .. } => {
+                let bytes = to_byte.saturating_sub(from_byte);
+                return Ok(Some(Piece::Missing { bytes, why: "are no longer kept" }));
+            }
+            EventKind::Exited(_) => return Ok(None),
+            EventKind::Started { .. } | EventKind::Closed => {}
+        }
+    }
+    Ok(None)
+}
+
+const NO_ROOM: &str = "are the most that a result shows; `output_url` has all";
