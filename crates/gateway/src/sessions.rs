@@ -70,8 +70,8 @@ impl Gateway {
     /// Writes the row and asks the worker at the same time.
     async fn make_session(self: &Arc<Self>, who: &Identity, row: SessionRow) -> Result<Session, ApiError> {
         let (id, spec, calls) = (row.id, &row.spec, self.worker.calls());
-        let make = insist(calls, |client| async move { client.create_session(Some(id), spec).await });
-        let (stored, made) = futures_util::future::join(self.store.put_session(&row), make).await;
+        let asked = insist(calls, |client| async move { client.create_session(Some(id), spec).await });
+        let (stored, made) = futures_util::future::join(self.store.put_session(&row), asked).await;
         let session = match (stored, made) {
             (Ok(is_new), Ok(session)) => {
                 if is_new {

@@ -307,7 +307,7 @@ impl Gateway {
         }
     }
 
-    fn has_started(self: &Arc<Self>, who: &Identity, plan: &Plan, _number: i64) {
+    fn has_started(self: &Arc<Self>, who: &Identity, plan: &Plan) {
         let row = &plan.row;
         if let Some(own) = &plan.own {
             self.known.put_session(own.id, own.owner.clone());
