@@ -14,7 +14,9 @@ use headwater_contract::{ContractError, FollowOptions, Follower};
 use headwater_protocol::{Execution, ExecutionId};
 
 use self::body::EventBody;
-pub(crate) use self::query::EventQuery;
+pub(crate) use self::gauge::OpenStream;
+pub(crate) use self::query::{EventQuery, Until};
+use crate::insist::insist;
 use crate::state::Gateway;
 
 /// The SSE answer that follows this log: heartbeats, `reconnect` when the server ends, and no `exited` before the store
@@ -36,18 +38,14 @@ pub(crate) async fn follow(
     id: ExecutionId,
     options: FollowOptions,
 ) -> Result<Follower, ContractError> {
-    let worker = gateway.worker.streams();
-    match worker.follow(id, options.clone()).await {
-        Err(error) if error.is_disconnected() => worker.come_back().await?.follow(id, options).await,
-        answer => answer,
-    }
+    insist(gateway.worker.streams(), |worker| {
+        let options = options.clone();
+        async move { worker.follow(id, options).await }
+    })
+    .await
 }
 
 /// What the worker knows of an execution, in the same way.
 pub(crate) async fn execution(gateway: &Gateway, id: ExecutionId) -> Result<Execution, ContractError> {
-    let worker = gateway.worker.calls();
-    match worker.execution(id).await {
-        Err(error) if error.is_disconnected() => worker.come_back().await?.execution(id).await,
-        answer => answer,
-    }
+    insist(gateway.worker.calls(), |worker| async move { worker.execution(id).await }).await
 }

@@ -144,9 +144,14 @@ impl EventBody {
     }
 }
 
-/// The next event.
-async fn next(_: Arc<Gateway>, _: ExecutionId, mut follower: Box<Follower>) -> (Box<Follower>, Next) {
-    let event = follower.next().await.map_err(ApiError::from);
+/// The next event; the store has an end before anybody is told of it.
+async fn next(gateway: Arc<Gateway>, id: ExecutionId, mut follower: Box<Follower>) -> (Box<Follower>, Next) {
+    let mut event = follower.next().await.map_err(ApiError::from);
+    if let Ok(Some(Event { seq, kind: EventKind::Exited(verdict), .. })) = &event
+        && let Err(error) = gateway.note_exit(id, *seq, verdict).await
+    {
+        event = Err(error);
+    }
     (follower, event)
 }
 

@@ -1,0 +1,160 @@
+//! A socket's input on its way to the program: in order, each byte once, and no more in hand than a bound.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use headwater_contract::{Client, ContractError, StdinWriter};
+use headwater_protocol::ExecutionId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::shared::Shared;
+use crate::insist::insist;
+use crate::state::Gateway;
+
+/// Input that the program has not taken yet; with so much in hand the socket is not read further.
+pub(super) const MAX_BYTES: usize = 1 << 20;
+/// Frames that wait are written together, up to so much.
+const JOIN_BYTES: usize = 256 << 10;
+
+enum Item {
+    Bytes(Bytes, OwnedSemaphorePermit),
+    Eof,
+}
+
+/// The way to the input of an execution. What was taken is written also when the socket is gone.
+pub(super) struct Input {
+    gateway: Arc<Gateway>,
+    id: ExecutionId,
+    shared: Arc<Shared>,
+    room: Arc<Semaphore>,
+    /// To the task that writes; it begins with the first input.
+    items: Option<mpsc::UnboundedSender<Item>>,
+}
+
+impl Input {
+    pub(super) fn new(gateway: Arc<Gateway>, id: ExecutionId, shared: Arc<Shared>) -> Self {
+        Self { gateway, id, shared, room: Arc::new(Semaphore::new(MAX_BYTES)), items: None }
+    }
+
+    /// Takes input, when there is room for it.
+    pub(super) async fn write(&mut self, bytes: Bytes) {
+        let wanted = u32::try_from(bytes.len().min(MAX_BYTES)).unwrap_or(u32::MAX);
+        // The semaphore is never closed.
+        if let Ok(room) = Arc::clone(&self.room).acquire_many_owned(wanted).await {
+            self.put(Item::Bytes(bytes, room));
+        }
+    }
+
+    /// Takes the end of the input.
+    pub(super) fn end(&mut self) {
+        self.put(Item::Eof);
+    }
+
+    fn put(&mut self, item: Item) {
+        let items = self.items.get_or_insert_with(|| {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            let feeder = Feeder {
+                worker: self.gateway.worker.streams().clone(),
+                id: self.id,
+                shared: Arc::clone(&self.shared),
+                writer: None,
+            };
+            self.gateway.tasks.spawn(feeder.run(receiver));
+            sender
+        });
+        // The task ends only when this sender is gone.
+        let _ = items.send(item);
+    }
+}
+
+struct Feeder {
+    worker: Client,
+    id: ExecutionId,
+    shared: Arc<Shared>,
+    writer: Option<StdinWriter>,
+}
+
+impl Feeder {
+    async fn run(mut self, mut items: mpsc::UnboundedReceiver<Item>) {
+        let mut next = None;
+        loop {
+            let item = match next.take() {
+                Some(item) => item,
+                None => match items.recv().await {
+                    Some(item) => item,
+                    None => return,
+                },
+            };
+            let result = match item {
+                Item::Eof => self.end().await,
+                Item::Bytes(bytes, room) => {
+                    let mut rooms = vec![room];
+                    let bytes = join(bytes, &mut rooms, &mut items, &mut next);
+                    self.write(bytes).await
+                }
+            };
+            if let Err(error) = result {
+                self.writer = None;
+                self.shared.tell(error.into());
+            }
+        }
+    }
+
+    /// Writes over restarts of the worker: it knows which bytes it has. (Not where two write to one program at the very
+    /// time it is killed: then the position is that of both.)
+    async fn write(&mut self, bytes: Bytes) -> Result<(), ContractError> {
+        let writer = self.open().await?;
+        let at = writer.offset();
+        let mut result = writer.write(bytes.clone()).await;
+        while matches!(&result, Err(error) if error.is_disconnected()) {
+            self.writer = None;
+            result = self.open().await?.write_again(at, bytes.clone()).await;
+        }
+        result
+    }
+
+    async fn end(&mut self) -> Result<(), ContractError> {
+        let mut result = self.open().await?.end().await;
+        while matches!(&result, Err(error) if error.is_disconnected()) {
+            self.writer = None;
+            result = self.open().await?.end().await;
+        }
+        result
+    }
+
+    async fn open(&mut self) -> Result<&mut StdinWriter, ContractError> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => {
+                let id = self.id;
+                insist(&self.worker, |worker| async move { worker.stdin(id).await }).await?
+            }
+        };
+        Ok(self.writer.insert(writer))
+    }
+}
+
+/// The bytes of the items that wait, from `first` on; what is not bytes is put by.
+fn join(
+    first: Bytes,
+    rooms: &mut Vec<OwnedSemaphorePermit>,
+    items: &mut mpsc::UnboundedReceiver<Item>,
+    next: &mut Option<Item>,
+) -> Bytes {
+    let mut joined: Option<BytesMut> = None;
+    while joined.as_ref().map_or(first.len(), |joined| joined.len()) < JOIN_BYTES {
+        match items.try_recv() {
+            Ok(Item::Bytes(bytes, room)) => {
+                let joined = joined.get_or_insert_with(|| BytesMut::from(&first[..]));
+                joined.extend_from_slice(&bytes);
+                rooms.push(room);
+            }
+            Ok(item) => {
+                *next = Some(item);
+                break;
+            }
+            Err(_) => break,
+        }
+    }
+    joined.map_or(first, BytesMut::freeze)
+}

@@ -1,0 +1,249 @@
+//! Raw output: `GET /v1/executions/{id}/output`.
+
+mod body;
+mod range;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use headwater_contract::{ContractError, FollowOptions, Kept, OutputOf};
+use headwater_protocol::api::ErrorBody;
+use headwater_protocol::{ExecutionId, Seq, Stream};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::body::{Gap, OutputBody};
+use self::range::{Part, is_known, part};
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::extract::{Path, Query};
+use crate::insist::insist;
+use crate::state::Gateway;
+use crate::stream::follow;
+
+/// So much of an output tells whether it is text.
+const SNIFF_BYTES: u64 = 1024;
+/// States which bytes are left out.
+const GAP: HeaderName = HeaderName::from_static("x-headwater-gap");
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(output))
+}
+
+/// Which bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Which {
+    /// Of standard output.
+    Stdout,
+    /// Of standard error.
+    Stderr,
+    /// Of a terminal, or of both streams where they were started as one.
+    Output,
+    /// All of them, in the order in which they came.
+    #[default]
+    Merged,
+}
+
+impl Which {
+    const fn stream(self) -> Option<Stream> {
+        match self {
+            Self::Stdout => Some(Stream::Stdout),
+            Self::Stderr => Some(Stream::Stderr),
+            Self::Output => Some(Stream::Output),
+            Self::Merged => None,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct OutputQuery {
+    /// Which bytes: `merged` (all, in the order in which they came) if absent.
+    #[param(inline)]
+    stream: Option<Which>,
+    /// Go on with what comes until no writer is left. Without ranges and without a length.
+    follow: Option<bool>,
+}
+
+/// The output of an execution, raw: exactly the bytes that it wrote, as far as they are kept.
+///
+/// Takes ranges, also of `merged`. Bytes that are no longer kept because of the output limit are left out, which the
+/// header `X-Headwater-Gap: <first byte>-<first byte after>` states; ranges and lengths are those of what is kept. If
+/// bytes are dropped while they are sent (of a running program only), the answer breaks off.
+#[utoipa::path(get, path = "/v1/executions/{id}/output", tag = "streams",
+    params(
+        ("id" = String, Path, description = "the execution"), OutputQuery,
+        ("Range" = Option<String>, Header, description = "one range of bytes"),
+        ("If-Range" = Option<String>, Header, description = "the `ETag` that the range is of"),
+        ("If-None-Match" = Option<String>, Header, description = "an `ETag` that is known"),
+    ),
+    responses(
+        (status = 200, description = "all bytes", content((Vec<u8> = "application/octet-stream"), (String = "text/plain"))),
+        (status = 206, description = "the range", content((Vec<u8> = "application/octet-stream"), (String = "text/plain"))),
+        (status = 304, description = "nothing has changed"),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+        (status = 416, description = "no byte lies in the range", body = ErrorBody),
+        (status = 429, body = ErrorBody), (status = 500, body = ErrorBody), (status = 503, body = ErrorBody),
+))]
+async fn output(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Query(query): Query<OutputQuery>,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    gateway.may_use_execution(&who, Need::Read, id).await?;
+    let which = query.stream.unwrap_or_default();
+    let output = OutputOf { id, stream: which.stream() };
+    let kept = insist(gateway.worker.calls(), |worker| async move { worker.kept(output).await }).await?;
+    let mut answer = Headers(HeaderMap::new());
+    answer.put(header::CONTENT_DISPOSITION, "inline");
+    if let Some((from, to)) = kept.gap {
+        answer.put(GAP, &format!("{from}-{to}"));
+    }
+    if query.follow == Some(true) {
+        return live(&gateway, output, &kept, answer).await;
+    }
+    let etag = etag(which, &kept);
+    answer.put(header::ETAG, &etag);
+    answer.put(header::ACCEPT_RANGES, "bytes");
+    answer.put(header::CACHE_CONTROL, "private, no-cache");
+    if is_known(&headers, &etag) {
+        return Ok((StatusCode::NOT_MODIFIED, answer.0).into_response());
+    }
+    let (status, from, to) = match part(&method, &headers, &etag, kept.len()) {
+        Part::Whole => (StatusCode::OK, 0, kept.len()),
+        Part::Range(from, to) => {
+            answer.put(header::CONTENT_RANGE, &format!("bytes {from}-{}/{}", to - 1, kept.len()));
+            (StatusCode::PARTIAL_CONTENT, from, to)
+        }
+        Part::Nothing => return Ok(nothing_there(answer, kept.len())),
+    };
+    answer.put(header::CONTENT_TYPE, content_type(&gateway, output, &kept).await?);
+    answer.put(header::CONTENT_LENGTH, &(to - from).to_string());
+    let body = OutputBody::kept(&gateway, output, kept.places(from, to));
+    Ok((status, answer.0, Body::new(body)).into_response())
+}
+
+async fn live(
+    gateway: &Arc<Gateway>,
+    output: OutputOf,
+    kept: &Kept,
+    mut answer: Headers,
+) -> Result<Response, ApiError> {
+    answer.put(header::CACHE_CONTROL, "no-store");
+    answer.put(HeaderName::from_static("x-accel-buffering"), "no");
+    answer.put(header::ACCEPT_RANGES, "none");
+    answer.put(header::CONTENT_TYPE, content_type(gateway, output, kept).await?);
+    let options = FollowOptions {
+        after: Seq(0),
+        until_closed: true,
+        streams: output.stream.into_iter().collect(),
+        ..FollowOptions::default()
+    };
+    let follower = follow(gateway, output.id, options).await?;
+    let stated = if kept.gap.is_some() { gaps(gateway, output).await? } else { Vec::new() };
+    let body = OutputBody::live(gateway, follower, stated);
+    Ok((answer.0, Body::new(body)).into_response())
+}
+
+/// The gap of each stream that was asked for.
+async fn gaps(gateway: &Gateway, output: OutputOf) -> Result<Vec<Gap>, ContractError> {
+    let mut gaps = Vec::new();
+    for stream in Stream::ALL {
+        if output.stream.is_some_and(|only| only != stream) {
+            continue;
+        }
+        let kept = gateway.worker.calls().kept(OutputOf { stream: Some(stream), ..output }).await?;
+        gaps.extend(kept.gap.map(|(from_byte, to_byte)| Gap { stream, from_byte, to_byte }));
+    }
+    Ok(gaps)
+}
+
+/// Strong: the same tag means the same bytes.
+fn etag(which: Which, kept: &Kept) -> String {
+    let name = which.stream().map_or("merged", Stream::name);
+    let (from, to) = kept.gap.unwrap_or_default();
+    format!("\"{name}-{:x}-{from:x}-{to:x}\"", kept.end)
+}
+
+fn nothing_there(mut answer: Headers, length: u64) -> Response {
+    answer.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
+    let error = ApiError::new(
+        StatusCode::RANGE_NOT_SATISFIABLE,
+        "range_not_satisfiable",
+        format!("no byte of `{length}` lies in the range"),
+        "the header `Content-Range` tells how many there are",
+    );
+    (answer.0, error).into_response()
+}
+
+/// Text, if it begins like that.
+async fn content_type(
+    gateway: &Gateway,
+    output: OutputOf,
+    kept: &Kept,
+) -> Result<&'static str, ContractError> {
+    let worker = gateway.worker.calls();
+    let mut begin = Vec::new();
+    for (from, to) in kept.places(0, kept.len().min(SNIFF_BYTES)) {
+        let mut reader = worker.read(output, from, to);
+        while let Some(bytes) = reader.next().await? {
+            begin.extend_from_slice(&bytes);
+        }
+    }
+    let is_cut = kept.len() > SNIFF_BYTES;
+    Ok(if is_text(&begin, is_cut) { "text/plain; charset=utf-8" } else { "application/octet-stream" })
+}
+
+/// Whether bytes are UTF-8 without a NUL; where they are cut off, the last character may be too.
+fn is_text(bytes: &[u8], is_cut: bool) -> bool {
+    let whole = match std::str::from_utf8(bytes) {
+        Ok(_) => true,
+        Err(error) => is_cut && error.error_len().is_none(),
+    };
+    whole && !bytes.contains(&0)
+}
+
+/// The headers of an answer.
+struct Headers(HeaderMap);
+
+impl Headers {
+    fn put(&mut self, name: HeaderName, value: &str) {
+        // All values are made here, of letters and digits.
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.0.insert(name, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_what_begins_as_text() {
+        assert!(is_text(b"", false) && is_text("a€\n".as_bytes(), false));
+        assert!(is_text(&[b'a', 0xE2, 0x82], true) && !is_text(&[b'a', 0xE2, 0x82], false));
+        assert!(!is_text(b"a\0b", true) && !is_text(&[0xFF, 0xFE], true));
+    }
+
+    #[test]
+    fn a_tag_changes_with_the_bytes_and_only_with_them() {
+        let kept = Kept { end: 10, gap: None, closed: false, last_seq: Seq(3) };
+        let tag = etag(Which::Stdout, &kept);
+        assert_eq!(tag, etag(Which::Stdout, &Kept { closed: true, last_seq: Seq(5), ..kept }));
+        assert_ne!(tag, etag(Which::Stderr, &kept));
+        assert_ne!(tag, etag(Which::Stdout, &Kept { end: 11, ..kept }));
+        assert_ne!(tag, etag(Which::Stdout, &Kept { gap: Some((1, 2)), ..kept }));
+    }
+}
