@@ -263,8 +263,13 @@ proptest! {
             for cut in 0..all.len() {
                 let place = through_a_token(all[cut].1);
                 // A reader that comes back gets at least as much in one event as before: more is there by then.
-                let joins: Vec<_> = if place.part > 0 { vec![true] } else { again.clone() };
-                let rest = frames(dialect, &subject, &events(&log, &ending, &joins, place.seq), place);
+                let joins = match dialect {
+                    // Whether output is text is judged event by event.
+                    Dialect::ToolProgress => &joins,
+                    _ if place.part > 0 => &vec![true],
+                    _ => &again,
+                };
+                let rest = frames(dialect, &subject, &events(&log, &ending, joins, place.seq), place);
                 let both = all[..=cut].iter().chain(&rest).map(|(frame, _)| frame.clone());
                 let is_over = cut + 1 == all.len();
                 let both: Vec<_> = if is_over { all.iter().map(|(frame, _)| frame.clone()).collect() } else { both.collect() };
