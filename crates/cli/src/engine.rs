@@ -19,7 +19,8 @@ use headwater_protocol::{ExecutionId, Process, SessionId, SessionSpec, Stdin, Tt
 
 pub use self::events::Events;
 pub use self::run::{Run, Target};
-use crate::error::CommandError;
+pub use self::stdin::Typing;
+use crate::error::{CommandError, ErrorKind};
 
 type Result<T> = std::result::Result<T, CommandError>;
 
@@ -128,7 +129,15 @@ impl Engine {
                 worker.insist(async |worker: &Worker| worker.end_session(id, forget).await).await?;
                 Ok(())
             }
-            Self::Remote(server) => Ok(server.delete_session(id, forget).await?),
+            Self::Remote(server) if forget => {
+                Ok(server.insist(|server| async move { server.delete_session(id).await }).await?)
+            }
+            // It has no way to keep them, and what is gone is gone.
+            Self::Remote(_) => Err(CommandError::new(
+                ErrorKind::Refused,
+                format!("a server ends a session together with its logs: {id}"),
+            )
+            .hint("say so with `--forget`; `headwater kill` ends an execution and keeps its log")),
         }
     }
 

@@ -7,18 +7,18 @@ use headwater_protocol::{ExecutionId, Verdict};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::engine::{Engine, Events};
+use crate::engine::{Engine, Events, Typing};
 use crate::error::{CommandError, ErrorKind};
 use crate::input::{DetachKeys, Input};
 use crate::show::{Format, show};
 use crate::{terminal, view};
 
-/// What Ctrl+C (where it is not a key for the program) does.
+/// Whose the program is: what Ctrl+C (where it is not a key for the program) does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CtrlC {
-    /// Once cancels, twice kills, thrice leaves.
+    /// We started it: once cancels, twice kills, thrice leaves.
     Cancels,
-    /// Leaves the program alone.
+    /// We came later: leaves the program alone.
     Leaves,
 }
 
@@ -91,8 +91,9 @@ pub async fn watch(watch: Watch, events: Events, interrupts: &mut Interrupts) ->
     if let Some(input) = watch.input {
         let input = if watch.detach_keys { with_detach_keys(input, leave.clone()) } else { input };
         let (engine, id) = (watch.engine.clone(), watch.id);
+        let typing = if watch.ctrl_c == CtrlC::Cancels { Typing::Alone } else { Typing::AmongOthers };
         // That the program reads no more is no failure, and a lost worker is told by the events.
-        tokio::task::spawn_local(async move { engine.feed(id, input).await.is_ok() });
+        tokio::task::spawn_local(async move { engine.feed(id, input, typing).await.is_ok() });
     }
     let mut resized = listen(SignalKind::window_change())?;
     let mut handled = 0;

@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::Result;
 use crate::client::Client;
-use crate::error::ClientError;
+use crate::error::{ApiError, ClientError};
 use crate::frames::{ClientFrame, ServerFrame};
 use crate::options::AttachOptions;
 use crate::position::Position;
@@ -70,6 +70,10 @@ pub struct Attachment {
     input: mpsc::Sender<(ClientFrame, Sent)>,
     /// Output that was taken but not yet granted again.
     taken: u32,
+    /// So many bytes of the event after the last one have come.
+    part: usize,
+    /// What the server refused last.
+    refusal: Option<Box<ApiError>>,
     /// Whether an event came over this connection.
     has_spoken: bool,
     retry: Retry,
@@ -129,6 +133,8 @@ impl Attachment {
             at_ms: 0,
             socket: None,
             taken: 0,
+            part: 0,
+            refusal: None,
             has_spoken: false,
             ended: false,
         };
@@ -139,6 +145,11 @@ impl Attachment {
     /// The way to the program's input; none if this only watches.
     pub fn input(&self) -> Option<AttachInput> {
         (!self.options.read_only).then(|| AttachInput(self.input.clone()))
+    }
+
+    /// What the server refused last of what was sent (input that nobody reads, for example), told once.
+    pub fn take_refusal(&mut self) -> Option<ApiError> {
+        self.refusal.take().map(|error| *error)
     }
 
     /// The last event that was delivered: where to go on from.
@@ -163,7 +174,8 @@ impl Attachment {
                 }
                 Ok(Heard::End) => self.meet_end().await?,
                 Err(error) if error.is_transient() => self.leave(),
-                Err(error) => return Err(error),
+                // The server has said why before.
+                Err(error) => return Err(self.refusal.take().map_or(error, ClientError::Api)),
             }
         }
         Ok(None)
@@ -172,7 +184,22 @@ impl Attachment {
     fn deliver(&mut self, frame: ServerFrame) -> Option<Event> {
         let event = match frame {
             ServerFrame::Unknown => return None,
+            ServerFrame::Error(error) => {
+                self.refusal = Some(error);
+                return None;
+            }
             ServerFrame::Event(event) => event,
+            ServerFrame::Output { stream, seq, bytes } if seq == self.position.seq() && self.has_credit() => {
+                self.grant(bytes.len());
+                self.has_spoken = true;
+                self.part += bytes.len();
+                let offset = self.position.pass_part(stream, bytes.len());
+                return Some(Event {
+                    seq,
+                    at_ms: self.at_ms,
+                    kind: EventKind::Output { stream, offset, bytes },
+                });
+            }
             ServerFrame::Output { stream, seq, bytes } => {
                 self.grant(bytes.len());
                 let offset = self.position.end(stream);
@@ -184,8 +211,16 @@ impl Attachment {
         self.at_ms = event.at_ms;
         let event = self.position.pass(event)?;
         self.options.after = self.position.seq();
+        self.part = 0;
+        if matches!(event.kind, EventKind::Output { .. }) {
+            self.options.tail_bytes = None;
+        }
         self.ended = self.options.ends_with(&event);
         Some(event)
+    }
+
+    const fn has_credit(&self) -> bool {
+        self.options.credit_bytes.is_some()
     }
 
     /// Lets as much more come as was taken, in steps of half of what may be on its way.
@@ -236,6 +271,9 @@ impl Attachment {
     async fn reopen(&mut self) -> Result<()> {
         let mut url = self.client.route(&format!("v1/executions/{}/attach", self.id))?;
         self.options.write(&mut url);
+        if self.part > 0 {
+            url.query_pairs_mut().append_pair("skip", &self.part.to_string());
+        }
         self.socket = Some(Socket::open(&self.client, url).await?);
         (self.has_spoken, self.taken) = (false, 0);
         self.outbox.own.clear();

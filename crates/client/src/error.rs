@@ -8,7 +8,7 @@ use headwater_protocol::api::ErrorBody;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
-    /// Of HTTP.
+    /// Of HTTP; 0 if it was told within a stream.
     pub status: u16,
     /// For programs: a word of a fixed list.
     pub code: String,

@@ -9,6 +9,7 @@ use headwater_protocol::api::{
 use headwater_protocol::{ExecutionId, Process, SessionId, TtySize};
 use reqwest::header::{CONTENT_TYPE, RANGE};
 use reqwest::{Method, RequestBuilder};
+use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::Result;
@@ -69,6 +70,11 @@ const fn state_name(state: ExecutionStateName) -> &'static str {
         ExecutionStateName::Exited => "exited",
         ExecutionStateName::Closed => "closed",
     }
+}
+
+#[derive(Deserialize)]
+struct Processes {
+    processes: Vec<Process>,
 }
 
 fn start_path(session: Option<SessionId>) -> String {
@@ -180,10 +186,16 @@ impl Client {
         self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
     }
 
-    /// Writes to an execution's standard input, and with `eof` ends it. Not repeated by itself: a lost connection
-    /// leaves open whether the program got it.
-    pub async fn stdin(&self, id: ExecutionId, data: Bytes, eof: bool) -> Result<()> {
+    /// Writes to an execution's standard input, and with `eof` ends it; answers when the program's pipe or terminal has
+    /// it. Not repeated by itself: a lost connection leaves open how much of it the program got.
+    ///
+    /// At the end of the input; or, with an `offset`, where it belongs: what the program has already of it is left out.
+    /// So a chunk whose place is known can be sent again, where nobody else writes to the program.
+    pub async fn stdin(&self, id: ExecutionId, offset: Option<u64>, data: Bytes, eof: bool) -> Result<()> {
         let mut url = self.route(&format!("v1/executions/{id}/stdin"))?;
+        if let Some(offset) = offset {
+            url.query_pairs_mut().append_pair("offset", &offset.to_string());
+        }
         if eof {
             url.query_pairs_mut().append_pair("eof", "true");
         }
@@ -205,7 +217,8 @@ impl Client {
 
     /// The processes that belong to an execution now.
     pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
-        self.get_json(&format!("v1/executions/{id}/processes")).await
+        let body: Processes = self.get_json(&format!("v1/executions/{id}/processes")).await?;
+        Ok(body.processes)
     }
 
     /// Removes an execution that is closed, and its log.

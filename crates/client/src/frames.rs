@@ -3,9 +3,10 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use headwater_protocol::api::read_event;
 use headwater_protocol::{Event, Seq, Stream, TtySize};
+use serde::Deserialize;
 
 use crate::Result;
-use crate::error::ClientError;
+use crate::error::{ApiError, ClientError};
 
 const OUTPUT: u8 = 0x01;
 const EVENT: u8 = 0x02;
@@ -29,6 +30,8 @@ pub(crate) enum ServerFrame {
     },
     /// Any other event.
     Event(Event),
+    /// What went wrong with something that was sent, or with the log.
+    Error(Box<ApiError>),
     /// Of a kind that this client does not know.
     Unknown,
 }
@@ -44,9 +47,39 @@ impl ServerFrame {
                 let stream = Stream::from_number(number).ok_or_else(unknown)?;
                 Ok(Self::Output { stream, seq, bytes: frame })
             }
-            EVENT => read_event(&frame).map(Self::Event).map_err(ClientError::malformed),
+            EVENT => match read_event(&frame) {
+                Ok(event) => Ok(Self::Event(event)),
+                Err(error) => other(&frame).ok_or_else(|| ClientError::malformed(error)),
+            },
             _ => Ok(Self::Unknown),
         }
+    }
+}
+
+/// JSON that is no event of a log: an error, or something that a newer server says.
+fn other(json: &[u8]) -> Option<ServerFrame> {
+    #[derive(Deserialize)]
+    struct Other {
+        r#type: String,
+        #[serde(default)]
+        code: String,
+        #[serde(default)]
+        message: String,
+        #[serde(default)]
+        hint: String,
+    }
+    let Other { r#type, code, message, hint } = serde_json::from_slice(json).ok()?;
+    match r#type.as_str() {
+        "started" | "stdout" | "stderr" | "output" | "gap" | "exited" | "closed" => None,
+        "error" => Some(ServerFrame::Error(Box::new(ApiError {
+            status: 0,
+            code,
+            message,
+            hint,
+            request_id: String::new(),
+            retry_after: None,
+        }))),
+        _ => Some(ServerFrame::Unknown),
     }
 }
 
@@ -105,11 +138,30 @@ mod tests {
         let expected = Event { seq: Seq(9), at_ms: 5, kind: EventKind::Closed };
         assert_eq!(ServerFrame::read(closed).unwrap(), ServerFrame::Event(expected));
         assert_eq!(ServerFrame::read(Bytes::from_static(b"\x7f...")).unwrap(), ServerFrame::Unknown);
+        assert_eq!(
+            ServerFrame::read(Bytes::from_static(b"\x02{\"type\":\"news\"}")).unwrap(),
+            ServerFrame::Unknown
+        );
+        let error = Bytes::from_static(
+            b"\x02{\"type\":\"error\",\"code\":\"conflict\",\"message\":\"no\",\"hint\":\"look\"}",
+        );
+        let ServerFrame::Error(error) = ServerFrame::read(error).unwrap() else { panic!("no error") };
+        assert_eq!(
+            (error.code.as_str(), error.message.as_str(), error.hint.as_str()),
+            ("conflict", "no", "look")
+        );
     }
 
     #[test]
     fn frames_that_are_cut_or_wrong_are_refused() {
-        for frame in [&b""[..], b"\x01", b"\x01\x01\0\0\0", b"\x01\x09\0\0\0\0\0\0\0\0", b"\x02nonsense"] {
+        for frame in [
+            &b""[..],
+            b"\x01",
+            b"\x01\x01\0\0\0",
+            b"\x01\x09\0\0\0\0\0\0\0\0",
+            b"\x02nonsense",
+            b"\x02{\"type\":\"gap\"}",
+        ] {
             assert!(ServerFrame::read(Bytes::from_static(frame)).is_err(), "{frame:?}");
         }
     }

@@ -59,11 +59,14 @@ impl FollowOptions {
 pub struct AttachOptions {
     /// Events after this one.
     pub after: Seq,
+    /// Begin so that about so many bytes of output are left to read, with a stated gap.
+    pub tail_bytes: Option<u64>,
     /// Go on until no writer is left, instead of until the program has ended.
     pub until_closed: bool,
     /// Only watch: the server takes no input of this connection.
     pub read_only: bool,
-    /// Let at most so many bytes of output be on their way; without it, as many as the connection takes.
+    /// Let at most so many bytes of output be on their way; without it, as many as the connection takes. Larger events
+    /// then come in parts, which but for the last have the seq of the event before.
     pub credit_bytes: Option<u32>,
 }
 
@@ -74,6 +77,9 @@ impl AttachOptions {
         query.append_pair("until", if self.until_closed { "closed" } else { "exited" });
         if self.after > Seq(0) {
             query.append_pair("after", &self.after.to_string());
+        }
+        if let Some(tail) = self.tail_bytes {
+            query.append_pair("tail", &tail.to_string());
         }
         if self.read_only {
             query.append_pair("read_only", "true");

@@ -25,6 +25,14 @@ impl Position {
         self.ends[usize::from(stream as u8)]
     }
 
+    /// Goes on by bytes that are a part of the next event; tells where they belong.
+    pub(crate) fn pass_part(&mut self, stream: Stream, bytes: usize) -> u64 {
+        let end = &mut self.ends[usize::from(stream as u8)];
+        let offset = *end;
+        *end += bytes as u64;
+        offset
+    }
+
     /// Goes on to this event and gives it back, if it is new.
     ///
     /// A gap is told by the seq before the first event after it, which may be the one that was resumed after, so its

@@ -72,10 +72,9 @@ impl Client {
         self.json(self.send_idempotent(make)).await
     }
 
-    /// Ends a session, its programs and its workspace; with `forget`, removes all trace of it.
-    pub async fn delete_session(&self, id: SessionId, forget: bool) -> Result<()> {
-        let forget = if forget { "?forget=true" } else { "" };
-        let url = self.route(&format!("v1/sessions/{id}{forget}"))?;
+    /// Ends a session and its programs, and removes it: its workspace, its executions and their logs.
+    pub async fn delete_session(&self, id: SessionId) -> Result<()> {
+        let url = self.route(&format!("v1/sessions/{id}"))?;
         let make = || Ok(self.request(Method::DELETE, url.clone()).timeout(CALL));
         self.send_idempotent(make).await.map(drop)
     }

@@ -163,17 +163,20 @@ fn broken(error: &WsError) -> ClientError {
     }
 }
 
-/// What the server's last word means: come again, or do not.
+/// What the server's last word means: come again, do not, or look whether there is more.
 fn farewell(frame: Option<CloseFrame>) -> Result<Heard> {
-    match frame {
-        Some(CloseFrame {
-            code: CloseCode::Policy | CloseCode::Unsupported | CloseCode::Invalid | CloseCode::Size,
-            reason,
-        }) => Err(ClientError::Malformed(format!("the server closed the attachment: {reason}"))),
-        Some(CloseFrame {
-            code: CloseCode::Restart | CloseCode::Away | CloseCode::Again | CloseCode::Error,
-            reason,
-        }) => Err(ClientError::Disconnected(format!("the server closed the attachment: {reason}"))),
+    let Some(CloseFrame { code, reason }) = frame else {
+        return Ok(Heard::End);
+    };
+    let why = format!("the server closed the attachment: {reason}");
+    match code {
+        CloseCode::Restart | CloseCode::Away | CloseCode::Again => Err(ClientError::Disconnected(why)),
+        CloseCode::Protocol
+        | CloseCode::Unsupported
+        | CloseCode::Invalid
+        | CloseCode::Policy
+        | CloseCode::Size
+        | CloseCode::Error => Err(ClientError::Malformed(why)),
         _ => Ok(Heard::End),
     }
 }

@@ -78,7 +78,7 @@ impl EventStream {
                     }
                     b"reconnect" => return Ok(Heard::Reconnect),
                     b"error" => {
-                        return Err(ClientError::Api(Box::new(ApiError::read(500, None, &message.data))));
+                        return Err(ClientError::Api(Box::new(ApiError::read(0, None, &message.data))));
                     }
                     // A newer server may say more than we know.
                     _ => {}

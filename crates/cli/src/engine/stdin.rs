@@ -1,19 +1,31 @@
 //! Passing input on to a program, each byte once.
 
 use bytes::Bytes;
+use headwater_client::{Client as Server, ClientError};
 use headwater_contract::{Client as Worker, ContractError, StdinWriter};
 use headwater_protocol::ExecutionId;
 
 use super::{Engine, Result};
 use crate::input::{Input, with_waiting};
 
+/// What is known of the input before ours. A server does not tell how much a program has been given, so where others
+/// may have typed before us a chunk that a lost connection leaves in doubt has no place that is known: it is not sent
+/// again, and may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typing {
+    /// Ours is all there is.
+    Alone,
+    /// There may be that of others.
+    AmongOthers,
+}
+
 impl Engine {
     /// Passes the input on until it ends, the program wants no more, or the worker or the server stays away. Each byte
-    /// arrives once, over any number of connections.
-    pub async fn feed(&self, id: ExecutionId, input: Input) -> Result<()> {
+    /// arrives once, over any number of connections; see [`Typing`] for one exception.
+    pub async fn feed(&self, id: ExecutionId, input: Input, typing: Typing) -> Result<()> {
         match self {
             Self::Local(worker) => Ok(feed_worker(worker, id, input).await?),
-            Self::Remote(server) => Ok(feed_server(server, id, input).await?),
+            Self::Remote(server) => Ok(feed_server(server, id, input, typing).await?),
         }
     }
 }
@@ -50,12 +62,50 @@ async fn open(client: &Worker, id: ExecutionId) -> std::result::Result<StdinWrit
 }
 
 async fn feed_server(
-    server: &headwater_client::Client,
+    server: &Server,
     id: ExecutionId,
     mut input: Input,
-) -> std::result::Result<(), headwater_client::ClientError> {
+    typing: Typing,
+) -> std::result::Result<(), ClientError> {
+    let mut place = (typing == Typing::Alone).then_some(0);
     while let Some(chunk) = input.recv().await {
-        server.stdin(id, with_waiting(chunk, &mut input), false).await?;
+        let chunk = with_waiting(chunk, &mut input);
+        let length = chunk.len() as u64;
+        send(server, id, place, chunk).await?;
+        place = place.map(|at| at + length);
     }
-    server.insist(|server| async move { server.stdin(id, Bytes::new(), true).await }).await
+    // To end it twice is to end it.
+    server.insist(|server| async move { server.stdin(id, None, Bytes::new(), true).await }).await
+}
+
+/// Sends at the end of the input, so that two who type do not take each other's bytes for their own; after a loss, by
+/// its place.
+async fn send(
+    server: &Server,
+    id: ExecutionId,
+    place: Option<u64>,
+    chunk: Bytes,
+) -> std::result::Result<(), ClientError> {
+    let first = chunk.clone();
+    let sent = server
+        .insist(|server| {
+            let chunk = first.clone();
+            async move {
+                match server.stdin(id, None, chunk, false).await {
+                    // Nothing was sent: that can be tried again.
+                    Err(error @ ClientError::Unreachable { .. }) => Err(error),
+                    Err(error) if error.is_disconnected() => Ok(false),
+                    done => done.map(|()| true),
+                }
+            }
+        })
+        .await?;
+    let Some(place) = place.filter(|_| !sent) else {
+        return Ok(());
+    };
+    let again = |server: Server| {
+        let chunk = chunk.clone();
+        async move { server.stdin(id, Some(place), chunk, false).await }
+    };
+    server.insist(again).await
 }

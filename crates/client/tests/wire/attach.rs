@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use headwater_client::{AttachOptions, Attachment, ClientError};
 use headwater_protocol::api::write_event;
-use headwater_protocol::{Event, EventKind, ExecutionId, TtySize};
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream, TtySize};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -248,4 +248,68 @@ async fn one_who_only_watches_has_no_way_to_the_input_and_an_attachment_refused_
     assert!(attachment.input().is_none());
     let error = soon(attachment.next()).await.unwrap_err();
     assert!(matches!(&error, ClientError::Malformed(why) if why.contains("not yours")), "{error}");
+}
+
+#[tokio::test]
+async fn an_event_that_comes_in_parts_is_gone_on_with_where_the_connection_broke() {
+    let id = ExecutionId::random();
+    let text = "0123456789".repeat(10);
+    let output = |seq: u64, bytes: &str| {
+        let kind = EventKind::Output { stream: Stream::Stdout, offset: 0, bytes: bytes.to_owned().into() };
+        Event { seq: Seq(seq), at_ms: 0, kind }
+    };
+    let (whole, last) = (text.clone(), log(id)[7].clone());
+    let server = start(move |mut ws, target| {
+        let skip = target.split(['?', '&']).find_map(|pair| pair.strip_prefix("skip="));
+        let skip = skip.map_or(0, |skip| skip.parse::<usize>().unwrap());
+        assert!(target.contains("after=4"), "{target}");
+        // Parts have the seq of the event before; each connection brings one, and the last one the rest.
+        let rest = whole[skip..].to_owned();
+        let part = if rest.len() > 30 { frame(&output(4, &rest[..30])) } else { frame(&output(6, &rest)) };
+        let end = (rest.len() <= 30).then(|| frame(&last));
+        async move {
+            for message in [part].into_iter().chain(end) {
+                let _ = ws.send(message).await; // the client may have left
+            }
+        }
+    })
+    .await;
+    let options = AttachOptions { after: Seq(4), credit_bytes: Some(1 << 20), ..until_closed() };
+    let mut attachment = soon(client(server.address).attach(id, options)).await.unwrap();
+    let (mut got, mut seqs) = (String::new(), Vec::new());
+    for event in collect(&mut attachment).await {
+        seqs.push(event.seq.0);
+        if let EventKind::Output { bytes, offset, .. } = event.kind {
+            assert_eq!(offset, got.len() as u64);
+            got += std::str::from_utf8(&bytes).unwrap();
+        }
+    }
+    assert_eq!((got, seqs), (text, vec![4, 4, 4, 6, 11]));
+}
+
+#[tokio::test]
+async fn what_the_server_refuses_is_told_without_an_end_and_a_log_that_fails_ends_with_why() {
+    let id = ExecutionId::random();
+    let first = log(id)[0].clone();
+    let server = start(move |mut ws, _| {
+        let first = frame(&first);
+        async move {
+            let error =
+                b"\x02{\"type\":\"error\",\"code\":\"conflict\",\"message\":\"nobody reads\",\"hint\":\"\"}";
+            ws.feed(Message::Binary(Bytes::from_static(error))).await.unwrap();
+            ws.feed(first).await.unwrap();
+            let error =
+                b"\x02{\"type\":\"error\",\"code\":\"internal\",\"message\":\"broken log\",\"hint\":\"\"}";
+            ws.feed(Message::Binary(Bytes::from_static(error))).await.unwrap();
+            let no = CloseFrame { code: CloseCode::Error, reason: "internal".into() };
+            ws.close(Some(no)).await.unwrap();
+            while let Some(Ok(_)) = ws.next().await {}
+        }
+    })
+    .await;
+    let mut attachment = soon(client(server.address).attach(id, until_closed())).await.unwrap();
+    assert!(soon(attachment.next()).await.unwrap().is_some());
+    assert_eq!(attachment.take_refusal().unwrap().message, "nobody reads");
+    assert!(attachment.take_refusal().is_none());
+    assert_eq!(soon(attachment.next()).await.unwrap_err().api().unwrap().message, "broken log");
 }

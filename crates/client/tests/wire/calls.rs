@@ -44,7 +44,7 @@ async fn filters_become_a_query() {
 async fn what_acts_on_an_execution_is_sent_as_the_wire_says() {
     let server = Server::start(|_: &Asked| answer("204 No Content", "", "")).await;
     let (client, id) = (server.client(), ExecutionId::random());
-    soon(client.stdin(id, Bytes::from_static(b"a\0b"), true)).await.unwrap();
+    soon(client.stdin(id, Some(7), Bytes::from_static(b"a\0b"), true)).await.unwrap();
     let signal = SignalRequest { signal: SignalName::Number(2), tree: false };
     soon(client.signal(id, &signal)).await.unwrap();
     soon(client.resize(id, TtySize { rows: 3, cols: 4 })).await.unwrap();
@@ -52,7 +52,8 @@ async fn what_acts_on_an_execution_is_sent_as_the_wire_says() {
     let asked = server.asked();
     let paths: Vec<_> = asked.iter().map(|one| one.path.rsplit('/').next().unwrap()).collect();
     assert_eq!(paths, ["stdin", "signal", "resize", "cancel"]);
-    assert_eq!((asked[0].body.as_slice(), asked[0].query["eof"].as_str()), (&b"a\0b"[..], "true"));
+    let query = |name: &str| asked[0].query[name].as_str();
+    assert_eq!((asked[0].body.as_slice(), query("eof"), query("offset")), (&b"a\0b"[..], "true", "7"));
     assert_eq!(asked[2].body, br#"{"rows":3,"cols":4}"#);
 }
 
