@@ -93,10 +93,11 @@ impl Gateway {
             Some(owner) => owner,
             None => {
                 let stored = self.store.session(id).await?;
-                let row = match (stored, who.role) {
-                    // Perhaps the local command line has made it since the start.
-                    (None, Role::Admin) => self.take_up_session(id).await?,
-                    (stored, _) => stored,
+                // Perhaps the local command line has made it since the start.
+                let row = if stored.is_none() && who.role == Role::Admin {
+                    self.take_up_session(id).await?
+                } else {
+                    stored
                 };
                 let row = row.ok_or_else(missing)?;
                 self.known.put_session(id, row.owner.clone());
@@ -119,9 +120,10 @@ impl Gateway {
             Some(known) => known,
             None => {
                 let stored = self.store.execution(id).await?;
-                let row = match (stored, who.role) {
-                    (None, Role::Admin) => self.take_up_execution(id).await?,
-                    (stored, _) => stored,
+                let row = if stored.is_none() && who.role == Role::Admin {
+                    self.take_up_execution(id).await?
+                } else {
+                    stored
                 };
                 let row = row.ok_or_else(missing)?;
                 let (session_id, owner, queued_at_ms) = (row.session_id, row.owner, row.queued_at_ms);

@@ -269,7 +269,8 @@ impl Gateway {
     }
 }
 
-fn session_row(told: Session) -> SessionRow {
+/// The row of a session as the worker tells of it.
+pub(crate) fn session_row(told: Session) -> SessionRow {
     let owner = told.spec.metadata.get(OWNER).map_or(LOCAL_OWNER, String::as_str).to_owned();
     let ended_at_ms = match told.state {
         SessionState::Ready => None,

@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::idempotency::key_reused;
 use crate::insist::insist;
 use crate::now_ms;
+use crate::reconcile::session_row;
 use crate::recorder::is_missing;
 use crate::shown::{OWNER, check_metadata, session_by_row};
 use crate::state::Gateway;
@@ -56,44 +57,33 @@ impl Gateway {
             }
         }
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
-        let row = SessionRow {
-            id,
-            owner: who.owner.clone(),
-            spec,
-            sandbox: self.sandbox.get().copied().unwrap_or_default(),
-            created_at_ms: now_ms(),
-            ended_at_ms: None,
-        };
-        self.make_session(who, row).await
+        self.make_session(who, id, &spec).await
     }
 
-    /// Writes the row and asks the worker at the same time.
-    async fn make_session(self: &Arc<Self>, who: &Identity, row: SessionRow) -> Result<Session, ApiError> {
-        let (id, spec, calls) = (row.id, &row.spec, self.worker.calls());
-        let asked = insist(calls, |client| async move { client.create_session(Some(id), spec).await });
-        let (stored, made) = futures_util::future::join(self.store.put_session(&row), asked).await;
-        let session = match (stored, made) {
-            (Ok(is_new), Ok(session)) => {
-                if is_new {
-                    self.audit(who, "session.create", id.to_string(), String::new());
-                }
-                session
+    /// Asks the worker, and then writes the row: with the defaults that the worker filled in. A gateway that is killed
+    /// in between finds the session when it is started again.
+    async fn make_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: SessionId,
+        spec: &SessionSpec,
+    ) -> Result<Session, ApiError> {
+        let calls = self.worker.calls();
+        let told = insist(calls, |client| async move { client.create_session(Some(id), spec).await }).await?;
+        match self.store.put_session(&session_row(told.clone())).await {
+            Ok(true) => {
+                self.audit(who, "session.create", id.to_string(), String::new());
+                tracing::info!(session = %id, owner = who.owner, "session made");
             }
-            (_, Err(error)) => {
-                if error.fault().is_some() {
-                    self.store.remove_session(id).await?;
-                }
-                return Err(error.into());
-            }
-            (Err(error), Ok(_)) => {
+            Ok(false) => {}
+            Err(error) => {
                 // Nobody would know of it.
                 let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
                 return Err(error.into());
             }
-        };
-        self.known.put_session(id, row.owner.clone());
-        tracing::info!(session = %id, owner = row.owner, "session made");
-        Ok(session)
+        }
+        self.known.put_session(id, who.owner.clone());
+        Ok(told)
     }
 
     /// Tells of a session.

@@ -33,7 +33,7 @@ use crate::state::Gateway;
 use crate::stream::{EventQuery, sse};
 
 /// The longest that a request waits for an end.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
