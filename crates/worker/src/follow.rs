@@ -1,5 +1,7 @@
 //! Following a log over the contract: replay, then live, at the reader's own pace.
 
+mod batch;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use headwater_protocol::{Event, EventKind, Seq};
 use tokio::time::Instant;
 use tonic::Status;
 
+use self::batch::Batch;
 use crate::log::{Log, LogError, Reader, ReaderOptions, Streams};
 
 /// What a call answers with.
@@ -101,7 +104,7 @@ impl Follower {
         if self.tail.is_some() {
             self.reader.skip_to_tail()?;
         }
-        Ok(Some(v1::FollowResponse { events: batch.events }))
+        Ok(Some(v1::FollowResponse { events: batch.events() }))
     }
 
     /// Whether what was asked for as the last event lies before the first one that was asked for.
@@ -115,30 +118,13 @@ impl Follower {
             EventKind::Exited(_) => self.until == v1::Until::Exited,
             _ => false,
         };
-        if let EventKind::Output { bytes, .. } = &event.kind {
-            batch.bytes += bytes.len();
-        }
-        batch.events.push(event.into());
-    }
-}
-
-#[derive(Default)]
-struct Batch {
-    events: Vec<v1::Event>,
-    bytes: usize,
-}
-
-impl Batch {
-    /// Whether it must go out now; one that is held back goes out early when it has as much as was asked for.
-    fn is_full(&self, batch_bytes: usize, held: bool) -> bool {
-        let wanted = if held && batch_bytes > 0 { batch_bytes.min(MAX_BYTES) } else { MAX_BYTES };
-        self.events.len() >= MAX_EVENTS || self.bytes >= wanted
+        batch.add(event);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures_util::StreamExt;
+    use futures_util::{FutureExt, StreamExt};
     use headwater_protocol::{ExecutionId, Reason};
 
     use super::*;
@@ -169,6 +155,31 @@ mod tests {
             }
         }
         all
+    }
+
+    #[tokio::test]
+    async fn output_that_is_held_back_comes_as_one_event_with_the_last_seq() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = LogOptions { output_bytes: 1 << 20 };
+        let (log, mut writer) =
+            Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
+        writer.started(1, 1).unwrap();
+        let hour = 3_600_000;
+        let options = v1::FollowOptions { batch_ms: hour, batch_bytes: 10, ..v1::FollowOptions::default() };
+        let mut responses = follow(&log, &options).unwrap();
+        let first = responses.next().await.unwrap().unwrap();
+        assert_eq!(first.events[0].seq, 1, "the first goes out at once");
+        let mut held = responses.next();
+        for bytes in ["1", "23", "4"] {
+            writer.append(headwater_protocol::Stream::Stdout, bytes.as_bytes()).unwrap();
+            assert!((&mut held).now_or_never().is_none());
+        }
+        writer.append(headwater_protocol::Stream::Stdout, b"567890").unwrap();
+        let batch = held.now_or_never().unwrap().unwrap().unwrap();
+        let events: Vec<Event> = batch.events.into_iter().map(|event| event.try_into().unwrap()).collect();
+        let bytes = bytes::Bytes::from_static(b"1234567890");
+        let kind = EventKind::Output { stream: headwater_protocol::Stream::Stdout, offset: 0, bytes };
+        assert_eq!(events, [Event { seq: Seq(5), at_ms: events[0].at_ms, kind }]);
     }
 
     #[tokio::test]
