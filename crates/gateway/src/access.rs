@@ -89,22 +89,24 @@ impl Gateway {
         id: SessionId,
     ) -> Result<String, ApiError> {
         let missing = || ApiError::not_found("session", &id.to_string());
-        let owner = match self.known.sessions.get(&id) {
-            Some(owner) => owner,
-            None => {
-                let stored = self.store.session(id).await?;
-                // Perhaps the local command line has made it since the start.
-                let row = if stored.is_none() && who.role == Role::Admin {
-                    self.take_up_session(id).await?
-                } else {
-                    stored
-                };
-                let row = row.ok_or_else(missing)?;
-                self.known.put_session(id, row.owner.clone());
-                row.owner
-            }
-        };
+        let owner = self.session_owner(who, id).await?.ok_or_else(missing)?;
         authorise(who, need, Some(&owner), missing)?;
+        Ok(owner)
+    }
+
+    async fn session_owner(&self, who: &Identity, id: SessionId) -> Result<Option<String>, ApiError> {
+        if let Some(owner) = self.known.sessions.get(&id) {
+            return Ok(Some(owner));
+        }
+        let mut row = self.store.session(id).await?;
+        if row.is_none() && who.role == Role::Admin {
+            // Perhaps the local command line has made it since the start.
+            row = self.take_up_session(id).await?;
+        }
+        let owner = row.map(|row| row.owner);
+        if let Some(owner) = &owner {
+            self.known.put_session(id, owner.clone());
+        }
         Ok(owner)
     }
 
@@ -116,23 +118,31 @@ impl Gateway {
         id: ExecutionId,
     ) -> Result<KnownExecution, ApiError> {
         let missing = || ApiError::not_found("execution", &id.to_string());
-        let known = match self.known.executions.get(&id) {
-            Some(known) => known,
-            None => {
-                let stored = self.store.execution(id).await?;
-                let row = if stored.is_none() && who.role == Role::Admin {
-                    self.take_up_execution(id).await?
-                } else {
-                    stored
-                };
-                let row = row.ok_or_else(missing)?;
-                let (session_id, owner, queued_at_ms) = (row.session_id, row.owner, row.queued_at_ms);
-                let known = KnownExecution { session_id, owner, queued_at_ms };
-                self.known.put_execution(id, known.clone());
-                known
-            }
-        };
+        let known = self.known_execution(who, id).await?.ok_or_else(missing)?;
         authorise(who, need, Some(&known.owner), missing)?;
+        Ok(known)
+    }
+
+    async fn known_execution(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: ExecutionId,
+    ) -> Result<Option<KnownExecution>, ApiError> {
+        if let Some(known) = self.known.executions.get(&id) {
+            return Ok(Some(known));
+        }
+        let mut row = self.store.execution(id).await?;
+        if row.is_none() && who.role == Role::Admin {
+            row = self.take_up_execution(id).await?;
+        }
+        let known = row.map(|row| KnownExecution {
+            session_id: row.session_id,
+            owner: row.owner,
+            queued_at_ms: row.queued_at_ms,
+        });
+        if let Some(known) = &known {
+            self.known.put_execution(id, known.clone());
+        }
         Ok(known)
     }
 }

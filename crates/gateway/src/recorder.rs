@@ -145,10 +145,10 @@ impl Gateway {
         };
         let end = end(&open, seq, verdict, true);
         let session_ends = async {
-            match open.one_shot {
-                true => self.store.end_session(open.session_id, now_ms()).await.map(drop),
-                false => Ok(()),
+            if open.one_shot {
+                self.store.end_session(open.session_id, now_ms()).await?;
             }
+            Ok(())
         };
         let (closed, ended) =
             futures_util::future::join(self.store.end_execution(id, &end), session_ends).await;

@@ -99,12 +99,11 @@ impl Gateway {
         order: Order,
         wish: Wish,
     ) -> Result<(ExecutionId, Granted), ApiError> {
-        let owner = match order.session {
-            Some(id) => self.may_use_session(who, Need::Write, id).await?,
-            None => {
-                authorise(who, Need::Write, None, || ApiError::not_found("route", "/v1/executions"))?;
-                who.owner.clone()
-            }
+        let owner = if let Some(id) = order.session {
+            self.may_use_session(who, Need::Write, id).await?
+        } else {
+            authorise(who, Need::Write, None, || ApiError::not_found("route", "/v1/executions"))?;
+            who.owner.clone()
         };
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.to_the_end(async move { gateway.begin_execution(&who, owner, order, &wish).await }).await

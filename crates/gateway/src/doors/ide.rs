@@ -28,7 +28,7 @@ use crate::state::Gateway;
 use crate::stream::follow;
 
 /// So much of each stream's end is handed out.
-const TAIL_BYTES: u64 = 1 << 20;
+const TAIL_BYTES: usize = 1 << 20;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(execute)).routes(routes!(status))
@@ -193,7 +193,7 @@ fn exit_code(verdict: &Verdict) -> Option<i32> {
 async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Result<Option<String>, ApiError> {
     let options = FollowOptions {
         until_closed: true,
-        tail_bytes: Some(TAIL_BYTES),
+        tail_bytes: Some(TAIL_BYTES as u64),
         tail_once: true,
         streams,
         no_wait: true,
@@ -218,7 +218,7 @@ async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Resu
 
 /// No more than the tail: a program that prints all the while makes more of it, and what is no text becomes longer.
 fn last(mut text: String) -> String {
-    let excess = text.len().saturating_sub(usize::try_from(TAIL_BYTES).unwrap_or(usize::MAX));
+    let excess = text.len().saturating_sub(TAIL_BYTES);
     let from = (excess..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     text.drain(..from);
     text
@@ -231,18 +231,16 @@ mod tests {
     use super::*;
 
     fn ended(reason: Reason, code: Option<i32>, signal: Option<i32>) -> (StatusName, Option<i32>) {
-        let (message, usage) = (None, Usage::default());
-        let bytes = (0, 0, 0);
         let verdict = Verdict {
             reason,
             code,
             signal,
-            message,
+            message: None,
             duration_ms: 1,
-            usage,
-            stdout_bytes: bytes.0,
-            stderr_bytes: bytes.1,
-            output_bytes: bytes.2,
+            usage: Usage::default(),
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            output_bytes: 0,
         };
         let code = exit_code(&verdict);
         (status_name(&ExecutionState::Exited { verdict }), code)
@@ -259,9 +257,9 @@ mod tests {
 
     #[test]
     fn the_last_of_a_text_begins_with_a_whole_character() {
-        let long = "é".repeat(TAIL_BYTES as usize);
+        let long = "é".repeat(TAIL_BYTES);
         let cut = last(format!("x{long}"));
-        assert!(cut.len() <= TAIL_BYTES as usize && cut.len() > TAIL_BYTES as usize - 4);
+        assert!(cut.len() <= TAIL_BYTES && cut.len() > TAIL_BYTES - 4);
         assert!(long.ends_with(&cut));
         assert_eq!(last("short".into()), "short");
     }
