@@ -148,7 +148,7 @@ impl Gateway {
             if open.one_shot {
                 self.store.end_session(open.session_id, now_ms()).await?;
             }
-            Ok(())
+            Ok::<_, ApiError>(())
         };
         let (closed, ended) =
             futures_util::future::join(self.store.end_execution(id, &end), session_ends).await;
