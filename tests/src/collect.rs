@@ -66,7 +66,7 @@ impl Collected {
     }
 
     /// Where the next byte of a stream must be.
-    fn position(&mut self, stream: Stream) -> u64 {
+    pub fn position(&mut self, stream: Stream) -> u64 {
         let missing: u64 = self.gaps.iter().filter(|gap| gap.0 == stream).map(|gap| gap.2 - gap.1).sum();
         self.bytes(stream).len() as u64 + missing
     }

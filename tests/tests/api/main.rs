@@ -1,1 +1,2 @@
 //! The API end to end: a real server, real clients.
+mod table;

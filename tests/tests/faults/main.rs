@@ -4,6 +4,7 @@
 
 mod disk_full;
 mod flood;
+mod gateway_killed;
 mod followers;
 mod init_killed;
 mod last_words;

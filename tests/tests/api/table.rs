@@ -1,0 +1,306 @@
+//! The route table: every route, over every transport, for its owner, another user, a reader, an expired and a revoked
+//! token, and nobody. A route that has no row here fails the test: whoever adds a door says who may use it.
+
+use anyhow::{Context, Result, ensure};
+use headwater_tests::TestServer;
+use headwater_tests::raw::{self, Raw};
+use serde_json::{Value, json};
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// Everybody, without a token.
+    All,
+    /// Whoever has a token; each sees only what is theirs.
+    Users,
+    /// As `Users`, but not readers.
+    Writers,
+    /// Who owns what the path or the body names; for others it is not there.
+    Owner,
+    /// As `Owner`, but not readers.
+    OwnerWrites,
+    /// The operator.
+    Admins,
+}
+
+/// Method, path as in the OpenAPI document, who may, a body.
+const TABLE: &[(&str, &str, For, &str)] = &[
+    ("GET", "/healthz", For::All, ""),
+    ("GET", "/readyz", For::All, ""),
+    ("GET", "/login", For::All, ""),
+    ("GET", "/metrics", For::Admins, ""),
+    ("GET", "/v1/info", For::Users, ""),
+    ("GET", "/v1/languages", For::Users, ""),
+    ("GET", "/openapi.json", For::Users, ""),
+    ("GET", "/docs", For::Users, ""),
+    ("GET", "/", For::Users, ""),
+    ("POST", "/v1/tickets", For::Users, ""),
+    ("POST", "/v1/sessions", For::Writers, "{}"),
+    ("GET", "/v1/sessions", For::Users, ""),
+    ("GET", "/v1/sessions/{id}", For::Owner, ""),
+    ("PATCH", "/v1/sessions/{id}", For::OwnerWrites, r#"{"metadata":{"a":"b"}}"#),
+    ("GET", "/v1/sessions/{id}/events", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/executions", For::OwnerWrites, r#"{"shell":"true"}"#),
+    (
+        "POST",
+        "/v1/sessions/execute/{language}",
+        For::OwnerWrites,
+        r#"{"session_id":"SESSION","code":"true"}"#,
+    ),
+    ("GET", "/v1/sessions/executions/{execution_id}", For::Owner, ""),
+    ("POST", "/v1/executions", For::Writers, r#"{"shell":"true"}"#),
+    ("GET", "/v1/executions", For::Users, ""),
+    ("GET", "/v1/executions/{id}", For::Owner, ""),
+    ("GET", "/v1/executions/{id}/events", For::Owner, ""),
+    ("GET", "/v1/executions/{id}/output", For::Owner, ""),
+    ("HEAD", "/v1/executions/{id}/output", For::Owner, ""),
+    ("GET", "/v1/executions/{id}/attach", For::Owner, ""),
+    ("GET", "/v1/executions/{id}/processes", For::Owner, ""),
+    ("POST", "/v1/executions/{id}/stdin", For::OwnerWrites, "x"),
+    ("POST", "/v1/executions/{id}/signal", For::OwnerWrites, r#"{"signal":"SIGCONT"}"#),
+    ("POST", "/v1/executions/{id}/resize", For::OwnerWrites, r#"{"rows":5,"cols":5}"#),
+    ("POST", "/v1/tools/code_execution", For::Writers, r#"{"runtime":"terminal","code":"true"}"#),
+    ("POST", "/v1/tools/run_command", For::Writers, r#"{"command":"true"}"#),
+    ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
+    ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
+    ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
+    // The last ones end what the others are about.
+    ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
+    ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
+    ("DELETE", "/v1/sessions/{id}", For::OwnerWrites, ""),
+];
+
+/// Statuses of an answer that was let through: whatever else it says, it is not "who are you" or "you may not".
+fn let_through(status: u16) -> bool {
+    !matches!(status, 401 | 403 | 404 | 421 | 429) && status < 500
+}
+
+struct Scene {
+    server: TestServer,
+    session: String,
+    execution: String,
+}
+
+impl Scene {
+    /// ann's session with an execution on a terminal that waits for input.
+    async fn new(server: TestServer, ann: &str) -> Result<Self> {
+        let mut scene = Self { server, session: String::new(), execution: String::new() };
+        let made = scene.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
+        scene.session = made["id"].as_str().context("no session")?.to_owned();
+        let path = format!("/v1/sessions/{}/executions", scene.session);
+        let body = r#"{"shell":"cat","tty":{"rows":24,"cols":80},"metadata":{"conversation_id":"anns"}}"#;
+        let made = scene.ask("POST", &path, ann, body).await?.json()?;
+        scene.execution = made["id"].as_str().with_context(|| format!("no execution: {made}"))?.to_owned();
+        Ok(scene)
+    }
+
+    fn path(&self, path: &str) -> String {
+        let id = if path.starts_with("/v1/sessions/{id}") { &self.session } else { &self.execution };
+        path.replace("{id}", id)
+            .replace("{execution_id}", &self.execution)
+            .replace("{language}", "bash")
+            .replace("{conversation_id}", "anns")
+    }
+
+    async fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> Result<Raw> {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str())];
+        self.ask_with(method, path, if token.is_empty() { &[] } else { &headers }, body).await
+    }
+
+    async fn ask_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Result<Raw> {
+        let path = self.path(path);
+        let body = body.replace("SESSION", &self.session);
+        let mut headers = headers.to_vec();
+        if body.starts_with('{') {
+            headers.push(("Content-Type", "application/json"));
+        }
+        if path.ends_with("/attach") {
+            headers.extend([
+                ("Connection", "Upgrade"),
+                ("Upgrade", "websocket"),
+                ("Sec-WebSocket-Version", "13"),
+                ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+            ]);
+        }
+        let address = self.server.address();
+        // Streams and upgrades have a body that does not end.
+        if is_stream(&path) || method == "HEAD" {
+            raw::head(address, method, &path, &headers, body.as_bytes()).await
+        } else {
+            raw::request(address, method, &path, &headers, body.as_bytes()).await
+        }
+    }
+}
+
+fn is_stream(path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    path.ends_with("/events") || path.ends_with("/attach") || path.contains("tool-progress")
+}
+
+/// Every route of the OpenAPI document has a row.
+#[tokio::test]
+async fn every_route_has_a_row_in_the_table() -> Result<()> {
+    let server = TestServer::start().await?;
+    let bearer = format!("Bearer {}", server.token());
+    let answer =
+        raw::request(server.address(), "GET", "/openapi.json", &[("Authorization", &bearer)], b"").await?;
+    let document = answer.json()?;
+    let paths = document["paths"].as_object().context("no paths")?;
+    for (path, methods) in paths {
+        for method in methods.as_object().context("no methods")?.keys() {
+            let method = method.to_ascii_uppercase();
+            let has_row = TABLE.iter().any(|row| row.0 == method && row.1 == path);
+            assert!(has_row, "`{method} {path}` has no row in the table of who may use it");
+        }
+    }
+    assert!(paths.len() > 20, "the document names {} paths", paths.len());
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_route_is_for_whom_it_is_for_and_for_nobody_else() -> Result<()> {
+    let server = TestServer::start().await?;
+    let ann = server.make_token(&["--user", "ann"])?;
+    let bob = server.make_token(&["--user", "bob"])?;
+    let anns_reader = server.make_token(&["--user", "ann", "--role", "reader"])?;
+    let bobs_reader = server.make_token(&["--user", "bob", "--role", "reader"])?;
+    let expired = server.make_token(&["--user", "ann", "--expires", "1ms"])?;
+    let revoked = revoked_token(&server)?;
+    let scene = Scene::new(server, &ann).await?;
+    let admin = scene.server.token().to_owned();
+    for (method, path, who, body) in TABLE.iter().copied() {
+        let nobodies = [
+            ("", "nobody"),
+            ("hw_wrong", "a guess"),
+            (&expired, "an expired token"),
+            (&revoked, "a revoked token"),
+        ];
+        for (token, name) in nobodies {
+            let status = scene.ask(method, path, token, body).await?.status;
+            let expected = who == For::All || status == 401 || status == 429;
+            ensure!(expected, "{method} {path} answered {status} to {name}");
+        }
+        let others = [(&bob, "another user"), (&bobs_reader, "another's reader")];
+        for (token, name) in others {
+            let answer = scene.ask(method, path, token, body).await?;
+            let reads = token == &bobs_reader;
+            let fits = match who {
+                For::All => true,
+                For::Users => let_through(answer.status),
+                For::Writers => {
+                    if reads {
+                        answer.status == 403
+                    } else {
+                        let_through(answer.status)
+                    }
+                }
+                For::Owner | For::OwnerWrites => answer.status == 404,
+                For::Admins => answer.status == 403,
+            };
+            ensure!(fits, "{method} {path} answered {} to {name}: {}", answer.status, answer.text());
+            let leaks = answer.text().contains(&scene.execution) && path != "/v1/executions/{id}";
+            ensure!(
+                !leaks || matches!(who, For::Owner | For::OwnerWrites),
+                "{method} {path} tells {name} of ann's execution"
+            );
+        }
+        let answer = scene.ask(method, path, &anns_reader, body).await?;
+        let fits = match who {
+            For::Admins | For::Writers | For::OwnerWrites => answer.status == 403,
+            For::All => true,
+            For::Users | For::Owner => let_through(answer.status),
+        };
+        ensure!(fits, "{method} {path} answered {} to the owner's reader: {}", answer.status, answer.text());
+        let owner = if who == For::Admins { &admin } else { &ann };
+        let answer = scene.ask(method, path, owner, body).await?;
+        let fits = who == For::All || let_through(answer.status);
+        ensure!(fits, "{method} {path} answered {} to who may: {}", answer.status, answer.text());
+    }
+    Ok(())
+}
+
+fn revoked_token(server: &TestServer) -> Result<String> {
+    let token = server.make_token(&["--user", "ann", "--name", "gone"])?;
+    let list = server.command().args(["token", "list", "--json"]).output()?;
+    let rows = String::from_utf8(list.stdout)?;
+    let row = rows.lines().map(serde_json::from_str::<Value>).filter_map(Result::ok);
+    let id =
+        row.into_iter().find(|row| row["name"] == "gone").context("the token is not listed")?["id"].clone();
+    let done = server.command().args(["token", "revoke", id.as_str().context("no id")?]).status()?;
+    ensure!(done.success());
+    Ok(token)
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -> Result<()> {
+    let server = TestServer::start().await?;
+    let token = server.token().to_owned();
+    let scene = Scene::new(server, &token).await?;
+    let (bearer, cookie) = (format!("Bearer {token}"), format!("headwater_token={token}"));
+    let ways: [&[(&str, &str)]; 2] = [&[("Authorization", &bearer)], &[("Cookie", &cookie)]];
+    let paths = ["/v1/sessions", "/v1/executions/{id}/events", "/v1/executions/{id}/attach", "/healthz"];
+    for path in paths {
+        for way in ways {
+            let mut headers = way.to_vec();
+            headers.push(("Origin", "http://evil.example"));
+            ensure!(scene.ask_with("GET", path, &headers, "").await?.status == 403, "{path}: another site");
+            let mut headers = way.to_vec();
+            headers.push(("Host", "evil.example"));
+            ensure!(scene.ask_with("GET", path, &headers, "").await?.status == 421, "{path}: another name");
+            let mut headers = way.to_vec();
+            let own = scene.server.url();
+            headers.push(("Origin", &own));
+            let status = scene.ask_with("GET", path, &headers, "").await?.status;
+            ensure!(let_through(status), "{path}: our own page got {status}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_token_in_the_query_opens_streams_only_and_a_ticket_once() -> Result<()> {
+    let server = TestServer::start().await?;
+    let token = server.token().to_owned();
+    let scene = Scene::new(server, &token).await?;
+    let query = |path: &str, token: &str| format!("{path}?token={token}");
+    for path in ["/v1/executions/{id}/events", "/v1/executions/{id}/attach"] {
+        let status = scene.ask("GET", &query(path, &token), "", "").await?.status;
+        ensure!(let_through(status), "{path} answered {status} to a token in its query");
+        let ticket = scene.ask("POST", "/v1/tickets", &token, "").await?.json()?;
+        let ticket = ticket["ticket"].as_str().context("no ticket")?;
+        let first = scene.ask("GET", &query(path, ticket), "", "").await?.status;
+        let second = scene.ask("GET", &query(path, ticket), "", "").await?.status;
+        ensure!(let_through(first) && second == 401, "{path}: a ticket answered {first}, then {second}");
+    }
+    for path in ["/v1/sessions", "/v1/executions/{id}"] {
+        let status = scene.ask("GET", &query(path, &token), "", "").await?.status;
+        ensure!(status == 401, "{path} answered {status} to a token in its query");
+    }
+    let log = scene.server.log();
+    ensure!(!log.contains(&token) && !log.contains("token="), "a token is in the log");
+    Ok(())
+}
+
+#[tokio::test]
+async fn too_many_failures_from_an_address_are_told_to_wait() -> Result<()> {
+    let server = TestServer::start().await?;
+    let mut refused = None;
+    for _ in 0..100 {
+        let answer =
+            raw::request(server.address(), "GET", "/v1/info", &[("Authorization", "Bearer hw_x")], b"")
+                .await?;
+        if answer.status == 429 {
+            refused = Some(answer);
+            break;
+        }
+    }
+    let answer = refused.context("a hundred guesses in a row were all answered")?;
+    ensure!(answer.header("retry-after").is_some_and(|after| after.parse::<u64>().is_ok_and(|s| s > 0)));
+    ensure!(answer.json()?["error"]["code"] == json!("rate_limited"));
+    // Whoever has a good token is not locked out by others at its address.
+    let bearer = format!("Bearer {}", server.token());
+    let good = raw::request(server.address(), "GET", "/v1/info", &[("Authorization", &bearer)], b"").await?;
+    ensure!(good.status == 200, "a good token got {}", good.status);
+    Ok(())
+}
