@@ -13,7 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use headwater_contract::{ContractError, FaultKind};
-use headwater_protocol::{Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Usage, Verdict};
+use headwater_protocol::{
+    Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Usage, Verdict,
+};
 use headwater_store::{ExecutionEnd, ExecutionRow};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep};
@@ -107,6 +109,16 @@ impl Gateway {
         // Closing follows an exit closely. The watch looks after it; it is no reason to keep this client waiting.
         self.watch_end(id);
         Ok(())
+    }
+
+    /// Writes to the store what an event tells of an end or a closing; to be awaited before it goes out. A closing that
+    /// somebody has seen need not be asked for.
+    pub(crate) async fn note_event(self: &Arc<Self>, id: ExecutionId, event: &Event) -> Result<(), ApiError> {
+        match &event.kind {
+            EventKind::Exited(verdict) => self.note_exit(id, event.seq, verdict).await,
+            EventKind::Closed => self.note_closed(id, event.seq).await,
+            _ => Ok(()),
+        }
     }
 
     async fn write_exit(

@@ -147,8 +147,8 @@ impl EventBody {
 /// The next event; the store has an end before anybody is told of it.
 async fn next(gateway: Arc<Gateway>, id: ExecutionId, mut follower: Box<Follower>) -> (Box<Follower>, Next) {
     let mut event = follower.next().await.map_err(ApiError::from);
-    if let Ok(Some(Event { seq, kind: EventKind::Exited(verdict), .. })) = &event
-        && let Err(error) = gateway.note_exit(id, *seq, verdict).await
+    if let Ok(Some(told)) = &event
+        && let Err(error) = gateway.note_event(id, told).await
     {
         event = Err(error);
     }

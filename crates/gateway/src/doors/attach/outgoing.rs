@@ -154,10 +154,7 @@ impl Outgoing {
 
     /// The store has an end before anybody is told of it.
     async fn note(&self, event: &Event) -> Result<(), ApiError> {
-        match &event.kind {
-            EventKind::Exited(verdict) => self.open.gateway().note_exit(self.id, event.seq, verdict).await,
-            _ => Ok(()),
-        }
+        self.open.gateway().note_event(self.id, event).await
     }
 
     /// Takes up an event: what the client has is left out, and in JSON it is cut on the borders of characters.
