@@ -97,13 +97,16 @@ impl Place {
             start::start(&self.data, self.sandbox, self.config.as_deref()).await?;
             connect(&self.socket()?).await?
         };
+        // One that was just killed may have taken the connection: it will not answer, and has to be started again. At
+        // that point no one relies on it, so it does not matter how it ended.
+        let client = client.with_reviver(Arc::new(self.starter(self.sandbox, true)));
         let info = client.insist(async |client| client.info().await).await?;
         let kind = match info.sandbox.as_str() {
             "none" => SandboxKind::None,
             _ => SandboxKind::Full,
         };
         self.check(kind)?;
-        let starter = self.starter(kind, false);
+        let starter = self.starter(Some(kind), false);
         Ok(client.with_reviver(Arc::new(starter)))
     }
 
@@ -112,10 +115,10 @@ impl Place {
         let client = self.worker().await?;
         let info = client.insist(async |client| client.info().await).await?;
         let sandbox = if info.sandbox == "none" { SandboxKind::None } else { SandboxKind::Full };
-        Ok((client, Arc::new(self.starter(sandbox, true))))
+        Ok((client, Arc::new(self.starter(Some(sandbox), true))))
     }
 
-    fn starter(&self, sandbox: SandboxKind, insists: bool) -> Starter {
+    fn starter(&self, sandbox: Option<SandboxKind>, insists: bool) -> Starter {
         Starter { data: self.data.clone(), sandbox, config: self.config.clone(), insists }
     }
 
@@ -158,7 +161,7 @@ impl Place {
 #[derive(Debug)]
 struct Starter {
     data: PathBuf,
-    sandbox: SandboxKind,
+    sandbox: Option<SandboxKind>,
     config: Option<PathBuf>,
     /// Also one that was told to end.
     insists: bool,
@@ -172,7 +175,7 @@ impl Reviver for Starter {
             if lost_for < HEAD_START || was_told_to {
                 return Ok(());
             }
-            let started = start::start(&self.data, Some(self.sandbox), self.config.as_deref()).await;
+            let started = start::start(&self.data, self.sandbox, self.config.as_deref()).await;
             started.map_err(|error| error.message)
         })
     }
