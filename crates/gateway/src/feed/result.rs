@@ -156,6 +156,18 @@ pub(crate) struct ToolOutput {
     pub(crate) output_url: Option<String>,
 }
 
+/// The beginning of a [`ToolResultBody`].
+#[derive(Serialize)]
+struct Head<'a> {
+    r#type: &'static str,
+    tool_call_id: &'a str,
+    tool_name: &'a str,
+    success: bool,
+    thread_id: Option<&'a str>,
+    timestamp: Timestamp,
+    execution_id: Option<String>,
+}
+
 impl ToolResult {
     /// Of this execution.
     pub(crate) fn new(subject: &Subject, timestamp: Timestamp, ending: Ending) -> Self {
@@ -178,16 +190,17 @@ impl ToolResult {
     /// All but what is read from the log, as an open JSON object, and what closes it.
     fn head(&self) -> String {
         let Ending { exit_code, success, error, .. } = &self.ending;
-        let head = serde_json::json!({
-            "type": "TOOL_RESULT",
-            "tool_call_id": self.tool_call_id,
-            "tool_name": self.tool_name,
-            "success": success,
-            "thread_id": self.thread_id,
-            "timestamp": self.timestamp,
-            "execution_id": self.execution.map(|id| id.to_string()),
-        });
-        let mut text = head.to_string();
+        let head = Head {
+            r#type: "TOOL_RESULT",
+            tool_call_id: &self.tool_call_id,
+            tool_name: &self.tool_name,
+            success: *success,
+            thread_id: self.thread_id.as_deref(),
+            timestamp: self.timestamp,
+            execution_id: self.execution.map(|id| id.to_string()),
+        };
+        // Plain data can be written to memory.
+        let mut text = serde_json::to_string(&head).unwrap_or_default();
         text.pop();
         let error = serde_json::json!(error);
         text + &format!(",\"result\":{{\"exit_code\":{exit_code},\"error\":{error},\"stdout\":\"")
@@ -365,3 +378,81 @@ async fn read(gateway: &Gateway, id: ExecutionId, output: &mut Output) -> Result
 }
 
 const NO_ROOM: &str = "are the most that a result shows; `output_url` has all";
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{StartSpec, Usage};
+
+    use super::super::subject::tests::subject;
+    use super::*;
+
+    fn verdict(reason: Reason, code: Option<i32>, signal: Option<i32>, message: Option<&str>) -> Verdict {
+        Verdict {
+            reason,
+            code,
+            signal,
+            message: message.map(Into::into),
+            duration_ms: 1500,
+            usage: Usage::default(),
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            output_bytes: 0,
+        }
+    }
+
+    fn body(verdict: &Verdict) -> ToolResultBody {
+        let result = ToolResult::ended(&subject(StartSpec::shell("x")), verdict);
+        let json = result.head() + "a\",\"stderr\":\"" + &result.tail(false);
+        serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn every_end_has_its_exit_code_and_its_words() {
+        let timeout = "Execution timed out after 5 seconds.";
+        for (reason, code, signal, message, expected) in [
+            (Reason::Exited, Some(0), None, None, (0, true, None)),
+            (Reason::Exited, Some(3), None, None, (3, false, None)),
+            (Reason::Signalled, None, Some(11), None, (139, false, Some("killed by signal 11"))),
+            (Reason::TimedOut, None, Some(15), Some("timed out after 5 s"), (-99, false, Some(timeout))),
+            (Reason::TimedOut, Some(0), None, Some("timed out after 5 s"), (-99, false, Some(timeout))),
+            (Reason::Cancelled, Some(0), None, None, (0, false, Some("cancelled"))),
+            (Reason::Cancelled, None, Some(15), None, (143, false, Some("cancelled"))),
+            (Reason::Oom, None, Some(9), Some("too much"), (137, false, Some("too much"))),
+            (Reason::Lost, None, None, None, (-101, false, Some("lost"))),
+            (Reason::SetupFailed, None, None, Some("bad `x`"), (-101, false, Some("bad `x`"))),
+        ] {
+            let body = body(&verdict(reason, code, signal, message));
+            let got = (body.result.exit_code, body.success, body.result.error.as_deref());
+            assert_eq!(got, expected, "{reason:?}");
+        }
+        for message in ["command not found: `x`", "the interpreter that `x` asks for is missing"] {
+            let body = body(&verdict(Reason::SetupFailed, None, None, Some(message)));
+            assert_eq!(body.result.exit_code, -100);
+            assert_eq!(body.result.error.as_deref(), Some("Command or runtime not found: x"));
+        }
+    }
+
+    #[test]
+    fn a_result_names_its_call_and_where_all_of_its_output_is() {
+        let body = body(&verdict(Reason::Exited, Some(0), None, None));
+        assert_eq!((body.tool_call_id.as_str(), body.thread_id.as_deref()), ("call", Some("talk")));
+        assert_eq!((body.r#type.as_str(), body.tool_name.as_str()), ("TOOL_RESULT", "code_execution"));
+        let url = format!("/v1/executions/{}/output", body.execution_id.unwrap());
+        assert_eq!((body.result.output_url, body.result.stdout.as_str()), (Some(url), "a"));
+        assert_eq!(body.timestamp, Timestamp(2_500));
+    }
+
+    #[test]
+    fn the_time_that_ran_out_is_told_in_seconds() {
+        let told = |message| timed_out(&verdict(Reason::TimedOut, None, None, message));
+        assert_eq!(told(Some("timed out after 700 ms")), "Execution timed out after 0.7 seconds.");
+        assert_eq!(told(None), "Execution timed out after 1.5 seconds.");
+        let cpu = "Execution timed out: used more than 1 s of cpu time.";
+        assert_eq!(told(Some("used more than 1 s of cpu time")), cpu);
+    }
+
+    #[test]
+    fn text_inside_a_string_is_escaped() {
+        assert_eq!(escaped("a\"b\n\u{1}"), "a\\\"b\\n\\u0001");
+    }
+}
