@@ -6,8 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use anyhow::{Context, Result};
-use headwater_tests::TestWorker;
 use headwater_tests::host::{self, PATIENCE, contains};
+use headwater_tests::{TestServer, TestWorker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use serde_json::Value;
@@ -138,32 +138,52 @@ pub(crate) fn wait(child: &mut Child) -> Result<ExitStatus> {
     Ok(child.wait()?)
 }
 
-/// The command with these words, on the worker's folder.
-pub(crate) fn headwater(worker: &TestWorker, words: &[&str]) -> Command {
+/// What commands are for: they are the same on this machine and through a server.
+pub(crate) trait Engine {
+    /// A `headwater` command for it.
+    fn command(&self) -> Command;
+}
+
+impl Engine for TestWorker {
+    fn command(&self) -> Command {
+        self.command()
+    }
+}
+
+impl Engine for TestServer {
+    fn command(&self) -> Command {
+        let mut command = self.command();
+        command.env("HEADWATER_URL", self.url());
+        command
+    }
+}
+
+/// The command with these words, on the worker's folder or through the server.
+pub(crate) fn headwater(worker: &impl Engine, words: &[&str]) -> Command {
     let mut command = worker.command();
     command.args(words).env_remove("NO_COLOR");
     command
 }
 
 /// Starts a command.
-pub(crate) fn start(worker: &TestWorker, words: &[&str]) -> Result<Running> {
+pub(crate) fn start(worker: &impl Engine, words: &[&str]) -> Result<Running> {
     Running::start(headwater(worker, words))
 }
 
 /// Runs a command to its end, without input.
-pub(crate) fn run(worker: &TestWorker, words: &[&str]) -> Result<Done> {
+pub(crate) fn run(worker: &impl Engine, words: &[&str]) -> Result<Done> {
     start(worker, words)?.finish()
 }
 
 /// Runs a command that must go well; answers with what it printed, without the end of the last line.
-pub(crate) fn answer(worker: &TestWorker, words: &[&str]) -> Result<String> {
+pub(crate) fn answer(worker: &impl Engine, words: &[&str]) -> Result<String> {
     let done = run(worker, words)?;
     anyhow::ensure!(done.code == Some(0), "{words:?}: {:?} {}", done.code, done.errors());
     Ok(done.text().trim_end().to_owned())
 }
 
 /// Runs a command that answers with a JSON object on each line.
-pub(crate) fn objects(worker: &TestWorker, words: &[&str]) -> Result<Vec<Value>> {
+pub(crate) fn objects(worker: &impl Engine, words: &[&str]) -> Result<Vec<Value>> {
     lines_of_json(answer(worker, words)?.as_bytes())
 }
 

@@ -4,13 +4,13 @@ use anyhow::{Context, Result};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::command::{Running, headwater, objects, start};
+use crate::command::{Engine, Running, headwater, objects, start};
 use crate::worker;
 
 /// Says when SIGTERM came, and stays.
 const STUBBORN: &str = "trap 'echo asked to end' TERM; echo ready; while :; do sleep 0.02; done";
 
-fn exit(worker: &headwater_tests::TestWorker) -> Result<Value> {
+fn exit(worker: &impl Engine) -> Result<Value> {
     let all = objects(worker, &["ps", "--all", "--json"])?;
     anyhow::ensure!(all.len() == 1, "{all:?}");
     Ok(all[0]["exit"].clone())

@@ -3,13 +3,12 @@
 use std::process::Stdio;
 
 use anyhow::{Context, Result};
-use headwater_tests::TestWorker;
 
-use crate::command::{answer, headwater, lines_of_json, objects, run, start, wait};
+use crate::command::{Engine, answer, headwater, lines_of_json, objects, run, start, wait};
 use crate::worker;
 
 /// Runs a shell line in the background and waits until its log is closed; answers with its id.
-fn closed(worker: &TestWorker, line: &str) -> Result<String> {
+fn closed(worker: &impl Engine, line: &str) -> Result<String> {
     let id = answer(worker, &["run", "--detach", "--shell", line])?;
     anyhow::ensure!(run(worker, &["logs", "-f", &id])?.code == Some(0));
     Ok(id)

@@ -6,12 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command};
 
 use anyhow::Result;
-use headwater_tests::TestWorker;
 use headwater_tests::host::eventually;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 
-use crate::command::{Stream, headwater, wait};
+use crate::command::{Engine, Stream, headwater, wait};
 
 /// The terminal; `headwater` is the job in its foreground.
 pub(crate) struct Pty {
@@ -26,7 +25,7 @@ pub(crate) struct Pty {
 
 impl Pty {
     /// Runs a command on a new terminal.
-    pub(crate) fn start(worker: &TestWorker, words: &[&str]) -> Result<Self> {
+    pub(crate) fn start(worker: &impl Engine, words: &[&str]) -> Result<Self> {
         Self::with(&headwater(worker, words))
     }
 

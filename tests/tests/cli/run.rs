@@ -76,7 +76,7 @@ async fn input_comes_from_where_it_is_told_to() -> Result<()> {
 #[tokio::test]
 async fn code_is_saved_and_given_its_arguments() -> Result<()> {
     let worker = worker().await?;
-    let session = worker.session().await?.to_string();
+    let session = answer(&worker, &["sessions", "create"])?;
     let place = ["run", "--session", &session, "--lang", "python", "--save", "src/a.py"];
     let code = "import sys; print(sys.argv)";
     let said = answer(&worker, &[&place[..], &[code, "--", "one", "--two", "-"]].concat())?;

@@ -1,9 +1,8 @@
 //! `headwater` on a real terminal: `--tty`, `attach`, keys.
 
 use anyhow::{Context, Result};
-use headwater_tests::TestWorker;
 
-use crate::command::{answer, objects};
+use crate::command::{Engine, answer, objects};
 use crate::pty::Pty;
 use crate::worker;
 
@@ -81,7 +80,7 @@ async fn without_a_terminal_of_its_own_a_program_reads_lines_and_ctrl_c_cancels(
 }
 
 /// Whether an execution runs.
-fn runs(worker: &TestWorker, id: &str) -> Result<bool> {
+fn runs(worker: &impl Engine, id: &str) -> Result<bool> {
     Ok(objects(worker, &["ps", "--json"])?.iter().any(|one| one["id"] == id && one["state"] == "running"))
 }
 

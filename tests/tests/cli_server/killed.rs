@@ -1,0 +1,124 @@
+//! kill -9 of the server while `headwater` watches: when it is back, nothing is missing and nothing is there twice.
+
+use std::io::Write;
+use std::thread;
+
+use anyhow::Result;
+use headwater_tests::TestServer;
+use rustix::process::Signal;
+
+use crate::command::{objects, start};
+use crate::worker;
+
+/// kill -9, and a new one on the same port.
+async fn kill_and_start_again(server: &mut TestServer) -> Result<()> {
+    server.kill();
+    server.start_again().await
+}
+
+#[tokio::test]
+async fn no_line_is_missing_or_twice_and_the_exit_code_is_right() -> Result<()> {
+    let mut server = worker().await?;
+    let line = "i=0; while [ $i -lt 400 ]; do echo line $i; echo error $i >&2; i=$((i + 1)); sleep 0.004; done; exit 9";
+    let mut running = start(&server, &["run", "--shell", line])?;
+    for seen in ["line 20\n", "line 150\n", "line 300\n"] {
+        running.stdout.until_printed(seen)?;
+        kill_and_start_again(&mut server).await?;
+    }
+    let done = running.finish()?;
+    let lines = |word: &str| (0..400).map(|i| format!("{word} {i}\n")).collect::<String>();
+    assert_eq!(done.text(), lines("line"));
+    assert_eq!(done.errors(), lines("error"));
+    assert_eq!(done.code, Some(9));
+    assert_eq!(objects(&server, &["ps", "--all", "--json"])?.len(), 1, "it was started once");
+    Ok(())
+}
+
+#[tokio::test]
+async fn with_the_worker_killed_too_it_is_the_same() -> Result<()> {
+    let mut server = worker().await?;
+    let line = "i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i + 1)); sleep 0.004; done; exit 9";
+    let mut running = start(&server, &["run", "--shell", line])?;
+    running.stdout.until_printed("line 20\n")?;
+    server.kill_worker().await?;
+    running.stdout.until_printed("line 150\n")?;
+    server.kill();
+    server.kill_worker().await?;
+    server.start_again().await?;
+    let done = running.finish()?;
+    let lines = (0..300).map(|i| format!("line {i}\n")).collect::<String>();
+    assert_eq!((done.code, done.text(), done.errors().as_str()), (Some(9), lines, ""));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_end_and_comes_back_is_followed_on() -> Result<()> {
+    let mut server = worker().await?;
+    let line = "i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i + 1)); sleep 0.004; done; exit 4";
+    let mut running = start(&server, &["run", "--json", "--shell", line])?;
+    running.stdout.until_printed("line 100\\n")?;
+    server.terminate()?;
+    server.start_again().await?;
+    let done = running.finish()?;
+    let events = crate::command::lines_of_json(&done.stdout)?;
+    let text: String = events.iter().filter_map(|event| event["text"].as_str()).collect();
+    assert_eq!(text, (0..300).map(|i| format!("line {i}\n")).collect::<String>());
+    assert_eq!(done.code, Some(4));
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_byte_of_the_input_is_missing_or_twice() -> Result<()> {
+    let mut server = worker().await?;
+    let sent: Vec<u8> = (0..400_000).map(|n| format!("{n:09}\n")).collect::<String>().into_bytes();
+    let mut running = start(&server, &["run", "--", "cat"])?;
+    let (mut input, bytes) = (running.take_stdin()?, sent.clone());
+    let writer = thread::spawn(move || input.write_all(&bytes));
+    for megabyte in [1, 2, 3] {
+        running.stdout.until(|bytes| bytes.len() >= megabyte << 20)?;
+        kill_and_start_again(&mut server).await?;
+    }
+    let done = running.finish()?;
+    writer.join().expect("the writer does not panic")?;
+    assert_eq!((done.code, done.errors().as_str()), (Some(0), ""));
+    assert!(done.stdout == sent, "{} bytes of {} came back, or others", done.stdout.len(), sent.len());
+    Ok(())
+}
+
+#[tokio::test]
+async fn whoever_types_and_whoever_follows_go_on() -> Result<()> {
+    let mut server = worker().await?;
+    let line = "echo ready; while read word; do echo you said $word; done; exit 6";
+    let mut running = start(&server, &["run", "--shell", line])?;
+    running.stdout.until_printed("ready")?;
+    let listed = objects(&server, &["ps", "--json"])?;
+    let mut following = start(&server, &["logs", "-f", listed[0]["id"].as_str().unwrap_or_default()])?;
+    following.stdout.until_printed("ready")?;
+    kill_and_start_again(&mut server).await?;
+    running.write(b"one\n")?;
+    running.stdout.until_printed("you said one")?;
+    server.kill();
+    // Typed while nobody is there.
+    running.write(b"two\n")?;
+    server.start_again().await?;
+    following.stdout.until_printed("you said two")?;
+    let (run, followed) = (running.finish()?, following.finish()?);
+    let expected = "ready\nyou said one\nyou said two\n";
+    assert_eq!((run.code, run.text().as_str()), (Some(6), expected));
+    assert_eq!((followed.code, followed.text().as_str()), (Some(0), expected));
+    Ok(())
+}
+
+#[tokio::test]
+async fn ctrl_c_is_heard_while_there_is_no_server() -> Result<()> {
+    let mut server = worker().await?;
+    let mut running = start(&server, &["run", "--", "sh", "-c", "echo ready; exec sleep 1000"])?;
+    running.stdout.until_printed("ready")?;
+    server.kill();
+    running.signal(Signal::INT)?;
+    server.start_again().await?;
+    let done = running.finish()?;
+    assert_eq!(done.code, Some(130));
+    assert!(done.errors().contains("cancelled"), "{}", done.errors());
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The command line through a server: the tests of the local one once more, and what only a server has.
+
+#[path = "../cli/codes.rs"]
+mod codes;
+#[path = "../cli/command.rs"]
+mod command;
+mod errors;
+#[path = "../cli/interrupts.rs"]
+mod interrupts;
+#[path = "../cli/json.rs"]
+mod json;
+mod killed;
+#[path = "../cli/logs.rs"]
+mod logs;
+#[path = "../cli/pty.rs"]
+mod pty;
+#[path = "../cli/run.rs"]
+mod run;
+mod sessions;
+#[path = "../cli/terminal.rs"]
+mod terminal;
+
+use anyhow::Result;
+use headwater_tests::{ServerOptions, TestServer};
+
+/// What the shared tests call their worker is a server here, which prepares no more than a test needs.
+async fn worker() -> Result<TestServer> {
+    TestServer::with(ServerOptions { config: Some("pool = 1\n".into()), ..ServerOptions::default() }).await
+}
