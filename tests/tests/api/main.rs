@@ -1,2 +1,6 @@
 //! The API end to end: a real server, real clients.
 mod table;
+mod calls;
+mod feed;
+mod tool_progress;
+mod tools;

@@ -1,0 +1,146 @@
+//! What the tools of a conversation print, for a panel beside a chat.
+
+use anyhow::{Context, Result};
+use headwater_tests::{SseStream, TestServer};
+use serde_json::{Value, json};
+
+use crate::calls::{get, post};
+
+async fn run(server: &TestServer, conversation: &str, call: &str, command: &str) -> Result<Value> {
+    let body = json!({"command": command, "toolCallId": call, "conversationId": conversation});
+    post(server, "/v1/tools/run_command", &body).await?.json()
+}
+
+/// The progress of a call until it has ended: `(type, content)`.
+async fn progress(stream: &mut SseStream, call: &str, end: &str) -> Result<Vec<(String, String)>> {
+    let mut all = Vec::new();
+    loop {
+        let json = stream.json().await.with_context(|| format!("after {all:?}"))?;
+        let progress = &json["progress"];
+        assert_eq!((&json["type"], &json["toolCallId"]), (&json!("tool-progress"), &progress["toolCallId"]));
+        assert!(progress["timestamp"].as_str().is_some_and(|at| at.ends_with('Z')), "{json}");
+        if json["toolCallId"] != call {
+            continue;
+        }
+        let text = |key: &str| progress[key].as_str().unwrap_or_default().to_owned();
+        all.push((text("type"), text("content")));
+        if all.last().is_some_and(|(kind, content)| kind == "status" && content == end) {
+            return Ok(all);
+        }
+    }
+}
+
+fn printed(progress: &[(String, String)], kind: &str) -> String {
+    progress.iter().filter(|(of, _)| of == kind).map(|(_, content)| content.as_str()).collect()
+}
+
+#[tokio::test]
+async fn accumulated_progress_is_the_result_in_its_order() -> Result<()> {
+    let server = TestServer::start().await?;
+    let mut stream = SseStream::open(&server, "/tool-progress/order", &[], "").await?;
+    let result =
+        run(&server, "order", "c", "sleep 0.1 && echo a && sleep 0.1 && echo b && echo e >&2").await?;
+    let told = progress(&mut stream, "c", "exited 0").await?;
+    assert_eq!(told[0], ("status".to_owned(), "running".to_owned()));
+    assert_eq!(printed(&told, "stdout"), result["result"]["stdout"].as_str().unwrap());
+    assert_eq!(printed(&told, "stderr"), result["result"]["stderr"].as_str().unwrap());
+    assert_eq!(result["result"]["stdout"], "a\nb\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_command_that_prints_nothing_runs_and_then_has_its_exit_code() -> Result<()> {
+    let server = TestServer::start().await?;
+    run(&server, "quiet", "c", "exit 5").await?;
+    let mut stream = SseStream::open(&server, "/v1/tool-progress/quiet", &[], "").await?;
+    let told = progress(&mut stream, "c", "exited 5").await?;
+    let contents: Vec<_> = told.iter().map(|(_, content)| content.as_str()).collect();
+    assert_eq!(contents, ["running", "exited 5"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn commands_at_once_are_each_told_under_their_own_id() -> Result<()> {
+    let server = TestServer::start().await?;
+    let calls = ["one", "two", "three"].map(|call| {
+        let server = &server;
+        async move {
+            run(server, "several", call, &format!("for i in 1 2 3; do echo {call}$i; sleep 0.02; done")).await
+        }
+    });
+    futures_util::future::try_join_all(calls).await?;
+    for call in ["one", "two", "three"] {
+        let mut stream = SseStream::open(&server, "/tool-progress/several", &[], "").await?;
+        let told = progress(&mut stream, call, "exited 0").await?;
+        assert_eq!(printed(&told, "stdout"), format!("{call}1\n{call}2\n{call}3\n"));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn binary_output_is_named_and_not_streamed_and_is_in_the_log() -> Result<()> {
+    let server = TestServer::start().await?;
+    let result = run(&server, "binary", "c", "printf '\\0\\001\\002\\377\\376'; echo text >&2").await?;
+    let mut stream = SseStream::open(&server, "/tool-progress/binary", &[], "").await?;
+    let told = progress(&mut stream, "c", "exited 0").await?;
+    assert_eq!((printed(&told, "stdout").as_str(), printed(&told, "stderr").as_str()), ("", "text\n"));
+    assert!(told.iter().any(|(kind, content)| kind == "status" && content.contains("binary")), "{told:?}");
+    let url = result["result"]["output_url"].as_str().context("no address")?;
+    assert_eq!(get(&server, &format!("{url}?stream=stdout")).await?.body, [0, 1, 2, 255, 254]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_comes_late_to_massive_output_gets_its_end_and_is_told_what_was_skipped() -> Result<()> {
+    let server = TestServer::start().await?;
+    let result = run(&server, "massive", "c", "head -c 3000000 /dev/zero | tr '\\0' a; echo end").await?;
+    assert_eq!(result["result"]["stdout"].as_str().map(str::len), Some(3_000_004), "the result has all");
+    let mut stream = SseStream::open(&server, "/tool-progress/massive", &[], "").await?;
+    let told = progress(&mut stream, "c", "exited 0").await?;
+    let shown = printed(&told, "stdout");
+    let skipped = told.iter().find_map(|(_, content)| content.strip_suffix(" bytes of stdout were skipped"));
+    let skipped: usize = skipped.context("nothing was skipped")?.parse()?;
+    assert_eq!(skipped + shown.len(), 3_000_004);
+    assert!(
+        shown.ends_with("aaa\nend\n".trim_start_matches("aaa\n")) && shown.len() < 200_000,
+        "{}",
+        shown.len()
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_command_whose_time_runs_out_has_its_last_words_before_the_word_on_its_end() -> Result<()> {
+    let server = TestServer::start().await?;
+    let body =
+        json!({"command": "echo last; sleep 600", "timeout": 3, "toolCallId": "c", "conversationId": "time"});
+    let result = post(&server, "/v1/tools/run_command", &body).await?.json()?;
+    assert_eq!(result["result"]["exit_code"], -99);
+    let mut stream = SseStream::open(&server, "/tool-progress/time", &[], "").await?;
+    let told = progress(&mut stream, "c", "timed out after 3 s").await?;
+    assert_eq!(printed(&told, "stdout"), "last\n");
+    assert_eq!(told.last().map(|(kind, _)| kind.as_str()), Some("status"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn progress_goes_on_where_it_was() -> Result<()> {
+    let server = TestServer::start().await?;
+    run(&server, "resume", "c", "echo one; echo two >&2; echo three").await?;
+    let mut stream = SseStream::open(&server, "/tool-progress/resume", &[], "").await?;
+    let mut all = Vec::new();
+    while !all.last().is_some_and(|event: &headwater_tests::SseEvent| event.data.contains("exited")) {
+        all.push(stream.next().await?.context("the stream ended")?);
+    }
+    for cut in 0..all.len() - 1 {
+        let id = all[cut].id.clone().context("no id")?;
+        let mut stream =
+            SseStream::open(&server, "/tool-progress/resume", &[("Last-Event-ID", &id)], "").await?;
+        let mut rest = Vec::new();
+        while rest.len() < all.len() - cut - 1 {
+            rest.push(stream.next().await?.context("the stream ended")?);
+        }
+        assert_eq!(rest, all[cut + 1..], "cut after {cut}");
+    }
+    Ok(())
+}
