@@ -72,12 +72,12 @@ fn read_fault(error: &LogError) -> Fault {
 impl Follower {
     /// The next events: what is there, or the first that comes and what joins it while it is held back.
     async fn next_batch(&mut self) -> Result<Option<v1::FollowResponse>, LogError> {
-        if self.ended {
+        if self.ended || self.has_passed_the_end() {
             return Ok(None);
         }
         let first = match self.reader.try_next()? {
             Some(event) => event,
-            None if self.no_wait || self.has_passed_the_end() => return Ok(None),
+            None if self.no_wait => return Ok(None),
             None => match self.reader.next().await? {
                 Some(event) => event,
                 None if self.reader.is_complete() => return Ok(None),
@@ -197,6 +197,9 @@ mod tests {
         let (log, _writer) = log(&folder, false);
         assert_eq!(seqs(&log, 0, v1::Until::Exited).await, [Ok(1), Ok(2)]);
         assert_eq!(seqs(&log, 2, v1::Until::Exited).await, []);
+        let folder = tempfile::tempdir().unwrap();
+        let (log, _writer) = self::log(&folder, true);
+        assert_eq!(seqs(&log, 2, v1::Until::Exited).await, [], "nor does it get what follows the verdict");
     }
 
     #[tokio::test]
