@@ -6,12 +6,10 @@ pub mod host;
 pub mod raw;
 mod server;
 mod socket;
-mod sse;
 mod worker;
 
 pub use collect::{Collected, Watcher, collect, collect_until_closed};
 pub use events::{SseEvent, SseStream};
 pub use server::{ServerOptions, TestServer};
 pub use socket::{Received, Socket};
-pub use sse::{Frame, Sse};
 pub use worker::{Options, TestWorker, binary};

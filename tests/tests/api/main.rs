@@ -4,3 +4,7 @@ mod calls;
 mod feed;
 mod tool_progress;
 mod tools;
+mod attach;
+mod events;
+mod output;
+mod scene;

@@ -1,0 +1,381 @@
+//! The WebSocket of an execution: frames both ways, credits, viewers, and what happens when something goes.
+
+use anyhow::{Context, Result, ensure};
+use headwater_protocol::Stream;
+use headwater_tests::{Received, Socket, TestServer};
+use serde_json::{Value, json};
+
+use crate::scene::{ask, finished, start};
+
+const STDIN: u8 = 0x10;
+const EOF: u8 = 0x11;
+const RESIZE: u8 = 0x12;
+const SIGNAL: u8 = 0x13;
+const CREDIT: u8 = 0x14;
+
+fn path(id: &str, query: &str) -> String {
+    format!("/v1/executions/{id}/attach?{query}")
+}
+
+async fn cat(server: &TestServer) -> Result<String> {
+    start(server, &json!({ "argv": ["cat"], "stdin": "open" })).await
+}
+
+/// Output until there is as much as wanted.
+async fn output(socket: &mut Socket, wanted: usize) -> Result<Vec<u8>> {
+    let mut all = Vec::new();
+    while all.len() < wanted {
+        match socket.next().await? {
+            Received::Output(_, _, bytes) => all.extend_from_slice(&bytes),
+            Received::Event(event) => {
+                ensure!(event["type"] == "started", "{event} after {} bytes", all.len())
+            }
+            other => anyhow::bail!("{other:?}"),
+        }
+    }
+    Ok(all)
+}
+
+/// The next error that is told; nothing else may come but the start.
+async fn error(socket: &mut Socket) -> Result<Value> {
+    loop {
+        match socket.next().await? {
+            Received::Event(event) | Received::Text(event) if event["type"] == "error" => return Ok(event),
+            Received::Event(event) | Received::Text(event) if event["type"] == "started" => {}
+            other => anyhow::bail!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_typed_comes_back_and_the_socket_closes_after_the_last_event() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = cat(&server).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let Received::Event(started) = socket.next().await? else { anyhow::bail!("no start") };
+    assert_eq!((&started["type"], &started["execution_id"]), (&json!("started"), &json!(id)));
+    for word in ["hello\n", "wörld\n"] {
+        socket.send(STDIN, word.as_bytes()).await?;
+        assert_eq!(output(&mut socket, word.len()).await?, word.as_bytes());
+    }
+    socket.send(EOF, b"").await?;
+    let (rest, events, code) = socket.rest().await?;
+    assert!(rest.is_empty());
+    let names: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap_or_default()).collect();
+    assert_eq!((names, code), (vec!["exited", "closed"], 1000));
+    assert_eq!(events[0]["code"], 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn json_frames_do_the_same() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = cat(&server).await?;
+    let mut socket = Socket::open(&server, &path(&id, "mode=json")).await?;
+    socket.say(r#"{"type":"stdin","text":"héllo\n"}"#).await?;
+    socket.say(r#"{"type":"stdin","base64":"/wA="}"#).await?;
+    socket.say(r#"{"type":"eof"}"#).await?;
+    let (_, events, code) = socket.rest().await?;
+    assert_eq!(code, 1000);
+    assert_eq!(events.first().map(|event| &event["type"]), Some(&json!("started")));
+    assert_eq!(events.last().map(|event| &event["type"]), Some(&json!("closed")));
+    let mut all = Vec::new();
+    for event in &events {
+        let event = headwater_protocol::api::read_event(event.to_string().as_bytes())?;
+        if let headwater_protocol::EventKind::Output { bytes, .. } = event.kind {
+            all.extend_from_slice(&bytes);
+        }
+    }
+    assert_eq!(
+        all,
+        "héllo\n\u{0}".replace('\u{0}', "").into_bytes().into_iter().chain([0xFF, 0]).collect::<Vec<_>>()
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn sizes_and_signals_reach_the_program() -> Result<()> {
+    let server = TestServer::start().await?;
+    let tty = json!({ "shell": "read x; stty size", "tty": { "rows": 24, "cols": 80 } });
+    let id = start(&server, &tty).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    socket.send(RESIZE, &[33, 0, 44, 1]).await?;
+    socket.send(STDIN, b"\n").await?;
+    let (out, _, code) = socket.rest().await?;
+    let out = String::from_utf8_lossy(&out).into_owned();
+    assert!(out.contains("33 300"), "{out}");
+    assert_eq!(code, 1000);
+    for (frame, signal) in [("", 10), (r#"{"type":"signal","signal":"SIGUSR2"}"#, 12)] {
+        let id = start(&server, &json!({ "argv": ["sleep", "1000"] })).await?;
+        let mut socket = Socket::open(&server, &path(&id, "")).await?;
+        if frame.is_empty() {
+            socket.send(SIGNAL, &[10]).await?;
+        } else {
+            socket.say(frame).await?;
+        }
+        let (_, events, _) = socket.rest().await?;
+        let exited = events.iter().find(|event| event["type"] == "exited").context("no end")?;
+        assert_eq!((&exited["reason"], &exited["signal"]), (&json!("signalled"), &json!(signal)));
+    }
+    let id = start(&server, &json!({ "argv": ["sleep", "1000"] })).await?;
+    let mut socket = Socket::open(&server, &path(&id, "until=exited")).await?;
+    socket.say(r#"{"type":"cancel"}"#).await?;
+    let (_, events, _) = socket.rest().await?;
+    assert_eq!(events.last().map(|event| &event["reason"]), Some(&json!("cancelled")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_frame_that_makes_no_sense_is_answered_and_the_socket_stays_open() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = cat(&server).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    for (kind, rest) in [(0x99, &b"x"[..]), (RESIZE, b"\x01"), (SIGNAL, b"\xff"), (CREDIT, b"")] {
+        socket.send(kind, rest).await?;
+        let told = error(&mut socket).await?;
+        assert_eq!(told["code"], "invalid_request", "{told}");
+        assert!(told["message"].is_string() && told["hint"].is_string(), "{told}");
+    }
+    socket.say("not JSON").await?;
+    assert_eq!(error(&mut socket).await?["code"], "invalid_request");
+    // `cat` on pipes has no terminal.
+    socket.send(RESIZE, &[1, 0, 1, 0]).await?;
+    let told = error(&mut socket).await?;
+    assert_eq!(told["code"], "conflict", "{told}");
+    socket.send(STDIN, b"still here").await?;
+    assert_eq!(output(&mut socket, 10).await?, b"still here");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_closes_the_socket() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = cat(&server).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    // The server may close before it has taken all of it.
+    let _ = socket.send(STDIN, &vec![b'x'; 2 << 20]).await;
+    let closed = socket.rest().await;
+    if let Ok((_, _, code)) = closed {
+        assert_eq!(code, 1009);
+    }
+    let state = ask(&server, "GET", &format!("/v1/executions/{id}"), &[], "").await?.json()?;
+    assert_eq!(state["state"], "running", "the program has nothing to do with it");
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_more_output_is_sent_than_was_granted_and_a_small_credit_never_stands_still() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = start(&server, &json!({ "shell": "read x; seq 50000", "stdin": "open" })).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let expected: String = (1..=50_000).map(|i| format!("{i}\n")).collect();
+    let expected = expected.into_bytes();
+    socket.send(CREDIT, &1000_u32.to_le_bytes()).await?;
+    socket.send(STDIN, b"\n").await?;
+    let mut all = output(&mut socket, 1000).await?;
+    // An answer to this comes next: nothing that was not granted is before it.
+    socket.send(0x99, b"").await?;
+    error(&mut socket).await?;
+    for credit in [1_u32, 7, 64, 5000] {
+        socket.send(CREDIT, &credit.to_le_bytes()).await?;
+        all.extend(output(&mut socket, credit as usize).await?);
+        socket.send(0x99, b"").await?;
+        error(&mut socket).await?;
+    }
+    assert_eq!(all.len(), 1000 + 1 + 7 + 64 + 5000);
+    assert!(expected.starts_with(&all));
+    socket.send(CREDIT, &10_000_000_u32.to_le_bytes()).await?;
+    let (rest, events, code) = socket.rest().await?;
+    all.extend(rest);
+    assert!(all == expected, "output is not what was printed");
+    assert_eq!((events.len(), code), (2, 1000));
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_had_a_part_of_an_event_goes_on_with_the_rest_of_it() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = start(&server, &json!({ "shell": "read x; seq 20000", "stdin": "open" })).await?;
+    let expected: String = (1..=20_000).map(|i| format!("{i}\n")).collect();
+    let mut first = Socket::open(&server, &path(&id, "")).await?;
+    first.send(CREDIT, &777_u32.to_le_bytes()).await?;
+    first.send(STDIN, b"\n").await?;
+    let (mut all, mut last, mut part) = (Vec::new(), 0, 0);
+    while all.len() < 777 {
+        match first.next().await? {
+            Received::Output(Stream::Stdout, seq, bytes) => {
+                part = if seq > last { 0 } else { part + bytes.len() };
+                last = last.max(seq);
+                all.extend(bytes);
+            }
+            Received::Event(event) => last = event["seq"].as_u64().context("no seq")?,
+            other => anyhow::bail!("{other:?}"),
+        }
+    }
+    drop(first);
+    assert!(part > 0, "777 bytes are a part of an event");
+    let mut second = Socket::open(&server, &path(&id, &format!("after={last}&skip={part}"))).await?;
+    let (rest, _, code) = second.rest().await?;
+    all.extend(rest);
+    assert!(all == expected.into_bytes(), "output is not what was printed");
+    assert_eq!(code, 1000);
+    Ok(())
+}
+
+#[tokio::test]
+async fn many_viewers_see_the_same_and_only_those_who_may_write() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = start(&server, &json!({ "shell": "read x; seq 30000", "stdin": "open" })).await?;
+    let expected: String = (1..=30_000).map(|i| format!("{i}\n")).collect();
+    let mut viewers = Vec::new();
+    for i in 0..16 {
+        let query = if i % 2 == 0 { "read_only=true" } else { "" };
+        viewers.push(Socket::open(&server, &path(&id, query)).await?);
+    }
+    let mut reader = Socket::open(&server, &path(&id, "read_only=true")).await?;
+    reader.send(STDIN, b"\n").await?;
+    assert_eq!(error(&mut reader).await?["code"], "forbidden");
+    reader.send(SIGNAL, &[9]).await?;
+    assert_eq!(error(&mut reader).await?["code"], "forbidden");
+    viewers[1].send(STDIN, b"\n").await?;
+    viewers.push(reader);
+    let watching = viewers.into_iter().map(|mut viewer| tokio::spawn(async move { viewer.rest().await }));
+    for (i, watching) in watching.collect::<Vec<_>>().into_iter().enumerate() {
+        let (out, _, code) = watching.await??;
+        assert!(out == expected.as_bytes(), "viewer {i}");
+        assert_eq!(code, 1000);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_token_for_looking_looks_and_does_not_touch() -> Result<()> {
+    let server = TestServer::start().await?;
+    let ann = server.make_token(&["--user", "ann"])?;
+    let reader = server.make_token(&["--user", "ann", "--role", "reader"])?;
+    let other = server.make_token(&["--user", "bob"])?;
+    let bearer = format!("Bearer {ann}");
+    let body = json!({ "argv": ["cat"], "stdin": "open" }).to_string();
+    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    let made =
+        headwater_tests::raw::request(server.address(), "POST", "/v1/executions", &headers, body.as_bytes());
+    let id = made.await?.json()?["id"].as_str().context("no id")?.to_owned();
+    let mut looks = Socket::open_with(&server, &path(&id, ""), &reader).await?;
+    looks.send(STDIN, b"x").await?;
+    assert_eq!(error(&mut looks).await?["code"], "forbidden");
+    let mut writes = Socket::open_with(&server, &path(&id, ""), &ann).await?;
+    writes.send(STDIN, b"seen").await?;
+    assert_eq!(output(&mut looks, 4).await?, b"seen");
+    let refused = Socket::open_with(&server, &path(&id, ""), &other).await.err().context("bob may not")?;
+    assert!(refused.to_string().starts_with("404"), "{refused}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn input_of_megabytes_arrives_in_order_while_output_comes_back() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = cat(&server).await?;
+    let mut viewer = Socket::open(&server, &path(&id, "")).await?;
+    let mut writer = Socket::open(&server, &path(&id, "tail=0")).await?;
+    let all: Vec<u8> = (0..500_000_u32).flat_map(u32::to_le_bytes).collect();
+    let sent = all.clone();
+    let writing = tokio::spawn(async move {
+        for chunk in sent.chunks(100_000) {
+            writer.send(STDIN, chunk).await?;
+        }
+        writer.send(EOF, b"").await?;
+        writer.rest().await
+    });
+    let (out, _, code) = viewer.rest().await?;
+    assert!(out == all, "{} bytes of {}", out.len(), all.len());
+    assert_eq!(code, 1000);
+    writing.await??;
+    Ok(())
+}
+
+#[tokio::test]
+async fn input_that_was_sent_arrives_though_the_socket_is_gone() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = cat(&server).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    for i in 0..100 {
+        socket.send(STDIN, format!("{i}\n").as_bytes()).await?;
+    }
+    socket.send(EOF, b"").await?;
+    socket.close().await?;
+    let mut viewer = Socket::open(&server, &path(&id, "")).await?;
+    let (out, _, _) = viewer.rest().await?;
+    let expected: String = (0..100).map(|i| format!("{i}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&out), expected);
+    Ok(())
+}
+
+#[tokio::test]
+async fn input_survives_a_worker_that_is_killed() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = cat(&server).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let mut all = Vec::new();
+    let line = |i: u32| format!("line {i}\n").into_bytes();
+    for i in 0..200 {
+        if i == 100 {
+            server.kill_worker().await?;
+        }
+        socket.send(STDIN, &line(i)).await?;
+    }
+    socket.send(EOF, b"").await?;
+    let (out, events, code) = socket.rest().await?;
+    (0..200).for_each(|i| all.extend(line(i)));
+    assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&all), "{events:?}");
+    assert_eq!(code, 1000);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_ends_says_so_and_the_next_one_goes_on() -> Result<()> {
+    let mut server = TestServer::start().await?;
+    let id = start(&server, &json!({ "shell": "echo before; read x; echo after", "stdin": "open" })).await?;
+    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let mut last = 0;
+    while last < 2 {
+        match socket.next().await? {
+            Received::Output(_, seq, bytes) => {
+                assert_eq!(bytes, b"before\n");
+                last = seq;
+            }
+            Received::Event(event) => last = event["seq"].as_u64().context("no seq")?,
+            other => anyhow::bail!("{other:?}"),
+        }
+    }
+    let ending = tokio::task::spawn_blocking(move || server.terminate().map(|_| server));
+    assert_eq!(socket.next().await?, Received::Close(1012, "reconnect".to_owned()));
+    drop(socket);
+    let mut server = ending.await??;
+    server.start_again().await?;
+    let mut socket = Socket::open(&server, &path(&id, &format!("after={last}"))).await?;
+    socket.send(STDIN, b"\n").await?;
+    let (out, events, code) = socket.rest().await?;
+    assert_eq!((out, events.len(), code), (b"after\n".to_vec(), 2, 1000));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_websocket_or_not_there_is_refused() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, "true").await?;
+    let plain = ask(&server, "GET", &path(&id, ""), &[], "").await?;
+    assert_eq!((plain.status, &plain.json()?["error"]["code"]), (426, &json!("upgrade_required")));
+    for (query, status) in [("odd=1", "400"), ("mode=odd", "400"), ("after=x", "400")] {
+        let refused = Socket::open(&server, &path(&id, query)).await.err().context("refused")?;
+        assert!(refused.to_string().starts_with(status), "{query}: {refused}");
+    }
+    let missing = path("exe_00000000000000000000000000000000", "");
+    let refused = Socket::open(&server, &missing).await.err().context("refused")?;
+    assert!(refused.to_string().starts_with("404"), "{refused}");
+    let mut over = Socket::open(&server, &path(&id, "after=999")).await?;
+    assert_eq!(over.rest().await?.2, 1000);
+    let mut writes = Socket::open(&server, &path(&id, "")).await?;
+    let (_, events, code) = writes.rest().await?;
+    assert_eq!((events.len(), code), (3, 1000));
+    Ok(())
+}

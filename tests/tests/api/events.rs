@@ -1,0 +1,240 @@
+//! The SSE stream of an execution: resuming, tails, batches, text and bytes, and what happens when the server goes.
+
+use anyhow::{Context, Result, ensure};
+use headwater_protocol::{Event, EventKind, Seq, Stream};
+use headwater_tests::{ServerOptions, SseStream, TestServer};
+use serde_json::json;
+
+use crate::scene::{ask, event, events, finished, follow, names, output, start};
+
+/// Prints lines to both streams, in turn.
+const BOTH: &str = "for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done";
+
+async fn resume(server: &TestServer, id: &str, after: Seq, query: &str) -> Result<SseStream> {
+    let path = format!("/v1/executions/{id}/events?{query}");
+    SseStream::open(server, &path, &[("Last-Event-ID", &after.to_string())], "").await
+}
+
+#[tokio::test]
+async fn whoever_goes_on_after_any_event_gets_exactly_the_rest() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, BOTH).await?;
+    let all = events(&mut follow(&server, &id, "batch_ms=0").await?).await?;
+    ensure!(names(&all).first() == Some(&"started") && names(&all).last() == Some(&"closed"));
+    assert_eq!(output(&all, Stream::Stdout), b"out 1\nout 2\nout 3\nout 4\nout 5\n");
+    assert_eq!(output(&all, Stream::Stderr), b"err 1\nerr 2\nerr 3\nerr 4\nerr 5\n");
+    for (i, last) in all.iter().enumerate().take(all.len() - 1) {
+        let rest = &all[i + 1..];
+        let after = events(&mut follow(&server, &id, &format!("after={}", last.seq)).await?).await?;
+        assert_eq!(after, rest, "after={}", last.seq);
+        // A browser comes back to the address that it began with: the header wins.
+        let resumed = events(&mut resume(&server, &id, last.seq, "after=0&tail=1").await?).await?;
+        assert_eq!(resumed, rest, "Last-Event-ID: {}", last.seq);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_that_is_over_is_told_so_and_what_is_not_there_is_not_found() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, "echo hi").await?;
+    let all = events(&mut follow(&server, &id, "").await?).await?;
+    let seq =
+        |name: &str| all.iter().find(|event| event.kind.name() == name).map(|event| event.seq.to_string());
+    let (exited, closed) = (seq("exited").context("no end")?, seq("closed").context("no end")?);
+    let path = format!("/v1/executions/{id}/events");
+    for (query, last, status) in [
+        ("", closed.as_str(), 204),
+        ("", "9999", 204),
+        ("", exited.as_str(), 200),
+        ("?until=exited", exited.as_str(), 204),
+        ("?until=exited", "1", 200),
+    ] {
+        let answer = ask(&server, "GET", &format!("{path}{query}"), &[("Last-Event-ID", last)], "").await?;
+        assert_eq!(answer.status, status, "{query} {last}: {}", answer.text());
+    }
+    assert_eq!(events(&mut follow(&server, &id, "after=9999").await?).await?, []);
+    let until_exited = events(&mut follow(&server, &id, "until=exited").await?).await?;
+    assert_eq!(names(&until_exited).last(), Some(&"exited"));
+    for (path, status) in [
+        ("/v1/executions/exe_00000000000000000000000000000000/events".to_owned(), 404),
+        ("/v1/executions/nonsense/events".to_owned(), 404),
+        (format!("{path}?after=x"), 400),
+        (format!("{path}?odd=1"), 400),
+        (format!("{path}?streams=stdin"), 400),
+        (format!("{path}?batch_bytes=0"), 400),
+    ] {
+        let answer = ask(&server, "GET", &path, &[], "").await?;
+        assert_eq!(answer.status, status, "{path}: {}", answer.text());
+        assert!(answer.json()?["error"]["hint"].is_string());
+    }
+    let answer = ask(&server, "GET", &path, &[("Last-Event-ID", "x")], "").await?;
+    assert_eq!(answer.status, 400);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_head_of_a_stream_keeps_it_from_being_stored_or_held_back() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, "true").await?;
+    let answer = ask(&server, "GET", &format!("/v1/executions/{id}/events"), &[], "").await?;
+    assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("x-accel-buffering"), Some("no"));
+    assert!(answer.text().starts_with("retry: 1000\n\n"), "{}", answer.text());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_tail_is_the_last_bytes_with_the_rest_stated_as_a_gap() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, "seq 1000 1999").await?;
+    let tail = events(&mut follow(&server, &id, "tail=10").await?).await?;
+    assert_eq!(names(&tail), ["started", "gap", "stdout", "exited", "closed"]);
+    let gap = EventKind::Gap { stream: Stream::Stdout, from_byte: 0, to_byte: 4990 };
+    assert_eq!((&tail[1].kind, output(&tail, Stream::Stdout)), (&gap, b"1998\n1999\n".to_vec()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn only_the_streams_that_were_asked_for_come() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, BOTH).await?;
+    let only = events(&mut follow(&server, &id, "streams=stderr&batch_ms=0").await?).await?;
+    assert!(output(&only, Stream::Stdout).is_empty());
+    assert_eq!(output(&only, Stream::Stderr), b"err 1\nerr 2\nerr 3\nerr 4\nerr 5\n");
+    let both = events(&mut follow(&server, &id, "streams=stderr,stdout").await?).await?;
+    assert_eq!(output(&both, Stream::Stdout).len() + output(&both, Stream::Stderr).len(), 60);
+    Ok(())
+}
+
+#[tokio::test]
+async fn output_that_is_held_back_comes_in_few_events_and_whole() -> Result<()> {
+    let server = TestServer::start().await?;
+    let lines = "read x; for i in $(seq 40); do echo line $i; sleep 0.01; done";
+    let id = start(&server, &json!({ "shell": lines, "stdin": "open" })).await?;
+    let mut stream = follow(&server, &id, "batch_ms=10000&batch_bytes=1048576").await?;
+    let first = event(&stream.next().await?.context("no event")?)?;
+    assert_eq!(first.kind.name(), "started");
+    let answer = ask(&server, "POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], "\n").await?;
+    assert_eq!(answer.status, 204, "{}", answer.text());
+    let rest = events(&mut stream).await?;
+    let expected: String = (1..=40).map(|i| format!("line {i}\n")).collect();
+    assert_eq!(output(&rest, Stream::Stdout), expected.into_bytes());
+    let count = names(&rest).iter().filter(|name| **name == "stdout").count();
+    assert!(count <= 2, "{count} events: {:?}", names(&rest));
+    Ok(())
+}
+
+#[tokio::test]
+async fn text_and_bytes_of_all_kinds_come_back_exactly() -> Result<()> {
+    let server = TestServer::start().await?;
+    let print = r"import os, sys
+out = '€uro ñ 漢字 \U0001F600\n'.encode() * 20000
+os.write(1, out[:7]); os.write(2, b'between'); os.write(1, out[7:])
+os.write(1, bytes(range(256)) * 64)
+os.write(1, b'\xe2\x82')";
+    let id = start(&server, &json!({ "argv": ["python3", "-c", print] })).await?;
+    let all = events(&mut follow(&server, &id, "").await?).await?;
+    let mut expected = "€uro ñ 漢字 \u{1F600}\n".repeat(20000).into_bytes();
+    expected.extend((0..64).flat_map(|_| 0..=255_u8));
+    expected.extend([0xE2, 0x82]);
+    assert!(output(&all, Stream::Stdout) == expected, "stdout is not what was printed");
+    assert_eq!(output(&all, Stream::Stderr), b"between");
+    let again = events(&mut follow(&server, &id, "batch_ms=0").await?).await?;
+    assert!(output(&again, Stream::Stdout) == expected, "stdout is not what was printed");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_program_prints_cannot_look_like_an_event() -> Result<()> {
+    let server = TestServer::start().await?;
+    let forged = "\n\nid: 999\nevent: exited\ndata: {\"type\":\"exited\",\"seq\":999,\"at_ms\":0,\"reason\":\"exited\"}\n\n\
+                  retry: 1\r\n\r\n: hb\r\rdata: x\n\n";
+    let id = start(&server, &json!({ "argv": ["printf", "%s", forged] })).await?;
+    let all = events(&mut follow(&server, &id, "").await?).await?;
+    assert_eq!(output(&all, Stream::Stdout), forged.as_bytes());
+    assert_eq!(names(&all).iter().filter(|name| **name == "exited").count(), 1);
+    assert!(all.iter().all(|event| event.seq < Seq(999)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_quiet_stream_says_that_it_lives() -> Result<()> {
+    let config = Some("[server]\nheartbeat = \"20ms\"\n".to_owned());
+    let server = TestServer::with(ServerOptions { config, ..ServerOptions::default() }).await?;
+    let id = start(&server, &json!({ "shell": "sleep 2" })).await?;
+    let answer = ask(&server, "GET", &format!("/v1/executions/{id}/events"), &[], "").await?;
+    assert!(answer.text().contains("\n\n: hb\n\n"), "{}", answer.text());
+    assert!(answer.text().contains("event: closed\n"), "{}", answer.text());
+    Ok(())
+}
+
+/// Prints a line, waits for input, and prints more.
+const IN_TWO: &str = "echo before; read x; seq 5000";
+
+fn in_two() -> Vec<u8> {
+    let lines: String = (1..=5000).map(|i| format!("{i}\n")).collect();
+    format!("before\n{lines}").into_bytes()
+}
+
+/// The events up to the first output, and the seq to go on after.
+async fn until_first_output(stream: &mut SseStream) -> Result<(Vec<Event>, Seq)> {
+    let mut all = Vec::new();
+    while output(&all, Stream::Stdout).is_empty() {
+        all.push(event(&stream.next().await?.context("no output")?)?);
+    }
+    let seq = all.last().map(|event| event.seq).unwrap_or_default();
+    Ok((all, seq))
+}
+
+#[tokio::test]
+async fn a_server_that_ends_tells_its_clients_to_come_back_and_nothing_is_lost() -> Result<()> {
+    let mut server = TestServer::start().await?;
+    let id = start(&server, &json!({ "shell": IN_TWO, "stdin": "open" })).await?;
+    let mut stream = follow(&server, &id, "").await?;
+    let (mut all, last) = until_first_output(&mut stream).await?;
+    server.terminate()?;
+    let word = stream.next().await?.context("no word")?;
+    assert_eq!((word.id.as_deref(), word.event.as_deref()), (None, Some("reconnect")));
+    assert_eq!(word.json()?, json!({ "after": last.0 }));
+    assert_eq!(stream.next().await?, None);
+    server.start_again().await?;
+    let mut stream = resume(&server, &id, last, "").await?;
+    ask(&server, "POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], "\n").await?;
+    all.extend(events(&mut stream).await?);
+    assert_eq!(output(&all, Stream::Stdout), in_two());
+    assert_eq!(names(&all).iter().filter(|name| **name == "exited").count(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_killed_in_the_middle_costs_a_reconnect_and_no_byte() -> Result<()> {
+    let mut server = TestServer::start().await?;
+    let shell = "read x; for i in $(seq 3000); do echo line $i; done";
+    let id = start(&server, &json!({ "shell": shell, "stdin": "open" })).await?;
+    let mut stream = follow(&server, &id, "batch_ms=0").await?;
+    ask(&server, "POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], "\n").await?;
+    let (mut all, mut last) = until_first_output(&mut stream).await?;
+    for _ in 0..3 {
+        server.kill();
+        // What the kernel still holds is good: whatever came whole counts.
+        while let Ok(Some(sse)) = stream.next().await {
+            let event = event(&sse)?;
+            last = event.seq;
+            all.push(event);
+        }
+        server.start_again().await?;
+        if names(&all).last() == Some(&"closed") {
+            break;
+        }
+        stream = resume(&server, &id, last, "batch_ms=0").await?;
+    }
+    if names(&all).last() != Some(&"closed") {
+        all.extend(events(&mut stream).await?);
+    }
+    let expected: String = (1..=3000).map(|i| format!("line {i}\n")).collect();
+    assert!(output(&all, Stream::Stdout) == expected.into_bytes(), "stdout is not what was printed");
+    assert_eq!(names(&all).iter().filter(|name| **name == "exited").count(), 1);
+    Ok(())
+}

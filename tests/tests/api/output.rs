@@ -1,0 +1,171 @@
+//! Raw output: whole and in parts, of one stream and of all, kept and live.
+
+use anyhow::{Context, Result};
+use headwater_tests::TestServer;
+use serde_json::json;
+
+use crate::scene::{ask, finished, follow, start};
+
+fn path(id: &str, query: &str) -> String {
+    format!("/v1/executions/{id}/output?{query}")
+}
+
+#[tokio::test]
+async fn each_stream_and_all_of_them_in_their_order_are_what_was_printed() -> Result<()> {
+    let server = TestServer::start().await?;
+    // A pause between the two: what comes at one moment on two pipes has no order.
+    let shell = "printf a; sleep 0.2; printf b >&2; sleep 0.2; printf c";
+    let id = finished(&server, shell).await?;
+    for (query, expected) in [
+        ("stream=stdout", "ac"),
+        ("stream=stderr", "b"),
+        ("stream=merged", "abc"),
+        ("", "abc"),
+        ("stream=output", ""),
+    ] {
+        let answer = ask(&server, "GET", &path(&id, query), &[], "").await?;
+        assert_eq!((answer.status, answer.text().as_str()), (200, expected), "{query}");
+        assert_eq!(answer.header("content-length"), Some(expected.len().to_string().as_str()));
+        assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
+        assert_eq!(answer.header("content-disposition"), Some("inline"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        let head = ask(&server, "HEAD", &path(&id, query), &[], "").await?;
+        assert_eq!((head.status, head.body.len()), (200, 0));
+        for name in ["content-length", "content-type", "etag", "accept-ranges"] {
+            assert_eq!(head.header(name), answer.header(name), "{name}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_range_is_exactly_that_part_and_one_that_holds_nothing_is_refused() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, "seq 100000").await?;
+    let whole: String = (1..=100_000).map(|i| format!("{i}\n")).collect();
+    let whole = whole.as_bytes();
+    let end = whole.len();
+    for stream in ["stdout", "merged"] {
+        let path = path(&id, &format!("stream={stream}"));
+        for (range, from, to) in [
+            ("bytes=0-0".to_owned(), 0, 1),
+            ("bytes=10-19".to_owned(), 10, 20),
+            (format!("bytes={}-", end - 5), end - 5, end),
+            ("bytes=-7".to_owned(), end - 7, end),
+            ("bytes=65530-131080".to_owned(), 65530, 131_081),
+            (format!("bytes=0-{}", 2 * end), 0, end),
+        ] {
+            let answer = ask(&server, "GET", &path, &[("Range", &range)], "").await?;
+            assert_eq!(answer.status, 206, "{range}: {}", answer.head);
+            assert!(answer.body == whole[from..to], "{stream} {range}");
+            let told = format!("bytes {from}-{}/{end}", to - 1);
+            assert_eq!(answer.header("content-range"), Some(told.as_str()));
+        }
+        let answer = ask(&server, "GET", &path, &[("Range", &format!("bytes={end}-"))], "").await?;
+        assert_eq!(answer.status, 416);
+        assert_eq!(answer.header("content-range"), Some(format!("bytes */{end}").as_str()));
+        assert_eq!(answer.json()?["error"]["code"], "range_not_satisfiable");
+        let answer = ask(&server, "GET", &path, &[("Range", "bytes=0-1,5-6")], "").await?;
+        assert!(answer.status == 200 && answer.body == whole);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_tag_stands_for_the_bytes_and_changes_with_them() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = start(&server, &json!({ "shell": "echo one; read x; echo two", "stdin": "open" })).await?;
+    let mut stream = follow(&server, &id, "batch_ms=0").await?;
+    stream.until(|event| event["type"] == "stdout").await?;
+    let path = path(&id, "stream=stdout");
+    let first = ask(&server, "GET", &path, &[], "").await?;
+    let tag = first.header("etag").context("no tag")?.to_owned();
+    assert_eq!(first.text(), "one\n");
+    assert_eq!(ask(&server, "GET", &path, &[("If-None-Match", &tag)], "").await?.status, 304);
+    ask(&server, "POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], "\n").await?;
+    stream.rest().await?;
+    let known = [("If-None-Match", tag.as_str())];
+    let second = ask(&server, "GET", &path, &known, "").await?;
+    assert_eq!((second.status, second.text().as_str()), (200, "one\ntwo\n"));
+    // A part of what was there before would not fit: the whole comes.
+    let headers = [("Range", "bytes=4-"), ("If-Range", tag.as_str())];
+    assert_eq!(ask(&server, "GET", &path, &headers, "").await?.status, 200);
+    let tag = second.header("etag").context("no tag")?;
+    let headers = [("Range", "bytes=4-"), ("If-Range", tag)];
+    let part = ask(&server, "GET", &path, &headers, "").await?;
+    assert_eq!((part.status, part.text().as_str()), (206, "two\n"));
+    assert_eq!(ask(&server, "GET", &path, &[("If-None-Match", tag)], "").await?.status, 304);
+    Ok(())
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_not_called_text() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, r"printf 'ab\000c\377'").await?;
+    let answer = ask(&server, "GET", &path(&id, "stream=stdout"), &[], "").await?;
+    assert_eq!(answer.body, b"ab\0c\xff");
+    assert_eq!(answer.header("content-type"), Some("application/octet-stream"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_no_longer_kept_is_left_out_and_said() -> Result<()> {
+    let server = TestServer::start().await?;
+    let start_body = json!({ "shell": "seq 200000", "limits": { "output_bytes": 100_000 } });
+    let id = start(&server, &start_body).await?;
+    follow(&server, &id, "").await?.rest().await?;
+    let whole: String = (1..=200_000).map(|i| format!("{i}\n")).collect();
+    let whole = whole.as_bytes();
+    for stream in ["stdout", "merged"] {
+        let path = path(&id, &format!("stream={stream}"));
+        let answer = ask(&server, "GET", &path, &[], "").await?;
+        let gap = answer.header("x-headwater-gap").context("no gap")?;
+        let (from, to) = gap.split_once('-').context("no range")?;
+        let (from, to): (usize, usize) = (from.parse()?, to.parse()?);
+        assert!(0 < from && from < to && to < whole.len(), "{gap}");
+        assert!(answer.body == [&whole[..from], &whole[to..]].concat(), "{stream}");
+        let across = format!("bytes={}-{}", from - 3, from + 3);
+        let part = ask(&server, "GET", &path, &[("Range", &across)], "").await?;
+        assert_eq!(part.status, 206);
+        assert_eq!(part.body, [&whole[from - 3..from], &whole[to..to + 4]].concat());
+        let live = ask(&server, "GET", &format!("{path}&follow=true"), &[], "").await?;
+        assert!(live.body == answer.body, "{stream}, live");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn live_output_comes_until_the_end() -> Result<()> {
+    let server = TestServer::start().await?;
+    let shell = "echo one; read x; echo two >&2; seq 100000";
+    let id = start(&server, &json!({ "shell": shell, "stdin": "open" })).await?;
+    let path = path(&id, "stream=stdout&follow=true");
+    let input = format!("/v1/executions/{id}/stdin?eof=true");
+    let (live, told) =
+        tokio::join!(ask(&server, "GET", &path, &[], ""), ask(&server, "POST", &input, &[], "\n"));
+    assert_eq!(told?.status, 204);
+    let live = live?;
+    let lines: String = (1..=100_000).map(|i| format!("{i}\n")).collect();
+    assert!(live.text() == format!("one\n{lines}"));
+    assert_eq!((live.header("accept-ranges"), live.header("content-length")), (Some("none"), None));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_or_is_not_there_is_refused() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = finished(&server, "true").await?;
+    for (path, status) in [
+        (path(&id, "stream=stdin"), 400),
+        (path(&id, "odd=1"), 400),
+        (path(&id, "follow=maybe"), 400),
+        (path("exe_00000000000000000000000000000000", ""), 404),
+    ] {
+        let answer = ask(&server, "GET", &path, &[], "").await?;
+        assert_eq!(answer.status, status, "{path}: {}", answer.text());
+    }
+    let empty = ask(&server, "GET", &path(&id, ""), &[], "").await?;
+    assert_eq!((empty.status, empty.header("content-length")), (200, Some("0")));
+    assert_eq!(ask(&server, "GET", &path(&id, ""), &[("Range", "bytes=0-")], "").await?.status, 416);
+    Ok(())
+}
