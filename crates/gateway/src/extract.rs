@@ -7,6 +7,7 @@ use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
+use crate::strict::Strict;
 
 /// A JSON body. An empty body is an empty object, so that nothing has to be sent where nothing is asked for.
 pub(crate) struct Json<T>(pub T);
@@ -46,15 +47,13 @@ pub(crate) async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Re
 /// Reads JSON; the error names the field.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let body = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { body };
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let value = serde_json::from_slice(body).map_err(|error| ApiError::invalid(error.to_string()))?;
+    serde_path_to_error::deserialize(Strict(value)).map_err(|error| {
         let at = error.path().to_string();
         let inner = error.into_inner();
         let message = if at == "." { inner.to_string() } else { format!("`{at}`: {inner}") };
         ApiError::invalid(message)
-    })?;
-    reader.end().map_err(|error| ApiError::invalid(format!("more follows the JSON: {error}")))?;
-    Ok(value)
+    })
 }
 
 /// The whole body, within the limit that [`crate::limits`] sets.

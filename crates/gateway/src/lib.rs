@@ -26,6 +26,7 @@ mod shown;
 mod start;
 mod state;
 mod stream;
+mod strict;
 mod turns;
 mod worker;
 

@@ -1,4 +1,5 @@
 //! The API end to end: a real server, real clients.
+mod hostile;
 mod table;
 mod calls;
 mod feed;
@@ -8,3 +9,11 @@ mod attach;
 mod events;
 mod output;
 mod scene;
+mod ask;
+mod bad_input;
+mod control;
+mod executions;
+mod idempotency;
+mod ide;
+mod rebuilt;
+mod sessions;

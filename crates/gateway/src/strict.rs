@@ -1,0 +1,117 @@
+//! JSON as its schema has it: an object is an object. serde takes a list for a struct too, field by field, so that
+//! `"limits": [1]` would mean something.
+
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::Value;
+
+/// A value that is read so.
+pub(crate) struct Strict(pub(crate) Value);
+
+impl IntoDeserializer<'_, serde_json::Error> for Strict {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Strict {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Array(items) => visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(Self))),
+            Value::Object(fields) => visitor
+                .visit_map(MapDeserializer::new(fields.into_iter().map(|(name, value)| (name, Self(value))))),
+            plain => plain.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        if self.0.is_array() {
+            return Err(Error::invalid_type(Unexpected::Seq, &"an object"));
+        }
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0.deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::api::{SessionRequest, SignalRequest, StartRequest};
+    use serde::de::DeserializeOwned;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+        T::deserialize(Strict(value)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_list_is_no_object_wherever_it_stands() {
+        for body in [
+            json!([]),
+            json!(["name"]),
+            json!({"limits": []}),
+            json!({"limits": [8_388_608]}),
+            json!({"env": []}),
+        ] {
+            let error = read::<SessionRequest>(body.clone()).unwrap_err();
+            assert!(error.contains("sequence"), "{body}: {error}");
+        }
+        assert!(read::<StartRequest>(json!({"shell": "a", "tty": [1, 2]})).is_err());
+    }
+
+    #[test]
+    fn everything_else_is_read_as_ever() {
+        let start = json!({"argv": ["a", "b"], "env": {"A": "1"}, "stdin": {"text": "x"}, "tty": {"rows": 1, "cols": 2},
+            "timeout_ms": 5, "limits": {"cpus": 0.5, "pids": null}, "children": "kill", "cwd": null, "merge_output": true});
+        let strict: StartRequest = read(start.clone()).unwrap();
+        assert_eq!(strict, serde_json::from_value(start).unwrap());
+        for signal in [json!({"signal": 9}), json!({"signal": "int", "tree": true})] {
+            assert_eq!(read::<SignalRequest>(signal.clone()), Ok(serde_json::from_value(signal).unwrap()));
+        }
+        for bad in [
+            json!({"timeout_ms": 1.5}),
+            json!({"timeout_ms": "5"}),
+            json!({"odd": 1}),
+            json!(null),
+            json!("x"),
+        ] {
+            assert!(read::<StartRequest>(bad.clone()).is_err(), "{bad}");
+        }
+    }
+}

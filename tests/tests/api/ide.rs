@@ -1,0 +1,92 @@
+//! The editor's routes.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::ask::{Asker, bad, good, server, text};
+
+#[tokio::test]
+async fn code_is_saved_run_and_asked_after() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let code = "import sys\nprint('Hello, world', sys.argv[1:])\nprint('é', file=sys.stderr)\nsys.exit(int(sys.argv[1]))";
+    let asked = json!({"session_id": session, "language": "python", "code": code, "file_path": "/src/main.py", "args": ["0"]});
+    let started = good(&me.post("/api/sessions/execute/python", &asked).await?, 200)?;
+    assert!(matches!(started["status"].as_str(), Some("running" | "completed")), "{started}");
+    let id = text(&started["execution_id"]);
+    me.ended(&id).await?;
+    let told = me.json(&format!("/v1/sessions/executions/{id}")).await?;
+    assert!(told["execution_time_ms"].is_u64(), "{told}");
+    let fields = ["execution_id", "status", "stdout", "stderr", "exit_code"].map(|field| told[field].clone());
+    assert_eq!(
+        fields,
+        [json!(id), json!("completed"), json!("Hello, world ['0']\n"), json!("é\n"), json!(0)]
+    );
+    let saved = me.start(&session, &json!({"shell": "cat src/main.py"})).await?;
+    assert_eq!(me.stdout(&saved).await?, code);
+
+    let asked = json!({"session_id": session, "code": code, "args": ["7"]});
+    let started = good(&me.post("/v1/sessions/execute/python", &asked).await?, 200)?;
+    let id = text(&started["execution_id"]);
+    me.ended(&id).await?;
+    let told = me.json(&format!("/v1/sessions/executions/{id}")).await?;
+    assert_eq!((&told["status"], &told["exit_code"]), (&json!("failed"), &json!(7)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_running_execution_shows_what_it_has_printed() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let asked = json!({"session_id": session, "code": "echo so far; sleep 1000"});
+    let started = good(&me.post("/v1/sessions/execute/bash", &asked).await?, 200)?;
+    assert!(started["pid"].is_i64() && started["status"] == "running", "{started}");
+    let path = format!("/v1/sessions/executions/{}", text(&started["execution_id"]));
+    headwater_tests::host::eventually("it has printed", async || {
+        me.json(&path).await.is_ok_and(|told| told["stdout"] == "so far\n" && told["status"] == "running")
+    })
+    .await?;
+    let told = me.json(&path).await?;
+    assert_eq!((&told["exit_code"], &told["execution_time_ms"]), (&Value::Null, &Value::Null));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_end_of_a_long_output_is_shown_and_begins_with_a_whole_character() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let asked = json!({"session_id": session, "code": "print('x' + 'é' * 1_000_000, end='')"});
+    let started = good(&me.post("/v1/sessions/execute/python", &asked).await?, 200)?;
+    let id = text(&started["execution_id"]);
+    me.ended(&id).await?;
+    let told = me.json(&format!("/v1/sessions/executions/{id}")).await?;
+    let shown = text(&told["stdout"]);
+    assert!(shown.len() <= 1 << 20 && shown.len() > (1 << 20) - 8, "{}", shown.len());
+    assert!(shown.chars().all(|c| c == 'é'));
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_editor_may_not_or_cannot_is_refused() -> Result<()> {
+    let server = server().await?;
+    let (me, ann) = (Asker::admin(&server), Asker::user(&server, "ann", "member")?);
+    let session = me.session(&json!({})).await?;
+    let good_code = json!({"session_id": session, "code": "true"});
+    bad(&ann.post("/v1/sessions/execute/bash", &good_code).await?, 404)?;
+    for (path, body, status) in [
+        ("bash", json!({"session_id": "session-1", "code": "true"}), 404),
+        ("bash", json!({"session_id": session, "code": "true", "language": "python"}), 400),
+        ("klingon", good_code.clone(), 400),
+        ("bash", json!({"session_id": session}), 400),
+        ("bash", json!({"session_id": session, "code": "true", "odd": 1}), 400),
+        ("bash", json!({"session_id": session, "code": "true", "file_path": "../../etc/passwd"}), 400),
+    ] {
+        let answer = me.post(&format!("/v1/sessions/execute/{path}"), &body).await?;
+        bad(&answer, status).map_err(|error| error.context(format!("{path} {body}")))?;
+    }
+    bad(&me.get("/v1/sessions/executions/exec-abc123").await?, 404)?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! What is asked twice is done once: at the same time, and over a kill of the server.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use headwater_tests::host::PATIENCE;
+use serde_json::json;
+
+use crate::ask::{Asker, all, bad, good, server, text};
+
+#[tokio::test]
+async fn fifty_requests_with_one_key_start_one_execution() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    for path in [format!("/v1/sessions/{session}/executions"), "/v1/executions".to_owned()] {
+        let asked = json!({"shell": "echo once; sleep 1000"});
+        let requests: Vec<_> = (0..50)
+            .map(|n| {
+                let (me, path, asked) = (me.clone(), path.clone(), asked.clone());
+                let accept = if n % 5 == 0 { "text/event-stream" } else { "application/json" };
+                let headers = [("Idempotency-Key", "the-key"), ("Accept", accept)];
+                tokio::spawn(async move {
+                    if n % 5 > 0 {
+                        let answer = me.send("POST", &path, &headers, &asked).await?;
+                        return anyhow::Ok(text(&good(&answer, 201)?["id"]));
+                    }
+                    let answer = me.head(&path, &headers, &asked).await?;
+                    assert_eq!(answer.status, 200, "{}", answer.head);
+                    let place = answer.header("location").unwrap_or_default();
+                    Ok(place.rsplit('/').next().unwrap_or_default().to_owned())
+                })
+            })
+            .collect();
+        let mut ids = BTreeSet::new();
+        for request in requests {
+            ids.insert(request.await??);
+        }
+        assert_eq!(ids.len(), 1, "{ids:?}");
+        let id = ids.pop_first().unwrap_or_default();
+        me.printed(&id, "once\n").await?;
+        good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
+        assert_eq!(me.stdout(&id).await?, "once\n");
+        good(&me.delete(&format!("/v1/executions/{id}")).await?, 204)?;
+        assert!(all(&me.json("/v1/executions").await?, "id").is_empty());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn fifty_requests_with_one_key_make_one_session() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let requests: Vec<_> = (0..50)
+        .map(|_| {
+            let me = me.clone();
+            tokio::spawn(async move {
+                let answer = me
+                    .send("POST", "/v1/sessions", &[("Idempotency-Key", "k")], &json!({"name": "x"}))
+                    .await?;
+                good(&answer, 201)
+            })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for request in requests {
+        answers.push(request.await??);
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    assert_eq!(all(&me.json("/v1/sessions").await?, "id"), [text(&answers[0]["id"])]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_with_another_request_is_refused_and_keys_are_their_owners() -> Result<()> {
+    let server = server().await?;
+    let (ann, bob) = (Asker::user(&server, "ann", "member")?, Asker::user(&server, "bob", "member")?);
+    let key = [("Idempotency-Key", "k")];
+    let asked = json!({"shell": "echo one"});
+    let first = good(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    let other = ann.send("POST", "/v1/executions", &key, &json!({"shell": "echo two"})).await?;
+    assert_eq!(bad(&other, 422)?, "key_reused");
+    let session = ann.send("POST", "/v1/sessions", &key, &json!({})).await?;
+    assert_eq!(bad(&session, 422)?, "key_reused");
+    let his = good(&bob.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    assert_ne!(first["id"], his["id"]);
+    // What has ended is told of, not started again.
+    let id = text(&first["id"]);
+    let ended = ann.ended(&id).await?;
+    let again = good(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    assert_eq!((&again["id"], &again["exit"]), (&first["id"], &ended["exit"]));
+    // What is removed is forgotten, and its key with it.
+    good(&ann.delete(&format!("/v1/executions/{id}")).await?, 204)?;
+    let anew = good(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    assert_ne!(anew["id"], first["id"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_means_the_same_execution_after_kills_of_gateway_and_worker() -> Result<()> {
+    let mut server = server().await?;
+    let me = Asker::admin(&server);
+    let key = [("Idempotency-Key", "over-the-kill")];
+    let asked = json!({"shell": "echo once; sleep 1000"});
+    let first = good(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    server.kill();
+    server.start_again().await?;
+    let second = good(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    assert_eq!(first["id"], second["id"]);
+    server.kill_worker().await?;
+    let third = good(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    assert_eq!(first["id"], third["id"]);
+    let id = text(&first["id"]);
+    me.printed(&id, "once\n").await?;
+    good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
+    assert_eq!(me.stdout(&id).await?, "once\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Result<()> {
+    let mut server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let path = format!("/v1/sessions/{session}/executions");
+    let repeat = |n: usize| {
+        let (me, path) = (me.clone(), path.clone());
+        tokio::spawn(async move {
+            let (key, asked) = (format!("key-{n}"), json!({"shell": format!("echo {n} >> starts")}));
+            let deadline = Instant::now() + PATIENCE;
+            let told = loop {
+                match me.send("POST", &path, &[("Idempotency-Key", &key)], &asked).await {
+                    Ok(answer) if answer.status == 201 => break answer.json()?,
+                    other => ensure!(Instant::now() < deadline, "no answer to {n}: {other:?}"),
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            };
+            anyhow::Ok(text(&told["id"]))
+        })
+    };
+    let requests: Vec<_> = (0..20).map(repeat).collect();
+    tokio::time::sleep(Duration::from_millis(30)).await; // into the middle of them, wherever that is
+    server.kill();
+    server.start_again().await?;
+    let mut ids = BTreeSet::new();
+    for request in requests {
+        let id = request.await??;
+        me.ended(&id).await?;
+        ids.insert(id);
+    }
+    assert_eq!(ids.len(), 20);
+    let count = me
+        .start(&session, &json!({"shell": "sort -n starts | uniq -c | sort -rn | head -1; wc -l < starts"}))
+        .await?;
+    let starts = me.stdout(&count).await?;
+    let numbers: Vec<_> = starts.split_whitespace().collect();
+    assert_eq!((numbers.first(), numbers.last()), (Some(&"1"), Some(&"20")), "{starts}");
+    assert_eq!(all(&me.json("/v1/executions").await?, "id").len(), 21);
+    Ok(())
+}

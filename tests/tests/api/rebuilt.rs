@@ -1,0 +1,126 @@
+//! What the store holds is found again: after a kill, after its loss, and behind the gateway's back.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use headwater_tests::TestServer;
+use headwater_tests::host::eventually;
+use serde_json::json;
+
+use crate::ask::{Asker, all, bad, good, server, text};
+
+/// Runs a line on the local engine, behind the gateway's back; gives its one new execution's id.
+fn run_locally(server: &TestServer, line: &str) -> Result<()> {
+    let run = server.command().env_remove("HEADWATER_URL").args(["run", "--shell", line]).output()?;
+    ensure!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    Ok(())
+}
+
+fn remove_store(server: &TestServer) -> Result<()> {
+    for entry in fs::read_dir(server.data())? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("store.db") {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    // Without its row the token is worth nothing; the next server makes a new one.
+    fs::remove_file(server.data().join("token"))?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_lost_store_is_rebuilt_from_the_worker_with_everybodys_things() -> Result<()> {
+    let mut server = server().await?;
+    let ann = Asker::user(&server, "ann", "member")?;
+    let session = ann.session(&json!({"name": "hers"})).await?;
+    let ended = ann
+        .start(&session, &json!({"shell": "echo kept; exit 2", "metadata": {"conversation_id": "talk"}}))
+        .await?;
+    ann.ended(&ended).await?;
+    let running = ann.start(&session, &json!({"shell": "read x; echo $x", "stdin": "open"})).await?;
+    let told = good(&ann.post("/v1/executions", &json!({"shell": "echo one-shot"})).await?, 201)?;
+    let one_shot = text(&told["id"]);
+    ann.ended(&one_shot).await?;
+    server.kill();
+    remove_store(&server)?;
+    server.start_again().await?;
+
+    let ann = Asker::user(&server, "ann", "member")?;
+    eventually("all of it is found", async || {
+        ann.json("/v1/executions").await.is_ok_and(|page| all(&page, "id").len() == 3)
+    })
+    .await?;
+    assert_eq!(all(&ann.json("/v1/sessions?name=hers").await?, "id"), [session]);
+    assert_eq!(ann.json(&format!("/v1/executions/{ended}")).await?["exit"]["code"], 2);
+    assert_eq!(all(&ann.json("/v1/executions?conversation_id=talk").await?, "id"), [ended.clone()]);
+    assert_eq!(ann.stdout(&ended).await?, "kept\n");
+    assert_eq!(ann.stdout(&one_shot).await?, "one-shot\n");
+    let path = format!("/v1/executions/{running}/stdin?eof=true");
+    good(&ann.ask("POST", &path, &[], b"still there\n").await?, 204)?;
+    assert_eq!(ann.stdout(&running).await?, "still there\n");
+    let bob = Asker::user(&server, "bob", "member")?;
+    assert!(all(&bob.json("/v1/executions").await?, "id").is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_end_that_no_gateway_saw_is_noted_by_the_next() -> Result<()> {
+    let mut server = server().await?;
+    let me = Asker::admin(&server);
+    let told = good(&me.post("/v1/executions", &json!({"shell": "sleep 0.3; exit 6"})).await?, 201)?;
+    let id = text(&told["id"]);
+    server.kill();
+    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    worker.wait(id.parse()?, std::time::Duration::from_secs(60), true).await?;
+    server.start_again().await?;
+    let page = me.json("/v1/executions?state=closed").await?;
+    assert_eq!(all(&page, "id"), [id.clone()], "{page}");
+    assert_eq!(page["items"][0]["exit"], json!({"reason": "exited", "code": 6}));
+    let line =
+        server.log().lines().filter(|line| line.contains("execution ended") && line.contains(&id)).count();
+    assert_eq!(line, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_local_command_line_ran_is_found_by_the_operator_and_nobody_else() -> Result<()> {
+    let server = server().await?;
+    let (me, ann) = (Asker::admin(&server), Asker::user(&server, "ann", "member")?);
+    run_locally(&server, "echo local")?;
+    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    let all_of_them = worker.executions(None, false).await?;
+    let local = all_of_them.first().context("nothing ran")?;
+    let path = format!("/v1/executions/{}", local.id);
+    bad(&ann.get(&path).await?, 404)?;
+    assert_eq!(me.json(&path).await?["exit"]["code"], 0);
+    assert_eq!(me.stdout(&local.id.to_string()).await?, "local\n");
+    good(&me.get(&format!("/v1/sessions/{}", local.session_id)).await?, 200)?;
+    assert_eq!(all(&me.json("/v1/executions").await?, "id"), [local.id.to_string()]);
+    bad(&ann.get(&path).await?, 404)?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_the_worker_has_forgotten_is_told_by_the_store() -> Result<()> {
+    let mut server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({"name": "gone"})).await?;
+    let ended = me.start(&session, &json!({"shell": "echo x; exit 8"})).await?;
+    let before = me.ended(&ended).await?;
+    let running = me.start(&session, &json!({"shell": "sleep 1000"})).await?;
+    server.kill();
+    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    worker.end_session(session.parse()?, true).await?;
+    server.start_again().await?;
+    let after = me.json(&format!("/v1/executions/{ended}")).await?;
+    for field in ["exit", "state", "stdout_bytes", "last_seq", "duration_ms", "command"] {
+        assert_eq!(after[field], before[field], "{field}");
+    }
+    let lost = me.json(&format!("/v1/executions/{running}")).await?;
+    assert_eq!((&lost["state"], &lost["exit"]["reason"]), (&json!("closed"), &json!("lost")), "{lost}");
+    let told = me.json(&format!("/v1/sessions/{session}")).await?;
+    assert_eq!((&told["state"], &told["name"]), (&json!("ended"), &json!("gone")));
+    good(&me.delete(&format!("/v1/sessions/{session}")).await?, 204)?;
+    bad(&me.get(&format!("/v1/executions/{ended}")).await?, 404)?;
+    Ok(())
+}
