@@ -22,7 +22,7 @@ use crate::state::Gateway;
 /// The SSE answer that follows this log: heartbeats, `reconnect` when the server ends, and no `exited` before the store
 /// has it.
 pub(crate) fn sse(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -> Response {
-    let body = EventBody::new(Arc::clone(gateway), id, follower);
+    let body = EventBody::new(gateway, id, follower);
     let headers = [
         (header::CONTENT_TYPE.as_str(), "text/event-stream"),
         (header::CACHE_CONTROL.as_str(), "no-store"),

@@ -30,7 +30,7 @@ pub(crate) fn read(log: &Arc<Log>, request: &v1::ReadRequest) -> Result<Pieces, 
     let bytes = log.bytes(stream(request.stream)?, request.from_byte, request.to_byte);
     let pieces = unfold(Some(bytes), async |bytes| {
         let mut bytes = bytes?;
-        match bytes.next() {
+        match bytes.read_next() {
             Ok(data) => Some((Ok(v1::ReadResponse { data: data? }), Some(bytes))),
             Err(error) => Some((Err(Status::from(fault(&error))), None)),
         }

@@ -53,13 +53,13 @@ pub(super) struct EventBody {
 }
 
 impl EventBody {
-    pub(super) fn new(gateway: Arc<Gateway>, id: ExecutionId, follower: Follower) -> Self {
+    pub(super) fn new(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -> Self {
         let after = follower.position();
         // The rest may be held back by the worker, as all output is.
         let hold = HOLD + Duration::from_millis(follower.options().batch_ms.into());
         let beat = Instant::now() + gateway.config.heartbeat;
         Self {
-            next: Some(ReusableBoxFuture::new(next(Arc::clone(&gateway), id, Box::new(follower)))),
+            next: Some(ReusableBoxFuture::new(next(Arc::clone(gateway), id, Box::new(follower)))),
             id,
             views: EventViews::default(),
             after,
@@ -68,7 +68,7 @@ impl EventBody {
             timer: Box::pin(sleep_until(beat)),
             timer_is_for: Some(TimerIsFor::Heartbeat),
             hold,
-            open: OpenStream::new(&gateway, "sse"),
+            open: OpenStream::new(gateway, "sse"),
         }
     }
 

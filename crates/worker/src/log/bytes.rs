@@ -62,7 +62,7 @@ impl Log {
 
 impl ByteReader {
     /// The next bytes, none after the last one. Bytes that are not kept (any more) are an error.
-    pub fn next(&mut self) -> Result<Option<Bytes>, LogError> {
+    pub fn read_next(&mut self) -> Result<Option<Bytes>, LogError> {
         if self.at >= self.to {
             return Ok(None);
         }
@@ -97,7 +97,7 @@ impl ByteReader {
                 Some(events) => events,
                 None => self.events.insert(open(&self.log, self.at)?),
             };
-            let event = reader.try_next()?.ok_or_else(|| LogError::NotKept { from: self.at, to: self.to })?;
+            let event = reader.try_next()?.ok_or(LogError::NotKept { from: self.at, to: self.to })?;
             match event.kind {
                 EventKind::Output { bytes, .. } => {
                     let begin = self.at.saturating_sub(*come_to).min(bytes.len() as u64);

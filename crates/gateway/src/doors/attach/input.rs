@@ -123,12 +123,11 @@ impl Feeder {
     }
 
     async fn open(&mut self) -> Result<&mut StdinWriter, ContractError> {
-        let writer = match self.writer.take() {
-            Some(writer) => writer,
-            None => {
-                let id = self.id;
-                insist(&self.worker, |worker| async move { worker.stdin(id).await }).await?
-            }
+        let writer = if let Some(writer) = self.writer.take() {
+            writer
+        } else {
+            let id = self.id;
+            insist(&self.worker, |worker| async move { worker.stdin(id).await }).await?
         };
         Ok(self.writer.insert(writer))
     }
@@ -142,7 +141,7 @@ fn join(
     next: &mut Option<Item>,
 ) -> Bytes {
     let mut joined: Option<BytesMut> = None;
-    while joined.as_ref().map_or(first.len(), |joined| joined.len()) < JOIN_BYTES {
+    while joined.as_ref().map_or(first.len(), BytesMut::len) < JOIN_BYTES {
         match items.try_recv() {
             Ok(Item::Bytes(bytes, room)) => {
                 let joined = joined.get_or_insert_with(|| BytesMut::from(&first[..]));

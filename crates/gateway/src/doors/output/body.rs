@@ -36,55 +36,69 @@ pub(super) struct Gap {
 
 /// Where the next bytes come from.
 enum Source {
-    /// Ranges, one after the other.
-    Kept { worker: Client, output: OutputOf, places: VecDeque<(u64, u64)>, reader: Option<ByteReader> },
-    /// The log, as it grows; with the gaps that were stated before.
-    Live { follower: Follower, stated: Vec<Gap>, stopping: CancellationToken },
+    Kept(Box<KeptSource>),
+    Live(Box<LiveSource>),
 }
 
-impl Source {
+/// Ranges of kept bytes, one after the other.
+struct KeptSource {
+    worker: Client,
+    output: OutputOf,
+    places: VecDeque<(u64, u64)>,
+    reader: Option<ByteReader>,
+}
+
+/// The log, as it grows; with the gaps that were stated before.
+struct LiveSource {
+    follower: Follower,
+    stated: Vec<Gap>,
+    stopping: CancellationToken,
+}
+
+impl KeptSource {
     async fn next(&mut self) -> Result<Option<Bytes>, OutputError> {
-        match self {
-            Self::Kept { worker, output, places, reader } => loop {
-                if let Some(bytes) = async_next(reader).await? {
-                    return Ok(Some(bytes));
-                }
-                let Some((from, to)) = places.pop_front() else {
-                    return Ok(None);
-                };
-                *reader = Some(worker.read(*output, from, to));
-            },
-            Self::Live { follower, stated, stopping } => loop {
-                let event = tokio::select! {
-                    event = follower.next() => event?,
-                    () = stopping.cancelled() => return Err(OutputError::Stopping),
-                };
-                match event.map(|event| event.kind) {
-                    None => return Ok(None),
-                    Some(EventKind::Output { bytes, .. }) => return Ok(Some(bytes)),
-                    Some(EventKind::Gap { stream, from_byte, to_byte }) => {
-                        if !stated.contains(&Gap { stream, from_byte, to_byte }) {
-                            return Err(OutputError::Dropped(from_byte, to_byte));
-                        }
-                    }
-                    Some(_) => {}
-                }
-            },
+        loop {
+            if let Some(reader) = &mut self.reader
+                && let Some(bytes) = reader.next().await?
+            {
+                return Ok(Some(bytes));
+            }
+            let Some((from, to)) = self.places.pop_front() else {
+                return Ok(None);
+            };
+            self.reader = Some(self.worker.read(self.output, from, to));
         }
     }
 }
 
-async fn async_next(reader: &mut Option<ByteReader>) -> Result<Option<Bytes>, ContractError> {
-    match reader {
-        Some(reader) => reader.next().await,
-        None => Ok(None),
+impl LiveSource {
+    async fn next(&mut self) -> Result<Option<Bytes>, OutputError> {
+        loop {
+            let event = tokio::select! {
+                event = self.follower.next() => event?,
+                () = self.stopping.cancelled() => return Err(OutputError::Stopping),
+            };
+            match event.map(|event| event.kind) {
+                None => return Ok(None),
+                Some(EventKind::Output { bytes, .. }) => return Ok(Some(bytes)),
+                Some(EventKind::Gap { stream, from_byte, to_byte }) => {
+                    if !self.stated.contains(&Gap { stream, from_byte, to_byte }) {
+                        return Err(OutputError::Dropped(from_byte, to_byte));
+                    }
+                }
+                Some(_) => {}
+            }
+        }
     }
 }
 
-type Next = (Box<Source>, Result<Option<Bytes>, OutputError>);
+type Next = (Source, Result<Option<Bytes>, OutputError>);
 
-async fn next(mut source: Box<Source>) -> Next {
-    let bytes = source.next().await;
+async fn next(mut source: Source) -> Next {
+    let bytes = match &mut source {
+        Source::Kept(kept) => kept.next().await,
+        Source::Live(live) => live.next().await,
+    };
     (source, bytes)
 }
 
@@ -101,18 +115,19 @@ impl OutputBody {
     pub(super) fn kept(gateway: &Arc<Gateway>, output: OutputOf, places: Vec<(u64, u64)>) -> Self {
         let left = places.iter().map(|(from, to)| to - from).sum();
         let worker = gateway.worker.streams().clone();
-        let source = Source::Kept { worker, output, places: places.into(), reader: None };
+        let source =
+            Source::Kept(Box::new(KeptSource { worker, output, places: places.into(), reader: None }));
         Self::new(gateway, source, Some(left))
     }
 
     /// All output of this follower.
     pub(super) fn live(gateway: &Arc<Gateway>, follower: Follower, stated: Vec<Gap>) -> Self {
         let stopping = gateway.stopping.clone();
-        Self::new(gateway, Source::Live { follower, stated, stopping }, None)
+        Self::new(gateway, Source::Live(Box::new(LiveSource { follower, stated, stopping })), None)
     }
 
     fn new(gateway: &Arc<Gateway>, source: Source, left: Option<u64>) -> Self {
-        let next = Some(ReusableBoxFuture::new(next(Box::new(source))));
+        let next = Some(ReusableBoxFuture::new(next(source)));
         Self { next, left, open: OpenStream::new(gateway, "raw") }
     }
 }

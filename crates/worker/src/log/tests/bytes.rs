@@ -5,7 +5,7 @@ use super::*;
 fn read(log: &Arc<Log>, stream: Option<Stream>, from: u64, to: u64) -> Result<Vec<u8>, LogError> {
     let mut reader = log.bytes(stream, from, to);
     let mut all = Vec::new();
-    while let Some(bytes) = reader.next()? {
+    while let Some(bytes) = reader.read_next()? {
         all.extend_from_slice(&bytes);
     }
     Ok(all)
