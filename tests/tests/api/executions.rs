@@ -107,7 +107,7 @@ async fn a_wait_ends_with_the_program_or_when_its_time_is_over() -> Result<()> {
     assert_eq!(told["state"], "exited");
     assert_eq!(bad(&me.delete(&format!("/v1/executions/{id}")).await?, 409)?, "conflict");
     let page = me.json("/v1/executions?state=exited").await?;
-    assert_eq!(all(&page, "id"), [id.clone()]);
+    assert_eq!(all(&page, "id"), [id.as_str()]);
     good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
     assert_eq!(me.ended(&id).await?["exit"], json!({"reason": "exited", "code": 0}));
     good(&me.delete(&format!("/v1/executions/{id}")).await?, 204)?;
@@ -128,24 +128,24 @@ async fn executions_are_listed_by_every_filter() -> Result<()> {
 
     let list =
         async |query: String| anyhow::Ok(all(&me.json(&format!("/v1/executions{query}")).await?, "id"));
-    assert_eq!(list(String::new()).await?, [running.clone(), code.clone(), early.clone()]);
-    assert_eq!(list(format!("?session_id={one}")).await?, [code.clone(), early.clone()]);
-    assert_eq!(list("?state=running".into()).await?, [running.clone()]);
-    assert_eq!(list("?state=closed".into()).await?, [code.clone(), early.clone()]);
+    assert_eq!(list(String::new()).await?, [running.as_str(), code.as_str(), early.as_str()]);
+    assert_eq!(list(format!("?session_id={one}")).await?, [code.as_str(), early.as_str()]);
+    assert_eq!(list("?state=running".into()).await?, [running.as_str()]);
+    assert_eq!(list("?state=closed".into()).await?, [code.as_str(), early.as_str()]);
     assert!(list("?state=queued".into()).await?.is_empty());
-    assert_eq!(list("?language=bash".into()).await?, [code.clone()]);
-    assert_eq!(list("?conversation_id=talk".into()).await?, [early.clone()]);
+    assert_eq!(list("?language=bash".into()).await?, [code.as_str()]);
+    assert_eq!(list("?conversation_id=talk".into()).await?, [early.as_str()]);
     assert!(list("?started_after=2100-01-01T00:00:00Z".into()).await?.is_empty());
     assert!(list("?started_before=2000-01-01T00:00:00Z".into()).await?.is_empty());
     let later = list(format!("?started_after={when}")).await?;
     assert!(later.contains(&running), "{later:?}");
-    assert_eq!(list(format!("?session_id={two}&language=bash")).await?, [] as [String; 0]);
+    assert_eq!(list(format!("?session_id={two}&language=bash")).await?, [] as [&str; 0]);
 
     let first = me.json("/v1/executions?limit=2").await?;
-    assert_eq!(all(&first, "id"), [running.clone(), code.clone()]);
+    assert_eq!(all(&first, "id"), [running.as_str(), code.as_str()]);
     let cursor = text(&first["next_cursor"]);
-    let last = me.json(&format!("/v1/executions?limit=2&cursor={cursor}")).await?;
-    assert_eq!((all(&last, "id"), &last["next_cursor"]), (vec![early], &Value::Null));
+    let second = me.json(&format!("/v1/executions?limit=2&cursor={cursor}")).await?;
+    assert_eq!((all(&second, "id"), &second["next_cursor"]), (vec![early], &Value::Null));
     let shown = &first["items"][0];
     assert_eq!((&shown["state"], &shown["session_id"]), (&json!("running"), &json!(two)));
     assert!(shown["pid"].is_i64() && first["items"][1]["exit"]["code"] == 1, "{first}");

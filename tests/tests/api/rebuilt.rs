@@ -52,7 +52,7 @@ async fn a_lost_store_is_rebuilt_from_the_worker_with_everybodys_things() -> Res
     .await?;
     assert_eq!(all(&ann.json("/v1/sessions?name=hers").await?, "id"), [session]);
     assert_eq!(ann.json(&format!("/v1/executions/{ended}")).await?["exit"]["code"], 2);
-    assert_eq!(all(&ann.json("/v1/executions?conversation_id=talk").await?, "id"), [ended.clone()]);
+    assert_eq!(all(&ann.json("/v1/executions?conversation_id=talk").await?, "id"), [ended.as_str()]);
     assert_eq!(ann.stdout(&ended).await?, "kept\n");
     assert_eq!(ann.stdout(&one_shot).await?, "one-shot\n");
     let path = format!("/v1/executions/{running}/stdin?eof=true");
@@ -71,10 +71,10 @@ async fn an_end_that_no_gateway_saw_is_noted_by_the_next() -> Result<()> {
     let id = text(&told["id"]);
     server.kill();
     let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
-    worker.wait(id.parse()?, std::time::Duration::from_secs(60), true).await?;
+    worker.wait(id.parse()?, headwater_tests::host::PATIENCE, true).await?;
     server.start_again().await?;
     let page = me.json("/v1/executions?state=closed").await?;
-    assert_eq!(all(&page, "id"), [id.clone()], "{page}");
+    assert_eq!(all(&page, "id"), [id.as_str()], "{page}");
     assert_eq!(page["items"][0]["exit"], json!({"reason": "exited", "code": 6}));
     let line =
         server.log().lines().filter(|line| line.contains("execution ended") && line.contains(&id)).count();

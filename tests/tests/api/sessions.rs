@@ -32,7 +32,7 @@ async fn a_session_is_made_told_of_changed_and_removed() -> Result<()> {
     assert_eq!((&changed["name"], &changed["metadata"]), (&json!("ours"), &json!({"a": "x"})));
     assert_eq!((&changed["limits"]["pids"], &changed["env"]), (&json!(50), &json!({"A": "1"})));
     assert_eq!(me.json(&path).await?, changed);
-    assert_eq!(all(&me.json("/v1/sessions?name=ours").await?, "id"), [id.clone()]);
+    assert_eq!(all(&me.json("/v1/sessions?name=ours").await?, "id"), [id.as_str()]);
     assert!(all(&me.json("/v1/sessions?name=mine").await?, "id").is_empty());
 
     let execution = me.start(&id, &json!({"shell": "sleep 1000"})).await?;
@@ -78,7 +78,7 @@ async fn a_session_that_ended_by_itself_is_listed_as_ended() -> Result<()> {
         me.json(&path).await.is_ok_and(|told| told["state"] == "ended" && told["ended_at"].is_string())
     })
     .await?;
-    assert_eq!(all(&me.json("/v1/sessions?state=ended").await?, "id"), [idle.clone()]);
+    assert_eq!(all(&me.json("/v1/sessions?state=ended").await?, "id"), [idle.as_str()]);
     assert_eq!(all(&me.json("/v1/sessions?state=ready").await?, "id"), [kept]);
     let start = me.post(&format!("{path}/executions"), &json!({"shell": "true"})).await?;
     assert_eq!(bad(&start, 409)?, "conflict");
@@ -94,9 +94,9 @@ async fn everybody_sees_their_own_sessions_and_the_operator_all() -> Result<()> 
     let (admin, ann) = (Asker::admin(&server), Asker::user(&server, "ann", "member")?);
     let bob = Asker::user(&server, "bob", "member")?;
     let (hers, his) = (ann.session(&json!({})).await?, bob.session(&json!({})).await?);
-    assert_eq!(all(&ann.json("/v1/sessions").await?, "id"), [hers.clone()]);
-    assert_eq!(all(&bob.json("/v1/sessions").await?, "id"), [his.clone()]);
-    assert_eq!(all(&admin.json("/v1/sessions").await?, "id"), [his.clone(), hers.clone()]);
+    assert_eq!(all(&ann.json("/v1/sessions").await?, "id"), [hers.as_str()]);
+    assert_eq!(all(&bob.json("/v1/sessions").await?, "id"), [his.as_str()]);
+    assert_eq!(all(&admin.json("/v1/sessions").await?, "id"), [his.as_str(), hers.as_str()]);
     bad(&ann.get(&format!("/v1/sessions/{his}")).await?, 404)?;
     bad(&ann.get(&format!("/v1/executions?session_id={his}")).await?, 404)?;
     // What the operator starts in ann's session is ann's to see.
