@@ -48,6 +48,7 @@ pub(crate) struct FeedQuery {
     #[param(minimum = 1, maximum = 1_048_576)]
     pub(crate) batch_bytes: Option<u32>,
     /// A token or ticket, where no header can be set. The guard has read it.
+    #[allow(dead_code)] // it may be there
     pub(crate) token: Option<String>,
 }
 
@@ -94,7 +95,7 @@ impl FeedQuery {
         (status = 200, description = "the events", content_type = "text/event-stream", body = EventBody),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
-        (status = 503, body = ErrorBody),
+        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn session_events(
     who: Identity,
@@ -121,7 +122,7 @@ async fn session_events(
         (status = 200, description = "the events", content_type = "text/event-stream", body = EventBody),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
-        (status = 503, body = ErrorBody),
+        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn conversation_events(
     who: Identity,

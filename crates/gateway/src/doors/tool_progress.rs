@@ -61,7 +61,7 @@ struct ProgressQuery {
         (status = 200, description = "the events", content_type = "text/event-stream", body = ToolProgress),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
-        (status = 503, body = ErrorBody),
+        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn tool_progress(
     who: Identity,

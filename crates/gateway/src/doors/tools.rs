@@ -71,7 +71,7 @@ async fn code_execution(
     Keyed { value, key, hash }: Keyed<CodeExecutionRequest>,
 ) -> Result<Response, ApiError> {
     let call = Call::try_from(value)?;
-    answer(&gateway, &who, call, (key, hash), wants_events(&headers)).await
+    Box::pin(answer(&gateway, &who, call, (key, hash), wants_events(&headers))).await
 }
 
 /// Runs a line in the shell (bash) for an agent, in a session of its own, and answers with what came of it.
@@ -100,7 +100,7 @@ async fn run_command(
     Keyed { value, key, hash }: Keyed<RunCommandRequest>,
 ) -> Result<Response, ApiError> {
     let call = Call::try_from(value)?;
-    answer(&gateway, &who, call, (key, hash), wants_events(&headers)).await
+    Box::pin(answer(&gateway, &who, call, (key, hash), wants_events(&headers))).await
 }
 
 fn wants_events(headers: &HeaderMap) -> bool {

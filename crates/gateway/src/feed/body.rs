@@ -124,15 +124,12 @@ impl State {
     }
 
     fn result_goes_on(&mut self, piece: Option<String>) {
-        match piece {
-            Some(piece) => {
-                self.open.sent(piece.len());
-                self.piece += &piece;
-            }
-            None => {
-                self.result = None;
-                self.end();
-            }
+        if let Some(piece) = piece {
+            self.open.sent(piece.len());
+            self.piece += &piece;
+        } else {
+            self.result = None;
+            self.end();
         }
     }
 

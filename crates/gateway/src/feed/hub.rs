@@ -90,7 +90,7 @@ impl Watch {
         };
         if !woken {
             // The sender lives as long as its receivers: this cannot be.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -40,6 +40,9 @@ pub(crate) enum From {
     Token(Token),
 }
 
+/// What came of waiting for an execution's next event.
+type Came = (Followed, Result<Option<Event>, ApiError>);
+
 /// The executions of one topic, or one execution.
 pub(crate) struct Feed {
     gateway: Arc<Gateway>,
@@ -49,7 +52,7 @@ pub(crate) struct Feed {
     /// Whether there may be rows that are not taken up.
     look: bool,
     token: Token,
-    waiting: FuturesUnordered<BoxFuture<'static, (Followed, Result<Option<Event>, ApiError>)>>,
+    waiting: FuturesUnordered<BoxFuture<'static, Came>>,
     /// What is being told.
     current: Option<(Followed, Event)>,
 }

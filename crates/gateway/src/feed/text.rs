@@ -24,7 +24,7 @@ impl Carry {
     }
 
     /// Whether nothing is.
-    pub(super) const fn is_empty(&self) -> bool {
+    pub(super) const fn is_empty(self) -> bool {
         self.length == 0
     }
 
