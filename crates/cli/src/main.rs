@@ -61,7 +61,10 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         Command::Config(args) => return commands::config::config(&data, &args),
         _ => {}
     }
-    let server = Server::new(&cli.server, &data)?;
+    let server = match cli.command {
+        Command::Stop(_) => None, // ends what runs in a folder of this machine
+        _ => Server::new(&cli.server, &data)?,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

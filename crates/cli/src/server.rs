@@ -28,7 +28,7 @@ impl Server {
             None => (url, None),
         };
         let told = args.token.clone().filter(|token| !token.is_empty()).or(in_url);
-        let is_local = Client::new(&url, "")?.is_local();
+        let is_local = headwater_client::is_local(&url)?;
         let token = match told {
             Some(token) => token,
             None if is_local => own_token(&data.join("token"))?,

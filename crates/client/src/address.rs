@@ -35,7 +35,11 @@ pub(crate) fn parse(text: &str) -> Result<Url> {
     Ok(url)
 }
 
-/// Whether the server is on this machine.
+/// Whether the server at this address is on this machine.
+pub fn is_local(url: &str) -> Result<bool> {
+    Ok(is_loopback(&parse(url)?))
+}
+
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -91,7 +95,7 @@ mod tests {
             ("10.0.0.1", false),
             ("localhost.evil.example", false),
         ] {
-            assert_eq!(is_loopback(&parse(text).unwrap()), here, "{text}");
+            assert_eq!(is_local(text).unwrap(), here, "{text}");
         }
     }
 }

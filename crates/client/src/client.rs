@@ -87,11 +87,6 @@ impl Client {
         self.base.as_str()
     }
 
-    /// Whether the server is on this machine.
-    pub fn is_local(&self) -> bool {
-        address::is_loopback(&self.base)
-    }
-
     /// The address of a route, given without its first slash.
     pub(crate) fn route(&self, path: &str) -> Result<Url> {
         self.base.join(path).map_err(ClientError::malformed)

@@ -24,6 +24,9 @@ use crate::output::{ByteRange, Output, OutputStream};
 /// The longest one request waits for an execution's end; asked again until the caller's time is over.
 const LONGEST_POLL: Duration = Duration::from_secs(20);
 
+/// Who is answered before the time asks again after this.
+const EARLY: Duration = Duration::from_millis(50);
+
 /// What makes asking twice do a thing once (`Idempotency-Key`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(String);
@@ -145,27 +148,31 @@ impl Client {
         let mut retry = self.retry();
         let mut is_known = false;
         loop {
-            let left = until.map_or(LONGEST_POLL, |until| until.saturating_duration_since(Instant::now()));
+            let asked = Instant::now();
+            let left = until.map_or(LONGEST_POLL, |until| until.saturating_duration_since(asked));
             let wait = left.min(LONGEST_POLL);
-            match self
-                .get_json::<ExecutionBody>(&format!("v1/executions/{id}?wait={}ms", wait.as_millis()))
-                .await
-            {
-                Ok(execution) if execution.exit.is_some() || left <= LONGEST_POLL && until.is_some() => {
-                    return Ok(execution);
-                }
-                Ok(_) => {
-                    is_known = true;
+            match self.poll(id, wait).await {
+                Ok(execution) if execution.exit.is_some() => return Ok(execution),
+                Ok(execution) => {
+                    if until.is_some_and(|until| Instant::now() >= until) {
+                        return Ok(execution);
+                    }
+                    // A server that is about to end answers early: the next one is not there yet.
+                    if asked.elapsed() < wait {
+                        tokio::time::sleep(EARLY).await;
+                    }
                     retry.has_progress();
                 }
                 Err(error @ ClientError::Unreachable { .. }) if !is_known => return Err(error),
-                Err(error) if error.is_transient() => {
-                    is_known = true;
-                    retry.pause(error).await?;
-                }
+                Err(error) if error.is_transient() => retry.pause(error).await?,
                 Err(error) => return Err(error),
             }
+            is_known = true;
         }
+    }
+
+    async fn poll(&self, id: ExecutionId, wait: Duration) -> Result<ExecutionBody> {
+        self.get_json(&format!("v1/executions/{id}?wait={}ms", wait.as_millis())).await
     }
 
     /// A page of executions, newest first.

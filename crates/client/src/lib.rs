@@ -22,6 +22,7 @@ mod socket;
 mod sse;
 mod stream;
 
+pub use address::is_local;
 pub use attach::{AttachInput, Attachment};
 pub use client::Client;
 pub use error::{ApiError, ClientError};

@@ -8,7 +8,7 @@ use headwater_client::{ByteRange, Client, ClientError, ExecutionFilter, OutputSt
 use headwater_protocol::api::{ExecutionStateName, SessionStateName, SignalName, SignalRequest};
 use headwater_protocol::{ExecutionId, SessionId, TtySize};
 
-use crate::script::{Asked, Server, answer, error, soon};
+use crate::script::{Asked, Server, answer, error, execution, soon};
 
 const EMPTY: &str = r#"{"items":[]}"#;
 
@@ -116,4 +116,26 @@ fn a_token_that_no_header_can_carry_is_refused() {
 fn the_token_is_not_shown() {
     let client = Client::new("http://127.0.0.1:1", "tok_secret").unwrap();
     assert!(!format!("{client:?}").contains("tok_secret"));
+}
+
+#[tokio::test]
+async fn a_server_that_answers_early_is_asked_for_the_rest_of_the_time() {
+    let id = ExecutionId::random();
+    let count = AtomicUsize::new(0);
+    let server = Server::start(move |_: &Asked| {
+        let ended = count.fetch_add(1, Ordering::SeqCst) == 2;
+        answer("200 OK", "", &execution(id, ended))
+    })
+    .await;
+    let ended = soon(server.client().wait(id, Duration::from_mins(1))).await.unwrap();
+    assert_eq!((ended.exit.map(|exit| exit.code), server.asked().len()), (Some(Some(3)), 3));
+}
+
+#[tokio::test]
+async fn whoever_waits_no_longer_is_told_how_it_stands() {
+    let id = ExecutionId::random();
+    let server = Server::start(move |_: &Asked| answer("200 OK", "", &execution(id, false))).await;
+    let running = soon(server.client().wait(id, Duration::from_millis(120))).await.unwrap();
+    assert_eq!((running.state, running.exit), (ExecutionStateName::Running, None));
+    assert_eq!(soon(server.client().wait(id, Duration::ZERO)).await.unwrap().id, id);
 }

@@ -8,7 +8,9 @@ use futures_util::{StreamExt, stream};
 use headwater_client::{Client, ClientError, FollowOptions, Follower};
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
 
-use crate::script::{Asked, STREAM, Say, Server, answer, chunk, client, error, log, since, soon, sse, whole};
+use crate::script::{
+    Asked, STREAM, Say, Server, answer, chunk, client, error, execution, log, since, soon, sse, whole,
+};
 
 fn until_closed() -> FollowOptions {
     FollowOptions { until_closed: true, ..FollowOptions::default() }
@@ -222,10 +224,7 @@ async fn a_stream_that_ends_too_early_is_asked_for_again_and_one_behind_the_end_
     let id = ExecutionId::random();
     let log = log(id);
     let events = log.clone();
-    let state = r#"{"id":"ID","session_id":"ses_00000000000000000000000000000000","state":"closed","pid":null,
-        "started_at":"2026-01-01T00:00:00Z","exited_at":null,"exit":null,"duration_ms":null,"usage":null,"stdout_bytes":0,
-        "stderr_bytes":0,"output_bytes":0,"last_seq":11,"command":{"shell":"x"},"language":null,"tty":null,"metadata":{}}"#;
-    let state = state.replace("ID", &id.to_string());
+    let state = execution(id, true);
     let server = Server::start(move |asked: &Asked| {
         if !asked.path.ends_with("/events") {
             return answer("200 OK", "Content-Type: application/json\r\n", &state);

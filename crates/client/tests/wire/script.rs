@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use headwater_client::Client;
-use headwater_protocol::api::write_event;
-use headwater_protocol::{Event, EventKind, ExecutionId, Reason, Seq, Stream, Usage, Verdict};
+use headwater_protocol::api::{ExecutionBody, write_event};
+use headwater_protocol::{
+    Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, StartSpec, Stream,
+    Usage, Verdict,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -242,4 +245,25 @@ pub(crate) fn since(log: &[Event], after: u64) -> impl Iterator<Item = &Event> {
 /// Fails the test instead of hanging it.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_mins(2), future).await.expect("it happens in time")
+}
+
+/// An execution as JSON: one that runs, or one that is closed.
+pub(crate) fn execution(id: ExecutionId, is_closed: bool) -> String {
+    let state = if is_closed {
+        ExecutionState::Closed { verdict: verdict(3) }
+    } else {
+        ExecutionState::Running { pid: 7 }
+    };
+    let execution = Execution {
+        id,
+        session_id: SessionId::random(),
+        spec: StartSpec::shell("x"),
+        state,
+        started_at_ms: 0,
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        output_bytes: 0,
+        last_seq: Seq(11),
+    };
+    serde_json::to_string(&ExecutionBody::from(execution)).unwrap()
 }
