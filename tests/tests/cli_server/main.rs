@@ -19,6 +19,7 @@ mod run;
 mod sessions;
 #[path = "../cli/terminal.rs"]
 mod terminal;
+mod tls;
 
 use anyhow::Result;
 use headwater_tests::{ServerOptions, TestServer};
