@@ -82,6 +82,21 @@ async fn output_comes_while_the_program_runs() -> Result<()> {
 }
 
 #[tokio::test]
+async fn python_shows_what_it_prints_when_it_prints_it() -> Result<()> {
+    let server = TestServer::start().await?;
+    let code =
+        "import os, time\nprint('first')\nwhile not os.path.exists('go'): time.sleep(0.05)\nprint('second')";
+    let mut running =
+        follow(&server, &json!({"runtime": "python", "code": code, "interactive_id": "py"})).await?;
+    let mut events =
+        running.until(|event| event["stdout"].as_str().is_some_and(|text| text.starts_with("first"))).await?;
+    call(&server, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "py"})).await?;
+    events.extend(running.rest().await?);
+    assert_eq!(check_call(&events)["stdout"], "first\nsecond\n");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_program_whose_time_runs_out_keeps_what_it_printed_and_says_so() -> Result<()> {
     let server = TestServer::start().await?;
     let slow = json!({"runtime": "terminal", "code": "echo partial; echo bad >&2; sleep 600", "timeout": 3});
