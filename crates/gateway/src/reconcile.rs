@@ -43,13 +43,21 @@ impl Gateway {
             tracing::error!(error = %error.message, "store and worker could not be brought together yet");
         }
         let gateway = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.until_stopped(async move {
             loop {
                 gateway.reconcile().await;
-                tokio::select! {
-                    () = gateway.stopping.cancelled() => return,
-                    () = tokio::time::sleep(TIDYING) => {}
-                }
+                tokio::time::sleep(TIDYING).await;
+            }
+        });
+    }
+
+    /// Does this in the background, as long as the gateway serves. What is not done then, the next one does.
+    pub(crate) fn until_stopped(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let stopping = self.stopping.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = work => {}
+                () = stopping.cancelled() => {}
             }
         });
     }
@@ -58,10 +66,7 @@ impl Gateway {
     pub(crate) async fn reconcile(self: &Arc<Self>) {
         while let Err(error) = self.try_reconcile().await {
             tracing::error!(error = %error.message, "store and worker could not be brought together");
-            tokio::select! {
-                () = self.stopping.cancelled() => return,
-                () = tokio::time::sleep(PAUSE) => {}
-            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

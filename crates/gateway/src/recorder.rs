@@ -197,14 +197,7 @@ impl Gateway {
             return; // somebody does
         }
         let gateway = Arc::clone(self);
-        self.tasks.spawn(async move {
-            let stopping = gateway.stopping.clone();
-            tokio::select! {
-                () = gateway.watch(id, open) => {}
-                // What is open then, the next gateway finds in the store.
-                () = stopping.cancelled() => {}
-            }
-        });
+        self.until_stopped(async move { gateway.watch(id, open).await });
     }
 
     async fn watch(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {

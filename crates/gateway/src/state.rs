@@ -105,7 +105,7 @@ impl Gateway {
         self.tasks.spawn(async move {
             let came_back = || {
                 let gateway = Arc::clone(&gateway);
-                gateway.clone().tasks.spawn(async move { gateway.reconcile().await });
+                gateway.clone().until_stopped(async move { gateway.reconcile().await });
             };
             gateway.worker.supervise(gateway.stopping.clone(), came_back).await;
         });

@@ -122,3 +122,60 @@ async fn the_processes_of_an_execution_are_listed() -> Result<()> {
     assert_eq!(me.json(&path).await?, json!({"processes": []}));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_restart_of_the_worker_costs_a_pause() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let id =
+        me.start(&session, &json!({"shell": "read x; read y; exit $((x + y))", "stdin": "open"})).await?;
+    let path = format!("/v1/executions/{id}/stdin");
+    good(&me.ask("POST", &path, &[], b"3\n").await?, 204)?;
+    let waiting = {
+        let (me, id) = (me.clone(), id.clone());
+        tokio::spawn(async move { me.ended(&id).await })
+    };
+    server.kill_worker().await?;
+    assert_eq!(me.json(&format!("/v1/executions/{id}")).await?["state"], "running");
+    server.kill_worker().await?;
+    good(&me.ask("POST", &format!("{path}?offset=2&eof=true"), &[], b"4\n").await?, 204)?;
+    assert_eq!(waiting.await??["exit"]["code"], 7);
+    server.kill_worker().await?;
+    let other = me.start(&session, &json!({"shell": "echo on"})).await?;
+    assert_eq!(me.stdout(&other).await?, "on\n");
+    server.kill_worker().await?;
+    good(&me.delete(&format!("/v1/sessions/{session}")).await?, 204)?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_ends_does_not_wait_for_those_who_wait() -> Result<()> {
+    let mut server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let program = json!({"shell": "head -c 1 > /dev/null; echo got; sleep 1000", "stdin": "open"});
+    let id = me.start(&session, &program).await?;
+    let looking = {
+        let (me, path) = (me.clone(), format!("/v1/executions/{id}?wait=60s"));
+        tokio::spawn(async move { me.json(&path).await })
+    };
+    let writing = {
+        let (me, path) = (me.clone(), format!("/v1/executions/{id}/stdin"));
+        tokio::spawn(async move { me.ask("POST", &path, &[], &vec![b'x'; 8 << 20]).await })
+    };
+    me.printed(&id, "got\n").await?;
+    server.terminate()?;
+    // An answer may be lost with the rest of a body on its way; that both are let go is what counts.
+    if let Ok(told) = looking.await? {
+        assert_eq!(told["state"], "running");
+    }
+    if let Ok(answer) = writing.await? {
+        assert_eq!(bad(&answer, 503)?, "unavailable");
+    }
+    let log = server.log();
+    assert!(!log.contains("still in flight"), "{log}");
+    server.start_again().await?;
+    assert_eq!(me.json(&format!("/v1/executions/{id}")).await?["state"], "running");
+    Ok(())
+}

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use headwater_tests::host::PATIENCE;
+use headwater_tests::{ServerOptions, TestServer};
 use serde_json::json;
 
 use crate::ask::{Asker, all, bad, good, server, text};
@@ -157,5 +158,28 @@ async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Resul
     let numbers: Vec<_> = starts.split_whitespace().collect();
     assert_eq!((numbers.first(), numbers.last()), (Some(&"1"), Some(&"20")), "{starts}");
     assert_eq!(all(&me.json("/v1/executions").await?, "id").len(), 21);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_start_that_found_no_room_can_be_asked_for_again_with_its_key() -> Result<()> {
+    let config = Some("pool = 1\nmax_running = 1\n".into());
+    let server = TestServer::with(ServerOptions { config, ..ServerOptions::default() }).await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let first = me.start(&session, &json!({"shell": "sleep 1000"})).await?;
+    let path = format!("/v1/sessions/{session}/executions");
+    let key = [("Idempotency-Key", "k")];
+    let asked = json!({"shell": "echo late"});
+    for path in [path.as_str(), "/v1/executions"] {
+        let answer = me.send("POST", path, &key, &asked).await?;
+        assert_eq!(bad(&answer, 429)?, "exhausted");
+        assert!(answer.header("retry-after").is_some());
+    }
+    assert_eq!(all(&me.json("/v1/executions").await?, "id"), [first.as_str()]);
+    good(&me.post(&format!("/v1/executions/{first}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
+    me.ended(&first).await?;
+    let told = good(&me.send("POST", &path, &key, &asked).await?, 201)?;
+    assert_eq!(me.stdout(&text(&told["id"])).await?, "late\n");
     Ok(())
 }

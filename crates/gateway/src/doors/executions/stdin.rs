@@ -69,17 +69,10 @@ async fn stdin(
         return Err(too_large(room, 0));
     }
     let mut input = Input { gateway: &gateway, id, writer: None, at: query.offset, taken: 0 };
-    input.open().await?;
-    let mut body = body.into_data_stream();
-    while let Some(chunk) = body.next().await {
-        let chunk = chunk.map_err(|_| broken_off(input.taken))?;
-        if input.taken + chunk.len() > room {
-            return Err(too_large(room, input.taken));
-        }
-        input.write(chunk).await?;
-    }
-    if query.eof == Some(true) {
-        input.end().await?;
+    tokio::select! {
+        written = input.write_all(body, room, query.eof == Some(true)) => written?,
+        // A program that does not read must not keep the server from ending.
+        () = gateway.stopping.cancelled() => return Err(shutting_down()),
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -96,6 +89,19 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
+    async fn write_all(&mut self, body: Body, room: usize, eof: bool) -> Result<(), ApiError> {
+        self.open().await?;
+        let mut body = body.into_data_stream();
+        while let Some(chunk) = body.next().await {
+            let chunk = chunk.map_err(|_| broken_off(self.taken))?;
+            if self.taken + chunk.len() > room {
+                return Err(too_large(room, self.taken));
+            }
+            self.write(chunk).await?;
+        }
+        if eof { self.end().await } else { Ok(()) }
+    }
+
     async fn open(&mut self) -> Result<&mut StdinWriter, ApiError> {
         let id = self.id;
         let writer = match self.writer.take() {
@@ -168,4 +174,11 @@ fn too_large(room: usize, taken: usize) -> ApiError {
 
 fn broken_off(taken: usize) -> ApiError {
     ApiError::invalid(format!("the body did not arrive whole; {taken} bytes of it were written"))
+}
+
+fn shutting_down() -> ApiError {
+    ApiError::unavailable(
+        "the server is shutting down; some of the body may have been written",
+        "say where bytes belong with `offset=` to be able to repeat",
+    )
 }
