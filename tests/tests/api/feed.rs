@@ -111,19 +111,49 @@ async fn what_starts_later_is_told_to_its_conversation_and_its_session() -> Resu
 }
 
 #[tokio::test]
+async fn history_is_told_one_execution_after_the_other() -> Result<()> {
+    let server = TestServer::start().await?;
+    let mut ids = Vec::new();
+    for n in 0..12 {
+        let id = start(&server, "past", &format!("echo {n}; echo {n} >&2")).await?;
+        closed(&server, &id).await?;
+        ids.push(id);
+    }
+    let mut stream = SseStream::open(&server, "/v1/conversations/past/events", &[], "").await?;
+    let mut told: Vec<String> = Vec::new();
+    for event in read(&mut stream, 12, "closed").await? {
+        told.push(event.json()?["execution_id"].as_str().context("no execution")?.to_owned());
+    }
+    told.dedup();
+    assert_eq!(told, ids);
+    Ok(())
+}
+
+#[tokio::test]
 async fn more_executions_than_are_followed_at_once_all_have_their_turn() -> Result<()> {
     let server = TestServer::start().await?;
+    let session = post(&server, "/v1/sessions", &json!({})).await?.json()?;
+    let path = format!("/v1/sessions/{}", session["id"].as_str().context("no session")?);
+    let mut ids = Vec::new();
     for n in 0..70 {
-        start(&server, "many", &format!("echo {n}")).await?;
+        let body = json!({"shell": format!("read line; echo {n}"), "stdin": "open"});
+        let made = post(&server, &format!("{path}/executions"), &body).await?.json()?;
+        ids.push(made["id"].as_str().with_context(|| made.to_string())?.to_owned());
     }
-    let mut stream = SseStream::open(&server, "/v1/conversations/many/events", &[], "").await?;
-    let events = read(&mut stream, 70, "closed").await?;
-    let mut printed = Vec::new();
-    for event in &events {
-        printed.extend(event.json()?["text"].as_str().map(|text| text.trim().parse::<u32>()).transpose()?);
+    let mut stream = SseStream::open(&server, &format!("{path}/events"), &[], "").await?;
+    let mut events = read(&mut stream, 64, "started").await?;
+    assert_eq!(events.len(), 64, "none has printed anything");
+    let bearer = format!("Bearer {}", server.token());
+    for id in &ids {
+        let stdin = format!("/v1/executions/{id}/stdin?eof=true");
+        raw::request(server.address(), "POST", &stdin, &[("Authorization", &bearer)], b"go\n").await?;
     }
-    printed.sort_unstable();
-    assert_eq!(printed, (0..70).collect::<Vec<_>>());
+    events.extend(read(&mut stream, 70, "closed").await?);
+    let sum = sum(&events)?;
+    for (n, id) in ids.iter().enumerate() {
+        assert_eq!(sum[&format!("{id} stdout ")], format!("{n}\n"));
+        assert_eq!((&*sum[&format!("{id} started ")], &*sum[&format!("{id} exited ")]), ("|", "|"));
+    }
     Ok(())
 }
 

@@ -73,12 +73,11 @@ impl Followed {
 
     /// The next event; none when nothing more comes. The store knows of an end before anybody is told of it.
     pub(super) async fn next(mut self) -> (Self, Result<Option<Event>, ApiError>) {
-        let event = self.look().await;
-        if let Ok(Some(Event { seq, kind: EventKind::Exited(verdict), .. })) = &event
-            && let Some(id) = self.subject.id
-            && let Err(error) = self.gateway.note_exit(id, *seq, verdict).await
+        let mut event = self.look().await;
+        if let (Ok(Some(told)), Some(id)) = (&event, self.subject.id)
+            && let Err(error) = self.gateway.note_event(id, told).await
         {
-            return (self, Err(error));
+            event = Err(error);
         }
         (self, event)
     }

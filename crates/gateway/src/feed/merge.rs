@@ -2,8 +2,9 @@
 //!
 //! No task and no queue: logs are read only while somebody waits for the next frame, and each that is read ahead holds
 //! one event. At most [`MAX_OPEN`] are followed at once; those that started later wait until one of them has ended.
+//! What has ended already is history, and is told one after the other, in the order in which it started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -11,7 +12,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use headwater_contract::FollowOptions;
 use headwater_protocol::Event;
-use headwater_store::{ExecutionFilter, PageRequest, StateFilter};
+use headwater_store::{ExecutionFilter, ExecutionRow, PageRequest, StateFilter};
 
 use super::dialect::{Dialect, Frame};
 use super::followed::Followed;
@@ -27,7 +28,7 @@ use crate::state::Gateway;
 /// Executions that are followed at once, and so places in a token.
 pub(crate) const MAX_OPEN: usize = 64;
 /// Rows that are read at once: each may hold megabytes of code.
-const PAGE: usize = 8;
+const PAGE: u32 = 8;
 
 /// Where a feed begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +50,12 @@ pub(crate) struct Feed {
     dialect: Dialect,
     options: FollowOptions,
     watch: Option<Watch>,
-    /// Whether there may be rows that are not taken up.
+    /// Whether there may be rows that were not read.
     look: bool,
+    /// Rows that were read and not taken up.
+    rows: VecDeque<ExecutionRow>,
+    /// An execution that had ended when it was taken up: nothing later is taken up before it is told.
+    history: Option<i64>,
     token: Token,
     waiting: FuturesUnordered<BoxFuture<'static, Came>>,
     /// What is being told.
@@ -103,6 +108,8 @@ impl Feed {
                 ..batch
             },
             look: watch.is_some(),
+            rows: VecDeque::new(),
+            history: None,
             watch,
             token: Token::default(),
             waiting: FuturesUnordered::new(),
@@ -129,7 +136,7 @@ impl Feed {
             if self.current.is_some() {
                 continue;
             }
-            if self.look && self.token.open.len() < MAX_OPEN {
+            if self.can_take_up() {
                 self.take_up().await?;
                 continue;
             }
@@ -194,22 +201,25 @@ impl Feed {
         self.waiting.push(Box::pin(followed.next()));
     }
 
-    /// Takes up executions that started since.
+    fn can_take_up(&self) -> bool {
+        let open = &self.token.open;
+        let is_in_history = self.history.is_some_and(|number| open.contains_key(&number));
+        (self.look || !self.rows.is_empty()) && !is_in_history && open.len() < MAX_OPEN
+    }
+
+    /// Takes up the next execution that started since.
     async fn take_up(&mut self) -> Result<(), ApiError> {
-        let Some(watch) = &self.watch else {
-            self.look = false;
+        if self.rows.is_empty() {
+            self.rows =
+                self.gateway.store.executions_after(&self.filter(), self.token.newest, PAGE).await?.into();
+            self.look = self.rows.len() >= PAGE as usize;
+        }
+        let Some(row) = self.rows.pop_front() else {
             return Ok(());
         };
-        let limit = PAGE.min(MAX_OPEN - self.token.open.len());
-        let limit = u32::try_from(limit).unwrap_or(1);
-        let rows =
-            self.gateway.store.executions_after(&watch.topic().filter(), self.token.newest, limit).await?;
-        self.look = rows.len() >= limit as usize;
-        for row in rows {
-            let number = row.number;
-            self.token.newest = number;
-            self.follow(number, Subject::new(row), Place::default());
-        }
+        self.token.newest = row.number;
+        self.history = row.end.is_some().then_some(row.number);
+        self.follow(row.number, Subject::new(row), Place::default());
         Ok(())
     }
 
