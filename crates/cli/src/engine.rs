@@ -102,7 +102,9 @@ impl Engine {
             Self::Local(worker) => {
                 Ok(worker.insist(async |worker: &Worker| worker.session(id).await).await?.into())
             }
-            Self::Remote(server) => Ok(server.session(id).await?),
+            Self::Remote(server) => {
+                Ok(server.persist(|server| async move { server.session(id).await }).await?)
+            }
         }
     }
 
@@ -117,7 +119,10 @@ impl Engine {
             Self::Remote(server) => {
                 let SessionSpec { name, env, limits, idle_timeout_ms, metadata, .. } = spec.clone();
                 let request = SessionRequest { name, env, limits, idle_timeout_ms, metadata };
-                Ok(server.create_session(&request, Some(&Key::random())).await?)
+                let (request, key) = (&request, &Key::random());
+                Ok(server
+                    .persist(|server| async move { server.create_session(request, Some(key)).await })
+                    .await?)
             }
         }
     }
@@ -130,7 +135,7 @@ impl Engine {
                 Ok(())
             }
             Self::Remote(server) if forget => {
-                Ok(server.insist(|server| async move { server.delete_session(id).await }).await?)
+                Ok(server.persist(|server| async move { server.delete_session(id).await }).await?)
             }
             // It has no way to keep them, and what is gone is gone.
             Self::Remote(_) => Err(CommandError::new(
@@ -148,7 +153,7 @@ impl Engine {
                 Ok(worker.insist(async |worker: &Worker| worker.execution(id).await).await?.into())
             }
             Self::Remote(server) => {
-                Ok(server.insist(|server| async move { server.execution(id).await }).await?)
+                Ok(server.persist(|server| async move { server.execution(id).await }).await?)
             }
         }
     }
@@ -171,7 +176,9 @@ impl Engine {
             Self::Local(worker) => {
                 Ok(worker.insist(async |worker: &Worker| worker.processes(id).await).await?)
             }
-            Self::Remote(server) => Ok(server.processes(id).await?),
+            Self::Remote(server) => {
+                Ok(server.persist(|server| async move { server.processes(id).await }).await?)
+            }
         }
     }
 
@@ -204,7 +211,7 @@ impl Engine {
                 Ok(worker.insist(async |worker: &Worker| worker.cancel(id, grace).await).await?)
             }
             Self::Remote(server) => {
-                Ok(server.insist(|server| async move { server.cancel(id, grace).await }).await?)
+                Ok(server.persist(|server| async move { server.cancel(id, grace).await }).await?)
             }
         }
     }
@@ -216,7 +223,7 @@ impl Engine {
                 Ok(worker.insist(async |worker: &Worker| worker.resize(id, size).await).await?)
             }
             Self::Remote(server) => {
-                Ok(server.insist(|server| async move { server.resize(id, size).await }).await?)
+                Ok(server.persist(|server| async move { server.resize(id, size).await }).await?)
             }
         }
     }
@@ -225,7 +232,9 @@ impl Engine {
     pub async fn forget(&self, id: ExecutionId) -> Result<()> {
         match self {
             Self::Local(worker) => Ok(worker.insist(async |worker: &Worker| worker.forget(id).await).await?),
-            Self::Remote(server) => Ok(server.forget(id).await?),
+            Self::Remote(server) => {
+                Ok(server.persist(|server| async move { server.forget(id).await }).await?)
+            }
         }
     }
 }

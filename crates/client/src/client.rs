@@ -1,6 +1,7 @@
 //! The client itself: where the server is, who asks, and how long it is waited for.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use headwater_protocol::api::{InfoBody, LanguagesBody};
@@ -27,6 +28,8 @@ pub struct Client {
     base: Arc<Url>,
     patience: Duration,
     silence: Duration,
+    /// Whether the server has ever answered.
+    has_answered: Arc<AtomicBool>,
 }
 
 impl Client {
@@ -61,7 +64,13 @@ impl Client {
             }
         }
         let http = builder.build().map_err(|error| ClientError::Setup(crate::http::innermost(&error)))?;
-        Ok(Self { http, base: Arc::new(base), patience: PATIENCE, silence: SILENCE })
+        Ok(Self {
+            http,
+            base: Arc::new(base),
+            patience: PATIENCE,
+            silence: SILENCE,
+            has_answered: Arc::default(),
+        })
     }
 
     /// The same, but waiting so long for a server that went away.
@@ -106,6 +115,27 @@ impl Client {
                 answer => return answer,
             }
         }
+    }
+
+    /// The same, but a server that has never answered this client or a clone of it is told at once: a mistyped address
+    /// is no restart.
+    pub async fn persist<T, F: Future<Output = Result<T>>>(&self, call: impl Fn(Self) -> F) -> Result<T> {
+        let mut retry = self.retry();
+        loop {
+            match call(self.clone()).await {
+                Err(error @ ClientError::Unreachable { .. })
+                    if !self.has_answered.load(Ordering::Relaxed) =>
+                {
+                    return Err(error);
+                }
+                Err(error) if error.is_transient() => retry.pause(error).await?,
+                answer => return answer,
+            }
+        }
+    }
+
+    pub(crate) fn note_answer(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
     }
 
     /// What the server tells of itself.

@@ -28,6 +28,7 @@ impl Client {
     /// Sends, and answers when the head of a good answer has come.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response> {
         let answer = request.send().await.map_err(|error| self.broken(&error))?;
+        self.note_answer();
         if answer.status().is_success() || answer.status().as_u16() == 101 {
             return Ok(answer);
         }

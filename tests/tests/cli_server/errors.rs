@@ -44,7 +44,13 @@ async fn a_server_that_is_not_there_is_told_at_once() -> Result<()> {
     let mut server = worker().await?;
     server.kill();
     fails(&run(&server, &["ps"])?, 5, "no server answers");
-    fails(&run(&server, &["run", "--", "true"])?, 125, "no server answers");
+    let id = "exe_00000000000000000000000000000000";
+    for words in [&["kill", id][..], &["forget", id], &["logs", id], &["sessions", "create"]] {
+        fails(&run(&server, words)?, 5, "no server answers");
+    }
+    for words in [&["attach", id][..], &["run", "--", "true"], &["run", "--detach", "--", "true"]] {
+        fails(&run(&server, words)?, 125, "no server answers");
+    }
     fails(&run(&server, &["--server", "ftp://x", "ps"])?, 2, "http://");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Starting something so that asking twice starts one: the names under which it is asked for are chosen before.
 
-use headwater_client::Key;
+use headwater_client::{Client as Server, Key};
 use headwater_contract::{Client as Worker, FollowOptions};
 use headwater_protocol::api::{ExecutionBody, StartRequest};
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec};
@@ -63,7 +63,10 @@ impl Engine {
             }
             Self::Remote(server) => {
                 let (session, request) = run.request();
-                Ok(server.start(session, &request, Some(&run.key)).await?)
+                let request = &request;
+                let start =
+                    |server: Server| async move { server.start(session, request, Some(&run.key)).await };
+                Ok(server.persist(start).await?)
             }
         }
     }

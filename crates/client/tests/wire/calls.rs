@@ -139,3 +139,16 @@ async fn whoever_waits_no_longer_is_told_how_it_stands() {
     assert_eq!((running.state, running.exit), (ExecutionStateName::Running, None));
     assert_eq!(soon(server.client().wait(id, Duration::ZERO)).await.unwrap().id, id);
 }
+
+#[tokio::test]
+async fn only_a_server_that_has_answered_once_is_waited_for_by_one_who_persists() {
+    let server = Server::start(|_: &Asked| answer("200 OK", "", EMPTY)).await;
+    let (known, unknown, address) = (server.client(), server.client(), server.address);
+    let list = |client: Client| async move { client.sessions(&SessionFilter::default()).await };
+    soon(known.persist(list)).await.unwrap();
+    server.stop().await;
+    assert!(matches!(soon(unknown.persist(list)).await, Err(ClientError::Unreachable { .. })));
+    let waiting = tokio::spawn(async move { known.persist(list).await });
+    let _back = Server::start_at(address, |_: &Asked| answer("200 OK", "", EMPTY)).await;
+    assert!(soon(waiting).await.unwrap().is_ok());
+}
