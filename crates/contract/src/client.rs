@@ -32,20 +32,31 @@ const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 /// must never hold up the others, so it is no bound at all.
 const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
 
+/// The largest frame that the worker may send: an event of a flood with what surrounds it, in one write and one read
+/// instead of five.
+const FRAME_BYTES: u32 = 128 << 10;
+
 /// A connection to a worker; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
     worker: WorkerClient<Channel>,
     socket: PathBuf,
+    stream_window_bytes: u32,
     reviver: Option<Arc<dyn Reviver>>,
 }
 
 /// Connects to the worker that listens on this socket.
 pub async fn connect(socket: &Path) -> Result<Client> {
+    connect_with(socket, STREAM_WINDOW_BYTES).await
+}
+
+/// The same with another bound on what one stream may hold that its reader has not read.
+pub async fn connect_with(socket: &Path, stream_window_bytes: u32) -> Result<Client> {
     let path = socket.to_owned();
     let endpoint = Endpoint::from_static("http://worker.invalid") // the address is the socket's path
-        .initial_stream_window_size(STREAM_WINDOW_BYTES)
-        .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
+        .initial_stream_window_size(stream_window_bytes)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES);
     let connector = service_fn(move |_: Uri| {
         let path = path.clone();
         async move { Ok::<_, io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
@@ -57,7 +68,7 @@ pub async fn connect(socket: &Path) -> Result<Client> {
     let worker = WorkerClient::new(channel)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(Client { worker, socket: socket.to_owned(), reviver: None })
+    Ok(Client { worker, socket: socket.to_owned(), stream_window_bytes, reviver: None })
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {
@@ -103,6 +114,11 @@ impl Client {
     /// The socket this client talks to.
     pub fn socket(&self) -> &Path {
         &self.socket
+    }
+
+    /// A connection like this one.
+    pub(crate) async fn connect_again(&self) -> Result<Self> {
+        Ok(connect_with(&self.socket, self.stream_window_bytes).await?.revived_like(self))
     }
 
     /// Who is there.

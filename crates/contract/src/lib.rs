@@ -10,7 +10,7 @@ mod revive;
 mod stdin;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
-pub use client::{Client, MAX_MESSAGE_BYTES, connect};
+pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
 pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};
 pub use follower::{FollowOptions, Follower};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::client::{Client, connect};
+use crate::client::Client;
 use crate::error::ContractError;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -32,9 +32,9 @@ impl Client {
     pub async fn come_back(&self) -> Result<Self> {
         let lost = Instant::now();
         loop {
-            let error = match connect(self.socket()).await {
+            let error = match self.connect_again().await {
                 Err(error) if error.is_disconnected() => error,
-                found => return found.map(|client| client.revived_like(self)),
+                found => return found,
             };
             if lost.elapsed() >= PATIENCE {
                 return Err(error);

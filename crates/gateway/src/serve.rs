@@ -35,7 +35,7 @@ use crate::config::Config;
 use crate::routes;
 use crate::state::Gateway;
 
-/// The most headers of a request, and the most bytes of all of them.
+/// The most headers of a request, and (to within one read) the most bytes of all of them.
 const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// A connection whose other end vanished is found out after about so long without traffic ...

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater_contract::{Client, ContractError, Reviver, connect};
+use headwater_contract::{Client, ContractError, Reviver, connect_with};
 use tokio_util::sync::CancellationToken;
 
 /// Connections for streams: what one of them carries goes through one task on either side.
 const STREAM_CONNECTIONS: usize = 4;
+/// What a watcher that does not read may hold here of what the worker has sent.
+const STREAM_WINDOW_BYTES: u32 = 64 << 10;
 /// How often the worker is asked whether it lives.
 const PULSE: Duration = Duration::from_secs(1);
 
@@ -27,7 +29,7 @@ impl Worker {
     pub(crate) async fn new(calls: Client, reviver: Arc<dyn Reviver>) -> Result<Self, ContractError> {
         let mut streams = Vec::with_capacity(STREAM_CONNECTIONS);
         for _ in 0..STREAM_CONNECTIONS {
-            streams.push(connect(calls.socket()).await?.with_reviver(Arc::clone(&reviver)));
+            streams.push(connect_with(calls.socket(), STREAM_WINDOW_BYTES).await?.with_reviver(Arc::clone(&reviver)));
         }
         Ok(Self { calls: calls.with_reviver(reviver), streams, next: AtomicUsize::new(0) })
     }

@@ -6,6 +6,7 @@
 mod adopt;
 mod clock;
 pub mod config;
+mod connections;
 pub mod enforcement;
 mod engine;
 mod execution;

@@ -14,20 +14,12 @@ use headwater_sandbox::cgroup::{CgroupRoot, Discovered};
 use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio_stream::wrappers::UnixListenerStream;
-use tonic::transport::Server;
 
 use crate::config::Config;
 use crate::engine::{Engine, Start};
 use crate::folder::Folder;
 use crate::service::Service;
-use crate::{adopt, pool, watch};
-
-/// HTTP/2 windows and frames: large, because both ends are on one machine and a log is read at gigabytes a second.
-const WINDOW_BYTES: u32 = 8 << 20;
-const FRAME_BYTES: u32 = 1 << 20;
-/// Streams that were opened and dropped before they were looked at; more in one moment is taken for an attack.
-const MAX_RESETS: usize = 100_000;
+use crate::{adopt, connections, pool, watch};
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);
@@ -46,9 +38,6 @@ pub enum ServeError {
         /// Why not.
         source: io::Error,
     },
-    /// The transport failed.
-    #[error("cannot serve the contract: {0}")]
-    Transport(#[from] tonic::transport::Error),
 }
 
 fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
@@ -146,21 +135,14 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let stop = engine.stop.clone();
-    let serving = Server::builder()
-        .initial_stream_window_size(WINDOW_BYTES)
-        .initial_connection_window_size(WINDOW_BYTES)
-        .max_frame_size(FRAME_BYTES)
-        // A gateway carries all its watchers on few connections: many may leave at the same moment.
-        .http2_max_pending_accept_reset_streams(Some(MAX_RESETS))
-        .add_service(service)
-        .serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop.clone().cancelled_owned());
+    let serving = connections::serve(listener, service, stop.clone());
     // Followers of programs that run on would keep it waiting: they come back to the next worker.
     let patience = async {
         stop.cancelled().await;
         tokio::time::sleep(Duration::from_millis(500)).await;
     };
     tokio::select! {
-        served = serving => served?,
+        () = serving => {}
         () = patience => {}
     }
     // Gone on purpose: nobody needs to bring it back.

@@ -5,6 +5,7 @@
 mod disk_full;
 mod flood;
 mod gateway_killed;
+mod gateway_readers;
 mod followers;
 mod init_killed;
 mod last_words;

@@ -104,7 +104,7 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) {
     let (seq, at_ms) = (event.seq.0, event.at_ms);
     let written = match &event.kind {
         EventKind::Output { stream, offset, bytes } => {
-            let text = std::str::from_utf8(bytes).ok();
+            let text = as_text(bytes);
             let base64 = text.is_none().then(|| STANDARD.encode(bytes));
             let json = OutputJson { r#type: stream.name(), seq, at_ms, offset: *offset, text, base64 };
             serde_json::to_writer(out, &json)
@@ -123,6 +123,11 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) {
         EventKind::Closed => serde_json::to_writer(out, &EventBody::Closed { seq, at_ms }),
     };
     debug_assert!(written.is_ok(), "plain data can be written to memory");
+}
+
+/// The bytes as text, if they are: UTF-8, and without zero bytes, which no text has and which JSON makes six bytes of.
+fn as_text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
 /// Why a text is not an event.

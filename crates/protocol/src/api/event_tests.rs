@@ -43,6 +43,7 @@ fn output_is_text_where_it_is_text_and_base64_where_not() {
     assert_eq!(text, json!({"type": "stdout", "seq": 2, "at_ms": 5, "offset": 7, "text": "a\n€"}));
     let raw = value(&output(3, Stream::Stderr, &[0xFF, b'a']));
     assert_eq!(raw, json!({"type": "stderr", "seq": 3, "at_ms": 5, "offset": 7, "base64": "/2E="}));
+    assert_eq!(value(&output(4, Stream::Stdout, b"a\0"))["base64"], "YQA=", "a zero byte is no text");
 }
 
 #[test]

@@ -13,8 +13,9 @@ use super::marks::{Ends, Mark};
 use super::reader::{Reader, ReaderOptions};
 use super::{Log, LogError};
 
-/// The most that is read at once. As in `follow.rs`, what is read and not yet taken is held a few times over.
-const PIECE_BYTES: usize = 256 << 10;
+/// The most that is read at once. As in `follow.rs`, what is read and not yet taken is held a few times over; and larger
+/// pieces are slower: they leave the processor's cache, and the allocator gives their memory back each time.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Which bytes of an output are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

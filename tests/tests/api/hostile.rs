@@ -1,0 +1,179 @@
+//! Clients that mean no good: slow, endless, oversized, malformed. Each is answered clearly or dropped, and nobody else
+//! notices.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use headwater_tests::raw;
+use headwater_tests::{ServerOptions, TestServer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn small_server() -> Result<TestServer> {
+    let config = "[server]\nheader_timeout = \"500ms\"\nmax_body = \"64Ki\"\nmax_stdin = \"128Ki\"\n";
+    TestServer::with(ServerOptions { config: Some(config.into()), ..ServerOptions::default() }).await
+}
+
+/// What comes until the server closes the connection.
+async fn until_closed(stream: &mut TcpStream) -> Result<String> {
+    let mut got = Vec::new();
+    // A reset is a way to close, too.
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut got)).await.context("the connection stays open")?;
+    Ok(String::from_utf8_lossy(&got).into_owned())
+}
+
+async fn still_answers(server: &TestServer) -> Result<()> {
+    let status = raw::request(server.address(), "GET", "/healthz", &[], b"").await?.status;
+    ensure!(status == 200, "healthz answers {status}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_not_waited_for() -> Result<()> {
+    let server = small_server().await?;
+    let mut stream = TcpStream::connect(server.address()).await?;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: ").await?;
+    until_closed(&mut stream).await?;
+    still_answers(&server).await
+}
+
+#[tokio::test]
+async fn a_body_that_stops_in_the_middle_is_not_waited_for() -> Result<()> {
+    let server = small_server().await?;
+    let head = format!(
+        "POST /v1/sessions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Content-Length: 1000\r\n\r\n{{",
+        server.address(),
+        server.token()
+    );
+    let mut stream = TcpStream::connect(server.address()).await?;
+    stream.write_all(head.as_bytes()).await?;
+    let answer = raw::read(&mut stream, true).await?;
+    ensure!(answer.status == 400, "{}", answer.head);
+    still_answers(&server).await
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused_and_named() -> Result<()> {
+    let server = small_server().await?;
+    let bearer = format!("Bearer {}", server.token());
+    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    let body = format!(r#"{{"shell":"{}"}}"#, "x".repeat(100 << 10));
+    let answer = raw::request(server.address(), "POST", "/v1/executions", &headers, body.as_bytes()).await?;
+    ensure!(answer.status == 413 && answer.json()?["error"]["code"] == "body_too_large", "{}", answer.text());
+    let long = "x".repeat(200 << 10);
+    let answer = raw::head(server.address(), "GET", "/healthz", &[("X-Long", &long)], b"").await?;
+    ensure!(answer.status == 431, "{}", answer.head);
+    let many: Vec<(String, &str)> = (0..200).map(|n| (format!("X-{n}"), "y")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let answer = raw::head(server.address(), "GET", "/healthz", &many, b"").await?;
+    ensure!(answer.status == 431, "{}", answer.head);
+    still_answers(&server).await
+}
+
+#[tokio::test]
+async fn json_of_any_depth_and_any_nonsense_gets_a_clear_refusal() -> Result<()> {
+    let server = small_server().await?;
+    let bearer = format!("Bearer {}", server.token());
+    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    let deep = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
+    let deep_inside = format!(r#"{{"metadata":{}1{}}}"#, "{\"a\":".repeat(5_000), "}".repeat(5_000));
+    let bodies: [&[u8]; 12] = [
+        deep.as_bytes(),
+        deep_inside.as_bytes(),
+        b"{",
+        b"null",
+        b"[]",
+        b"\"text\"",
+        b"{\"shell\": 5}",
+        b"{\"shell\": \"a\", \"shell\": \"b\"}",
+        b"{\"shell\": \"a\"} trailing",
+        b"{\"shell\": \"\xff\xfe\"}",
+        b"{\"shell\": \"a\", \"timeout_ms\": -1}",
+        b"{\"shell\": \"a\", \"timeout_ms\": 1e400}",
+    ];
+    for body in bodies {
+        let answer = raw::request(server.address(), "POST", "/v1/executions", &headers, body).await?;
+        let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+        ensure!(answer.status == 400, "{shown}: {} {}", answer.head, answer.text());
+        let error = answer.json()?["error"].clone();
+        let told = ["code", "message", "hint", "request_id"]
+            .map(|field| error[field].as_str().is_some_and(|s| !s.is_empty()));
+        ensure!(told == [true; 4], "{shown}: {error}");
+    }
+    still_answers(&server).await
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_http_get_a_refusal_or_a_closed_door() -> Result<()> {
+    let server = small_server().await?;
+    let garbage: [&[u8]; 7] = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nZZZ\r\n",
+        b"\0\0\0\0\r\n\r\n",
+    ];
+    for bytes in garbage {
+        let mut stream = TcpStream::connect(server.address()).await?;
+        stream.write_all(bytes).await?;
+        let _ = stream.shutdown().await;
+        let answer = until_closed(&mut stream).await?;
+        let refused =
+            answer.is_empty() || answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.0 4");
+        ensure!(refused, "{bytes:?}: {answer}");
+    }
+    still_answers(&server).await
+}
+
+#[tokio::test]
+async fn more_connections_than_there_is_room_for_wait_and_are_served_when_others_leave() -> Result<()> {
+    let config = "[server]\nmax_connections = 4\n";
+    let server =
+        TestServer::with(ServerOptions { config: Some(config.into()), ..ServerOptions::default() }).await?;
+    let mut held = Vec::new();
+    for _ in 0..4 {
+        held.push(TcpStream::connect(server.address()).await?);
+    }
+    let late = raw::request(server.address(), "GET", "/healthz", &[], b"");
+    let mut late = std::pin::pin!(late);
+    // While there is no room nothing comes; how long that is looked at decides nothing.
+    ensure!(
+        timeout(Duration::from_millis(200), late.as_mut()).await.is_err(),
+        "a fifth connection was served"
+    );
+    drop(held);
+    ensure!(late.await?.status == 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn odd_paths_and_ids_name_nothing() -> Result<()> {
+    let server = small_server().await?;
+    let bearer = format!("Bearer {}", server.token());
+    let headers = [("Authorization", bearer.as_str())];
+    for path in [
+        "/v1/executions/exe_",
+        "/v1/executions/..%2f..%2fetc%2fpasswd",
+        "/v1/executions/%00",
+        "/v1/executions/ses_00000000000000000000000000000000",
+        "/v1/executions/exe_0000000000000000000000000000000g/events",
+        "/v1/sessions/exe_00000000000000000000000000000000",
+        "/v1//sessions",
+        "/v2/sessions",
+        "/v1/executions/exe_00000000000000000000000000000000/output",
+    ] {
+        let answer = raw::request(server.address(), "GET", path, &headers, b"").await?;
+        ensure!(answer.status == 404, "{path}: {} {}", answer.head, answer.text());
+        ensure!(answer.json()?["error"]["hint"].is_string(), "{path}: {}", answer.text());
+    }
+    let answer = raw::request(server.address(), "BREW", "/v1/sessions", &headers, b"").await?;
+    ensure!(answer.status == 405 && answer.header("allow").is_some(), "{}", answer.head);
+    Ok(())
+}
