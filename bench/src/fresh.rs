@@ -86,7 +86,7 @@ impl Shot {
 }
 
 /// The arguments that give bubblewrap the walls that a session has, as far as it can; `None` where it is not there.
-fn bwrap(workspace: &Path) -> Option<Vec<String>> {
+pub fn bwrap(workspace: &Path) -> Option<Vec<String>> {
     Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().ok()?;
     let mut arguments: Vec<String> =
         ["--unshare-all", "--new-session", "--die-with-parent", "--clearenv", "--cap-drop", "ALL"]
@@ -108,7 +108,7 @@ fn bwrap(workspace: &Path) -> Option<Vec<String>> {
     Some(arguments)
 }
 
-fn spawn_bwrap(arguments: &[String]) -> Result<()> {
+pub fn spawn_bwrap(arguments: &[String]) -> Result<()> {
     let status = Command::new("bwrap").args(arguments).status()?;
     ensure!(status.success(), "bubblewrap ended with {status}");
     Ok(())

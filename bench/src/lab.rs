@@ -12,20 +12,17 @@ use tempfile::TempDir;
 
 /// How much to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// Enough for figures that can be compared.
-    Full,
-    /// A look.
-    Quick,
+pub struct Effort {
+    /// A look, instead of enough for figures that can be compared.
+    pub quick: bool,
+    /// How large the large log is whose end is resumed through the API.
+    pub large_log_gib: Option<u32>,
 }
 
 impl Effort {
     /// The one number or the other.
     pub const fn pick<T: Copy>(self, full: T, quick: T) -> T {
-        match self {
-            Self::Full => full,
-            Self::Quick => quick,
-        }
+        if self.quick { quick } else { full }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `headwater-bench`: the engine beside the floors of this machine and beside its peers, in one run.
+//! `headwater-bench`: the engine and the gateway beside the floors of this machine and beside its peers, in one run.
 //!
 //! Only ratios count: machines differ and are noisy. What is compared is taken in turns in the same run. The binary
 //! under test is the `headwater` beside this one, or `HEADWATER_BIN`.
@@ -8,6 +8,7 @@ mod echo;
 mod first_byte;
 mod flood;
 mod fresh;
+mod gateway;
 mod lab;
 mod memory;
 mod process;
@@ -32,16 +33,24 @@ use serde::Serialize;
 use crate::lab::Effort;
 use crate::report::Report;
 
-/// Measures the engine beside the floors of this machine and beside its peers.
+/// Measures the engine, at the worker's contract, and the gateway, through HTTP (`http_...`), beside the floors of this
+/// machine and beside peers: bubblewrap, the smallest relay of a terminal, Jupyter Server.
+///
+/// What is compared is taken in turns in one run, and only ratios count. It takes up to 12 minutes; nothing else should
+/// run meanwhile. The binary under test is the `headwater` beside this one, or `HEADWATER_BIN`; its data is in a folder
+/// for temporary files (`TMPDIR`) that is on a disk, and goes with it.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, max_term_width = 110)]
 struct Cli {
-    /// Fewer rounds: a look in less than a minute.
+    /// Fewer rounds and less output: a look in less than three minutes.
     #[arg(long)]
     quick: bool,
     /// Only these benchmarks.
     #[arg(long, value_name = "NAME", value_parser = BENCHMARKS.map(|(name, _)| name))]
     only: Vec<String>,
+    /// The size of the log in `http_resume`, in GiB.
+    #[arg(long, value_name = "GIB", value_parser = clap::value_parser!(u32).range(1..=24))]
+    large_log: Option<u32>,
     /// Write the figures to this file as well.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -58,13 +67,19 @@ enum Inner {
         /// What it shows.
         file: Option<PathBuf>,
     },
+    /// The peer of terminals over the network.
+    #[command(name = gateway::peer::COMMAND, hide = true)]
+    SocketRelay {
+        /// What it shows.
+        file: Option<PathBuf>,
+    },
 }
 
 type Measuring = Pin<Box<dyn Future<Output = Result<Report>>>>;
 type Measure = fn(Effort) -> Measuring;
 
 /// All of them, in the order in which they run.
-const BENCHMARKS: [(&str, Measure); 10] = [
+const BENCHMARKS: [(&str, Measure); 21] = [
     ("run", |effort| Box::pin(run::measure(effort))),
     ("first_byte", |effort| Box::pin(first_byte::measure(effort))),
     ("session", |effort| Box::pin(session::measure(effort))),
@@ -75,6 +90,17 @@ const BENCHMARKS: [(&str, Measure); 10] = [
     ("echo", |effort| Box::pin(echo::measure(effort))),
     ("flood", |effort| Box::pin(flood::measure(effort))),
     ("resume", |effort| Box::pin(resume::measure(effort))),
+    ("http_run", |effort| Box::pin(gateway::run::measure(effort))),
+    ("http_first_byte", |effort| Box::pin(gateway::first_byte::measure(effort))),
+    ("http_session", |effort| Box::pin(gateway::session::measure(effort))),
+    ("http_one_shot", |effort| Box::pin(gateway::one_shot::measure(effort))),
+    ("http_rate", |effort| Box::pin(gateway::rate::measure(effort))),
+    ("http_throughput", |effort| Box::pin(gateway::throughput::measure(effort))),
+    ("http_idle", |effort| Box::pin(gateway::idle::measure(effort))),
+    ("http_resume", |effort| Box::pin(gateway::resume::measure(effort))),
+    ("http_echo", |effort| Box::pin(gateway::echo::measure(effort))),
+    ("http_flood", |effort| Box::pin(gateway::flood::measure(effort))),
+    ("jupyter", |effort| Box::pin(gateway::jupyter::measure(effort))),
 ];
 
 #[derive(Debug, Serialize)]
@@ -90,6 +116,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.inner {
         Some(Inner::Relay { file }) => relay::serve(file).map(|()| true),
+        Some(Inner::SocketRelay { file }) => gateway::peer::serve(file).map(|()| true),
         None => bench(&cli),
     };
     match done {
@@ -123,7 +150,9 @@ fn bench(cli: &Cli) -> Result<bool> {
     if cfg!(debug_assertions) {
         eprintln!("headwater-bench: this is a debug build: its figures mean nothing");
     }
-    let effort = if cli.quick { Effort::Quick } else { Effort::Full };
+    let effort = Effort { quick: cli.quick, large_log_gib: cli.large_log };
+    // Also what the tests' servers make: a log in memory is not what is measured.
+    tempfile::env::override_temp_dir(&lab::disk()?).ok();
     let uname = rustix::system::uname();
     let mut findings = Findings {
         version: env!("CARGO_PKG_VERSION"),

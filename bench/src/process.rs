@@ -21,6 +21,12 @@ pub fn pss_mib(pid: u32) -> Result<f64> {
     Ok(kib(&text, "Pss").context("no Pss in smaps_rollup")? / 1024.0)
 }
 
+/// What a process holds, shared or not, in MiB.
+pub fn rss_mib(pid: u32) -> Result<f64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    Ok(kib(&text, "VmRSS").context("no VmRSS in status")? / 1024.0)
+}
+
 /// Memory of the whole machine, in MiB.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {

@@ -33,7 +33,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-fn spawns_a_second(at_once: usize, time: Duration) -> Result<f64> {
+pub fn spawns_a_second(at_once: usize, time: Duration) -> Result<f64> {
     let begun = Instant::now();
     let spawn = move || {
         let mut done = 0_u32;

@@ -14,6 +14,11 @@ impl Samples {
         self.0.push(sample);
     }
 
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Runs something and adds how long it took.
     pub fn time<T>(&mut self, run: impl FnOnce() -> T) -> T {
         let begun = Instant::now();

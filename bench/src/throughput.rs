@@ -98,13 +98,13 @@ async fn started(follower: &mut Follower) -> Result<ExecutionId> {
     }
 }
 
-fn rate(bytes: u64, run: impl FnOnce() -> Result<()>) -> Result<f64> {
+pub fn rate(bytes: u64, run: impl FnOnce() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
     run()?;
     Ok(bytes as f64 / begun.elapsed().as_secs_f64())
 }
 
-fn loopback(bytes: u64) -> Result<()> {
+pub fn loopback(bytes: u64) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     let sender = std::thread::spawn(move || -> Result<()> {

@@ -1,0 +1,60 @@
+//! Terminals through the API: the echo of one typed byte over a WebSocket, beside the smallest WebSocket server.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::peer::Peer;
+use super::site::{Site, cancel, session, start};
+use super::socket::Socket;
+use crate::lab::Effort;
+use crate::report::{Goal, Report};
+use crate::stats::Samples;
+
+/// Nobody types faster; and past some hundred small pieces in a row the worker gathers what comes in a millisecond.
+const PAUSE: Duration = Duration::from_millis(2);
+/// What an output frame has before its bytes: its kind, the stream, its seq.
+const FRAME: usize = 10;
+
+/// Measures it.
+pub async fn measure(effort: Effort) -> Result<Report> {
+    let rounds = effort.pick(1000, 200);
+    let site = Site::start(1).await?;
+    let mut http = site.http().await?;
+    let session = session(&mut http).await?;
+    let body = r#"{"argv":["/bin/sleep","1000"],"tty":{"rows":24,"cols":80}}"#;
+    let id = start(&mut http, &session, body).await?;
+    let mut ours_socket = site.attach(&id).await?;
+    ours_socket.message().await?; // `started`
+    let peer = Peer::start(None)?;
+    let mut peers_socket = peer.connect().await?;
+    let (mut theirs, mut ours) = (Samples::default(), Samples::default());
+    for round in 0..rounds {
+        tokio::time::sleep(PAUSE).await;
+        // Whoever is first after the pause finds the machine asleep: take turns.
+        for turn in 0..2 {
+            match (round + turn) % 2 {
+                0 => echo(&mut peers_socket, b"x", 0, &mut theirs).await?,
+                _ => echo(&mut ours_socket, b"\x10x", FRAME, &mut ours).await?,
+            }
+        }
+    }
+    cancel(&mut http, &id).await?;
+    let title = format!("echo of one byte on a terminal over a WebSocket, {rounds} rounds");
+    let mut report = Report::new("http_echo", title);
+    report.times("minimal WebSocket server", &theirs);
+    report.times("through the API", &ours);
+    report.ratio("p50 beside the minimal server", ours.p50() / theirs.p50(), Goal::AtMost(2.0));
+    let p99 = ours.spread().p99 / theirs.spread().p99;
+    report.ratio("p99 beside the minimal server's", p99, Goal::None);
+    Ok(report)
+}
+
+async fn echo(socket: &mut Socket, typed: &[u8], before: usize, samples: &mut Samples) -> Result<()> {
+    let begun = Instant::now();
+    socket.binary(typed).await?;
+    let echoed = socket.message().await?.context("the terminal ended")?;
+    samples.add(begun.elapsed());
+    ensure!(echoed.get(before..) == Some(b"x"), "no echo: {echoed:?}");
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Terminals through the API: a flood of 80-column lines over a WebSocket, beside the smallest WebSocket server.
+
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use super::peer::Peer;
+use super::site::{LINE, Site, remove, roomy_session, run_to_exit, start};
+use super::socket::Socket;
+use crate::lab::Effort;
+use crate::report::{Goal, Report};
+use crate::stats::median;
+
+const MB: f64 = 1e6;
+const OUTPUT: u8 = 0x01;
+/// What an output frame has before its bytes, besides its kind.
+const FRAME: u64 = 9;
+
+/// Measures it.
+pub async fn measure(effort: Effort) -> Result<Report> {
+    let (lines, turns) = effort.pick((800_000, 5), (200_000, 2));
+    let site = Site::start(1).await?;
+    let mut http = site.http().await?;
+    let session = roomy_session(&mut http).await?;
+    let file = site.lines(lines)?;
+    let make = format!("yes '{}' | head -n {lines} > lines", LINE.trim_end());
+    run_to_exit(&mut http, &session, &json!({ "shell": make }).to_string()).await?;
+    // The terminal puts a return before each end of a line.
+    let expected = ((LINE.len() + 1) * lines) as u64;
+    let shows = json!({ "argv": ["/bin/cat", "lines"], "tty": { "rows": 24, "cols": 80 } });
+    let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..turns {
+        let peer = Peer::start(Some(&file))?;
+        let mut socket = peer.connect().await?;
+        let begun = Instant::now();
+        socket.binary(b"!").await?;
+        theirs.push(flood(&mut socket, 0, expected, begun, None).await?);
+        let begun = Instant::now();
+        let id = start(&mut http, &session, &shows.to_string()).await?;
+        let mut socket = site.attach(&id).await?;
+        ours.push(flood(&mut socket, FRAME, expected, begun, Some(OUTPUT)).await?);
+        remove(&mut http, &id).await?;
+    }
+    let (theirs, ours) = (median(&mut theirs), median(&mut ours));
+    let megabytes = expected as f64 / MB;
+    let title = format!(
+        "{megabytes:.0} MB of 80-column lines on a terminal over a WebSocket, {turns} turns, medians"
+    );
+    let mut report = Report::new("http_flood", title);
+    report.value("minimal WebSocket server", theirs, "MB/s");
+    report.value("through the API", ours, "MB/s");
+    report.ratio("beside the minimal server", ours / theirs, Goal::AtLeast(0.8));
+    Ok(report)
+}
+
+/// Counts until the socket is closed; megabytes a second. With `kind`, other messages do not count.
+async fn flood(
+    socket: &mut Socket,
+    before: u64,
+    expected: u64,
+    begun: Instant,
+    kind: Option<u8>,
+) -> Result<f64> {
+    let mut got = 0;
+    while let Some((first, rest)) = socket.count().await? {
+        match kind {
+            None => got += rest + 1,
+            Some(kind) if kind == first => got += rest - before,
+            Some(_) => {}
+        }
+        if kind.is_none() && got >= expected {
+            break;
+        }
+    }
+    ensure!(got == expected, "{got} bytes came of {expected}");
+    Ok(got as f64 / begun.elapsed().as_secs_f64() / MB)
+}

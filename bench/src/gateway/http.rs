@@ -1,0 +1,146 @@
+//! HTTP by hand: a kept-alive connection to the server under test.
+
+use anyhow::{Context, Result, ensure};
+use memchr::memmem;
+use serde_json::Value;
+
+use super::wire::Wire;
+
+/// What is yet to come of an answer's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    /// So many bytes.
+    Bytes(u64),
+    /// The line that tells the size of a chunk.
+    ChunkSize,
+    /// So many bytes of a chunk, or the end of its line.
+    Chunk(u64),
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Http {
+    wire: Wire,
+    /// The headers of every request.
+    headers: String,
+    left: Left,
+}
+
+impl Http {
+    /// Connects. Every request shows this in `Authorization`.
+    pub async fn connect(address: &str, authorization: &str) -> Result<Self> {
+        let headers = format!("Host: {address}\r\nAuthorization: {authorization}\r\n");
+        Ok(Self { wire: Wire::connect(address).await?, headers, left: Left::Nothing })
+    }
+
+    /// Sends a request in one write; `more` are further headers, each with its end of a line.
+    pub async fn send(&mut self, method: &str, path: &str, more: &str, body: &str) -> Result<()> {
+        ensure!(self.left == Left::Nothing, "the answer before was not read to its end");
+        let headers = &self.headers;
+        let length = body.len();
+        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\n{headers}{more}{kind}Content-Length: {length}\r\n\r\n{body}"
+        );
+        self.wire.send(request.as_bytes()).await
+    }
+
+    /// Reads the head of the answer; answers its status.
+    pub async fn head(&mut self) -> Result<u16> {
+        let line = self.wire.line().await?;
+        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).context("no status")?;
+        self.left = Left::Nothing;
+        loop {
+            let line = self.wire.line().await?;
+            let Some((name, value)) = line.split_once(':') else {
+                return Ok(status);
+            };
+            if name.eq_ignore_ascii_case("content-length") && !matches!(status, 204 | 304) {
+                self.left = Left::Bytes(value.trim().parse()?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                self.left = Left::ChunkSize;
+            }
+        }
+    }
+
+    /// The next bytes of the body.
+    pub async fn piece(&mut self) -> Result<Option<&[u8]>> {
+        let most = loop {
+            match self.left {
+                Left::Bytes(0) | Left::Nothing => {
+                    self.left = Left::Nothing;
+                    return Ok(None);
+                }
+                Left::Chunk(0) => {
+                    ensure!(self.wire.line().await?.is_empty(), "a chunk is longer than it said");
+                    self.left = Left::ChunkSize;
+                }
+                Left::Bytes(left) | Left::Chunk(left) => break left,
+                Left::ChunkSize => {
+                    let size = u64::from_str_radix(&self.wire.line().await?, 16)?;
+                    if size == 0 {
+                        ensure!(self.wire.line().await?.is_empty(), "trailers came");
+                        self.left = Left::Bytes(0);
+                    } else {
+                        self.left = Left::Chunk(size);
+                    }
+                }
+            }
+        };
+        let piece = self.wire.some(most).await?;
+        let rest = most - piece.len() as u64;
+        self.left = if matches!(self.left, Left::Bytes(_)) { Left::Bytes(rest) } else { Left::Chunk(rest) };
+        Ok(Some(piece))
+    }
+
+    /// The rest of the body.
+    pub async fn body(&mut self) -> Result<Vec<u8>> {
+        let mut whole = Vec::new();
+        while let Some(piece) = self.piece().await? {
+            whole.extend_from_slice(piece);
+        }
+        Ok(whole)
+    }
+
+    /// Reads on until the body has this in it.
+    pub async fn until(&mut self, needle: &str) -> Result<()> {
+        let mut got = Vec::new();
+        while memmem::find(&got, needle.as_bytes()).is_none() {
+            let Some(piece) = self.piece().await? else {
+                anyhow::bail!("no `{}` in: {}", needle.trim(), String::from_utf8_lossy(&got));
+            };
+            got.extend_from_slice(piece);
+        }
+        Ok(())
+    }
+
+    /// A call: the answer must have this status; its JSON, if it has any.
+    pub async fn call(&mut self, method: &str, path: &str, body: &str, expected: u16) -> Result<Value> {
+        self.send(method, path, "", body).await?;
+        let status = self.head().await?;
+        let answer = self.body().await?;
+        let shown = || String::from_utf8_lossy(&answer).into_owned();
+        ensure!(status == expected, "{method} {path}: {status}: {}", shown());
+        if answer.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&answer).with_context(shown)
+    }
+
+    /// Asks for a stream; its body is the caller's to read.
+    pub async fn stream(&mut self, method: &str, path: &str, more: &str, body: &str) -> Result<()> {
+        self.send(method, path, more, body).await?;
+        let status = self.head().await?;
+        if status != 200 {
+            let answer = self.body().await?;
+            anyhow::bail!("{method} {path}: {status}: {}", String::from_utf8_lossy(&answer));
+        }
+        Ok(())
+    }
+
+    /// What is below, when the server has agreed to speak something else.
+    pub fn into_wire(self) -> Wire {
+        self.wire
+    }
+}

@@ -1,0 +1,167 @@
+//! The server under test: gateway and worker in a folder on a real disk, and the ways to it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use headwater_contract::Client;
+use headwater_tests::{ServerOptions, TestServer};
+use serde_json::json;
+
+use super::http::Http;
+use super::socket::Socket;
+use crate::lab::Effort;
+use crate::process::rss_mib;
+
+/// The header that asks for events.
+pub const EVENTS: &str = "Accept: text/event-stream\r\n";
+/// What is in the texts that are printed: a line of a log, 80 bytes with its end.
+pub const LINE: &str = "2026-11-15T12:00:00.000Z INFO worker request handled status=200 duration=1.234m\n";
+/// The text that large outputs repeat, in the workspace of a session.
+const TEXT: &str = "/workspace/text";
+const TEXT_BYTES: u64 = 16 << 20;
+
+/// A server. It and all that is in it goes when this does.
+#[derive(Debug)]
+pub struct Site {
+    server: TestServer,
+    /// A connection to its worker, for what is compared with the API and to look at the pool.
+    pub worker: Client,
+}
+
+impl Site {
+    /// A server with so many prepared sessions.
+    pub async fn start(pool: u32) -> Result<Self> {
+        let options = ServerOptions {
+            args: ["--requests-per-second", "0"].map(str::to_owned).to_vec(),
+            config: Some(format!("pool = {pool}\n")),
+        };
+        let server = TestServer::with(options).await?;
+        let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+        Ok(Self { server, worker })
+    }
+
+    /// A connection.
+    pub async fn http(&self) -> Result<Http> {
+        Http::connect(self.server.address(), &format!("Bearer {}", self.server.token())).await
+    }
+
+    /// Attaches to an execution by WebSocket.
+    pub async fn attach(&self, id: &str) -> Result<Socket> {
+        Socket::open(self.http().await?, &format!("/v1/executions/{id}/attach")).await
+    }
+
+    /// A folder on the disk that the logs are on.
+    pub fn scratch(&self) -> &std::path::Path {
+        self.server.scratch()
+    }
+
+    /// Gateway and worker.
+    pub async fn pids(&self) -> Result<[u32; 2]> {
+        Ok([self.server.pid(), self.worker.info().await?.pid])
+    }
+
+    /// What gateway and worker hold, in MiB.
+    pub async fn rss_mib(&self) -> Result<f64> {
+        let [gateway, worker] = self.pids().await?;
+        Ok(rss_mib(gateway)? + rss_mib(worker)?)
+    }
+
+    /// Waits until so many prepared sessions are there.
+    pub async fn pool_is_full(&self, size: u32) -> Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.worker.info().await?.prepared < size {
+            ensure!(Instant::now() < deadline, "the pool does not fill");
+            tokio::time::sleep(Duration::from_micros(500)).await;
+        }
+        Ok(())
+    }
+
+    /// Writes lines to a file beside the server's folder, for peers.
+    pub fn lines(&self, count: usize) -> Result<std::path::PathBuf> {
+        let path = self.scratch().join("lines");
+        fs::write(&path, LINE.repeat(count))?;
+        Ok(path)
+    }
+}
+
+/// A new session with defaults.
+pub async fn session(http: &mut Http) -> Result<String> {
+    id(&http.call("POST", "/v1/sessions", "{}", 201).await?)
+}
+
+/// A session that keeps all of a large output, and in whose workspace the text is that large outputs repeat.
+pub async fn roomy_session(http: &mut Http) -> Result<String> {
+    let limits = json!({ "output_bytes": 32_u64 << 30, "disk_bytes": 64_u64 << 30 });
+    let session =
+        id(&http.call("POST", "/v1/sessions", &json!({ "limits": limits }).to_string(), 201).await?)?;
+    let line = LINE.trim_end();
+    let make = json!({ "shell": format!("yes '{line}' | head -c {TEXT_BYTES} > {TEXT}") });
+    run_to_exit(http, &session, &make.to_string()).await?;
+    Ok(session)
+}
+
+/// A command that prints so much text.
+pub fn print(bytes: u64) -> Result<String> {
+    ensure!(bytes.is_multiple_of(TEXT_BYTES), "{bytes} is no multiple of the text");
+    let times = usize::try_from(bytes / TEXT_BYTES)?;
+    Ok(format!("cat{}", format!(" {TEXT}").repeat(times)))
+}
+
+/// Where runs in a session are started, with a stream that ends with them.
+pub fn runs(session: &str) -> String {
+    format!("/v1/sessions/{session}/executions?until=exited")
+}
+
+/// Runs something until it has ended, well.
+pub async fn run_to_exit(http: &mut Http, session: &str, body: &str) -> Result<()> {
+    http.stream("POST", &runs(session), EVENTS, body).await?;
+    let events = String::from_utf8(http.body().await?)?;
+    let ended_well = events.contains("\nevent: exited\n") && events.contains("\"code\":0");
+    ensure!(ended_well, "it did not end well: {events}");
+    Ok(())
+}
+
+/// Starts something in a session; answers its id.
+pub async fn start(http: &mut Http, session: &str, body: &str) -> Result<String> {
+    id(&http.call("POST", &format!("/v1/sessions/{session}/executions"), body, 201).await?)
+}
+
+/// Types a line into an execution.
+pub async fn enter(http: &mut Http, id: &str) -> Result<()> {
+    http.call("POST", &format!("/v1/executions/{id}/stdin"), "\n", 204).await.map(drop)
+}
+
+/// Waits until no writer of an execution is left; tells its last event and how much it wrote to its standard output.
+pub async fn closed(http: &mut Http, id: &str) -> Result<(u64, u64)> {
+    let deadline = Instant::now() + Duration::from_mins(2);
+    loop {
+        let told = http.call("GET", &format!("/v1/executions/{id}?wait=5s"), "", 200).await?;
+        if told["state"] == "closed" {
+            let number = |name: &str| told[name].as_u64().with_context(|| format!("no `{name}` in {told}"));
+            return Ok((number("last_seq")?, number("stdout_bytes")?));
+        }
+        ensure!(Instant::now() < deadline, "it does not end: {told}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Removes an execution that has ended, with its log.
+pub async fn remove(http: &mut Http, id: &str) -> Result<()> {
+    closed(http, id).await?;
+    http.call("DELETE", &format!("/v1/executions/{id}"), "", 204).await.map(drop)
+}
+
+/// Ends an execution.
+pub async fn cancel(http: &mut Http, id: &str) -> Result<()> {
+    http.call("POST", &format!("/v1/executions/{id}/cancel"), "", 204).await.map(drop)
+}
+
+fn id(told: &serde_json::Value) -> Result<String> {
+    Ok(told["id"].as_str().with_context(|| format!("no `id` in {told}"))?.to_owned())
+}
+
+/// Some runs before the first that counts, to warm everything up.
+pub fn warm_up(effort: Effort) -> usize {
+    effort.pick(50, 20)
+}
