@@ -268,6 +268,7 @@ impl Gateway {
             self.recorder.begin(&row, session.spec.one_shot);
         }
         if self.store.put_execution(&row).await?.is_some() {
+            self.announce_start(&row);
             self.watch_end(id);
         }
         Ok(Some(row))

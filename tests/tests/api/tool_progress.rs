@@ -110,6 +110,24 @@ async fn who_comes_late_to_massive_output_gets_its_end_and_is_told_what_was_skip
 }
 
 #[tokio::test]
+async fn who_falls_behind_skips_ahead_and_is_told_what_was_skipped() -> Result<()> {
+    let server = TestServer::start().await?;
+    // It is open while the program floods, and not read: more than any socket holds.
+    let mut stream = SseStream::open(&server, "/tool-progress/behind", &[], "").await?;
+    let metadata = json!({"conversation_id": "behind", "tool_call_id": "c"});
+    let flood = json!({"shell": "head -c 40000000 /dev/zero | tr '\\0' a", "metadata": metadata});
+    let made = post(&server, "/v1/executions", &flood).await?.json()?;
+    let id = made["id"].as_str().context("no execution")?;
+    while get(&server, &format!("/v1/executions/{id}?wait=30s")).await?.json()?["exit"].is_null() {}
+    let told = progress(&mut stream, "c", "exited 0").await?;
+    let skips = told.iter().filter_map(|(_, content)| content.strip_suffix(" bytes of stdout were skipped"));
+    let skipped: usize = skips.map(str::parse::<usize>).sum::<Result<_, _>>()?;
+    assert!(skipped > 0, "all 40 MB were sent");
+    assert_eq!(skipped + printed(&told, "stdout").len(), 40_000_000);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_command_whose_time_runs_out_has_its_last_words_before_the_word_on_its_end() -> Result<()> {
     let server = TestServer::start().await?;
     let body =

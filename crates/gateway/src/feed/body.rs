@@ -143,8 +143,8 @@ impl State {
 
     /// The `id` comes last: a client that did not get all of an event has not got its place either.
     fn end(&mut self) {
-        if self.feed.has_topic() {
-            let _ = write!(self.piece, "\nid: {}", self.feed.token());
+        if let Some(token) = self.feed.token() {
+            let _ = write!(self.piece, "\nid: {token}");
         }
         self.piece += "\n\n";
     }
@@ -153,7 +153,14 @@ impl State {
     fn reconnect(&mut self) {
         self.is_over = true;
         if self.result.is_none() {
-            let _ = write!(self.piece, "event: reconnect\ndata: {{\"after\":\"{}\"}}\n\n", self.feed.token());
+            let after = self.feed.token().map(ToString::to_string);
+            let execution = self.feed.one().map(|id| id.to_string());
+            let data = match after {
+                Some(after) => serde_json::json!({ "after": after }),
+                // What a POST began can be followed under its own address.
+                None => serde_json::json!({ "execution_id": execution }),
+            };
+            let _ = write!(self.piece, "event: reconnect\ndata: {data}\n\n");
         }
     }
 

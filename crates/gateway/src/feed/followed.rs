@@ -16,10 +16,11 @@ use crate::insist::insist;
 use crate::recorder::is_missing;
 use crate::state::Gateway;
 
-/// A row may be there a moment before the worker knows of its execution, and stays for some time if the worker never
-/// will.
-const UNKNOWN_FOR: Duration = Duration::from_mins(1);
+/// A row may be there a moment before the worker knows of its execution, so that is asked for soon again ...
 const PAUSE: Duration = Duration::from_millis(50);
+/// ... for so long; then whoever asked for it may do so again, or the store is told that it is lost.
+const SOON: Duration = Duration::from_secs(5);
+const LONG_PAUSE: Duration = Duration::from_secs(2);
 /// A part of a character waits so long for the rest.
 const HOLD: Duration = Duration::from_millis(50);
 
@@ -129,12 +130,12 @@ impl Followed {
             let row = self.gateway.store.execution(id).await?;
             let is_removed = row.is_none();
             let end = row.and_then(|row| row.end);
-            if is_removed || end.is_some() || since.elapsed() > UNKNOWN_FOR {
+            if is_removed || end.is_some() {
                 self.ready.extend(end.into_iter().flat_map(|end| remembered(&end, &self.options)));
                 self.source = Source::Over;
                 return Ok(());
             }
-            sleep(PAUSE).await;
+            sleep(if since.elapsed() < SOON { PAUSE } else { LONG_PAUSE }).await;
         }
     }
 }

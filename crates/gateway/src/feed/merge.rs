@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use headwater_contract::FollowOptions;
-use headwater_protocol::Event;
+use headwater_protocol::{Event, ExecutionId};
 use headwater_store::{ExecutionFilter, ExecutionRow, PageRequest, StateFilter};
 
 use super::dialect::{Dialect, Frame};
@@ -50,6 +50,8 @@ pub(crate) struct Feed {
     dialect: Dialect,
     options: FollowOptions,
     watch: Option<Watch>,
+    /// The execution, if it is a feed of one.
+    one: Option<ExecutionId>,
     /// Whether there may be rows that were not read.
     look: bool,
     /// Rows that were read and not taken up.
@@ -92,6 +94,7 @@ impl Feed {
     /// A feed of one execution.
     pub(crate) fn of_one(gateway: &Arc<Gateway>, dialect: Dialect, followed: Followed) -> Self {
         let mut feed = Self::new(gateway, dialect, FollowOptions::default(), None);
+        feed.one = followed.subject.id;
         feed.token = Token { newest: followed.number, open: BTreeMap::new() };
         feed.token.open.insert(followed.number, Place::default());
         feed.wait_for(followed);
@@ -105,26 +108,28 @@ impl Feed {
             options: FollowOptions {
                 until_closed: dialect.is_until_closed(),
                 tail_bytes: dialect.tail_bytes(),
+                tail_once: false, // whoever falls behind later skips ahead too
                 ..batch
             },
             look: watch.is_some(),
             rows: VecDeque::new(),
             history: None,
             watch,
+            one: None,
             token: Token::default(),
             waiting: FuturesUnordered::new(),
             current: None,
         }
     }
 
-    /// Where a feed goes on that ends here.
-    pub(super) const fn token(&self) -> &Token {
-        &self.token
+    /// Where a feed of this topic goes on; none if this is one of a single execution.
+    pub(super) fn token(&self) -> Option<&Token> {
+        self.watch.is_some().then_some(&self.token)
     }
 
-    /// Whether it can be gone on with: a feed of one execution is not a topic's.
-    pub(super) const fn has_topic(&self) -> bool {
-        self.watch.is_some()
+    /// The execution, if it is a feed of one.
+    pub(super) const fn one(&self) -> Option<ExecutionId> {
+        self.one
     }
 
     /// The next thing to tell; none when nothing more can come. Dropping the future loses nothing.
