@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::strict::Strict;
@@ -44,10 +45,13 @@ pub(crate) async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Re
     ))
 }
 
-/// Reads JSON; the error names the field.
+/// Reads JSON, nothing and `null` as an empty object; the error names the field.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let body = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { body };
-    let value = serde_json::from_slice(body).map_err(|error| ApiError::invalid(error.to_string()))?;
+    let value = match serde_json::from_slice(body).map_err(|error| ApiError::invalid(error.to_string()))? {
+        Value::Null => Value::Object(serde_json::Map::new()),
+        value => value,
+    };
     serde_path_to_error::deserialize(Strict(value)).map_err(|error| {
         let at = error.path().to_string();
         let inner = error.into_inner();

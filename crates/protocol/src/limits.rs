@@ -2,39 +2,52 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The most processes that Linux can have.
+const MAX_PIDS: u64 = 4_194_304;
+
 /// Upper bounds; each is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Resident memory, page cache included where the kernel counts it.
+    #[cfg_attr(feature = "openapi", schema(minimum = 4_194_304))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Processors' worth of time, `0.5` being half of one.
+    #[cfg_attr(feature = "openapi", schema(minimum = 0.01, maximum = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
     /// Processes and threads.
+    #[cfg_attr(feature = "openapi", schema(minimum = 2, maximum = 4_194_304))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pids: Option<u64>,
     /// Open descriptors of one process.
+    #[cfg_attr(feature = "openapi", schema(minimum = 8))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
     /// Size of one file.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_bytes: Option<u64>,
     /// Size of the workspace.
+    #[cfg_attr(feature = "openapi", schema(minimum = 4096))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
     /// Files and folders in the workspace.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inodes: Option<u64>,
     /// Output kept of one execution.
+    #[cfg_attr(feature = "openapi", schema(minimum = 4096))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     /// From start to end of one execution.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
     /// Processor time of one process.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_ms: Option<u64>,
 }
@@ -85,6 +98,9 @@ impl Limits {
         if let Some(cpus) = self.cpus.filter(|cpus| !(0.01..=1024.0).contains(cpus)) {
             return Some(format!("limits.cpus is `{cpus}`: it must be between 0.01 and 1024"));
         }
+        if let Some(pids) = self.pids.filter(|pids| *pids > MAX_PIDS) {
+            return Some(format!("limits.pids is `{pids}`: it must be at most {MAX_PIDS}"));
+        }
         let least = [
             ("memory_bytes", self.memory_bytes, 4 << 20),
             ("pids", self.pids, 2),
@@ -120,6 +136,8 @@ mod tests {
     fn a_limit_that_makes_no_sense_is_named() {
         let limits = Limits { cpus: Some(f64::NAN), ..Limits::default() };
         assert!(limits.nonsense().unwrap().contains("limits.cpus"));
+        let limits = Limits { pids: Some(MAX_PIDS + 1), ..Limits::default() };
+        assert!(limits.nonsense().unwrap().contains("at most"));
         let limits = Limits { memory_bytes: Some(1), ..Limits::default() };
         assert!(limits.nonsense().unwrap().contains("limits.memory_bytes"));
         assert_eq!(Limits::default().nonsense(), None);

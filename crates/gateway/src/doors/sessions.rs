@@ -34,7 +34,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
         description = "the same key with the same request makes one session, however often it is sent")),
-    request_body(content = SessionRequest, description = "all of it may be left out"),
+    request_body(content = Option<SessionRequest>, description = "all of it may be left out"),
     responses(
         (status = 201, body = SessionBody, headers(("Location" = String, description = "where it is"))),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -111,7 +111,7 @@ async fn get(
 /// Changes a session: what is absent stays.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
-    request_body = SessionPatch,
+    request_body = Option<SessionPatch>,
     responses(
         (status = 200, body = SessionBody),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

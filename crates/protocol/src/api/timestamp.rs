@@ -19,7 +19,7 @@ pub struct Timestamp(pub u64);
 
 /// Why a text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a time in UTC as RFC 3339 writes it, like `2026-11-15T12:00:00Z`")]
+#[error("`{0}` is not a time as RFC 3339 writes it, like `2026-11-15T12:00:00Z`")]
 pub struct TimestampError(String);
 
 impl fmt::Display for Timestamp {
@@ -54,10 +54,11 @@ impl From<Timestamp> for String {
     }
 }
 
+/// Any time of RFC 3339; one before 1970 counts as the first moment of it, for nothing here is older.
 fn parse(text: &str) -> Option<u64> {
-    let text = text.strip_suffix(['Z', 'z']).or_else(|| text.strip_suffix("+00:00"))?;
     let (date, time) = text.split_once(['T', 't', ' '])?;
     let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+    let (time, offset_ms) = offset(time)?;
     let (time, ms) = match time.split_once('.') {
         Some((time, fraction)) => (time, milliseconds(fraction)?),
         None => (time, 0),
@@ -66,19 +67,41 @@ fn parse(text: &str) -> Option<u64> {
     let months = month_lengths(year);
     let before = months.get(..usize::try_from(month).ok()?.checked_sub(1)?)?;
     let length = *months.get(before.len())?;
-    if year < 1970 || day == 0 || day > length || hour > 23 || minute > 59 || second > 59 {
+    // The 60th second is a leap second: its time is that of the next minute.
+    if day == 0 || day > length || hour > 23 || minute > 59 || second > 60 {
         return None;
+    }
+    if year < 1970 {
+        return Some(0);
     }
     let years: u64 = (1970..year).map(|year| if is_leap(year) { 366 } else { 365 }).sum();
     let days = years + before.iter().sum::<u64>() + day - 1;
-    Some(days * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS + second * 1_000 + ms)
+    let local = days * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS + second * 1_000 + ms;
+    Some(local.saturating_add_signed(-offset_ms).min(LAST_MS))
+}
+
+/// The time without its offset from UTC, and that in milliseconds.
+fn offset(time: &str) -> Option<(&str, i64)> {
+    if let Some(time) = time.strip_suffix(['Z', 'z']) {
+        return Some((time, 0));
+    }
+    let at = time.rfind(['+', '-'])?;
+    let (time, offset) = (time.get(..at)?, time.get(at..)?);
+    let (sign, offset) = offset.split_at_checked(1)?;
+    let [hours, minutes, _] = numbers(&format!("{offset}:00"), ':', [2, 2, 2])?;
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    let ms = i64::try_from(hours * HOUR_MS + minutes * MINUTE_MS).ok()?;
+    Some((time, if sign == "-" { -ms } else { ms }))
 }
 
 fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
     let mut found = [0; 3];
     let mut parts = text.split(between);
     for (value, digits) in found.iter_mut().zip(digits) {
-        let part = parts.next().filter(|part| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit()))?;
+        let part =
+            parts.next().filter(|part| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit()))?;
         *value = part.parse().ok()?;
     }
     parts.next().is_none().then_some(found)
@@ -141,10 +164,39 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for text in ["", "now", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01"] {
+        for text in
+            ["", "now", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01"]
+        {
+            assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
+        for text in [
+            "2026-01-01T00:00:00",
+            "2026-01-01T00:00:00+24:00",
+            "2026-01-01T00:00:00+1:00",
+            "2026-01-01T00:00:61Z",
+        ] {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");
         }
         assert_eq!("1970-01-01T00:00:01.5Z".parse(), Ok(Timestamp(1_500)));
+    }
+
+    #[test]
+    fn a_time_of_any_zone_is_the_same_moment() {
+        let noon = "2026-11-15T12:00:00Z".parse::<Timestamp>();
+        for text in
+            ["2026-11-15T12:00:00+00:00", "2026-11-15T13:30:00+01:30", "2026-11-14 16:00:00.000-20:00"]
+        {
+            assert_eq!(text.parse(), noon, "{text}");
+        }
+        for text in [
+            "1969-12-31T23:59:59Z",
+            "1117-01-19T13:11:34-08:18",
+            "0000-01-01T00:00:00Z",
+            "1970-01-01T00:00:00+01:00",
+        ] {
+            assert_eq!(text.parse(), Ok(Timestamp(0)), "{text}");
+        }
+        assert_eq!("9999-12-31T23:59:59.999-23:59".parse(), Ok(Timestamp(LAST_MS)));
     }
 
     proptest! {

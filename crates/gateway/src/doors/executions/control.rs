@@ -65,7 +65,7 @@ struct CancelRequest {
 /// Cancelling what has ended is no mistake.
 #[utoipa::path(post, path = "/v1/executions/{id}/cancel", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
-    request_body(content = CancelRequest, description = "may be left out"),
+    request_body(content = Option<CancelRequest>, description = "may be left out"),
     responses(
         (status = 204, description = "it is on its way out"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
