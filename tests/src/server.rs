@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use headwater_client::Client;
+use headwater_protocol::ExecutionId;
 use tempfile::TempDir;
 
 use crate::binary;
@@ -48,7 +49,7 @@ impl TestServer {
         if let Some(config) = &options.config {
             fs::write(data.join("headwater.toml"), config)?;
         }
-        let child = spawn(&options, &data, "127.0.0.1:0")?;
+        let child = spawn(&options, &data, &own_address())?;
         let (address, token) = (String::new(), String::new());
         let mut server = Self { options, folder, data, child, address, token };
         server.wait_until_it_answers().await?;
@@ -65,12 +66,12 @@ impl TestServer {
         self.folder.path()
     }
 
-    /// Where it listens: `127.0.0.1:PORT`.
+    /// Where it listens: an address of this machine, and a port.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// `http://127.0.0.1:PORT`.
+    /// The same as a URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -172,6 +173,13 @@ impl TestServer {
         let token = fs::read_to_string(self.data.join("token")).ok()?;
         Some((said["address"].as_str()?.to_owned(), token.trim().to_owned()))
     }
+}
+
+/// An address of this machine that nobody else uses. Connections come from 127.0.0.1: a server there whose port is free
+/// while it is away may find it taken by one of them, or by a client that looks for it and has reached itself.
+fn own_address() -> String {
+    let [a, b, c, ..] = ExecutionId::random().bits().to_le_bytes();
+    format!("127.{}.{b}.{}:0", a.max(1), c.clamp(1, 254))
 }
 
 fn spawn(options: &ServerOptions, data: &Path, listen: &str) -> Result<Child> {
