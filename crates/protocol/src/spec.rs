@@ -49,8 +49,10 @@ pub enum Stdin {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TtySize {
     /// Lines.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub rows: u16,
     /// Columns.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub cols: u16,
 }
 

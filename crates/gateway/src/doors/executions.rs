@@ -227,7 +227,7 @@ enum WaitFor {
 #[into_params(parameter_in = Query)]
 struct GetQuery {
     /// Wait for the end, at most so long: `10s`, `500ms`, `1m`; at most a minute.
-    #[param(pattern = "^[0-9]{1,6}(ms|s|m)?$")]
+    #[param(pattern = r"^[0-9]{1,6}(\.[0-9]{1,9})?(ms|s|m)?$")]
     wait: Option<String>,
     /// The end that is waited for: `exited` if absent.
     #[param(inline)]

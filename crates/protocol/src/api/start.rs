@@ -200,8 +200,10 @@ impl From<StartSpec> for StartRequest {
 #[serde(deny_unknown_fields)]
 pub struct ResizeRequest {
     /// Lines.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub rows: u16,
     /// Columns.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub cols: u16,
 }
 
