@@ -2,6 +2,7 @@
 mod hostile;
 mod table;
 mod calls;
+mod docs;
 mod feed;
 mod tool_progress;
 mod tools;

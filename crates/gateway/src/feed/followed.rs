@@ -186,3 +186,43 @@ fn remembered(end: &ExecutionEnd, options: &FollowOptions) -> Vec<Event> {
     }
     events
 }
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{Reason, Usage};
+
+    use super::*;
+
+    fn names(last_seq: u64, after: u64, until_closed: bool) -> Vec<(u64, &'static str)> {
+        let verdict = Verdict {
+            reason: Reason::Exited,
+            code: Some(0),
+            signal: None,
+            message: None,
+            duration_ms: 5,
+            usage: Usage::default(),
+            stdout_bytes: 7,
+            stderr_bytes: 0,
+            output_bytes: 0,
+        };
+        let end = ExecutionEnd {
+            verdict,
+            started_at_ms: 0,
+            exited_at_ms: 5,
+            last_seq: Seq(last_seq),
+            closed: true,
+        };
+        let options = FollowOptions { after: Seq(after), until_closed, ..FollowOptions::default() };
+        remembered(&end, &options).iter().map(|event| (event.seq.0, event.kind.name())).collect()
+    }
+
+    #[test]
+    fn of_a_log_that_is_gone_the_end_is_told_once_and_that_something_is_missing() {
+        assert_eq!(names(9, 0, true), [(7, "gap"), (8, "exited"), (9, "closed")]);
+        assert_eq!(names(9, 0, false), [(7, "gap"), (8, "exited")]);
+        assert_eq!(names(9, 7, true), [(8, "exited"), (9, "closed")]);
+        assert_eq!(names(9, 8, true), [(9, "closed")]);
+        assert_eq!(names(9, 9, true), []);
+        assert_eq!(names(0, 0, true), [(1, "gap"), (2, "exited"), (3, "closed")]);
+    }
+}

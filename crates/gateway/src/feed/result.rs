@@ -35,6 +35,8 @@ pub(crate) struct Ending {
     success: bool,
     error: Option<String>,
     source: Option<Source>,
+    /// How many bytes were printed, kept or not: to output, and to error.
+    printed: [u64; 2],
 }
 
 impl Ending {
@@ -58,7 +60,8 @@ impl Ending {
             }
         };
         let success = verdict.reason == Reason::Exited && exit_code == 0;
-        Self { exit_code, success, error, source }
+        let printed = [verdict.stdout_bytes + verdict.output_bytes, verdict.stderr_bytes];
+        Self { exit_code, success, error, source, printed }
     }
 
     /// Of a program that never ran, as the worker says why.
@@ -74,7 +77,7 @@ impl Ending {
     }
 
     const fn failed(exit_code: i32, error: String) -> Self {
-        Self { exit_code, success: false, error: Some(error), source: Some(Source::Error) }
+        Self { exit_code, success: false, error: Some(error), source: Some(Source::Error), printed: [0; 2] }
     }
 
     /// What is said of it among the output, and as what.
@@ -261,8 +264,9 @@ impl ResultBody {
                 Ok(Some(self.result.head()))
             }
             Stage::Output(output) => {
+                let printed = self.result.ending.printed[usize::from(output.is_error)];
                 let piece = match self.result.execution {
-                    Some(id) => read(&self.gateway, id, output).await?,
+                    Some(id) => read(&self.gateway, id, output, printed).await?,
                     None => None,
                 };
                 Ok(Some(match piece {
@@ -335,7 +339,12 @@ enum Piece {
 }
 
 /// The next piece of an output; none at its end.
-async fn read(gateway: &Gateway, id: ExecutionId, output: &mut Output) -> Result<Option<Piece>, ApiError> {
+async fn read(
+    gateway: &Gateway,
+    id: ExecutionId,
+    output: &mut Output,
+    printed: u64,
+) -> Result<Option<Piece>, ApiError> {
     if output.bytes >= MAX_BYTES {
         return Ok(None);
     }
@@ -348,7 +357,10 @@ async fn read(gateway: &Gateway, id: ExecutionId, output: &mut Output) -> Result
         match follow.await {
             Ok(follower) => output.follower = Some(Box::new(follower)),
             // The log was removed: its verdict is all that is left.
-            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) if is_missing(&error) => {
+                output.bytes = MAX_BYTES;
+                return Ok((printed > 0).then_some(Piece::Missing { bytes: printed, why: NOT_KEPT }));
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -368,7 +380,7 @@ async fn read(gateway: &Gateway, id: ExecutionId, output: &mut Output) -> Result
             }
             EventKind::Gap { from_byte, to_byte, .. } => {
                 let bytes = to_byte.saturating_sub(from_byte);
-                return Ok(Some(Piece::Missing { bytes, why: "are no longer kept" }));
+                return Ok(Some(Piece::Missing { bytes, why: NOT_KEPT }));
             }
             EventKind::Exited(_) => return Ok(None),
             EventKind::Started { .. } | EventKind::Closed => {}
@@ -377,6 +389,7 @@ async fn read(gateway: &Gateway, id: ExecutionId, output: &mut Output) -> Result
     Ok(None)
 }
 
+const NOT_KEPT: &str = "are no longer kept";
 const NO_ROOM: &str = "are the most that a result shows; `output_url` has all";
 
 #[cfg(test)]
