@@ -41,7 +41,6 @@ const FRAME_BYTES: u32 = 128 << 10;
 pub struct Client {
     worker: WorkerClient<Channel>,
     socket: PathBuf,
-    stream_window_bytes: u32,
     reviver: Option<Arc<dyn Reviver>>,
 }
 
@@ -68,7 +67,7 @@ pub async fn connect_with(socket: &Path, stream_window_bytes: u32) -> Result<Cli
     let worker = WorkerClient::new(channel)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(Client { worker, socket: socket.to_owned(), stream_window_bytes, reviver: None })
+    Ok(Client { worker, socket: socket.to_owned(), reviver: None })
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {
@@ -97,11 +96,6 @@ impl Client {
         self
     }
 
-    pub(crate) fn revived_like(mut self, other: &Self) -> Self {
-        self.reviver.clone_from(&other.reviver);
-        self
-    }
-
     pub(crate) fn reviver(&self) -> Option<&dyn Reviver> {
         self.reviver.as_deref()
     }
@@ -114,11 +108,6 @@ impl Client {
     /// The socket this client talks to.
     pub fn socket(&self) -> &Path {
         &self.socket
-    }
-
-    /// A connection like this one.
-    pub(crate) async fn connect_again(&self) -> Result<Self> {
-        Ok(connect_with(&self.socket, self.stream_window_bytes).await?.revived_like(self))
     }
 
     /// Who is there.

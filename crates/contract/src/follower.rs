@@ -126,6 +126,7 @@ impl Follower {
     /// Waits until it is known whether there is a next event, and says so without taking it. Dropping the future loses
     /// nothing.
     pub async fn has_next(&mut self) -> Result<bool> {
+        // What is rare is boxed: thousands of followers wait here, and each carries the largest of all ways.
         loop {
             if !self.ready.is_empty() {
                 return Ok(true);
@@ -134,14 +135,14 @@ impl Follower {
                 return Ok(false);
             }
             if self.skips && self.stream.is_some() {
-                match self.reopen().await {
+                match Box::pin(self.reopen()).await {
                     Err(error) if error.is_disconnected() => self.stream = None,
                     other => other?,
                 }
             }
             self.skips = false;
             let Some(stream) = self.stream.as_mut() else {
-                self.come_back().await?;
+                Box::pin(self.come_back()).await?;
                 continue;
             };
             match stream.message().await.map_err(ContractError::from) {

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod client;
+mod codec;
 mod convert;
 mod error;
 mod follower;

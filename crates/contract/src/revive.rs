@@ -32,9 +32,10 @@ impl Client {
     pub async fn come_back(&self) -> Result<Self> {
         let lost = Instant::now();
         loop {
-            let error = match self.connect_again().await {
+            // The connection makes itself anew, for all who share it.
+            let error = match self.info().await {
                 Err(error) if error.is_disconnected() => error,
-                found => return found,
+                found => return found.map(|_| self.clone()),
             };
             if lost.elapsed() >= PATIENCE {
                 return Err(error);

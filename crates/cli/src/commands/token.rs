@@ -107,6 +107,7 @@ fn token_json(row: &TokenRow) -> Value {
     })
 }
 
+#[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over
 fn refused(error: StoreError) -> CommandError {
     CommandError::new(ErrorKind::Refused, error.to_string())
 }

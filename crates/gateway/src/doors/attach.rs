@@ -42,7 +42,7 @@ const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// What a socket holds even when it is idle; larger messages are read in more than one go.
 const READ_BUFFER_BYTES: usize = 4 << 10;
 /// Frames are gathered up to so much while more events are there.
-const WRITE_BUFFER_BYTES: usize = 128 << 10;
+const WRITE_BUFFER_BYTES: usize = 32 << 10;
 /// A client is closed when this many heartbeats went unanswered.
 const MISSED_HEARTBEATS: u32 = 3;
 /// A closed client may take so long to take its last frames and say that it has closed too.
