@@ -16,7 +16,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 use crate::TestServer;
 
 /// Long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a server sends.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,9 +13,16 @@ fn path(id: &str, query: &str) -> String {
 #[tokio::test]
 async fn each_stream_and_all_of_them_in_their_order_are_what_was_printed() -> Result<()> {
     let server = TestServer::start().await?;
-    // A pause between the two: what comes at one moment on two pipes has no order.
-    let shell = "printf a; sleep 0.2; printf b >&2; sleep 0.2; printf c";
-    let id = finished(&server, shell).await?;
+    // What comes at one moment on two pipes has no order: each part is seen before the next is asked for.
+    let shell = "printf a; read x; printf b >&2; read x; printf c";
+    let id = start(&server, &json!({ "shell": shell, "stdin": "open" })).await?;
+    let mut stream = follow(&server, &id, "batch_ms=0").await?;
+    for part in ["stdout", "stderr"] {
+        stream.until(|event| event["type"] == part).await?;
+        let told = ask(&server, "POST", &format!("/v1/executions/{id}/stdin"), &[], "\n").await?;
+        assert_eq!(told.status, 204, "{}", told.text());
+    }
+    stream.rest().await?;
     for (query, expected) in [
         ("stream=stdout", "ac"),
         ("stream=stderr", "b"),
