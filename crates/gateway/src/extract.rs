@@ -91,6 +91,20 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// No query string: a door that takes none says so, instead of passing over what a client meant to say.
+pub(crate) struct NoQuery;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        match parts.uri.query() {
+            None | Some("") => Ok(Self),
+            Some(_) => Err(ApiError::invalid("the query string: nothing is asked for here in that way")),
+        }
+    }
+}
+
 /// The one id in a path.
 pub(crate) struct Path<T>(pub T);
 

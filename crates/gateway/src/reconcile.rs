@@ -119,14 +119,9 @@ impl Gateway {
         if self.recorder.is_open(id) {
             return Ok(()); // it is being started, or watched: whoever does that judges
         }
-        let asked = match running {
-            Some(told) => Ok(told.clone()),
-            None => insist(self.worker.calls(), |client| async move { client.execution(id).await }).await,
-        };
-        let told = match asked {
-            Ok(told) => Some(told),
-            Err(error) if is_missing(&error) => None,
-            Err(error) => return Err(error.into()),
+        let told = match running {
+            Some(told) => Some(told.clone()),
+            None => self.worker_execution(id).await?,
         };
         // Whoever has its key may still ask for it again, and so start it.
         if told.is_none() && self.store.has_key(&id.to_string()).await? {
@@ -161,12 +156,8 @@ impl Gateway {
         let known: HashSet<_> = told.iter().map(|session| session.id).collect();
         let unknown = stored.iter().filter(|(id, ended)| ended.is_none() && !known.contains(id));
         for (id, _) in unknown {
-            // The same as for executions: a key may lead back to it. What was made a moment ago is not judged.
-            let was_just_made =
-                insist(self.worker.calls(), |client| async move { client.session(*id).await });
-            if was_just_made.await.is_err_and(|error| is_missing(&error))
-                && !self.store.has_key(&id.to_string()).await?
-            {
+            // Asked once more: it may have been made a moment ago. And a key may lead back to it.
+            if self.worker_session(*id).await?.is_none() && !self.store.has_key(&id.to_string()).await? {
                 self.store.end_session(*id, now_ms()).await?;
             }
         }
@@ -228,19 +219,29 @@ impl Gateway {
 
     /// Takes up a session that the worker has and the store lacks. Answers none if the worker has none either.
     pub(crate) async fn take_up_session(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
+        // Asked first: who asks for what is not there shall not wait for those who remove.
+        if self.worker_session(id).await?.is_none() {
+            return Ok(None);
+        }
         let _still = self.removing.write().await; // what is being removed is not taken up again
         self.adopt_session(id).await
     }
 
     async fn adopt_session(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
-        let told = match insist(self.worker.calls(), |client| async move { client.session(id).await }).await {
-            Ok(told) => told,
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
+        let Some(told) = self.worker_session(id).await? else {
+            return Ok(None);
         };
         let row = session_row(told);
         self.store.put_session(&row).await?;
         Ok(Some(row))
+    }
+
+    async fn worker_session(&self, id: SessionId) -> Result<Option<Session>, ContractError> {
+        known(insist(self.worker.calls(), |client| async move { client.session(id).await }).await)
+    }
+
+    async fn worker_execution(&self, id: ExecutionId) -> Result<Option<Execution>, ContractError> {
+        known(insist(self.worker.calls(), |client| async move { client.execution(id).await }).await)
     }
 
     /// The same for an execution, and its session with it.
@@ -248,12 +249,12 @@ impl Gateway {
         self: &Arc<Self>,
         id: ExecutionId,
     ) -> Result<Option<ExecutionRow>, ApiError> {
+        if self.worker_execution(id).await?.is_none() {
+            return Ok(None);
+        }
         let _still = self.removing.write().await;
-        let told = match insist(self.worker.calls(), |client| async move { client.execution(id).await }).await
-        {
-            Ok(told) => told,
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
+        let Some(told) = self.worker_execution(id).await? else {
+            return Ok(None);
         };
         let session = match self.store.session(told.session_id).await? {
             Some(session) => Some(session),
@@ -272,6 +273,15 @@ impl Gateway {
             self.watch_end(id);
         }
         Ok(Some(row))
+    }
+}
+
+/// What the worker tells, if it knows of it at all.
+fn known<T>(told: Result<T, ContractError>) -> Result<Option<T>, ContractError> {
+    match told {
+        Ok(told) => Ok(Some(told)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -96,6 +96,19 @@ async fn queries_that_make_no_sense_are_refused_by_name() -> Result<()> {
     ] {
         assert_eq!(bad(&me.get(query).await?, 400).map_err(|error| error.context(query))?, "invalid_request");
     }
+    for (method, path) in [
+        ("POST", "/v1/sessions".to_owned()),
+        ("GET", format!("/v1/sessions/{session}")),
+        ("PATCH", format!("/v1/sessions/{session}")),
+        ("DELETE", format!("/v1/sessions/{session}")),
+        ("DELETE", format!("/v1/executions/{id}")),
+        ("POST", format!("/v1/executions/{id}/cancel")),
+        ("GET", format!("/v1/executions/{id}/processes")),
+        ("GET", format!("/v1/sessions/executions/{id}")),
+    ] {
+        let answer = me.ask(method, &format!("{path}?force=true"), &[], b"").await?;
+        assert_eq!(bad(&answer, 400).map_err(|error| error.context(path))?, "invalid_request");
+    }
     for query in ["wait=soon", "wait=", "wait=-1s", "until=never", "odd=1"] {
         let answer = me.get(&format!("/v1/executions/{id}?{query}")).await?;
         assert_eq!(bad(&answer, 400).map_err(|error| error.context(query))?, "invalid_request");

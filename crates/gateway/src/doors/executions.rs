@@ -24,7 +24,7 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::executions::Patience;
-use crate::extract::{Path, Query};
+use crate::extract::{NoQuery, Path, Query};
 use crate::idempotency::Keyed;
 use crate::paging::{page_body, page_request};
 use crate::shown::{check_metadata, execution_body};
@@ -273,6 +273,7 @@ async fn get(
 ))]
 async fn delete(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
 ) -> Result<StatusCode, ApiError> {

@@ -20,7 +20,7 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::executions::Patience;
-use crate::extract::Path;
+use crate::extract::{NoQuery, Path};
 use crate::idempotency::Keyed;
 use crate::recorder::is_missing;
 use crate::start::Order;
@@ -97,6 +97,7 @@ struct ExecuteBody {
 ))]
 async fn execute(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(language): Path<String>,
     request: Keyed<ExecuteRequest>,
@@ -154,6 +155,7 @@ struct StatusBody {
 ))]
 async fn status(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<StatusBody>, ApiError> {

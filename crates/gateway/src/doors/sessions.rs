@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 
 use crate::auth::Identity;
 use crate::error::ApiError;
-use crate::extract::{Json, Path, Query};
+use crate::extract::{Json, NoQuery, Path, Query};
 use crate::idempotency::Keyed;
 use crate::paging::{page_body, page_request};
 use crate::shown::session_body;
@@ -44,6 +44,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 ))]
 async fn create(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<SessionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -102,6 +103,7 @@ async fn list(
 ))]
 async fn get(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<SessionBody>, ApiError> {
@@ -121,6 +123,7 @@ async fn get(
 ))]
 async fn patch(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
     Json(change): Json<SessionPatch>,
@@ -139,6 +142,7 @@ async fn patch(
 ))]
 async fn delete(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<StatusCode, ApiError> {

@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::extract::{Json, Path};
+use crate::extract::{Json, NoQuery, Path};
 use crate::insist::insist;
 use crate::state::Gateway;
 
@@ -40,6 +40,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 ))]
 async fn signal(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
     Json(request): Json<SignalRequest>,
@@ -75,6 +76,7 @@ struct CancelRequest {
 ))]
 async fn cancel(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
     Json(request): Json<CancelRequest>,
@@ -99,6 +101,7 @@ async fn cancel(
 ))]
 async fn resize(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
     Json(ResizeRequest { rows, cols }): Json<ResizeRequest>,
@@ -141,6 +144,7 @@ struct ProcessesBody {
 ))]
 async fn processes(
     who: Identity,
+    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<ProcessesBody>, ApiError> {
