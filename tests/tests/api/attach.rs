@@ -28,7 +28,7 @@ async fn output(socket: &mut Socket, wanted: usize) -> Result<Vec<u8>> {
         match socket.next().await? {
             Received::Output(_, _, bytes) => all.extend_from_slice(&bytes),
             Received::Event(event) => {
-                ensure!(event["type"] == "started", "{event} after {} bytes", all.len())
+                ensure!(event["type"] == "started", "{event} after {} bytes", all.len());
             }
             other => anyhow::bail!("{other:?}"),
         }

@@ -140,7 +140,12 @@ async fn attach(
         .max_frame_size(MAX_MESSAGE_BYTES)
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(socket, gateway, who, id, query, follower, refusal)))
+    // A server that ends waits for it, so that its last word is said.
+    let tracked = gateway.tasks.token();
+    Ok(upgrade.on_upgrade(async move |socket| {
+        serve(socket, gateway, who, id, query, follower, refusal).await;
+        drop(tracked);
+    }))
 }
 
 /// Why this one may only look, if it may.

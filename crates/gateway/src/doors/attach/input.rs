@@ -1,11 +1,14 @@
 //! A socket's input on its way to the program: in order, each byte once, and no more in hand than a bound.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use headwater_contract::{Client, ContractError, StdinWriter};
 use headwater_protocol::ExecutionId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::sleep;
 
 use super::shared::Shared;
 use crate::insist::insist;
@@ -15,6 +18,9 @@ use crate::state::Gateway;
 pub(super) const MAX_BYTES: usize = 1 << 20;
 /// Frames that wait are written together, up to so much.
 const JOIN_BYTES: usize = 256 << 10;
+
+/// A server that ends does not wait any longer for a program to take its input.
+const LAST_WRITES: Duration = Duration::from_secs(1);
 
 enum Item {
     Bytes(Bytes, OwnedSemaphorePermit),
@@ -59,7 +65,13 @@ impl Input {
                 shared: Arc::clone(&self.shared),
                 writer: None,
             };
-            self.gateway.tasks.spawn(feeder.run(receiver));
+            let stopping = self.gateway.stopping.clone();
+            self.gateway.tasks.spawn(async move {
+                tokio::select! {
+                    () = feeder.run(receiver) => {}
+                    () = stopping.cancelled().then(|()| sleep(LAST_WRITES)) => {}
+                }
+            });
             sender
         });
         // The task ends only when this sender is gone.
