@@ -129,27 +129,32 @@ impl Languages {
 
 fn in_the_box() -> BTreeMap<String, LanguageConfig> {
     let list = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let entry = |name: &str, interpreters: &[&str], suffix: &str, args: &[&str], run_long: &[&str]| {
+    let entry = |name: &str, interpreters: &[&str], suffix: &str, [args, file, long]: [&[&str]; 3]| {
         let config = LanguageConfig {
             interpreters: list(interpreters),
             args: list(args),
             suffix: suffix.to_owned(),
-            run_file: just_the_file(),
-            run_long: Some(list(run_long)),
+            run_file: list(file),
+            run_long: Some(list(long)),
         };
         (name.to_owned(), config)
     };
     // The code's arguments are to be found where they are in a file's program: `$1`, `sys.argv[1]`, `process.argv[2]`.
     // For that bash and node need a name in place of the file's.
+    // Python holds back what it prints to a pipe until it ends or has 8 KiB (`-u`: it does not): somebody watches.
     BTreeMap::from([
-        entry("bash", &["bash"], "sh", &["-c", CODE, "bash"], &[FILE]),
-        entry("python", &["python3", "python"], "py", &["-c", CODE], &["-c", PYTHON_LONG, FILE]),
+        entry("bash", &["bash"], "sh", [&["-c", CODE, "bash"], &[FILE], &[FILE]]),
+        entry(
+            "python",
+            &["python3", "python"],
+            "py",
+            [&["-u", "-c", CODE], &["-u", FILE], &["-u", "-c", PYTHON_LONG, FILE]],
+        ),
         entry(
             "node",
             &["node", "nodejs"],
             "js",
-            &["-e", CODE, "--", "[eval]"],
-            &["-e", NODE_LONG, "--", FILE],
+            [&["-e", CODE, "--", "[eval]"], &[FILE], &["-e", NODE_LONG, "--", FILE]],
         ),
     ])
 }

@@ -56,3 +56,27 @@ async fn an_error_in_the_code_comes_from_the_interpreter_itself() -> Result<()> 
     assert!(seen.errors().contains("ValueError: b"), "{}", seen.errors());
     Ok(())
 }
+
+#[tokio::test]
+async fn what_code_prints_is_seen_while_it_still_runs() -> Result<()> {
+    let worker = worker().await?;
+    for (language, code) in [
+        ("bash", "echo here; read word; echo $word"),
+        ("python", "print('here'); print(input())"),
+        (
+            "node",
+            "console.log('here'); process.stdin.once('data', (word) => { process.stdout.write(word); process.exit(0) })",
+        ),
+    ] {
+        let mut spec = StartSpec::code(language, code);
+        spec.stdin = headwater_protocol::Stdin::Open;
+        let id = worker.begin(&spec).await?;
+        let mut watcher = worker.watch(id).await?;
+        watcher.until_printed("here\n").await?;
+        // It waits for this word: what was printed came before its end.
+        let mut stdin = worker.client().await?.stdin(id).await?;
+        stdin.write("there\n".into()).await?;
+        assert_eq!(watcher.rest().await?.text(), "here\nthere\n", "{language}");
+    }
+    Ok(())
+}

@@ -146,8 +146,6 @@ impl TryFrom<RunCommandRequest> for Call {
 
 impl Call {
     fn checked(mut self) -> Result<Self, ApiError> {
-        // Python holds back what it prints to a pipe until it ends or has 8 KiB: an agent watches.
-        self.spec.env.insert("PYTHONUNBUFFERED".to_owned(), "1".to_owned());
         if self.session.is_none() && self.interactive.is_none() {
             // Its session ends with it: a process left behind would keep that alive for nobody.
             self.spec.children = Children::Kill;
