@@ -48,10 +48,8 @@ pub(crate) async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Re
 /// Reads JSON, nothing and `null` as an empty object; the error names the field.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let body = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { body };
-    let value = match serde_json::from_slice(body).map_err(|error| ApiError::invalid(error.to_string()))? {
-        Value::Null => Value::Object(serde_json::Map::new()),
-        value => value,
-    };
+    let Strict(value) = serde_json::from_slice(body).map_err(|error| ApiError::invalid(error.to_string()))?;
+    let value = if value.is_null() { Value::Object(serde_json::Map::new()) } else { value };
     serde_path_to_error::deserialize(Strict(value)).map_err(|error| {
         let at = error.path().to_string();
         let inner = error.into_inner();

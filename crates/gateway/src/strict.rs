@@ -1,13 +1,82 @@
-//! JSON as its schema has it: an object is an object. serde takes a list for a struct too, field by field, so that
-//! `"limits": [1]` would mean something.
+//! JSON as its schema has it: an object is an object, and says each thing once. serde takes a list for a struct too,
+//! field by field, so that `"limits": [1]` would mean something; and of two fields of one name it would take the last.
+
+use std::fmt;
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
+use serde::de::{
+    Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 use serde::forward_to_deserialize_any;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A value that is read so.
 pub(crate) struct Strict(pub(crate) Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_any(Once).map(Self)
+    }
+}
+
+/// Makes a value of what is read, and refuses a name that comes twice in one object.
+struct Once;
+
+impl<'de> Visitor<'de> for Once {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some((name, Strict(value))) = fields.next_entry::<String, Strict>()? {
+            if object.contains_key(&name) {
+                let name: String = name.chars().take(64).collect();
+                return Err(Error::custom(format!("duplicate field `{name}`")));
+            }
+            object.insert(name, value);
+        }
+        Ok(object.into())
+    }
+}
 
 impl IntoDeserializer<'_, serde_json::Error> for Strict {
     type Deserializer = Self;
@@ -93,6 +162,17 @@ mod tests {
             assert!(error.contains("sequence"), "{body}: {error}");
         }
         assert!(read::<StartRequest>(json!({"shell": "a", "tty": [1, 2]})).is_err());
+    }
+
+    #[test]
+    fn nothing_is_said_twice_wherever_it_stands() {
+        for text in [r#"{"a":1,"a":1}"#, r#"{"env":{"A":"1","A":"2"}}"#, r#"[{"x":{"y":1,"y":2}}]"#] {
+            let error = serde_json::from_str::<Strict>(text).map(|read| read.0).unwrap_err().to_string();
+            assert!(error.contains("duplicate field"), "{text}: {error}");
+        }
+        let text = r#"{"a":[1,-2,0.5,true,null,"x",{"a":{}}],"b":18446744073709551615}"#;
+        let read = serde_json::from_str::<Strict>(text).unwrap().0;
+        assert_eq!(read, serde_json::from_str::<Value>(text).unwrap());
     }
 
     #[test]
