@@ -1,5 +1,6 @@
 //! HTTP by hand: requests that no well-behaved client would send, and answers exactly as they came.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -8,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// Long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// A head is never larger.
 const HEAD_BYTES: usize = 64 << 10;
 
@@ -75,13 +76,13 @@ pub async fn send(
 ) -> Result<TcpStream> {
     let mut text = format!("{method} {path} HTTP/1.1\r\n");
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-        text += &format!("Host: {address}\r\n");
+        let _ = write!(text, "Host: {address}\r\n");
     }
     for (name, value) in headers {
-        text += &format!("{name}: {value}\r\n");
+        let _ = write!(text, "{name}: {value}\r\n");
     }
     if !body.is_empty() || matches!(method, "POST" | "PATCH" | "PUT") {
-        text += &format!("Content-Length: {}\r\n", body.len());
+        let _ = write!(text, "Content-Length: {}\r\n", body.len());
     }
     text += "\r\n";
     let mut stream = TcpStream::connect(address).await?;

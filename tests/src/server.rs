@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::binary;
 
 /// How long a server may take to answer, on a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How a server is started.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::absent::Absent;
 use super::events::TextCount;
 use super::http::Http;
-use super::site::{Site, enter, print, remove, roomy_session, start};
+use super::site::{Site, closed, enter, print, remove, roomy_session, start};
 use crate::lab::Effort;
 use crate::process::Peak;
 use crate::report::{Goal, Report};
@@ -46,10 +46,8 @@ struct Found {
 /// Measures it.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (bytes, turns) = effort.pick((1024 * MIB, 3), (128 * MIB, 1));
-    let site = Site::start(1).await?;
-    let mut http = site.http().await?;
-    let session = roomy_session(&mut http).await?;
-    let bench = Bench { site: &site, session, bytes };
+    // One server has never seen a crowd: what it holds is not what a crowd has left.
+    let (mut quiet, mut busy) = (Bench::new(bytes).await?, Bench::new(bytes).await?);
     let ways = [Way::Raw, Way::Socket, Way::Events];
     let others = [Way::ScreenEvents, Way::Kept];
     let mut tcp = Vec::new();
@@ -58,11 +56,11 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     for _ in 0..turns {
         tcp.push(rate(bytes, || loopback(bytes))?);
         for (at, way) in ways.into_iter().enumerate() {
-            bench.one(&mut http, way, 0, &mut alone[at]).await?;
-            bench.one(&mut http, way, ABSENT, &mut crowded[at]).await?;
+            quiet.one(way, 0, &mut alone[at]).await?;
+            busy.one(way, ABSENT, &mut crowded[at]).await?;
         }
         for (at, way) in others.into_iter().enumerate() {
-            bench.one(&mut http, way, 0, &mut more[at]).await?;
+            quiet.one(way, 0, &mut more[at]).await?;
         }
     }
     let title = format!("{} MiB of text to one client, {turns} turns, medians", bytes / MIB);
@@ -95,79 +93,89 @@ fn compare(report: &mut Report, tcp: f64, name: &str, goal: f64, alone: &mut Fou
         with / rate,
         Goal::AtLeast(0.9),
     );
+    report.value("peak memory of gateway and worker, alone", peak, "MiB");
+    report.value(format!("... while {ABSENT} others never read"), more, "MiB");
     report.check("... memory that they cost gateway and worker", more - peak, " MiB", Goal::AtMost(64.0));
 }
 
-struct Bench<'a> {
-    site: &'a Site,
+struct Bench {
+    site: Site,
+    http: Http,
     session: String,
     bytes: u64,
 }
 
-impl Bench<'_> {
+impl Bench {
+    async fn new(bytes: u64) -> Result<Self> {
+        let site = Site::start(1).await?;
+        let mut http = site.http().await?;
+        let session = roomy_session(&mut http).await?;
+        Ok(Self { site, http, session, bytes })
+    }
+
     /// The program waits for a line, so that all clients are there before its first byte.
-    async fn one(&self, http: &mut Http, way: Way, absent: usize, found: &mut Found) -> Result<()> {
+    async fn one(&mut self, way: Way, absent: usize, found: &mut Found) -> Result<()> {
         let line = format!("read go; exec {}", print(self.bytes)?);
         let body = json!({ "shell": line, "stdin": "open" }).to_string();
-        let id = start(http, &self.session, &body).await?;
-        let absent = Absent::gather(self.site, &id, absent).await?;
+        let id = start(&mut self.http, &self.session, &body).await?;
+        let absent = Absent::gather(&self.site, &id, absent).await?;
         let [gateway, worker] = self.site.pids().await?;
         let peaks = [Peak::of(gateway), Peak::of(worker)];
         let (got, rate) = match way {
             Way::Kept => {
-                enter(http, &id).await?;
-                super::site::closed(http, &id).await?;
-                self.take(&id, way, None).await?
+                enter(&mut self.http, &id).await?;
+                closed(&mut self.http, &id).await?;
+                take(&self.site, &id, way, None).await?
             }
-            _ => self.take(&id, way, Some(http)).await?,
+            _ => take(&self.site, &id, way, Some(&mut self.http)).await?,
         };
         ensure!(got == self.bytes, "{got} bytes came of {} ({way:?})", self.bytes);
         let [gateway, worker] = peaks.map(Peak::mib);
         found.rates.push(rate);
         found.peaks.push(gateway? + worker?);
         drop(absent);
-        remove(http, &id).await
+        remove(&mut self.http, &id).await
     }
+}
 
-    /// Takes all, from the line that lets the program go, if there is somebody to type it; bytes, and bytes a second.
-    async fn take(&self, id: &str, way: Way, go: Option<&mut Http>) -> Result<(u64, f64)> {
-        let mut client = self.site.http().await?;
-        let path = format!("/v1/executions/{id}");
-        if way == Way::Socket {
-            let mut socket = self.site.attach(id).await?;
-            let begun = Instant::now();
-            if let Some(go) = go {
-                enter(go, id).await?;
-            }
-            let mut got = 0;
-            while let Some((kind, bytes)) = socket.count().await? {
-                if kind == OUTPUT {
-                    got += bytes - FRAME;
-                }
-            }
-            return Ok((got, got as f64 / begun.elapsed().as_secs_f64()));
-        }
-        let asked = match way {
-            Way::Raw => format!("{path}/output?stream=stdout&follow=true"),
-            Way::Kept => format!("{path}/output?stream=stdout"),
-            Way::Events => format!("{path}/events?batch_ms=0"),
-            _ => format!("{path}/events"),
-        };
-        let mut begun = Instant::now();
-        client.stream("GET", &asked, "", "").await?;
+/// Takes all, from the line that lets the program go, if there is somebody to type it; bytes, and bytes a second.
+async fn take(site: &Site, id: &str, way: Way, go: Option<&mut Http>) -> Result<(u64, f64)> {
+    let mut client = site.http().await?;
+    let path = format!("/v1/executions/{id}");
+    if way == Way::Socket {
+        let mut socket = site.attach(id).await?;
+        let begun = Instant::now();
         if let Some(go) = go {
-            begun = Instant::now();
             enter(go, id).await?;
         }
-        let raw = matches!(way, Way::Raw | Way::Kept);
-        let mut count = TextCount::default();
-        while let Some(piece) = client.piece().await? {
-            if raw {
-                count.bytes += piece.len() as u64;
-            } else {
-                count.push(piece);
+        let mut got = 0;
+        while let Some((kind, bytes)) = socket.count().await? {
+            if kind == OUTPUT {
+                got += bytes - FRAME;
             }
         }
-        Ok((count.bytes, count.bytes as f64 / begun.elapsed().as_secs_f64()))
+        return Ok((got, got as f64 / begun.elapsed().as_secs_f64()));
     }
+    let asked = match way {
+        Way::Raw => format!("{path}/output?stream=stdout&follow=true"),
+        Way::Kept => format!("{path}/output?stream=stdout"),
+        Way::Events => format!("{path}/events?batch_ms=0"),
+        _ => format!("{path}/events"),
+    };
+    let mut begun = Instant::now();
+    client.stream("GET", &asked, "", "").await?;
+    if let Some(go) = go {
+        begun = Instant::now();
+        enter(go, id).await?;
+    }
+    let raw = matches!(way, Way::Raw | Way::Kept);
+    let mut count = TextCount::default();
+    while let Some(piece) = client.piece().await? {
+        if raw {
+            count.bytes += piece.len() as u64;
+        } else {
+            count.push(piece);
+        }
+    }
+    Ok((count.bytes, count.bytes as f64 / begun.elapsed().as_secs_f64()))
 }

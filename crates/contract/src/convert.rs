@@ -147,14 +147,12 @@ impl From<&StartSpec> for v1::StartSpec {
             command: Some(match &spec.command {
                 Command::Argv(args) => Said::Argv(v1::Argv { args: args.clone() }),
                 Command::Shell(line) => Said::Shell(line.clone()),
-                Command::Code { language, code, file, args } => {
-                    Said::Code(v1::Code {
-                        language: language.clone(),
-                        code: code.clone(),
-                        file: file.clone(),
-                        args: args.clone(),
-                    })
-                }
+                Command::Code { language, code, file, args } => Said::Code(v1::Code {
+                    language: language.clone(),
+                    code: code.clone(),
+                    file: file.clone(),
+                    args: args.clone(),
+                }),
             }),
             cwd: spec.cwd.clone(),
             env: outward(&spec.env),

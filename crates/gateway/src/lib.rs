@@ -27,6 +27,8 @@ mod start;
 mod state;
 mod stream;
 mod strict;
+mod tick;
+mod to_the_end;
 mod turns;
 mod worker;
 

@@ -18,12 +18,13 @@ use headwater_protocol::{
 };
 use headwater_store::{ExecutionEnd, ExecutionRow};
 use tokio::sync::OnceCell;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::error::ApiError;
 use crate::insist::insist;
 use crate::now_ms;
 use crate::state::Gateway;
+use crate::tick::tick_after;
 
 /// How long an execution may go on before the worker is asked for its end: those who follow it learn it first.
 const HEAD_START: Duration = Duration::from_secs(1);
@@ -201,7 +202,7 @@ impl Gateway {
     }
 
     async fn watch(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {
-        sleep(HEAD_START).await;
+        sleep_until(tick_after(HEAD_START)).await;
         let mut missing_since = None;
         while self.recorder.is_open(id) {
             let closed = open.exit.initialized();

@@ -26,7 +26,10 @@ pub(crate) fn is_public(path: &str) -> bool {
 
 /// Whether a token may come in the query string: streams that a browser opens without being able to set a header.
 pub(crate) fn takes_query_token(path: &str) -> bool {
-    path.ends_with("/events") || path.ends_with("/attach") || path.starts_with("/tool-progress/") || path.starts_with("/v1/tool-progress/")
+    path.ends_with("/events")
+        || path.ends_with("/attach")
+        || path.starts_with("/tool-progress/")
+        || path.starts_with("/v1/tool-progress/")
 }
 
 #[derive(OpenApi)]

@@ -42,6 +42,9 @@ const MAX_HEADER_BYTES: usize = 64 << 10;
 const KEEPALIVE: Duration = Duration::from_secs(30);
 /// ... and a client that takes nothing of what it was sent for so long is let go: it can resume.
 const STUCK: Duration = Duration::from_mins(5);
+/// So much may wait in the kernel to be sent to one client: enough that it never waits for us. The kernel's own bound is
+/// megabytes, which would be made and copied for every client that does not read.
+const UNSENT_BYTES: u32 = 256 << 10;
 
 /// Why the gateway does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -192,6 +195,7 @@ fn tune(stream: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(stream);
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 3).with_retries(3);
     socket.set_tcp_keepalive(&keepalive)?;
+    socket.set_tcp_notsent_lowat(UNSENT_BYTES)?;
     socket.set_tcp_user_timeout(Some(STUCK))
 }
 

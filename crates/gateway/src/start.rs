@@ -25,6 +25,7 @@ use crate::insist::insist;
 use crate::now_ms;
 use crate::shown::{OWNER, execution_by_row};
 use crate::state::Gateway;
+use crate::to_the_end::ToTheEnd;
 
 /// What is to be started.
 #[derive(Debug, Clone)]
@@ -89,8 +90,7 @@ impl Gateway {
         &self,
         work: impl Future<Output = Result<T, ApiError>> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let work = self.tasks.spawn(work.in_current_span());
-        work.await.unwrap_or_else(|error| Err(ApiError::internal(&error)))
+        ToTheEnd::new(&self.tasks, work.in_current_span()).await
     }
 
     async fn grant(

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use headwater_contract::{Client, Reviver};
 use headwater_protocol::SandboxKind;
 use headwater_store::{AuditRow, Store, TokenRow};
+use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,11 +22,14 @@ use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
 use crate::recorder::Recorder;
+use crate::tick::tick_after;
 use crate::turns::Turns;
 use crate::worker::Worker;
 
 /// How long a token that was looked up is believed: so long after it was revoked by another process it is refused.
 const TOKEN_MEMORY: Duration = Duration::from_secs(1);
+/// An audit row is written so long after what it tells of, or a little later.
+const AUDIT_DELAY: Duration = Duration::from_millis(20);
 /// Tokens remembered at once.
 const TOKENS: usize = 10_000;
 
@@ -165,6 +169,8 @@ impl Gateway {
         };
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
+            // With those of the same moment, and out of the way of what they tell of.
+            sleep_until(tick_after(AUDIT_DELAY)).await;
             if let Err(error) = gateway.store.append_audit(&row).await {
                 tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
             }

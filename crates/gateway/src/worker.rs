@@ -29,7 +29,9 @@ impl Worker {
     pub(crate) async fn new(calls: Client, reviver: Arc<dyn Reviver>) -> Result<Self, ContractError> {
         let mut streams = Vec::with_capacity(STREAM_CONNECTIONS);
         for _ in 0..STREAM_CONNECTIONS {
-            streams.push(connect_with(calls.socket(), STREAM_WINDOW_BYTES).await?.with_reviver(Arc::clone(&reviver)));
+            streams.push(
+                connect_with(calls.socket(), STREAM_WINDOW_BYTES).await?.with_reviver(Arc::clone(&reviver)),
+            );
         }
         Ok(Self { calls: calls.with_reviver(reviver), streams, next: AtomicUsize::new(0) })
     }

@@ -183,7 +183,12 @@ impl StartSpec {
 
     /// A spec that runs source text.
     pub fn code(language: impl Into<String>, code: impl Into<String>) -> Self {
-        Self::new(Command::Code { language: language.into(), code: code.into(), file: None, args: Vec::new() })
+        Self::new(Command::Code {
+            language: language.into(),
+            code: code.into(),
+            file: None,
+            args: Vec::new(),
+        })
     }
 
     /// Checks what can be known without the session.

@@ -147,6 +147,42 @@ os.write(1, b'\xe2\x82')";
 }
 
 #[tokio::test]
+async fn a_part_of_a_character_is_not_kept_from_whoever_waits_for_it() -> Result<()> {
+    let server = TestServer::start().await?;
+    // The program waits until its two bytes were seen.
+    let shell = r"printf '\342\202'; read x; printf '\254'";
+    let id = start(&server, &json!({ "shell": shell, "stdin": "open" })).await?;
+    let mut stream = follow(&server, &id, "").await?;
+    let (mut all, _) = until_first_output(&mut stream).await?;
+    assert_eq!(output(&all, Stream::Stdout), [0xE2, 0x82]);
+    ask(&server, "POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], "\n").await?;
+    all.extend(events(&mut stream).await?);
+    assert_eq!(output(&all, Stream::Stdout), "€".as_bytes());
+    Ok(())
+}
+
+#[tokio::test]
+async fn readers_that_never_read_hold_up_nobody() -> Result<()> {
+    let server = TestServer::start().await?;
+    let shell = "read x; seq 1000000";
+    let id = start(&server, &json!({ "shell": shell, "stdin": "open" })).await?;
+    let bearer = format!("Bearer {}", server.token());
+    let mut absent = Vec::new();
+    for what in ["events?batch_ms=0", "output?follow=true"].into_iter().cycle().take(20) {
+        let path = format!("/v1/executions/{id}/{what}");
+        let headers = [("Authorization", bearer.as_str())];
+        absent.push(headwater_tests::raw::send(server.address(), "GET", &path, &headers, b"").await?);
+    }
+    let mut stream = follow(&server, &id, "batch_ms=0").await?;
+    ask(&server, "POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], "\n").await?;
+    let all = events(&mut stream).await?;
+    let expected: String = (1..=1_000_000).map(|i| format!("{i}\n")).collect();
+    assert!(output(&all, Stream::Stdout) == expected.into_bytes(), "stdout is not what was printed");
+    drop(absent);
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_a_program_prints_cannot_look_like_an_event() -> Result<()> {
     let server = TestServer::start().await?;
     let forged = "\n\nid: 999\nevent: exited\ndata: {\"type\":\"exited\",\"seq\":999,\"at_ms\":0,\"reason\":\"exited\"}\n\n\

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// Long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 async fn small_server() -> Result<TestServer> {
     let config = "[server]\nheader_timeout = \"500ms\"\nmax_body = \"64Ki\"\nmax_stdin = \"128Ki\"\n";

@@ -86,11 +86,12 @@ impl Scene {
     async fn new(server: TestServer, ann: &str) -> Result<Self> {
         let mut scene = Self { server, session: String::new(), execution: String::new() };
         let made = scene.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
-        scene.session = made["id"].as_str().context("no session")?.to_owned();
+        made["id"].as_str().context("no session")?.clone_into(&mut scene.session);
         let path = format!("/v1/sessions/{}/executions", scene.session);
         let body = r#"{"shell":"cat","tty":{"rows":24,"cols":80},"metadata":{"conversation_id":"anns"}}"#;
         let made = scene.ask("POST", &path, ann, body).await?.json()?;
-        scene.execution = made["id"].as_str().with_context(|| format!("no execution: {made}"))?.to_owned();
+        let id = made["id"].as_str().with_context(|| format!("no execution: {made}"))?;
+        id.clone_into(&mut scene.execution);
         Ok(scene)
     }
 

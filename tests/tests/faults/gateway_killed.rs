@@ -36,11 +36,11 @@ async fn read_in_pieces(client: Client, id: ExecutionId, door: Door, at_once: us
                     batch_ms: Some(5),
                     ..FollowOptions::default()
                 };
-                let followed = client.insist(|client| {
+                let coming = client.insist(|client| {
                     let options = options.clone();
                     async move { client.follow(id, options).await }
                 });
-                let mut follower = followed.await.context("follow")?;
+                let mut follower = coming.await.context("follow")?;
                 for _ in 0..at_once {
                     let Some(event) = follower.next().await.context("next")? else { break };
                     seen.take(event)?;
@@ -144,7 +144,7 @@ async fn killing_gateway_and_worker_at_random_moments_loses_nothing_and_starts_n
 
 /// By turns: the gateway, the worker, both.
 async fn kill(server: &mut TestServer, turn: u64) -> Result<()> {
-    if turn % 3 != 0 {
+    if !turn.is_multiple_of(3) {
         // It may be on its way up from the last kill.
         let _ = server.kill_worker().await;
     }
@@ -167,7 +167,7 @@ async fn look_afterwards(client: &Client, ids: &[ExecutionId], count: u64) -> Re
     for execution in told {
         assert!(ids.contains(&execution.id) && execution.exit.is_some(), "{execution:?}");
         let n: u64 = execution.metadata.get("n").context("no number")?.parse()?;
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) {
             let raw = client.output(execution.id, OutputStream::Stdout, None).await?.bytes().await?;
             assert_eq!(raw.len() as u64, execution.stdout_bytes, "raw output of {}", execution.id);
         }

@@ -4,9 +4,9 @@
 
 mod disk_full;
 mod flood;
+mod followers;
 mod gateway_killed;
 mod gateway_readers;
-mod followers;
 mod init_killed;
 mod last_words;
 mod lines;

@@ -16,7 +16,7 @@ pub(crate) struct Origins {
     /// Lower case, with a port.
     hosts: Vec<String>,
     /// Lower case, as browsers send them.
-    origins: Vec<String>,
+    pages: Vec<String>,
     /// Whether any literal address may name us: only if we listen on all of them.
     any_address: bool,
     port: u16,
@@ -37,8 +37,8 @@ impl Origins {
             }
             hosts.push(host);
         }
-        let origins = config.origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase());
-        Self { hosts, origins: origins.collect(), any_address: listens.ip().is_unspecified(), port }
+        let pages = config.origins.iter().map(|origin| origin.trim_end_matches('/').to_ascii_lowercase());
+        Self { hosts, pages: pages.collect(), any_address: listens.ip().is_unspecified(), port }
     }
 
     /// Refuses a request that names somebody else.
@@ -93,7 +93,7 @@ impl Origins {
             return Ok(());
         };
         let origin = origin.to_str().unwrap_or("null").to_ascii_lowercase();
-        if self.origins.iter().any(|ours| ours == "*" || *ours == origin) {
+        if self.pages.iter().any(|ours| ours == "*" || *ours == origin) {
             return Ok(());
         }
         let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));

@@ -155,8 +155,8 @@ async fn begin(
     }
     let options = FollowOptions { until_closed: false, ..EventQuery::default().into_options()? };
     let (id, follower) = gateway.run(who, order, options.clone()).await?;
-    let followed = Followed::new(Arc::clone(gateway), 0, subject(gateway, id).await?, options);
-    Ok(Begun::Following(Box::new(followed.with_follower(follower))))
+    let told = Followed::new(Arc::clone(gateway), 0, subject(gateway, id).await?, options);
+    Ok(Begun::Following(Box::new(told.with_follower(follower))))
 }
 
 /// The same in the session that calls of this name share. It may end between being found and being used: then the next

@@ -61,7 +61,10 @@ fn no_event_overtakes_bytes_that_are_held_back() {
     let mut cut = EventViews::default();
     views(&mut cut, output(2, Stream::Stdout, &[0xE2]));
     let both = views(&mut cut, output(3, Stream::Stderr, b"x"));
-    assert_eq!((&both[0]["seq"], &both[0]["base64"], &both[1]["seq"]), (&json!(2), &json!("4g=="), &json!(3)));
+    assert_eq!(
+        (&both[0]["seq"], &both[0]["base64"], &both[1]["seq"]),
+        (&json!(2), &json!("4g=="), &json!(3))
+    );
     views(&mut cut, output(4, Stream::Stdout, &[0xE2]));
     let both = views(&mut cut, event(5, EventKind::Closed));
     assert_eq!((&both[0]["seq"], &both[1]["type"]), (&json!(4), &json!("closed")));
@@ -80,7 +83,10 @@ fn every_other_event_has_the_fields_of_the_native_api() {
         json!({"type": "gap", "seq": 2, "at_ms": 5, "stream": "stdout", "from_byte": 1, "to_byte": 9});
     assert_eq!(gap, expected);
     let exited = value(&event(3, EventKind::Exited(verdict())));
-    assert_eq!((&exited["type"], &exited["reason"], &exited["signal"]), (&json!("exited"), &json!("timed_out"), &json!(15)));
+    assert_eq!(
+        (&exited["type"], &exited["reason"], &exited["signal"]),
+        (&json!("exited"), &json!("timed_out"), &json!(15))
+    );
     assert_eq!(exited["usage"], json!({"cpu_ms": 1, "max_rss_bytes": 2}));
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
-use crate::{Command, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, TtySize, Usage, Verdict};
+use crate::{
+    Command, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, TtySize, Usage, Verdict,
+};
 
 /// Where an execution stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

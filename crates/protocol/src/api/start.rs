@@ -113,7 +113,8 @@ impl TryFrom<StartRequest> for StartSpec {
             StdinRequest::Open => Stdin::Open,
             StdinRequest::Text(text) => Stdin::Given(text.into()),
             StdinRequest::Base64(text) => {
-                let bytes = STANDARD.decode(text).map_err(|error| RequestError::BadBase64(error.to_string()))?;
+                let bytes =
+                    STANDARD.decode(text).map_err(|error| RequestError::BadBase64(error.to_string()))?;
                 Stdin::Given(bytes.into())
             }
         };
@@ -145,20 +146,22 @@ fn command(
     argv: Option<Vec<String>>,
     shell: Option<String>,
     code: (Option<String>, Option<String>),
-    (file, args): (Option<String>, Vec<String>),
+    (file, more): (Option<String>, Vec<String>),
 ) -> Result<Command, RequestError> {
-    let command = match (argv, shell, code) {
+    let said = match (argv, shell, code) {
         (None, None, (None, None)) => return Err(RequestError::NoCommand),
         (Some(argv), None, (None, None)) => Command::Argv(argv),
         (None, Some(line), (None, None)) => Command::Shell(line),
-        (None, None, (Some(language), Some(code))) => return Ok(Command::Code { language, code, file, args }),
+        (None, None, (Some(language), Some(code))) => {
+            return Ok(Command::Code { language, code, file, args: more });
+        }
         (None, None, _) => return Err(RequestError::HalfCode),
         _ => return Err(RequestError::ManyCommands),
     };
-    match (file, args.is_empty()) {
+    match (file, more.is_empty()) {
         (Some(_), _) => Err(RequestError::OnlyForCode("file")),
         (None, false) => Err(RequestError::OnlyForCode("args")),
-        (None, true) => Ok(command),
+        (None, true) => Ok(said),
     }
 }
 
@@ -297,7 +300,10 @@ mod tests {
         let code = spec(r#"{"language":"python","code":"1","stdin":{"text":"x"}}"#).unwrap();
         assert_eq!(code.stdin, Stdin::Given("x".into()));
         assert_eq!(spec(r#"{"shell":"cat","stdin":"open"}"#).unwrap().stdin, Stdin::Open);
-        assert_eq!(spec(r#"{"shell":"cat","stdin":{"base64":"AP8="}}"#).unwrap().stdin, Stdin::Given(vec![0, 255].into()));
+        assert_eq!(
+            spec(r#"{"shell":"cat","stdin":{"base64":"AP8="}}"#).unwrap().stdin,
+            Stdin::Given(vec![0, 255].into())
+        );
     }
 
     #[test]
@@ -331,6 +337,8 @@ mod tests {
             assert_eq!(SignalName::Name(name.into()).number(), Ok(number));
         }
         assert_eq!(SignalName::Number(34).number(), Ok(34));
-        assert!(SignalName::Number(65).number().is_err() && SignalName::Name("SIGNOPE".into()).number().is_err());
+        assert!(
+            SignalName::Number(65).number().is_err() && SignalName::Name("SIGNOPE".into()).number().is_err()
+        );
     }
 }

@@ -3,6 +3,7 @@
 use std::slice;
 
 use futures_util::TryStreamExt;
+use sqlx::sqlite::{SqliteQueryResult, SqliteRow};
 use sqlx::{Connection, Either, Executor, SqlStr, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
@@ -136,13 +137,21 @@ async fn run_together(
 ) -> Result<(), StoreError> {
     let whole = Statement::transaction(group.iter().flat_map(|write| &write.statements));
     let query = sqlx::query_with(whole.sql, arguments(&whole.values)?).persistent(false);
+    let all = group.iter().map(|write| write.statements.len()).sum::<usize>() + 2;
     let mut stream = connection.fetch_many(query);
     while let Some(result) = stream.try_next().await.map_err(from_sqlx)? {
-        if let Either::Left(done) = result {
-            results.push(Written { changed: done.rows_affected(), number: done.last_insert_rowid() });
+        results.extend(written(&result));
+        if results.len() == all {
+            break; // to be told that there is no more would be one more hop
         }
     }
     Ok(())
+}
+
+/// What a statement did; none for a row that it told.
+fn written(result: &Either<SqliteQueryResult, SqliteRow>) -> Option<Written> {
+    let done = result.as_ref().left()?;
+    Some(Written { changed: done.rows_affected(), number: done.last_insert_rowid() })
 }
 
 /// Each write gets the result of its last statement.
@@ -177,8 +186,13 @@ async fn commit_alone(connection: &mut SqliteConnection, write: Write) {
 
 async fn run_one(connection: &mut SqliteConnection, statement: &Statement) -> Result<Written, StoreError> {
     let query = sqlx::query_with(statement.sql.clone(), arguments(&statement.values)?);
-    let done = query.execute(connection).await.map_err(from_sqlx)?;
-    Ok(Written { changed: done.rows_affected(), number: done.last_insert_rowid() })
+    let mut stream = connection.fetch_many(query);
+    while let Some(result) = stream.try_next().await.map_err(from_sqlx)? {
+        if let Some(written) = written(&result) {
+            return Ok(written); // it is committed: the connection goes on by itself
+        }
+    }
+    Err(missing())
 }
 
 /// SQLite may have rolled back by itself; then there is nothing to do.

@@ -16,7 +16,8 @@ impl Log {
 impl Reader {
     /// Whether the verdict, if there is one, has been read or lies before where the reader began.
     pub fn is_past_verdict(&self) -> bool {
-        self.due.is_empty() && self.log.state.borrow().view.exited.is_some_and(|verdict| verdict.seq <= self.at)
+        self.due.is_empty()
+            && self.log.state.borrow().view.exited.is_some_and(|verdict| verdict.seq <= self.at)
     }
 
     /// Whether the log has its last record.
