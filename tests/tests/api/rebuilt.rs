@@ -124,3 +124,55 @@ async fn what_the_worker_has_forgotten_is_told_by_the_store() -> Result<()> {
     bad(&me.get(&format!("/v1/executions/{ended}")).await?, 404)?;
     Ok(())
 }
+
+#[tokio::test]
+async fn what_is_taken_away_behind_the_gateways_back_is_told_as_lost() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let id = me.start(&session, &json!({"shell": "sleep 1000"})).await?;
+    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    worker.end_session(session.parse()?, true).await?;
+    let path = format!("/v1/executions/{id}");
+    eventually("it counts as lost", async || {
+        me.json(&path).await.is_ok_and(|told| told["state"] == "closed" && told["exit"]["reason"] == "lost")
+    })
+    .await?;
+    assert_eq!(me.json(&format!("/v1/sessions/{session}")).await?["state"], "ended");
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_execution_is_counted_and_logged_once_however_many_watch_it() -> Result<()> {
+    let mut server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let id = me.start(&session, &json!({"shell": "read x; exit 3", "stdin": "open"})).await?;
+    let watchers: Vec<_> = (0..20)
+        .map(|n| {
+            let (me, id) = (me.clone(), id.clone());
+            let path = if n % 2 == 0 { "?wait=60s" } else { "/events" };
+            tokio::spawn(async move { me.get(&format!("/v1/executions/{id}{path}")).await })
+        })
+        .collect();
+    good(&me.ask("POST", &format!("/v1/executions/{id}/stdin"), &[], b"go\n").await?, 204)?;
+    for watcher in watchers {
+        assert_eq!(watcher.await??.status, 200);
+    }
+    let counted = async || anyhow::Ok(me.get("/metrics").await?.text());
+    let text = counted().await?;
+    assert!(text.contains("headwater_executions_started_total 1\n"), "{text}");
+    assert!(text.contains("headwater_executions_ended_total{reason=\"exited\"} 1\n"), "{text}");
+    server.kill();
+    server.start_again().await?;
+    // An old log that is read again is not a new end.
+    assert!(me.get(&format!("/v1/executions/{id}/events")).await?.text().contains("event: closed"));
+    assert_eq!(me.ended(&id).await?["exit"]["code"], 3);
+    let text = counted().await?;
+    assert!(!text.contains("headwater_executions_ended_total{"), "{text}");
+    let log = server.log();
+    for line in ["execution started", "execution ended"] {
+        assert_eq!(log.lines().filter(|text| text.contains(line)).count(), 1, "{log}");
+    }
+    Ok(())
+}
