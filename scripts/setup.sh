@@ -2,7 +2,7 @@
 # Installs what is missing, by its Debian package, and says so. Says and does nothing when all is there.
 #
 #   scripts/setup.sh         what it takes to build, to run and to test
-#   scripts/setup.sh bench   and the peer of the benchmark
+#   scripts/setup.sh bench   and the peers of the benchmark
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -73,6 +73,21 @@ if [ "${#packages[@]}" -gt 0 ]; then
             say "cannot install ${wanted[*]}: going on without"
         fi
     fi
+fi
+
+# The other peer comes from PyPI, into a folder of its own. Without it the benchmark goes on, and says so.
+jupyter=target/jupyter
+if [ "${1:-}" = bench ] && [ ! -f "$jupyter/ready" ]; then
+    say "installing Jupyter Server into $jupyter"
+    log=$(mktemp)
+    if { python3 -m venv "$jupyter" && timeout 180 "$jupyter/bin/pip" install --quiet \
+        --disable-pip-version-check jupyter_server ipykernel; } >"$log" 2>&1 </dev/null; then
+        touch "$jupyter/ready"
+    else
+        tail -n 5 "$log" >&2
+        say "cannot install Jupyter Server: going on without"
+    fi
+    rm -f "$log"
 fi
 
 # Rust comes from rustup: Debian's is too old.

@@ -67,7 +67,10 @@ pub fn serve(show: Option<PathBuf>) -> Result<()> {
         let (master, slave) = terminal()?;
         let flags = rustix::fs::fcntl_getfl(&master)?;
         rustix::fs::fcntl_setfl(&master, flags | rustix::fs::OFlags::NONBLOCK)?;
-        #[expect(deprecated, reason = "the sound one is unsafe: a descriptor of its own type needs no promise")]
+        #[expect(
+            deprecated,
+            reason = "the sound one is unsafe: a descriptor of its own type needs no promise"
+        )]
         let master = AsyncFd::new(master)?;
         let Some(path) = show else {
             relay(&mut socket, &master).await?;

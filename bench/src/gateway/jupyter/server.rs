@@ -16,8 +16,9 @@ const TOKEN: &str = "bench";
 
 /// Where `scripts/setup.sh bench` installs it.
 pub fn program() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/jupyter/bin/jupyter-server");
-    path.is_file().then_some(path)
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/jupyter");
+    // The mark is made when all of it is there.
+    folder.join("ready").is_file().then(|| folder.join("bin/jupyter-server"))
 }
 
 /// A running server.
