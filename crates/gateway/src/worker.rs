@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 /// Connections for streams: what one of them carries goes through one task on either side.
 const STREAM_CONNECTIONS: usize = 4;
 /// What a watcher that does not read may hold here of what the worker has sent.
-const STREAM_WINDOW_BYTES: u32 = 32 << 10;
+const STREAM_WINDOW_BYTES: u32 = 64 << 10;
 /// How often the worker is asked whether it lives.
 const PULSE: Duration = Duration::from_secs(1);
 
