@@ -2,7 +2,8 @@
 
 CARGO   ?= cargo
 PROFILE ?= dev
-BINARY   = $(firstword $(wildcard target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater))
+# Looked for by the shell: make would look before it is built.
+BINARY   = $$(ls -t target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater | head -n 1)
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo build test test-v2 check bench fmt clean setup setup-bench
@@ -12,7 +13,7 @@ help: ## what can be done here
 
 run: setup ## build and start the server on 127.0.0.1:8080; the address to open is printed (ARGS="--listen ..." for more)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
-	@exec $(BINARY) serve $(ARGS)
+	@exec "$(BINARY)" serve $(ARGS)
 
 demo: setup ## build, look at this host, and watch the engine at work (about 10 s)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
