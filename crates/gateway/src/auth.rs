@@ -31,6 +31,8 @@ pub struct Identity {
     pub role: Role,
     /// Which token.
     pub token_id: String,
+    /// ... by its hash: what a ticket is looked up by again.
+    pub token_hash: [u8; 32],
     /// From where.
     pub address: IpAddr,
 }
@@ -97,7 +99,7 @@ mod tests {
 
     fn who(owner: &str, role: Role) -> Identity {
         let address = Ipv4Addr::LOCALHOST.into();
-        Identity { owner: owner.into(), role, token_id: "tok_x".into(), address }
+        Identity { owner: owner.into(), role, token_id: "tok_x".into(), token_hash: [0; 32], address }
     }
 
     fn status(who: &Identity, need: Need, owner: Option<&str>) -> u16 {

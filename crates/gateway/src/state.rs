@@ -126,7 +126,8 @@ impl Gateway {
             return Ok(None);
         };
         let is_over = row.revoked_at_ms.is_some() || row.expires_at_ms.is_some_and(|at| at <= now_ms);
-        let who = Identity { owner: row.owner, role: row.role, token_id: row.id, address };
+        let who =
+            Identity { owner: row.owner, role: row.role, token_id: row.id, token_hash: row.hash, address };
         Ok((!is_over).then_some(who))
     }
 

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
+use headwater_tests::host::eventually;
 use headwater_tests::raw::{self, Raw};
 use serde_json::{Value, json};
 
@@ -280,6 +281,42 @@ async fn a_token_in_the_query_opens_streams_only_and_a_ticket_once() -> Result<(
     }
     let log = scene.server.log();
     ensure!(!log.contains(&token) && !log.contains("token="), "a token is in the log");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_ticket_is_no_token_and_ends_with_the_token_that_it_was_given_for() -> Result<()> {
+    let server = TestServer::start().await?;
+    let ann = server.make_token(&["--user", "ann"])?;
+    let scene = Scene::new(server, &ann).await?;
+    let ticket = async || -> Result<String> {
+        let told = scene.ask("POST", "/v1/tickets", &ann, "").await?.json()?;
+        Ok(told["ticket"].as_str().context("no ticket")?.to_owned())
+    };
+    for (method, path, body) in
+        [("POST", "/v1/tickets", ""), ("GET", "/v1/sessions", ""), ("GET", "/v1/executions/{id}/events", "")]
+    {
+        let shown = ticket().await?;
+        let status = scene.ask(method, path, &shown, body).await?.status;
+        ensure!(status == 401, "{method} {path} answered {status} to a ticket in `Authorization`");
+        let cookie = format!("headwater_token={shown}");
+        let status = scene.ask_with(method, path, &[("Cookie", &cookie)], body).await?.status;
+        ensure!(status == 401, "{method} {path} answered {status} to a ticket in a cookie");
+    }
+    let late = ticket().await?;
+    let list = scene.server.command().args(["token", "list", "--json"]).output()?;
+    let list = String::from_utf8(list.stdout)?;
+    let mut rows = list.lines().map(serde_json::from_str::<Value>);
+    let row = rows.find(|row| row.as_ref().is_ok_and(|row| row["user"] == "ann")).context("no token")??;
+    let id = row["id"].as_str().context("no id")?;
+    ensure!(scene.server.command().args(["token", "revoke", id]).status()?.success());
+    // A token is believed for a second after it was looked up.
+    let is_refused =
+        async || scene.ask("GET", "/v1/info", &ann, "").await.is_ok_and(|told| told.status == 401);
+    eventually("the token is refused", is_refused).await?;
+    let path = format!("/v1/executions/{{id}}/events?token={late}");
+    let status = scene.ask("GET", &path, "", "").await?.status;
+    ensure!(status == 401 || status == 429, "a revoked token's ticket answered {status}");
     Ok(())
 }
 

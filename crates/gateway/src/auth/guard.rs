@@ -83,10 +83,12 @@ pub(crate) fn too_many(wait: std::time::Duration) -> ApiError {
     ApiError { retry_after: Some(wait), ..error }
 }
 
-/// The token or ticket that came with a request.
+/// The token or ticket that came with a request. A ticket counts in an address only: as a token it would open every
+/// door, also the one to the next ticket, and so would never end.
 fn shown(request: &Request) -> Option<String> {
     let headers = request.headers();
-    bearer(headers).or_else(|| cookie(headers)).or_else(|| query_token(request))
+    let token = bearer(headers).or_else(|| cookie(headers)).filter(|token| !Tickets::looks_like(token));
+    token.or_else(|| query_token(request))
 }
 
 async fn identify(
@@ -97,11 +99,15 @@ async fn identify(
     let Some(shown) = shown else {
         return Ok(None);
     };
-    if Tickets::looks_like(&shown) {
-        let who = gateway.tickets.redeem(&shown, Instant::now());
-        return Ok(who.map(|who| Identity { address, ..who }));
+    let hash = if Tickets::looks_like(&shown) {
+        gateway.tickets.redeem(&shown, Instant::now())
+    } else {
+        Some(token::hash(&shown))
+    };
+    match hash {
+        Some(hash) => gateway.identity(&hash, address, now_ms()).await,
+        None => Ok(None),
     }
-    gateway.identity(&token::hash(&shown), address, now_ms()).await
 }
 
 fn bearer(headers: &HeaderMap) -> Option<String> {

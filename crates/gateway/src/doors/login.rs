@@ -75,7 +75,7 @@ struct TicketBody {
     (status = 201, body = TicketBody), (status = 401, body = ErrorBody), (status = 429, body = ErrorBody),
 ))]
 async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> impl IntoResponse {
-    let ticket = gateway.tickets.issue(who, Instant::now());
+    let ticket = gateway.tickets.issue(who.token_hash, Instant::now());
     let expires_in_ms = u64::try_from(TICKET_LIFETIME.as_millis()).unwrap_or(u64::MAX);
     (StatusCode::CREATED, Json(TicketBody { ticket, expires_in_ms }))
 }
