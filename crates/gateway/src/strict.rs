@@ -1,28 +1,50 @@
 //! JSON as its schema has it: an object is an object, and says each thing once. serde takes a list for a struct too,
 //! field by field, so that `"limits": [1]` would mean something; and of two fields of one name it would take the last.
+//!
+//! And it is no larger in memory than it has to be: a value of two bytes in a body takes hundreds here.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
-    Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
+    Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
+
+/// The most values in one body, those inside of others counted too: more than any command line can have.
+const MAX_VALUES: usize = 100_000;
 
 /// A value that is read so.
 pub(crate) struct Strict(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-        reader.deserialize_any(Once).map(Self)
+        Once { left: &Cell::new(MAX_VALUES) }.deserialize(reader).map(Self)
     }
 }
 
 /// Makes a value of what is read, and refuses a name that comes twice in one object.
-struct Once;
+#[derive(Clone, Copy)]
+struct Once<'a> {
+    /// So many more values may come.
+    left: &'a Cell<usize>,
+}
 
-impl<'de> Visitor<'de> for Once {
+impl<'de> DeserializeSeed<'de> for Once<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        let left = self.left.get().checked_sub(1);
+        let left = left.ok_or_else(|| D::Error::custom(format!("more than {MAX_VALUES} values")))?;
+        self.left.set(left);
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Once<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,7 +81,7 @@ impl<'de> Visitor<'de> for Once {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self)? {
             list.push(item);
         }
         Ok(list.into())
@@ -67,12 +89,12 @@ impl<'de> Visitor<'de> for Once {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some((name, Strict(value))) = fields.next_entry::<String, Strict>()? {
+        while let Some(name) = fields.next_key::<String>()? {
             if object.contains_key(&name) {
                 let name: String = name.chars().take(64).collect();
                 return Err(Error::custom(format!("duplicate field `{name}`")));
             }
-            object.insert(name, value);
+            object.insert(name, fields.next_value_seed(self)?);
         }
         Ok(object.into())
     }
@@ -173,6 +195,18 @@ mod tests {
         let text = r#"{"a":[1,-2,0.5,true,null,"x",{"a":{}}],"b":18446744073709551615}"#;
         let read = serde_json::from_str::<Strict>(text).unwrap().0;
         assert_eq!(read, serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn a_body_of_very_many_values_is_refused_before_they_are_in_memory() {
+        let body = |items: &str, n: usize| format!("[{}0]", items.repeat(n));
+        let read = |text: String| serde_json::from_str::<Strict>(&text).map(|read| read.0);
+        let most = read(body("0,", MAX_VALUES - 2)).unwrap();
+        assert_eq!(most.as_array().map(Vec::len), Some(MAX_VALUES - 1));
+        for many in [body("0,", MAX_VALUES), body("[],", MAX_VALUES), body(r#"{"":0},"#, MAX_VALUES / 2)] {
+            let error = read(many).unwrap_err().to_string();
+            assert!(error.contains("more than 100000 values"), "{error}");
+        }
     }
 
     #[test]
