@@ -13,7 +13,7 @@ use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, Role, St
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::insist::insist;
+use crate::insist::{if_it_fits, insist};
 use crate::recorder::is_missing;
 use crate::shown::execution_by_row;
 use crate::state::Gateway;
@@ -90,7 +90,7 @@ impl Gateway {
             let session = filter.session_id;
             let told =
                 insist(self.worker.calls(), |client| async move { client.executions(session, true).await });
-            running.extend(told.await?.into_iter().map(|told| (told.id, told)));
+            running.extend(if_it_fits(told.await)?.into_iter().map(|told| (told.id, told)));
         }
         let looks = found.items.into_iter().map(|row| {
             let known = running.remove(&row.id);

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use headwater_contract::{Client, ContractError};
+use headwater_contract::{Client, ContractError, FaultKind};
 
 /// How long a lost worker is asked for again before the caller is told.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -30,5 +30,33 @@ where
             answer => return answer,
         }
         tokio::time::sleep(RETRY).await;
+    }
+}
+
+/// What a question for all of something tells. Nothing, where there is more of it than one answer can carry: whoever
+/// asks must then be able to ask for each by itself, or one user with many things would leave none to the others.
+pub(crate) fn if_it_fits<T>(told: Result<Vec<T>, ContractError>) -> Result<Vec<T>, ContractError> {
+    match told {
+        Err(ContractError::Fault(fault)) if fault.kind == FaultKind::Invalid => {
+            tracing::warn!(%fault, "the worker has more to tell than fits into one answer");
+            Ok(Vec::new())
+        }
+        told => told,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_contract::Fault;
+
+    use super::*;
+
+    #[test]
+    fn only_an_answer_that_is_too_large_is_done_without() {
+        let refused = |kind| if_it_fits::<()>(Err(Fault::new(kind, "no").into()));
+        assert_eq!(refused(FaultKind::Invalid).unwrap(), []);
+        assert!(refused(FaultKind::Internal).is_err());
+        assert!(if_it_fits::<()>(Err(ContractError::Disconnected("gone".into()))).is_err());
+        assert_eq!(if_it_fits(Ok(vec![1])).unwrap(), [1]);
     }
 }

@@ -21,7 +21,7 @@ use headwater_store::{
 };
 
 use crate::error::ApiError;
-use crate::insist::insist;
+use crate::insist::{if_it_fits, insist};
 use crate::now_ms;
 use crate::recorder::is_missing;
 use crate::shown::OWNER;
@@ -92,8 +92,10 @@ impl Gateway {
             if info.sandbox == SandboxKind::None.name() { SandboxKind::None } else { SandboxKind::Full };
         // It was set before if the worker was started again, with the same walls.
         let _ = self.sandbox.set(walls);
-        let sessions = insist(calls, |client| async move { client.sessions(false).await }).await?;
-        let running = insist(calls, |client| async move { client.executions(None, true).await }).await?;
+        let sessions = insist(calls, |client| async move { client.sessions(false).await }).await;
+        let sessions = if_it_fits(sessions)?;
+        let running = insist(calls, |client| async move { client.executions(None, true).await }).await;
+        let running = if_it_fits(running)?;
         for session in sessions {
             if self.store.session(session.id).await?.is_none() {
                 self.take_up_session(session.id).await?;
@@ -145,7 +147,8 @@ impl Gateway {
     /// All sessions: those that are missing, and ends that were not noted.
     async fn reconcile_sessions(&self) -> Result<(), ApiError> {
         let stored = self.stored_sessions().await?;
-        let told = insist(self.worker.calls(), |client| async move { client.sessions(true).await }).await?;
+        let told = insist(self.worker.calls(), |client| async move { client.sessions(true).await }).await;
+        let told = if_it_fits(told)?;
         for session in &told {
             match stored.get(&session.id) {
                 None => _ = self.take_up_session(session.id).await?,
@@ -157,8 +160,10 @@ impl Gateway {
         let unknown = stored.iter().filter(|(id, ended)| ended.is_none() && !known.contains(id));
         for (id, _) in unknown {
             // Asked once more: it may have been made a moment ago. And a key may lead back to it.
-            if self.worker_session(*id).await?.is_none() && !self.store.has_key(&id.to_string()).await? {
-                self.store.end_session(*id, now_ms()).await?;
+            match self.worker_session(*id).await? {
+                Some(session) => self.note_session(&session).await?,
+                None if self.store.has_key(&id.to_string()).await? => {}
+                None => _ = self.store.end_session(*id, now_ms()).await?,
             }
         }
         Ok(())
@@ -185,8 +190,8 @@ impl Gateway {
             Err(error @ ContractError::Disconnected(_)) => return Err(error.into()),
             Err(error) => tracing::debug!(%error, "executions are looked through session by session"),
         }
-        let sessions = insist(calls, |client| async move { client.sessions(true).await }).await?;
-        for session in sessions {
+        let sessions = insist(calls, |client| async move { client.sessions(true).await }).await;
+        for session in if_it_fits(sessions)? {
             let id = Some(session.id);
             let all = insist(calls, |client| async move { client.executions(id, false).await }).await?;
             self.take_up_all(all).await?;

@@ -11,7 +11,7 @@ use headwater_store::{Claim, KeyRow, Page, PageRequest, Role, SessionFilter, Ses
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::idempotency::key_reused;
-use crate::insist::insist;
+use crate::insist::{if_it_fits, insist};
 use crate::now_ms;
 use crate::reconcile::session_row;
 use crate::recorder::is_missing;
@@ -121,15 +121,15 @@ impl Gateway {
         let mut live = HashMap::new();
         if found.items.iter().any(|row| row.ended_at_ms.is_none()) {
             let told =
-                insist(self.worker.calls(), |client| async move { client.sessions(false).await }).await?;
-            live.extend(told.into_iter().map(|session| (session.id, session)));
+                insist(self.worker.calls(), |client| async move { client.sessions(false).await }).await;
+            live.extend(if_it_fits(told)?.into_iter().map(|session| (session.id, session)));
         }
         let mut items = Vec::with_capacity(found.items.len());
         for row in found.items {
             let session = match live.remove(&row.id) {
                 Some(told) => told,
                 None if row.ended_at_ms.is_some() => session_by_row(row, 0),
-                // It has ended since somebody looked last.
+                // It has ended since somebody looked last, or there are too many to be told of at once.
                 None => self.session_told(row).await?,
             };
             let has_ended = matches!(session.state, SessionState::Ended { .. });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::check_env;
+use crate::spec::{check_env, check_metadata, check_name};
 use crate::{Limits, SessionId, SpecError};
 
 /// Which walls stand around a session. Shown wherever the session is shown.
@@ -50,7 +50,9 @@ pub struct SessionSpec {
 impl SessionSpec {
     /// Checks what can be known without the host.
     pub fn check(&self) -> Result<(), SpecError> {
+        check_name(self.name.as_deref())?;
         check_env(&self.env)?;
+        check_metadata(&self.metadata)?;
         self.limits.nonsense().map_or(Ok(()), |why| Err(SpecError::Limits(why)))
     }
 }

@@ -144,6 +144,16 @@ pub enum SpecError {
         /// The name.
         name: String,
     },
+    /// More than is kept and told again with every list.
+    #[error("{what} has {bytes} bytes: {most} are the most")]
+    TooLarge {
+        /// Which part.
+        what: &'static str,
+        /// How large it is.
+        bytes: usize,
+        /// How large it may be.
+        most: usize,
+    },
     /// See [`Limits::nonsense`].
     #[error("{0}")]
     Limits(String),
@@ -212,6 +222,7 @@ impl StartSpec {
             }
         }
         check_env(&self.env)?;
+        check_metadata(&self.metadata)?;
         if let Some(cwd) = &self.cwd {
             no_zero(cwd, || "the working directory".into())?;
         }
@@ -226,8 +237,33 @@ fn no_zero(text: &str, what: impl FnOnce() -> String) -> Result<(), SpecError> {
     if text.contains('\0') { Err(SpecError::ZeroByte { what: what() }) } else { Ok(()) }
 }
 
+/// The most bytes of a session's name, of all metadata of one thing, and of its environment. The last is far below what
+/// the kernel takes together with the arguments.
+const MAX_NAME_BYTES: usize = 512;
+const MAX_METADATA_BYTES: usize = 64 << 10;
+const MAX_ENV_BYTES: usize = 512 << 10;
+
+fn no_more_than(what: &'static str, bytes: usize, most: usize) -> Result<(), SpecError> {
+    if bytes > most { Err(SpecError::TooLarge { what, bytes, most }) } else { Ok(()) }
+}
+
+fn bytes_of(pairs: &BTreeMap<String, String>) -> usize {
+    pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
+}
+
+/// Checks the size of a name.
+pub(crate) fn check_name(name: Option<&str>) -> Result<(), SpecError> {
+    no_more_than("the name", name.map_or(0, str::len), MAX_NAME_BYTES)
+}
+
+/// Checks the size of metadata.
+pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), SpecError> {
+    no_more_than("the metadata", bytes_of(metadata), MAX_METADATA_BYTES)
+}
+
 /// Checks the names and values of environment variables.
 pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), SpecError> {
+    no_more_than("the environment", bytes_of(env), MAX_ENV_BYTES)?;
     for (name, value) in env {
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(SpecError::BadVariable { name: name.clone() });
@@ -250,5 +286,24 @@ mod tests {
         let mut bad = StartSpec::shell("true");
         bad.env.insert("A=B".into(), "x".into());
         assert!(matches!(bad.check(), Err(SpecError::BadVariable { .. })));
+    }
+
+    #[test]
+    fn what_is_told_with_every_list_has_a_bound() {
+        let of = |bytes: usize| BTreeMap::from([("a".to_owned(), "x".repeat(bytes - 1))]);
+        let (mut start, mut session) = (StartSpec::shell("true"), crate::SessionSpec::default());
+        (start.metadata, start.env) = (of(MAX_METADATA_BYTES), of(MAX_ENV_BYTES));
+        (session.metadata, session.env) = (start.metadata.clone(), start.env.clone());
+        session.name = Some("x".repeat(MAX_NAME_BYTES));
+        assert_eq!((start.check(), session.check()), (Ok(()), Ok(())));
+        let too_large = |result: Result<(), SpecError>| matches!(result, Err(SpecError::TooLarge { .. }));
+        start.metadata = of(MAX_METADATA_BYTES + 1);
+        session.metadata.clone_from(&start.metadata);
+        assert!(too_large(start.check()) && too_large(session.check()));
+        (start.metadata, start.env) = (BTreeMap::new(), of(MAX_ENV_BYTES + 1));
+        (session.metadata, session.env) = (BTreeMap::new(), start.env.clone());
+        assert!(too_large(start.check()) && too_large(session.check()));
+        (session.env, session.name) = (BTreeMap::new(), Some("x".repeat(MAX_NAME_BYTES + 1)));
+        assert!(too_large(session.check()));
     }
 }

@@ -7,6 +7,7 @@ mod control;
 mod docs;
 mod events;
 mod executions;
+mod fair;
 mod feed;
 mod hostile;
 mod ide;
