@@ -22,7 +22,7 @@ pub struct Config {
     pub origins: Vec<String>,
     /// How the log is written.
     pub log_format: LogFormat,
-    /// Open connections; more are refused.
+    /// Open connections, those of a `WebSocket` included; more wait.
     pub max_connections: usize,
     /// Bytes of a JSON body.
     pub max_body_bytes: usize,

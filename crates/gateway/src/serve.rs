@@ -22,6 +22,7 @@ use headwater_contract::{Client, ContractError, Reviver};
 use headwater_store::{SqliteStore, Store, StoreError};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use prometheus_client::metrics::gauge::Gauge;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -69,6 +70,30 @@ pub enum ServeError {
     Worker(#[from] ContractError),
 }
 
+/// A connection's place among all that may be open at once, and in their count. One that became a WebSocket takes it
+/// along: it is as open as any other.
+#[derive(Debug, Clone)]
+pub(crate) struct Seat(#[allow(dead_code)] Arc<Taken>); // held, not looked at
+
+#[derive(Debug)]
+struct Taken {
+    _room: OwnedSemaphorePermit,
+    connections: Gauge,
+}
+
+impl Seat {
+    fn new(room: OwnedSemaphorePermit, connections: Gauge) -> Self {
+        connections.inc();
+        Self(Arc::new(Taken { _room: room, connections }))
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.connections.dec();
+    }
+}
+
 /// What is known once the server listens.
 #[derive(Debug)]
 pub struct Ready {
@@ -86,7 +111,7 @@ pub async fn serve(
     stop: CancellationToken,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    let _lock = lock(&config.data)?;
+    let _lock = lock(&config)?;
     raise_descriptors();
     let listener =
         TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
@@ -129,9 +154,10 @@ async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: Cancellatio
             },
         };
         let (router, gateway, abandon) = (router.clone(), Arc::clone(gateway), abandon.clone());
+        let seat = Seat::new(permit, gateway.metrics.connections.clone());
         connections.spawn(async move {
             tokio::select! {
-                () = connection(gateway, router, stream, address, permit) => {}
+                () = connection(gateway, router, stream, address, seat) => {}
                 () = abandon.cancelled() => {}
             }
         });
@@ -155,17 +181,17 @@ async fn connection(
     router: Router,
     stream: TcpStream,
     address: SocketAddr,
-    _permit: OwnedSemaphorePermit,
+    seat: Seat,
 ) {
     if let Err(error) = tune(&stream) {
         tracing::debug!(%error, "a connection cannot be tuned");
     }
-    gateway.metrics.connections.inc();
     let patience = gateway.config.header_timeout;
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(|body| Body::new(TimedBody::new(body, patience)));
         routes::rewrite(&mut request);
         request.extensions_mut().insert(ConnectInfo(address));
+        request.extensions_mut().insert(seat.clone());
         let router = router.clone();
         async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
     });
@@ -187,7 +213,6 @@ async fn connection(
     if let Err(error) = served {
         tracing::debug!(%error, "a connection ended badly");
     }
-    gateway.metrics.connections.dec();
 }
 
 fn tune(stream: &TcpStream) -> io::Result<()> {
@@ -209,14 +234,20 @@ fn raise_descriptors() {
 }
 
 /// One gateway for a folder: who has the lock has the store.
-fn lock(data: &Path) -> Result<File, ServeError> {
+fn lock(config: &Config) -> Result<File, ServeError> {
+    let data = &config.data;
     let broken = |error: io::Error| ServeError::Data(data.display().to_string(), error);
     std::fs::create_dir_all(data).map_err(broken)?;
     let mut options = File::options();
     let file = options.create(true).truncate(false).write(true).mode(0o600).open(data.join("server.lock"));
     let file = file.map_err(broken)?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
+        Ok(()) => {
+            // One that was killed left it, and its process id may be another's by now: while we hold the lock and have
+            // not said who we are, nobody shall believe it.
+            let _ = std::fs::remove_file(config.address_path());
+            Ok(file)
+        }
         Err(rustix::io::Errno::AGAIN) => Err(ServeError::AlreadyRunning(data.display().to_string())),
         Err(error) => Err(broken(error.into())),
     }
@@ -230,4 +261,22 @@ fn announce(path: &Path, address: SocketAddr) -> io::Result<()> {
     let json = serde_json::json!({ "address": address, "pid": std::process::id() });
     file.write_all(json.to_string().as_bytes())?;
     std::fs::rename(&beside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_server_said_of_itself_is_gone_before_the_next_one_speaks() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config::new(folder.path());
+        std::fs::write(config.address_path(), "{\"pid\":1}").unwrap();
+        let held = lock(&config).unwrap();
+        assert!(!config.address_path().exists());
+        std::fs::write(config.address_path(), "{\"pid\":2}").unwrap();
+        assert!(matches!(lock(&config), Err(ServeError::AlreadyRunning(_))));
+        assert!(config.address_path().exists(), "what one that runs says of itself stays");
+        drop(held);
+    }
 }

@@ -21,8 +21,8 @@ async fn what_is_told_with_every_list_has_a_bound() -> Result<()> {
     assert_eq!(bad(&me.post("/v1/executions", &body).await?, 400)?, "invalid_request");
     let session = me.session(&json!({"metadata": {"a": "x"}})).await?;
     let path = format!("/v1/sessions/{session}");
-    let patch = json!({"metadata": {"b": long}});
-    assert_eq!(bad(&me.send("PATCH", &path, &[], &patch).await?, 400)?, "invalid_request");
+    let change = json!({"metadata": {"b": long}});
+    assert_eq!(bad(&me.send("PATCH", &path, &[], &change).await?, 400)?, "invalid_request");
     Ok(())
 }
 

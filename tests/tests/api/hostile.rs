@@ -4,11 +4,15 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use headwater_tests::host::eventually;
 use headwater_tests::raw;
-use headwater_tests::{ServerOptions, TestServer};
+use headwater_tests::{ServerOptions, Socket, TestServer};
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use crate::scene::start;
 
 /// Long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -151,6 +155,32 @@ async fn more_connections_than_there_is_room_for_wait_and_are_served_when_others
     drop(held);
     ensure!(late.await?.status == 200);
     Ok(())
+}
+
+#[tokio::test]
+async fn a_websocket_takes_up_a_connection_for_as_long_as_it_is_open() -> Result<()> {
+    let server = small_server().await?;
+    let id = start(&server, &json!({ "argv": ["cat"], "stdin": "open" })).await?;
+    let path = format!("/v1/executions/{id}/attach");
+    let mut sockets = Vec::new();
+    for _ in 0..8 {
+        let mut socket = Socket::open(&server, &path).await?;
+        socket.next().await?; // so it is past its upgrade
+        sockets.push(socket);
+    }
+    let bearer = format!("Bearer {}", server.token());
+    let open = async || -> Result<u64> {
+        let headers = [("Authorization", bearer.as_str())];
+        let text = raw::request(server.address(), "GET", "/metrics", &headers, b"").await?.text();
+        let line = text.lines().find_map(|line| line.strip_prefix("headwater_connections "));
+        Ok(line.context("no count")?.trim().parse()?)
+    };
+    let count = open().await?;
+    ensure!(count >= 8, "{count} connections are open, with 8 sockets");
+    for socket in sockets {
+        socket.close().await?;
+    }
+    eventually("closed sockets are no connections", async || open().await.is_ok_and(|count| count < 8)).await
 }
 
 #[tokio::test]

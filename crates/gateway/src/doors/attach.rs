@@ -12,6 +12,7 @@ mod shared;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
@@ -34,6 +35,7 @@ use self::shared::Shared;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
+use crate::serve::Seat;
 use crate::state::Gateway;
 use crate::stream::{OpenStream, Until, follow};
 
@@ -129,6 +131,7 @@ async fn attach(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
     Query(query): Query<AttachQuery>,
+    seat: Option<Extension<Seat>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     gateway.may_use_execution(&who, Need::Read, id).await?;
@@ -144,7 +147,7 @@ async fn attach(
     let tracked = gateway.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         serve(socket, gateway, who, id, query, follower, refusal).await;
-        drop(tracked);
+        drop((tracked, seat));
     }))
 }
 
