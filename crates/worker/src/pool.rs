@@ -11,6 +11,7 @@ use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{SandboxKind, SessionId};
@@ -28,6 +29,10 @@ use crate::{leftovers, tree};
 const TMP_BYTES: u64 = 1 << 30;
 /// Files and folders in each of them.
 const TMP_INODES: u64 = 100_000;
+
+/// Whoever has taken a session is about to run something in it, on processors that preparing the next one would share:
+/// as long as half of the pool is there, that waits so long.
+const LET_FIRST: Duration = Duration::from_millis(5);
 
 /// A session that nobody has taken yet.
 #[derive(Debug)]
@@ -108,6 +113,9 @@ impl Pool {
             return;
         };
         tokio::task::spawn_blocking(move || {
+            if 2 * engine.pool.len() >= engine.pool.size {
+                std::thread::sleep(LET_FIRST);
+            }
             while engine.pool.len() < engine.pool.size && !engine.pool.closed.load(Ordering::Acquire) {
                 match prepare(&engine) {
                     Ok(mut prepared) => {
