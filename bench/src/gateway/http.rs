@@ -1,5 +1,7 @@
 //! HTTP by hand: a kept-alive connection to the server under test.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result, ensure};
 use memchr::memmem;
 use serde_json::Value;
@@ -18,10 +20,15 @@ enum Left {
     Chunk(u64),
 }
 
+/// A server lets go of a connection that nobody has used for some seconds: after so long a new one is opened first.
+const KEPT: Duration = Duration::from_secs(3);
+
 /// A connection.
 #[derive(Debug)]
 pub struct Http {
     wire: Wire,
+    address: String,
+    used: Instant,
     /// The headers of every request.
     headers: String,
     left: Left,
@@ -31,12 +38,17 @@ impl Http {
     /// Connects. Every request shows this in `Authorization`.
     pub async fn connect(address: &str, authorization: &str) -> Result<Self> {
         let headers = format!("Host: {address}\r\nAuthorization: {authorization}\r\n");
-        Ok(Self { wire: Wire::connect(address).await?, headers, left: Left::Nothing })
+        let (wire, address) = (Wire::connect(address).await?, address.to_owned());
+        Ok(Self { wire, address, used: Instant::now(), headers, left: Left::Nothing })
     }
 
     /// Sends a request in one write; `more` are further headers, each with its end of a line.
     pub async fn send(&mut self, method: &str, path: &str, more: &str, body: &str) -> Result<()> {
         ensure!(self.left == Left::Nothing, "the answer before was not read to its end");
+        if self.used.elapsed() > KEPT {
+            self.wire = Wire::connect(&self.address).await?;
+        }
+        self.used = Instant::now();
         let headers = &self.headers;
         let length = body.len();
         let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
