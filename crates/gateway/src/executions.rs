@@ -21,6 +21,9 @@ use crate::state::Gateway;
 /// How many executions of a page are asked for at the same time.
 const AT_ONCE: usize = 16;
 
+/// How many rows are read at the same time.
+const ROWS_AT_ONCE: u32 = 8;
+
 /// What a look at an execution waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Patience {
@@ -84,7 +87,7 @@ impl Gateway {
     ) -> Result<Page<Execution>, ApiError> {
         filter.owner = (who.role != Role::Admin).then(|| who.owner.clone());
         filter.state = state.map(stored_state);
-        let found = self.store.executions(&filter, page).await?;
+        let found = self.rows(&filter, page).await?;
         let mut running = HashMap::new();
         if found.items.iter().any(|row| row.end.is_none()) {
             let session = filter.session_id;
@@ -104,7 +107,29 @@ impl Gateway {
         Ok(Page { items, next: found.next })
     }
 
-    /// An execution of the store as it is now.
+    /// A page of rows, read a few at a time: each may hold megabytes of code, of which little is told.
+    async fn rows(
+        &self,
+        filter: &ExecutionFilter,
+        page: PageRequest,
+    ) -> Result<Page<ExecutionRow>, ApiError> {
+        let (mut items, mut next, mut left) = (Vec::new(), page.cursor, page.limit);
+        loop {
+            let part = PageRequest { limit: left.min(ROWS_AT_ONCE), cursor: next };
+            let found = self.store.executions(filter, part).await?;
+            left = left.saturating_sub(part.limit);
+            next = found.next;
+            items.extend(found.items.into_iter().map(|mut row| {
+                row.spec.command.shorten();
+                row
+            }));
+            if next.is_none() || left == 0 {
+                return Ok(Page { items, next });
+            }
+        }
+    }
+
+    /// An execution of the store as it is now, for a list.
     async fn now(
         self: &Arc<Self>,
         row: ExecutionRow,
@@ -119,8 +144,9 @@ impl Gateway {
             None => insist(self.worker.calls(), |client| async move { client.execution(id).await }).await,
         };
         match asked {
-            Ok(told) => {
+            Ok(mut told) => {
                 self.note(&told).await?;
+                told.spec.command.shorten(); // one that is asked for by itself is told in full
                 Ok(told)
             }
             Err(error) if is_missing(&error) => Ok(execution_by_row(row)),

@@ -31,6 +31,48 @@ pub enum Command {
     },
 }
 
+/// Commands up to this size are told whole.
+const LONG_BYTES: usize = 100 << 10;
+/// So much of longer ones.
+const SHORT_BYTES: usize = 4 << 10;
+
+impl Command {
+    /// Leaves out most of a command that is long: it is not kept in memory for ever, and many of them are told in one
+    /// list. Answers whether it did.
+    pub fn shorten(&mut self) -> bool {
+        match self {
+            Self::Argv(argv) => shorten_list(argv),
+            Self::Shell(line) => shorten_text(line),
+            Self::Code { code, args, .. } => shorten_text(code) | shorten_list(args),
+        }
+    }
+}
+
+fn shorten_text(text: &mut String) -> bool {
+    if text.len() <= LONG_BYTES {
+        return false;
+    }
+    let begin = text.get(..text.floor_char_boundary(SHORT_BYTES)).unwrap_or_default();
+    *text = format!("{begin}\n[{} bytes in all]", text.len());
+    true
+}
+
+fn shorten_list(list: &mut Vec<String>) -> bool {
+    let bytes: usize = list.iter().map(|text| text.len() + 1).sum();
+    if bytes <= LONG_BYTES {
+        return false;
+    }
+    let mut so_far = 0;
+    let fits = |text: &&String| {
+        so_far += text.len() + 1;
+        so_far <= SHORT_BYTES
+    };
+    let kept = list.iter().take_while(fits).count();
+    list.truncate(kept);
+    list.push(format!("[{bytes} bytes in all]"));
+    true
+}
+
 /// What the program reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -286,6 +328,23 @@ mod tests {
         let mut bad = StartSpec::shell("true");
         bad.env.insert("A=B".into(), "x".into());
         assert!(matches!(bad.check(), Err(SpecError::BadVariable { .. })));
+    }
+
+    #[test]
+    fn a_long_command_is_told_by_its_beginning() {
+        let mut short = [Command::Shell("é".repeat(LONG_BYTES / 2)), Command::Argv(vec!["a".into(); 100])];
+        assert!(short.iter_mut().all(|command| !command.shorten()));
+        let long = "é".repeat(LONG_BYTES);
+        let arguments =
+            || std::iter::once("ls".to_owned()).chain((0..1000).map(|_| "y".repeat(999))).collect();
+        let code = Command::Code { language: "x".into(), code: long.clone(), file: None, args: arguments() };
+        for mut command in
+            [Command::Shell(long.clone()), Command::Argv(arguments()), Command::Argv(vec![long]), code]
+        {
+            assert!(command.shorten() && !command.clone().shorten());
+            let text = serde_json::to_string(&command).unwrap();
+            assert!(text.len() < 3 * SHORT_BYTES && text.contains(" bytes in all]"), "{text}");
+        }
     }
 
     #[test]

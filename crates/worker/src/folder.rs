@@ -17,7 +17,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headwater_protocol::{Command, ExecutionId, SandboxKind, SessionId, SessionSpec, StartSpec};
+use headwater_protocol::{ExecutionId, SandboxKind, SessionId, SessionSpec, StartSpec};
 use rustix::fs::{IFlags, Mode, OFlags};
 use rustix::net::sockopt::Timeout;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -117,10 +117,6 @@ const SESSION: &str = "session.json";
 /// The record in an execution's folder.
 pub(crate) const EXECUTION: &str = "execution.json";
 const SOCKET: &str = "init.sock";
-/// Code up to this size is kept in memory and listed whole.
-const LONG_CODE_BYTES: usize = 100 * 1024;
-/// So much of longer code.
-const SHORT_CODE_BYTES: usize = 4 * 1024;
 
 impl SessionRecord {
     /// Reads the record of the session in this folder.
@@ -152,16 +148,9 @@ impl ExecutionRecord {
         write_json(&execution.join(EXECUTION), self)
     }
 
-    /// Leaves out most of code that is long: it is not kept in memory for ever, and a list of executions must fit
-    /// into a message. The whole of it is in the file. Answers whether it did.
+    /// Leaves out most of a command that is long. The whole of it is in the file. Answers whether it did.
     pub(crate) fn shorten(&mut self) -> bool {
-        let Command::Code { code, .. } = &mut self.spec.command else { return false };
-        if code.len() <= LONG_CODE_BYTES {
-            return false;
-        }
-        let begin = code.get(..code.floor_char_boundary(SHORT_CODE_BYTES)).unwrap_or_default();
-        *code = format!("{begin}\n[{} bytes in all]", code.len());
-        true
+        self.spec.command.shorten()
     }
 
     /// Removes it: what is left of the execution is nothing.

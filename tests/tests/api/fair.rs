@@ -49,3 +49,24 @@ async fn more_sessions_than_fit_into_an_answer_leave_lists_and_restarts_as_they_
     assert_eq!(all(&bob.json("/v1/executions?state=closed").await?, "id"), [id.as_str()]);
     Ok(())
 }
+
+#[tokio::test]
+async fn long_code_is_listed_by_its_beginning_also_when_it_has_ended() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    let code = format!("exit 3\n#{}", "x".repeat(200 << 10));
+    for _ in 0..10 {
+        let id = me.start(&session, &json!({"language": "bash", "code": code})).await?;
+        me.ended(&id).await?;
+    }
+    let page = me.json("/v1/executions?limit=9").await?;
+    assert_eq!(all(&page, "state"), ["closed"; 9], "{page}");
+    assert!(page.to_string().len() < 100 << 10 && page.to_string().contains("bytes in all"));
+    let cursor = page["next_cursor"].as_str().unwrap_or_default();
+    let last = me.json(&format!("/v1/executions?limit=9&cursor={cursor}")).await?;
+    assert_eq!((all(&last, "id").len(), &last["next_cursor"]), (1, &json!(null)));
+    let one = me.json(&format!("/v1/executions/{}", all(&last, "id")[0])).await?;
+    assert!(one["command"]["code"]["code"] == code, "one that is asked for by itself is told in full");
+    Ok(())
+}

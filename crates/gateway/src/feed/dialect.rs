@@ -93,6 +93,11 @@ impl Dialect {
         matches!(self, Self::Native)
     }
 
+    /// Whether what a call was asked for is told at its start.
+    pub(super) const fn tells_args(self) -> bool {
+        matches!(self, Self::ToolCalls)
+    }
+
     /// The bytes that a lagging reader is told.
     pub(super) const fn tail_bytes(self) -> Option<u64> {
         match self {

@@ -27,8 +27,8 @@ use crate::state::Gateway;
 
 /// Executions that are followed at once, and so places in a token.
 pub(crate) const MAX_OPEN: usize = 64;
-/// Rows that are read at once: each may hold megabytes of code.
-const PAGE: u32 = 8;
+/// Rows that are read at once: each may hold megabytes of code, and is held until it is told.
+const PAGE: u32 = 1;
 
 /// Where a feed begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -228,7 +228,10 @@ impl Feed {
         Ok(())
     }
 
-    fn follow(&mut self, number: i64, subject: Subject, place: Place) {
+    fn follow(&mut self, number: i64, mut subject: Subject, place: Place) {
+        if !(self.dialect.tells_args() && place.is_start()) {
+            subject.tool_args = serde_json::Value::Null; // it may be large
+        }
         self.token.open.insert(number, place);
         let options = FollowOptions { after: place.seq, ..self.options.clone() };
         let followed = Followed::new(Arc::clone(&self.gateway), number, subject, options);
@@ -259,8 +262,13 @@ impl Feed {
         let newest = self.gateway.store.executions(&filter, PageRequest::first(1)).await?;
         self.token.newest = newest.items.first().map_or(0, |row| row.number);
         let running = ExecutionFilter { state: Some(StateFilter::Running), ..filter };
-        let page = PageRequest::first(u32::try_from(MAX_OPEN).unwrap_or(1));
-        for row in self.gateway.store.executions(&running, page).await?.items {
+        let mut page = PageRequest::first(PAGE);
+        while self.token.open.len() < MAX_OPEN {
+            let found = self.gateway.store.executions(&running, page).await?;
+            page.cursor = found.next;
+            let Some(row) = found.items.into_iter().next() else {
+                break;
+            };
             let id = row.id;
             let told =
                 insist(self.gateway.worker.calls(), |client| async move { client.execution(id).await });
@@ -272,6 +280,9 @@ impl Feed {
             // What started after the first look comes by itself.
             if row.number <= self.token.newest {
                 self.follow(row.number, Subject::new(row), Place::default().after(seq));
+            }
+            if page.cursor.is_none() {
+                break;
             }
         }
         Ok(())
