@@ -3,6 +3,7 @@
 //! [`guard`] stands before every door: it names the request, checks `Host` and `Origin`, finds the token and counts
 //! requests. [`authorise`] is the one place that says who may do what to whose things.
 
+mod good;
 mod guard;
 mod origin;
 mod tickets;
@@ -15,6 +16,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use headwater_store::Role;
 
+pub(crate) use self::good::OpenTokens;
 pub(crate) use self::guard::{COOKIE as TOKEN_COOKIE, guard, too_many};
 pub(crate) use self::origin::Origins;
 pub(crate) use self::tickets::{LIFETIME as TICKET_LIFETIME, Tickets};

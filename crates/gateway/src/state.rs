@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Known;
-use crate::auth::{Identity, Origins, Tickets};
+use crate::auth::{Identity, OpenTokens, Origins, Tickets};
 use crate::config::Config;
 use crate::error::ApiError;
 use crate::feed::Hub;
@@ -42,6 +42,8 @@ pub struct Gateway {
     pub(crate) worker: Worker,
     pub(crate) origins: Origins,
     pub(crate) tickets: Tickets,
+    /// Whose streams are open.
+    pub(crate) open_tokens: OpenTokens,
     pub(crate) requests: Buckets<String>,
     pub(crate) failures: Buckets<IpAddr>,
     pub(crate) metrics: Metrics,
@@ -83,6 +85,7 @@ impl Gateway {
         Ok(Arc::new(Self {
             origins: Origins::new(&config, listens),
             tickets: Tickets::default(),
+            open_tokens: OpenTokens::default(),
             requests: Buckets::new(config.requests_per_second),
             failures: Buckets::new(config.failures_per_second),
             metrics: Metrics::new(),
@@ -105,6 +108,8 @@ impl Gateway {
     /// Starts what runs besides requests.
     pub(crate) async fn begin(self: &Arc<Self>) {
         self.take_up().await;
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move { gateway.look_after_tokens().await });
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {

@@ -224,14 +224,19 @@ async fn every_route_is_for_whom_it_is_for_and_for_nobody_else() -> Result<()> {
 
 fn revoked_token(server: &TestServer) -> Result<String> {
     let token = server.make_token(&["--user", "ann", "--name", "gone"])?;
+    revoke(server, "gone")?;
+    Ok(token)
+}
+
+fn revoke(server: &TestServer, name: &str) -> Result<()> {
     let list = server.command().args(["token", "list", "--json"]).output()?;
     let rows = String::from_utf8(list.stdout)?;
     let row = rows.lines().map(serde_json::from_str::<Value>).filter_map(Result::ok);
     let id =
-        row.into_iter().find(|row| row["name"] == "gone").context("the token is not listed")?["id"].clone();
+        row.into_iter().find(|row| row["name"] == name).context("the token is not listed")?["id"].clone();
     let done = server.command().args(["token", "revoke", id.as_str().context("no id")?]).status()?;
     ensure!(done.success());
-    Ok(token)
+    Ok(())
 }
 
 #[tokio::test]
@@ -317,6 +322,42 @@ async fn a_ticket_is_no_token_and_ends_with_the_token_that_it_was_given_for() ->
     let path = format!("/v1/executions/{{id}}/events?token={late}");
     let status = scene.ask("GET", &path, "", "").await?.status;
     ensure!(status == 401 || status == 429, "a revoked token's ticket answered {status}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()> {
+    let server = TestServer::start().await?;
+    let token = server.make_token(&["--user", "ann", "--name", "gone"])?;
+    let scene = Scene::new(server, &token).await?;
+    let bearer = format!("Bearer {token}");
+    let upgrade = [
+        ("Authorization", bearer.as_str()),
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let mut streams = Vec::new();
+    for (path, headers) in [
+        ("/v1/executions/{id}/events", &upgrade[..1]),
+        ("/v1/sessions/{id}/events", &upgrade[..1]),
+        ("/v1/executions/{id}/output?stream=output&follow=true", &upgrade[..1]),
+        ("/v1/executions/{id}/attach", &upgrade[..]),
+    ] {
+        let mut stream = raw::send(scene.server.address(), "GET", &scene.path(path), headers, b"").await?;
+        let status = raw::read(&mut stream, false).await?.status;
+        ensure!(status == 200 || status == 101, "{path} answered {status}");
+        streams.push((path, stream));
+    }
+    revoke(&scene.server, "gone")?;
+    for (path, mut stream) in streams {
+        let mut rest = Vec::new();
+        let end = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut rest);
+        // A kept-alive connection stays open after its stream: the last chunk says that the stream is over.
+        let ended = tokio::time::timeout(std::time::Duration::from_secs(45), end).await.is_ok();
+        ensure!(ended || rest.ends_with(b"0\r\n\r\n"), "{path} goes on: {}", String::from_utf8_lossy(&rest));
+    }
     Ok(())
 }
 

@@ -59,7 +59,7 @@ async fn has_ended(process: Option<&OwnedFd>) -> bool {
 
 /// Ends the server of this folder, if one runs; answers whether one did.
 async fn stop_server(place: &Place) -> Result<bool, CommandError> {
-    let Some(pid) = server_pid(place) else {
+    let Some(pid) = server_pid(place).await else {
         return Ok(false);
     };
     let process = open(pid);
@@ -77,11 +77,26 @@ async fn stop_server(place: &Place) -> Result<bool, CommandError> {
 }
 
 /// Who holds the server's lock. What the file says counts only while it is held: a killed server leaves the file.
-fn server_pid(place: &Place) -> Option<u32> {
-    let lock = std::fs::File::open(place.data.join("server.lock")).ok()?;
-    if flock(&lock, FlockOperation::NonBlockingLockShared) != Err(Errno::AGAIN) {
-        return None;
+async fn server_pid(place: &Place) -> Option<u32> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let lock = std::fs::File::open(place.data.join("server.lock")).ok()?;
+        if flock(&lock, FlockOperation::NonBlockingLockShared) != Err(Errno::AGAIN) {
+            return None;
+        }
+        drop(lock);
+        // One that is just starting has not written it yet.
+        if let Some(pid) = announced_pid(place) {
+            return Some(pid);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        sleep(RETRY).await;
     }
+}
+
+fn announced_pid(place: &Place) -> Option<u32> {
     let text = std::fs::read(Config::new(&place.data).address_path()).ok()?;
     let said: serde_json::Value = serde_json::from_slice(&text).ok()?;
     said.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())

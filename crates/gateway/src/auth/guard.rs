@@ -16,6 +16,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
 
+use super::good::while_good;
 use super::{Identity, Tickets, token, unauthenticated};
 use crate::error::ApiError;
 use crate::limits::{new_request_id, with_request_id};
@@ -34,7 +35,10 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
     let header = HeaderValue::from_str(&id);
     let handling = async {
         match admit(&gateway, request).await {
-            Ok(request) => next.run(request).await,
+            Ok(request) => {
+                let who = request.extensions().get::<Identity>().cloned();
+                while_good(&gateway, who.as_ref(), next.run(request).await)
+            }
             Err(error) => error.into_response(),
         }
     };
@@ -87,8 +91,9 @@ pub(crate) fn too_many(wait: std::time::Duration) -> ApiError {
 /// door, also the one to the next ticket, and so would never end.
 fn shown(request: &Request) -> Option<String> {
     let headers = request.headers();
-    let token = bearer(headers).or_else(|| cookie(headers)).filter(|token| !Tickets::looks_like(token));
-    token.or_else(|| query_token(request))
+    let token = |token: &String| !Tickets::looks_like(token);
+    // A cookie comes by itself: what was said on purpose wins over one that may be old.
+    bearer(headers).filter(token).or_else(|| query_token(request)).or_else(|| cookie(headers).filter(token))
 }
 
 async fn identify(

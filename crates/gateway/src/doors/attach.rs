@@ -116,7 +116,7 @@ impl AttachQuery {
 /// back after such a frame says `after=` that seq and `skip=` the bytes of those frames.
 ///
 /// Close codes: 1000 after the last event; 1012 when the server ends (come back with `after=`); 1009 a message over 1 MiB;
-/// 1002 no WebSocket frames; 1011 the log cannot be read any further.
+/// 1002 no WebSocket frames; 1008 the token is no longer good; 1011 the log cannot be read any further.
 #[utoipa::path(get, path = "/v1/executions/{id}/attach", tag = "streams",
     params(("id" = String, Path, description = "the execution"), AttachQuery),
     responses(
@@ -198,11 +198,13 @@ async fn serve(
         heartbeat,
         open: OpenStream::new(&gateway, "websocket"),
     };
+    let good = gateway.good(&who);
     let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
     let patience = heartbeat * MISSED_HEARTBEATS;
     let mut incoming = Incoming { gateway, id, who, shared, input, refusal, patience };
     let close = tokio::select! {
         ending = outgoing.run() => closing(&mut outgoing, ending).await,
+        () = good.over() => Some((close_code::POLICY, "the token is no longer good")),
         gone = incoming.run(&mut stream) => match gone {
             Gone::Closed => None,
             Gone::Silent => Some((close_code::AWAY, "no answer to pings")),
