@@ -9,6 +9,7 @@ mod error;
 mod follower;
 mod revive;
 mod stdin;
+mod turns;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
 pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
@@ -17,6 +18,7 @@ pub use error::{ContractError, Fault, FaultKind};
 pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
+pub use turns::Turns;
 
 /// The generated code.
 #[allow(missing_docs, clippy::all, clippy::pedantic, unreachable_pub, unused_qualifications)] // generated

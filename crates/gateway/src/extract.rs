@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -70,6 +70,15 @@ pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
             );
         }
         ApiError::invalid("the body did not arrive whole")
+    })
+}
+
+/// Whether the client asks for a stream. Only who names it does: `*/*` is JSON.
+pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("text/event-stream")
     })
 }
 

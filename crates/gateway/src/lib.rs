@@ -29,7 +29,6 @@ mod stream;
 mod strict;
 mod tick;
 mod to_the_end;
-mod turns;
 mod worker;
 
 pub use config::Config;

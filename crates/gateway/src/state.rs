@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater_contract::{Client, Reviver};
+use headwater_contract::{Client, Reviver, Turns};
 use headwater_protocol::SandboxKind;
 use headwater_store::{AuditRow, Store, TokenRow};
 use tokio::time::sleep_until;
@@ -23,7 +23,6 @@ use crate::metrics::Metrics;
 use crate::now_ms;
 use crate::recorder::Recorder;
 use crate::tick::tick_after;
-use crate::turns::Turns;
 use crate::worker::Worker;
 
 /// How long a token that was looked up is believed: so long after it was revoked by another process it is refused.

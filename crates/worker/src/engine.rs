@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use headwater_contract::{Fault, FaultKind, v1};
+use headwater_contract::{Fault, FaultKind, Turns, v1};
 use headwater_protocol::{ExecutionId, Session as Told, SessionId, SessionSpec, StartSpec};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use tokio::runtime::Handle;
@@ -22,7 +22,6 @@ use crate::program::Program;
 use crate::session::{self, Accepted, Parts, Session};
 use crate::tickets::Tickets;
 use crate::tree;
-use crate::turns::Turns;
 
 /// Everything a worker has.
 #[derive(Debug)]
@@ -74,8 +73,8 @@ impl Engine {
             started_at_ms: now_ms(),
             this: this.clone(),
             tables: Mutex::default(),
-            session_turns: Turns::new(),
-            execution_turns: Turns::new(),
+            session_turns: Turns::default(),
+            execution_turns: Turns::default(),
             tickets: Tickets::default(),
         })
     }

@@ -27,7 +27,6 @@ mod session;
 mod stdin;
 mod tickets;
 mod tree;
-mod turns;
 mod unnamed;
 mod watch;
 mod workspace;

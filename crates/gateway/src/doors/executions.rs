@@ -24,7 +24,7 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::executions::Patience;
-use crate::extract::{NoQuery, Path, Query};
+use crate::extract::{NoQuery, Path, Query, wants_events};
 use crate::idempotency::Keyed;
 use crate::paging::{page_body, page_request};
 use crate::shown::{check_metadata, execution_body};
@@ -136,15 +136,6 @@ async fn begin(
 
 fn place(id: ExecutionId) -> String {
     format!("/v1/executions/{id}")
-}
-
-/// Whether the client asks for a stream. Only who names it does: `*/*` is JSON.
-fn wants_events(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|kind| {
-        let kind = kind.split(';').next().unwrap_or_default().trim();
-        kind.eq_ignore_ascii_case("text/event-stream")
-    })
 }
 
 /// Which executions.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use headwater_contract::FollowOptions;
 use headwater_protocol::api::{ErrorBody, Timestamp};
@@ -21,6 +21,7 @@ use utoipa_axum::routes;
 use self::request::{Call, CodeExecutionRequest, RunCommandRequest};
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
+use crate::extract::wants_events;
 use crate::feed::{Dialect, Ending, Feed, Followed, Subject, ToolEvent, ToolResult, ToolResultBody};
 use crate::feed::{feed_response, result_response};
 use crate::idempotency::Keyed;
@@ -101,14 +102,6 @@ async fn run_command(
 ) -> Result<Response, ApiError> {
     let call = Call::try_from(value)?;
     Box::pin(answer(&gateway, &who, call, (key, hash), wants_events(&headers))).await
-}
-
-fn wants_events(headers: &HeaderMap) -> bool {
-    let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepts.flat_map(|text| text.split(',')).any(|kind| {
-        let kind = kind.split(';').next().unwrap_or_default();
-        kind.trim().eq_ignore_ascii_case("text/event-stream")
-    })
 }
 
 async fn answer(

@@ -1,4 +1,5 @@
 //! Who asks twice at the same time for one thing gets it once: requests for the same id go one after the other.
+//! Both sides of the contract need it: the worker for ids, a gateway for the keys that lead to them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,7 +14,7 @@ type Queue = tokio::sync::Mutex<()>;
 
 /// A queue for each id that somebody is asking for.
 #[derive(Debug)]
-pub(crate) struct Turns<I>(Mutex<Queues<I>>);
+pub struct Turns<I>(Mutex<Queues<I>>);
 
 #[derive(Debug)]
 struct Queues<I> {
@@ -22,13 +23,15 @@ struct Queues<I> {
     tidy_at: usize,
 }
 
-impl<I: Hash + Eq> Turns<I> {
-    pub(crate) fn new() -> Self {
+impl<I> Default for Turns<I> {
+    fn default() -> Self {
         Self(Mutex::new(Queues { known: HashMap::new(), tidy_at: TIDY }))
     }
+}
 
+impl<I: Hash + Eq> Turns<I> {
     /// Waits for the turn of this id; it lasts as long as what is returned.
-    pub(crate) async fn of(&self, id: I) -> OwnedMutexGuard<()> {
+    pub async fn of(&self, id: I) -> OwnedMutexGuard<()> {
         let queue = self.0.lock().unwrap_or_else(PoisonError::into_inner).of(id);
         queue.lock_owned().await
     }
@@ -58,7 +61,7 @@ mod tests {
 
     #[test]
     fn only_those_who_ask_for_the_same_wait_for_each_other() {
-        let turns = Turns::new();
+        let turns = Turns::default();
         let first = turns.of(0).now_or_never();
         for other in 1..10_000 {
             assert!(turns.of(other).now_or_never().is_some());
