@@ -16,6 +16,7 @@ use crate::execution::Execution;
 use crate::follow::{self, Responses};
 use crate::read;
 use crate::session::{Accepted, Session, grace};
+use crate::stdin::StdinPipe;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -201,7 +202,7 @@ impl Worker for Service {
         let stdin = execution.stdin().await?;
         let chunks = futures_util::stream::once(async { Ok(first) }).chain(chunks);
         let written = chunks.then(move |chunk: Result<v1::StdinChunk, Status>| {
-            let (stdin, session, id) = (Arc::clone(&stdin), Arc::clone(&session), execution.id());
+            let (stdin, session, execution) = (Arc::clone(&stdin), Arc::clone(&session), Arc::clone(&execution));
             async move {
                 let chunk = chunk?;
                 let offset = if chunk.data.is_empty() {
@@ -209,8 +210,13 @@ impl Worker for Service {
                 } else {
                     stdin.write(chunk.offset, chunk.data).await?
                 };
-                if chunk.eof && stdin.end().await? {
-                    session.close_stdin(id).await?;
+                if chunk.eof
+                    && let Err(fault) = end_input(&stdin, &session, execution.id()).await
+                {
+                    // A program that has ended reads no more, and the caller has what it wants.
+                    if execution.head().verdict.is_none() {
+                        return Err(fault.into());
+                    }
                 }
                 Ok(v1::StdinWritten { offset })
             }
@@ -282,4 +288,12 @@ impl Worker for Service {
         .await
         .map_err(Into::into)
     }
+}
+
+/// Ends a program's input, here and in init.
+async fn end_input(stdin: &StdinPipe, session: &Session, id: ExecutionId) -> Result<(), Fault> {
+    if stdin.end().await? {
+        session.close_stdin(id).await?;
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use bytes::Bytes;
 use headwater_contract::FaultKind;
-use headwater_protocol::{Reason, StartSpec, Stdin};
+use headwater_protocol::{Reason, SessionSpec, SessionState, StartSpec, Stdin};
 
 use crate::{refused, worker};
 
@@ -128,5 +128,29 @@ async fn writing_to_a_program_without_open_input_is_refused() -> Result<()> {
     let fault = refused(worker.client().await?.stdin(id).await);
     assert_eq!(fault.kind, FaultKind::Conflict);
     assert!(fault.hint.is_some_and(|hint| hint.contains("open")));
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_of_a_program_that_has_just_ended_is_no_failure() -> Result<()> {
+    let worker = worker().await?;
+    let client = worker.client().await?;
+    for (one_shot, tty) in [(false, false), (true, false), (false, true), (true, true)] {
+        let session = SessionSpec { one_shot, ..SessionSpec::default() };
+        let session = client.create_session(None, &session).await?.id;
+        let mut spec = StartSpec::shell("read word; echo $word");
+        spec.stdin = Stdin::Open;
+        spec.tty = tty.then(Default::default);
+        let id = worker.begin_in(session, &spec).await?;
+        let mut stdin = client.stdin(id).await?;
+        stdin.write("word\n".into()).await?;
+        // The bytes were taken and the program is over before the end is said, as it may be with `printf ... | run`.
+        let seen = worker.read(id).await?;
+        assert_eq!(seen.verdict().code, Some(0), "{}", seen.errors());
+        while one_shot && client.session(session).await?.state == SessionState::Ready {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        stdin.end().await?;
+    }
     Ok(())
 }
