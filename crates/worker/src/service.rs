@@ -202,7 +202,8 @@ impl Worker for Service {
         let stdin = execution.stdin().await?;
         let chunks = futures_util::stream::once(async { Ok(first) }).chain(chunks);
         let written = chunks.then(move |chunk: Result<v1::StdinChunk, Status>| {
-            let (stdin, session, execution) = (Arc::clone(&stdin), Arc::clone(&session), Arc::clone(&execution));
+            let (stdin, session, execution) =
+                (Arc::clone(&stdin), Arc::clone(&session), Arc::clone(&execution));
             async move {
                 let chunk = chunk?;
                 let offset = if chunk.data.is_empty() {
