@@ -27,7 +27,10 @@ test("every curl example of the README works and prints what the README says", a
     const expected = [...block.matchAll(/#=> (.*)/g)].map((match) => match[1]);
     const script = block.replaceAll("http://127.0.0.1:8080", server.url).replaceAll("ws://127.0.0.1:8080", `ws://${server.address}`);
     const env = { ...process.env, HEADWATER_TOKEN: server.token };
-    const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], { env, timeout: 60_000 });
-    for (const words of expected) assert.ok(stdout.includes(words), `${block}\nprinted\n${stdout}\nwithout ${words}`);
+    // Twice: a person tries again, and what is said once for all (a key, a name) must not be in the way.
+    for (let turn = 0; turn < 2; turn++) {
+      const { stdout } = await run("bash", ["-euo", "pipefail", "-c", script], { env, timeout: 60_000 });
+      for (const words of expected) assert.ok(stdout.includes(words), `${block}\nprinted\n${stdout}\nwithout ${words}`);
+    }
   }
 });

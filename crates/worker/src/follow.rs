@@ -19,7 +19,7 @@ use crate::log::{Log, LogError, Reader, ReaderOptions, Streams};
 pub(crate) type Responses = Pin<Box<dyn Stream<Item = Result<v1::FollowResponse, Status>> + Send>>;
 
 /// The largest piece that is read at once. A follower that does not read holds it as read, as encoded, and in what the
-/// transport has taken (up to 400 KB): with 64 KiB that makes 0.5 MiB, with 1 MiB it made 2.
+/// transport has taken (see `connections.rs`).
 const MAX_BYTES: usize = 32 << 10;
 /// The most events in one message.
 const MAX_EVENTS: usize = 256;

@@ -22,8 +22,7 @@ use super::gauge::OpenStream;
 use crate::error::ApiError;
 use crate::state::Gateway;
 
-/// A piece goes out when it has so much, whatever else is there: as large as an event of a flood, because larger ones are
-/// slower (they leave the processor's cache, and the allocator gives their memory back each time).
+/// A piece goes out when it has so much, whatever else is there: it is what a client that does not read holds here.
 const PIECE_BYTES: usize = 64 << 10;
 /// A part of a character waits so long for the rest.
 const HOLD: Duration = Duration::from_millis(50);

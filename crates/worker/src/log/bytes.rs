@@ -13,8 +13,7 @@ use super::marks::{Ends, Mark};
 use super::reader::{Reader, ReaderOptions};
 use super::{Log, LogError};
 
-/// The most that is read at once. As in `follow.rs`, what is read and not yet taken is held a few times over; and larger
-/// pieces are slower: they leave the processor's cache, and the allocator gives their memory back each time.
+/// The most that is read at once. As in `follow.rs`, what is read and not yet taken is held a few times over.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Which bytes of an output are kept.
