@@ -3,9 +3,12 @@
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let proto = "headwater/worker/v1/worker.proto";
-    println!("cargo:rerun-if-changed=../../proto/{proto}");
-    let files = protox::compile([proto], ["../../proto"])?;
+    let protos = ["worker", "files", "trees", "builds", "terminals"]
+        .map(|name| format!("headwater/worker/v1/{name}.proto"));
+    for proto in &protos {
+        println!("cargo:rerun-if-changed=../../proto/{proto}");
+    }
+    let files = protox::compile(&protos, ["../../proto"])?;
     tonic_prost_build::configure().bytes(".").codec_path("crate::codec::LeanCodec").compile_fds(files)?;
     Ok(())
 }

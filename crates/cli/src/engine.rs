@@ -117,8 +117,8 @@ impl Engine {
                 Ok(worker.insist(create).await?.into())
             }
             Self::Remote(server) => {
-                let SessionSpec { name, env, limits, idle_timeout_ms, metadata, .. } = spec.clone();
-                let request = SessionRequest { name, env, limits, idle_timeout_ms, metadata };
+                let SessionSpec { name, env, limits, idle_timeout_ms, metadata, network, .. } = spec.clone();
+                let request = SessionRequest { name, env, limits, idle_timeout_ms, metadata, network };
                 let (request, key) = (&request, &Key::random());
                 Ok(server
                     .persist(|server| async move { server.create_session(request, Some(key)).await })

@@ -50,6 +50,7 @@ impl Client {
             let mut query = url.query_pairs_mut();
             match filter.state {
                 Some(SessionStateName::Ready) => _ = query.append_pair("state", "ready"),
+                Some(SessionStateName::Hibernated) => _ = query.append_pair("state", "hibernated"),
                 Some(SessionStateName::Ended) => _ = query.append_pair("state", "ended"),
                 None => {}
             }

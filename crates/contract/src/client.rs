@@ -20,7 +20,10 @@ use crate::error::{ContractError, Fault};
 use crate::follower::{FollowOptions, Follower};
 use crate::revive::Reviver;
 use crate::stdin::StdinWriter;
-use crate::v1::{self, worker_client::WorkerClient};
+use crate::v1::{
+    self, builds_client::BuildsClient, files_client::FilesClient, terminals_client::TerminalsClient,
+    trees_client::TreesClient, worker_client::WorkerClient,
+};
 
 type Result<T> = std::result::Result<T, ContractError>;
 
@@ -39,6 +42,7 @@ const FRAME_BYTES: u32 = 128 << 10;
 /// A connection to a worker; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
+    channel: Channel,
     worker: WorkerClient<Channel>,
     socket: PathBuf,
     reviver: Option<Arc<dyn Reviver>>,
@@ -64,10 +68,10 @@ pub async fn connect_with(socket: &Path, stream_window_bytes: u32) -> Result<Cli
         .connect_with_connector(connector)
         .await
         .map_err(|error| ContractError::Disconnected(innermost(&error)))?;
-    let worker = WorkerClient::new(channel)
+    let worker = WorkerClient::new(channel.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(Client { worker, socket: socket.to_owned(), reviver: None })
+    Ok(Client { channel, worker, socket: socket.to_owned(), reviver: None })
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {
@@ -103,6 +107,34 @@ impl Client {
     /// The generated client, for calls that have no method here.
     pub fn raw(&self) -> WorkerClient<Channel> {
         self.worker.clone()
+    }
+
+    /// The generated client of single files.
+    pub fn files(&self) -> FilesClient<Channel> {
+        FilesClient::new(self.channel.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    /// The generated client of whole trees of files.
+    pub fn trees(&self) -> TreesClient<Channel> {
+        TreesClient::new(self.channel.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    /// The generated client of builds.
+    pub fn builds(&self) -> BuildsClient<Channel> {
+        BuildsClient::new(self.channel.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    /// The generated client of terminals.
+    pub fn terminals(&self) -> TerminalsClient<Channel> {
+        TerminalsClient::new(self.channel.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }
 
     /// The socket this client talks to.

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use headwater_protocol::{
-    Children, Command, Event, EventKind, Execution, ExecutionState, Limits, OnOutputLimit, Process, Reason,
-    SandboxKind, Seq, Session, SessionSpec, SessionState, StartSpec, Stdin, Stream, TtySize, Usage, Verdict,
+    Children, Command, Event, EventKind, Execution, ExecutionState, Limits, Network, OnOutputLimit, Process,
+    Reason, SandboxKind, Seq, Session, SessionSpec, SessionState, StartSpec, Stdin, Stream, TtySize, Usage,
+    Verdict,
 };
 
 use crate::error::{Fault, FaultKind};
@@ -68,20 +69,31 @@ impl From<&SessionSpec> for v1::SessionSpec {
             idle_timeout_ms: spec.idle_timeout_ms,
             metadata: outward(&spec.metadata),
             one_shot: spec.one_shot,
+            network: spec.network.name().to_owned(),
         }
     }
 }
 
-impl From<v1::SessionSpec> for SessionSpec {
-    fn from(spec: v1::SessionSpec) -> Self {
-        Self {
+impl TryFrom<v1::SessionSpec> for SessionSpec {
+    type Error = Fault;
+
+    fn try_from(spec: v1::SessionSpec) -> Result<Self, Fault> {
+        let network = match spec.network.as_str() {
+            "" => Network::None,
+            name => Network::ALL
+                .into_iter()
+                .find(|network| network.name() == name)
+                .ok_or_else(|| invalid(format!("`{name}` is no kind of network")))?,
+        };
+        Ok(Self {
             name: spec.name,
             env: inward(spec.env),
             limits: spec.limits.map(Into::into).unwrap_or_default(),
             idle_timeout_ms: spec.idle_timeout_ms,
             metadata: inward(spec.metadata),
             one_shot: spec.one_shot,
-        }
+            network,
+        })
     }
 }
 
@@ -93,10 +105,11 @@ impl From<&Session> for v1::Session {
             sandbox: session.sandbox.name().to_owned(),
             created_at_ms: session.created_at_ms,
             ended_at_ms: match session.state {
-                SessionState::Ready => None,
+                SessionState::Ready | SessionState::Hibernated => None,
                 SessionState::Ended { ended_at_ms } => Some(ended_at_ms),
             },
             running: session.running,
+            hibernated: session.state == SessionState::Hibernated,
         }
     }
 }
@@ -107,15 +120,17 @@ impl TryFrom<v1::Session> for Session {
     fn try_from(session: v1::Session) -> Result<Self, Fault> {
         Ok(Self {
             id: session.id.parse()?,
-            spec: session.spec.map(Into::into).unwrap_or_default(),
+            spec: session.spec.map(TryInto::try_into).transpose()?.unwrap_or_default(),
             sandbox: match session.sandbox.as_str() {
                 "full" => SandboxKind::Full,
                 "none" => SandboxKind::None,
                 other => return Err(invalid(format!("`{other}` is no kind of sandbox"))),
             },
-            state: session
-                .ended_at_ms
-                .map_or(SessionState::Ready, |ended_at_ms| SessionState::Ended { ended_at_ms }),
+            state: match session.ended_at_ms {
+                Some(ended_at_ms) => SessionState::Ended { ended_at_ms },
+                None if session.hibernated => SessionState::Hibernated,
+                None => SessionState::Ready,
+            },
             created_at_ms: session.created_at_ms,
             running: session.running,
         })

@@ -4,14 +4,25 @@
 #![allow(unused_qualifications)] // utoipa's macro names the type of a query string in full
 
 pub(crate) mod attach;
+pub(crate) mod audit;
+pub(crate) mod builds;
 pub(crate) mod events;
 pub(crate) mod executions;
 pub(crate) mod feed;
+pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod ide;
 pub(crate) mod info;
 pub(crate) mod login;
 pub(crate) mod output;
+pub(crate) mod packages;
+pub(crate) mod recordings;
 pub(crate) mod sessions;
+pub(crate) mod shares;
+pub(crate) mod terminals;
+pub(crate) mod tokens;
 pub(crate) mod tool_progress;
 pub(crate) mod tools;
+pub(crate) mod trees;
+pub(crate) mod usage;
+pub(crate) mod users;

@@ -294,7 +294,7 @@ fn known<T>(told: Result<T, ContractError>) -> Result<Option<T>, ContractError> 
 pub(crate) fn session_row(told: Session) -> SessionRow {
     let owner = told.spec.metadata.get(OWNER).map_or(LOCAL_OWNER, String::as_str).to_owned();
     let ended_at_ms = match told.state {
-        SessionState::Ready => None,
+        SessionState::Ready | SessionState::Hibernated => None,
         SessionState::Ended { ended_at_ms } => Some(ended_at_ms),
     };
     let (id, sandbox, created_at_ms) = (told.id, told.sandbox, told.created_at_ms);

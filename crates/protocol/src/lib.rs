@@ -17,6 +17,6 @@ pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
 pub use execution::{Execution, ExecutionState, Process};
 pub use id::{ExecutionId, IdError, SessionId};
 pub use limits::Limits;
-pub use session::{SandboxKind, Session, SessionSpec, SessionState};
+pub use session::{Network, SandboxKind, Session, SessionSpec, SessionState};
 pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
 pub use text::Utf8Stream;

@@ -29,6 +29,34 @@ impl SandboxKind {
     }
 }
 
+/// What a session reaches of the network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// Nothing.
+    #[default]
+    None,
+    /// The package registries that the operator configured, through a proxy of the worker's.
+    Packages,
+    /// Everything that the host reaches: an explicit choice, which the operator must allow.
+    Full,
+}
+
+impl Network {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Packages, Self::Full];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Packages => "packages",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// A request for a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -45,6 +73,8 @@ pub struct SessionSpec {
     pub metadata: BTreeMap<String, String>,
     /// It ends when its first execution has ended and closed.
     pub one_shot: bool,
+    /// What it reaches of the network.
+    pub network: Network,
 }
 
 impl SessionSpec {
@@ -63,6 +93,8 @@ impl SessionSpec {
 pub enum SessionState {
     /// Its init waits for work.
     Ready,
+    /// Nothing runs in it and its workspace is kept; the next use wakes it.
+    Hibernated,
     /// It is over; its executions' logs remain.
     Ended {
         /// When, in milliseconds since 1970.

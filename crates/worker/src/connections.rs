@@ -1,16 +1,13 @@
 //! The worker's connections: HTTP/2 by hand, because what a stream may hold that its reader does not take has to be
 //! bounded, and tonic's own server does not let that be said.
 
-use std::sync::Arc;
-
-use headwater_contract::v1::worker_server::WorkerServer;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::service::Service;
+use crate::services::Services;
 
 /// What one stream may hold of input that was not taken yet; and all of one connection.
 const WINDOW_BYTES: u32 = 8 << 20;
@@ -23,8 +20,7 @@ const AHEAD_BYTES: usize = 64 << 10;
 const MAX_RESETS: usize = 100_000;
 
 /// Serves until told to stop, then waits for the calls that are answered.
-pub(crate) async fn serve(listener: UnixListener, service: WorkerServer<Service>, stop: CancellationToken) {
-    let service = Arc::new(service);
+pub(crate) async fn serve(listener: UnixListener, services: Services, stop: CancellationToken) {
     let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -33,7 +29,7 @@ pub(crate) async fn serve(listener: UnixListener, service: WorkerServer<Service>
         };
         match accepted {
             Ok((stream, _)) => {
-                connections.spawn(connection(stream, WorkerServer::clone(&service), stop.clone()));
+                connections.spawn(connection(stream, services.clone(), stop.clone()));
             }
             Err(error) => {
                 // Out of descriptors, or whoever called has gone: neither ends the worker.
@@ -46,7 +42,7 @@ pub(crate) async fn serve(listener: UnixListener, service: WorkerServer<Service>
     connections.wait().await;
 }
 
-async fn connection(stream: UnixStream, service: WorkerServer<Service>, stop: CancellationToken) {
+async fn connection(stream: UnixStream, services: Services, stop: CancellationToken) {
     let mut builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
     builder
         .initial_stream_window_size(WINDOW_BYTES)
@@ -55,7 +51,7 @@ async fn connection(stream: UnixStream, service: WorkerServer<Service>, stop: Ca
         .max_send_buf_size(AHEAD_BYTES)
         .max_concurrent_streams(None)
         .max_pending_accept_reset_streams(MAX_RESETS);
-    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(services));
     let mut served = std::pin::pin!(served);
     let ended = tokio::select! {
         ended = served.as_mut() => ended,

@@ -4,18 +4,21 @@
 //! init, the pump moves its output from the pipes to the [`log`], and followers read the log.
 
 mod adopt;
+mod builds;
 mod clock;
 pub mod config;
 mod connections;
 pub mod enforcement;
 mod engine;
 mod execution;
+mod files;
 mod folder;
 mod follow;
 pub mod languages;
 mod leftovers;
 mod link;
 pub mod log;
+mod network;
 mod pool;
 mod program;
 mod pump;
@@ -23,10 +26,13 @@ mod read;
 mod ready;
 mod serve;
 mod service;
+mod services;
 mod session;
 mod stdin;
+mod terminals;
 mod tickets;
 mod tree;
+mod trees;
 mod unnamed;
 mod watch;
 mod workspace;

@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::MAX_MESSAGE_BYTES;
-use headwater_contract::v1::worker_server::WorkerServer;
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::cgroup::{CgroupRoot, Discovered};
 use rustix::fs::FlockOperation;
@@ -18,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::config::Config;
 use crate::engine::{Engine, Start};
 use crate::folder::Folder;
-use crate::service::Service;
+use crate::services::Services;
 use crate::{adopt, connections, pool, watch};
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
@@ -131,11 +129,8 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     engine.movers.spawn(watch::watch(Arc::clone(&engine)));
     tokio::spawn(stop_on_signal(Arc::clone(&engine)));
     tracing::info!(data = %engine.folder.root().display(), "worker ready");
-    let service = WorkerServer::new(Service::new(Arc::clone(&engine)))
-        .max_decoding_message_size(MAX_MESSAGE_BYTES)
-        .max_encoding_message_size(MAX_MESSAGE_BYTES);
     let stop = engine.stop.clone();
-    let serving = connections::serve(listener, service, stop.clone());
+    let serving = connections::serve(listener, Services::new(&engine), stop.clone());
     // Followers of programs that run on would keep it waiting: they come back to the next worker.
     let patience = async {
         stop.cancelled().await;

@@ -96,7 +96,7 @@ impl Worker for Service {
     async fn create_session(&self, request: Request<v1::CreateSessionRequest>) -> Answer<v1::Session> {
         let request = request.into_inner();
         let id = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let spec: SessionSpec = request.spec.map(Into::into).unwrap_or_default();
+        let spec: SessionSpec = request.spec.map(TryInto::try_into).transpose()?.unwrap_or_default();
         let session = self.engine.create_session(id, spec).await?;
         Ok(Response::new((&session).into()))
     }

@@ -55,6 +55,7 @@ async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), Comm
 const fn state(session: &SessionBody) -> &'static str {
     match session.state {
         SessionStateName::Ready => "ready",
+        SessionStateName::Hibernated => "hibernated",
         SessionStateName::Ended => "ended",
     }
 }

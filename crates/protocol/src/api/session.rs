@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
-use crate::{Limits, SandboxKind, Session, SessionId, SessionSpec, SessionState};
+use crate::{Limits, Network, SandboxKind, Session, SessionId, SessionSpec, SessionState};
 
 /// A request for a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,12 +26,14 @@ pub struct SessionRequest {
     /// Anything the caller wants to find again.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+    /// What it reaches of the network: nothing, unless it says so.
+    pub network: Network,
 }
 
 impl From<SessionRequest> for SessionSpec {
     fn from(request: SessionRequest) -> Self {
-        let SessionRequest { name, env, limits, idle_timeout_ms, metadata } = request;
-        Self { name, env, limits, idle_timeout_ms, metadata, one_shot: false }
+        let SessionRequest { name, env, limits, idle_timeout_ms, metadata, network } = request;
+        Self { name, env, limits, idle_timeout_ms, metadata, one_shot: false, network }
     }
 }
 
@@ -61,6 +63,8 @@ pub struct SessionPatch {
 pub enum SessionStateName {
     /// It can.
     Ready,
+    /// Nothing runs in it and its workspace is kept; the next use wakes it.
+    Hibernated,
     /// It is over; its executions' logs remain.
     Ended,
 }
@@ -86,6 +90,8 @@ pub struct SessionBody {
     pub idle_timeout_ms: Option<u64>,
     /// What the caller wants to find again.
     pub metadata: BTreeMap<String, String>,
+    /// What it reaches of the network.
+    pub network: Network,
     /// Made for one execution; it ends with that.
     pub one_shot: bool,
     /// When it was made.
@@ -98,12 +104,16 @@ pub struct SessionBody {
 
 impl From<Session> for SessionBody {
     fn from(session: Session) -> Self {
-        let SessionSpec { name, env, limits, idle_timeout_ms, metadata, one_shot } = session.spec;
+        let SessionSpec { name, env, limits, idle_timeout_ms, metadata, one_shot, network } = session.spec;
         let ended_at = match session.state {
-            SessionState::Ready => None,
+            SessionState::Ready | SessionState::Hibernated => None,
             SessionState::Ended { ended_at_ms } => Some(Timestamp(ended_at_ms)),
         };
-        let state = if ended_at.is_some() { SessionStateName::Ended } else { SessionStateName::Ready };
+        let state = match session.state {
+            SessionState::Ready => SessionStateName::Ready,
+            SessionState::Hibernated => SessionStateName::Hibernated,
+            SessionState::Ended { .. } => SessionStateName::Ended,
+        };
         Self {
             id: session.id,
             name,
@@ -113,6 +123,7 @@ impl From<Session> for SessionBody {
             limits,
             idle_timeout_ms,
             metadata,
+            network,
             one_shot,
             created_at: Timestamp(session.created_at_ms),
             ended_at,

@@ -61,7 +61,7 @@ async fn is_ready(gateway: &Gateway, row: &SessionRow) -> Result<bool, ApiError>
         told => told?,
     };
     match told.state {
-        SessionState::Ready => Ok(true),
+        SessionState::Ready | SessionState::Hibernated => Ok(true),
         SessionState::Ended { ended_at_ms } => {
             gateway.store.end_session(id, ended_at_ms).await?;
             Ok(false)

@@ -14,6 +14,7 @@ pub(crate) async fn a_session_is_found_as_it_was_put(store: &dyn Store) {
         idle_timeout_ms: Some(60_000),
         metadata: [("project".into(), "7".into())].into(),
         one_shot: true,
+        network: headwater_protocol::Network::Packages,
     };
     let row = SessionRow { spec, sandbox: SandboxKind::None, ended_at_ms: Some(1), ..session() };
     assert!(store.put_session(&row).await.unwrap());

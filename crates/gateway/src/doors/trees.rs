@@ -1,0 +1,11 @@
+//! Whole trees of a workspace: watching, searching, packing, comparing, keeping copies.
+
+use std::sync::Arc;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+}

@@ -1,0 +1,94 @@
+//! The contract's services behind one socket: a call is led by the name of its service.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use headwater_contract::MAX_MESSAGE_BYTES;
+use headwater_contract::v1::builds_server::BuildsServer;
+use headwater_contract::v1::files_server::FilesServer;
+use headwater_contract::v1::terminals_server::TerminalsServer;
+use headwater_contract::v1::trees_server::TreesServer;
+use headwater_contract::v1::worker_server::WorkerServer;
+use tonic::body::Body;
+use tonic::codegen::http::{Request, Response};
+use tonic::codegen::{BoxFuture, Service as Tower};
+
+use crate::builds::Builds;
+use crate::engine::Engine;
+use crate::files::Files;
+use crate::service::Service;
+use crate::terminals::Terminals;
+use crate::trees::Trees;
+
+/// All services of a worker; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Services {
+    worker: WorkerServer<Service>,
+    files: FilesServer<Files>,
+    trees: TreesServer<Trees>,
+    builds: BuildsServer<Builds>,
+    terminals: TerminalsServer<Terminals>,
+}
+
+macro_rules! server {
+    ($server:ident, $service:expr) => {
+        $server::new($service)
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    };
+}
+
+impl Services {
+    pub(crate) fn new(engine: &Arc<Engine>) -> Self {
+        Self {
+            worker: server!(WorkerServer, Service::new(Arc::clone(engine))),
+            files: server!(FilesServer, Files::new(Arc::clone(engine))),
+            trees: server!(TreesServer, Trees::new(Arc::clone(engine))),
+            builds: server!(BuildsServer, Builds::new(Arc::clone(engine))),
+            terminals: server!(TerminalsServer, Terminals::new(Arc::clone(engine))),
+        }
+    }
+}
+
+/// The name of the service in the path of a call: `/headwater.worker.v1.Files/Read`.
+fn service_of(path: &str) -> &str {
+    let service = path.strip_prefix("/headwater.worker.v1.").unwrap_or(path);
+    service.split('/').next().unwrap_or_default()
+}
+
+impl<B> Tower<Request<B>> for Services
+where
+    B: tonic::codegen::Body + Send + 'static,
+    B::Error: Into<tonic::codegen::StdError> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Response<Body>, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        match service_of(request.uri().path()) {
+            "Files" => self.files.call(request),
+            "Trees" => self.trees.call(request),
+            "Builds" => self.builds.call(request),
+            "Terminals" => self.terminals.call(request),
+            _ => self.worker.call(request), // also what is unknown: it says so
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_led_by_the_name_of_its_service() {
+        assert_eq!(service_of("/headwater.worker.v1.Files/Read"), "Files");
+        assert_eq!(service_of("/headwater.worker.v1.Worker/Start"), "Worker");
+        assert_eq!(service_of("/other.Files/Read"), "");
+    }
+}
