@@ -10,7 +10,7 @@ use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, 
 
 /// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
 /// it: it ends that session, and its executions end as `lost`.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The longest message that travels in a packet itself.
 pub const INLINE_BYTES: usize = 64 * 1024;
@@ -200,6 +200,9 @@ pub struct Start {
     pub cgroups: u8,
     /// A file that is there for as long as the program runs.
     pub code_file: Option<CodeFile>,
+    /// A new folder in `/tmp`, as seen inside, that is there for as long as the program runs: where code is compiled.
+    /// Made before the code's file, which may be in it; removed with all that is in it.
+    pub scratch: Option<String>,
     /// Kept by init and told again in `Adopt`: what the worker needs to take the execution up again.
     pub note: Vec<u8>,
 }

@@ -61,9 +61,8 @@ pub(crate) struct Start {
 
 impl Engine {
     pub(crate) fn new(start: Start) -> Arc<Self> {
-        let visible: Vec<_> = start.config.binds.iter().map(|bind| bind.inside.clone().into()).collect();
         Arc::new_cyclic(|this| Self {
-            languages: Languages::find(&start.config.languages, &visible),
+            languages: Languages::find(&start.config.languages, &start.config.binds),
             pool: Pool::new(start.config.pool),
             config: start.config,
             folder: start.folder,
@@ -346,7 +345,8 @@ impl Engine {
             return Accepted::known(known, session);
         }
         let session = self.live_session(session)?;
-        let program = Program::new(&spec.command, &self.languages, id, &session.home())?;
+        let (language, spec) = self.with_language(&session, spec).await?;
+        let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
         let Some(ticket) = self.tickets.take(self.config.max_running) else {
             let message = format!("{} executions are running already", self.config.max_running);
             let fault = Fault::new(FaultKind::Exhausted, message);

@@ -6,6 +6,7 @@
 mod adopt;
 mod builds;
 mod clock;
+mod coded;
 pub mod config;
 mod connections;
 pub mod enforcement;

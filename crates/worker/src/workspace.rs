@@ -4,6 +4,7 @@
 //! kind. What is written goes to a new file that only we know the name of, by its descriptor, and then takes the name that
 //! was asked for in one step: whatever lies there is replaced, and never opened.
 
+mod look;
 mod path;
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ mod ends;
 mod held;
 mod outbox;
 mod reap;
+mod scratch;
 mod signals;
 mod spawn;
 mod stat;
