@@ -7,6 +7,7 @@ mod codec;
 mod convert;
 mod error;
 mod follower;
+mod languages;
 mod revive;
 mod stdin;
 mod turns;

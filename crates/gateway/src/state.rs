@@ -18,6 +18,7 @@ use crate::auth::{Identity, OpenTokens, Origins, Tickets};
 use crate::config::Config;
 use crate::error::ApiError;
 use crate::feed::Hub;
+use crate::languages::Languages;
 use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
@@ -50,6 +51,8 @@ pub struct Gateway {
     pub(crate) feeds: Hub,
     /// Whose sessions and executions are whose.
     pub(crate) known: Known,
+    /// What the worker runs code of.
+    pub(crate) languages: Languages,
     /// Executions whose end is not in the store.
     pub(crate) recorder: Recorder,
     /// One request at a time for each owner's idempotency key.
@@ -90,6 +93,7 @@ impl Gateway {
             metrics: Metrics::new(),
             feeds: Hub::default(),
             known: Known::default(),
+            languages: Languages::default(),
             recorder: Recorder::default(),
             key_turns: Turns::default(),
             removing: tokio::sync::RwLock::default(),

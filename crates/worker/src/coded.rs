@@ -7,11 +7,10 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Command, StartSpec};
 
 use crate::engine::Engine;
-use crate::folder;
 use crate::languages::Language;
 use crate::program::{find, missing};
 use crate::session::Session;
-use crate::workspace::{Workspace, WorkspacePath};
+use crate::workspace::WorkspacePath;
 
 impl Engine {
     /// The language of what is to be started, if it is code, and what is to be started within that language's limits.
@@ -48,8 +47,8 @@ async fn in_environment(session: &Arc<Session>, language: Language) -> Result<La
     };
     let home = session.home();
     let path = WorkspacePath::parse(&environment, &home)?;
-    let (folder, looked_for) = (folder::workspace(session.dir()), path.clone());
-    let look = move || Workspace::open(&folder, None).is_ok_and(|workspace| workspace.is_there(&looked_for));
+    let (workspace, looked_for) = (session.workspace()?, path.clone());
+    let look = move || workspace.find(&looked_for).is_ok();
     let is_there = tokio::task::spawn_blocking(look).await.map_err(|error| {
         Fault::new(FaultKind::Internal, format!("cannot look into the workspace: {error}"))
     })?;

@@ -15,11 +15,13 @@ mod execution;
 mod files;
 mod folder;
 mod follow;
+mod known;
 pub mod languages;
 mod leftovers;
 mod link;
 pub mod log;
 mod network;
+mod packages;
 mod pool;
 mod program;
 mod pump;
@@ -29,6 +31,8 @@ mod serve;
 mod service;
 mod services;
 mod session;
+#[allow(dead_code)] // the services that need it land one by one
+mod space;
 mod stdin;
 mod terminals;
 mod tickets;
@@ -36,6 +40,7 @@ mod tree;
 mod trees;
 mod unnamed;
 mod watch;
+#[allow(dead_code, unused_imports)] // the services that need them land one by one
 mod workspace;
 
 pub use serve::{ServeError, serve};

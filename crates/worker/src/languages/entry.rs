@@ -22,6 +22,8 @@ pub struct Entry {
     pub icon: String,
     /// The Debian package that brings its tool, if that is known.
     pub package: Option<String>,
+    /// Whether some way of it compiles.
+    pub can_build: bool,
     /// Ways whose tools are there, best first.
     ways: Vec<Way>,
     /// Which of them.
@@ -48,6 +50,7 @@ impl Entry {
             suffixes: config.all_suffixes(),
             icon: config.icon.clone().unwrap_or_else(|| name.to_owned()),
             package: config.package.clone(),
+            can_build: all.iter().any(|config| config.build.is_some() || config.compiles == Some(true)),
             ways: all.iter().filter_map(|config| Way::find(name, config, binds)).collect(),
             chosen: OnceLock::new(),
             version: OnceLock::new(),
@@ -72,6 +75,11 @@ impl Entry {
     /// Its version, if it was asked for and told.
     pub fn version(&self) -> Option<&str> {
         self.version.get()?.as_deref()
+    }
+
+    /// Whether its tool was asked for its version.
+    pub fn is_asked(&self) -> bool {
+        self.version.get().is_some()
     }
 
     /// Asks its tool for the version, once. This takes as long as the tool takes, and not for ever.
