@@ -14,6 +14,8 @@ mod execution;
 mod files;
 mod folder;
 mod follow;
+mod hibernation;
+mod idle;
 pub mod languages;
 mod leftovers;
 mod link;
@@ -34,6 +36,7 @@ mod tickets;
 mod tree;
 mod trees;
 mod unnamed;
+mod usage;
 mod watch;
 mod workspace;
 
