@@ -30,6 +30,7 @@ use crate::engine::Engine;
 use crate::folder::{self, SessionRecord};
 use crate::leftovers;
 use crate::link::Link;
+use crate::workspace::Workspace;
 
 use running::Running;
 pub(crate) use sleep::Inside;
@@ -196,6 +197,15 @@ impl Session {
     /// Whether its init is gone and its logs are closed.
     fn is_over(&self) -> bool {
         *self.over.borrow()
+    }
+
+    /// The way into its workspace. Blocks for a moment.
+    pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
+        let owner = self.record().host_uid;
+        Workspace::open(&folder::workspace(&self.dir), owner).map_err(|error| {
+            let message = format!("cannot open the workspace: {error}");
+            Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+        })
     }
 
     /// It was used just now.
