@@ -37,7 +37,7 @@ pub(crate) struct Usage {
 pub(crate) fn measure(session: &Session) -> Usage {
     let init = session.init_pid();
     let mut usage = Usage { printed_bytes: session.printed_bytes(), ..Usage::default() };
-    for pid in session.cgroup().map(|cgroup| cgroup.processes()).unwrap_or_default() {
+    for pid in session.cgroup().map(SessionCgroup::processes).unwrap_or_default() {
         // Gone since: init counts it.
         let Some(stat) = fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|text| parse(&text))
         else {
