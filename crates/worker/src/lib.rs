@@ -15,6 +15,8 @@ mod execution;
 mod files;
 mod folder;
 mod follow;
+mod hibernation;
+mod idle;
 mod known;
 pub mod languages;
 mod leftovers;
@@ -39,6 +41,7 @@ mod tickets;
 mod tree;
 mod trees;
 mod unnamed;
+mod usage;
 mod watch;
 #[allow(dead_code, unused_imports)] // the services that need them land one by one
 mod workspace;
