@@ -94,7 +94,7 @@ impl Client {
         let request = v1::SnapshotRequest { execution_id: id.to_string(), scrollback_lines };
         let told = self.terminals().snapshot(request).await?.into_inner();
         let (seq, size) = (Seq(told.seq), size(told.rows, told.cols)?);
-        Ok(Snapshot { seq, size, data: told.data.into(), title: told.title })
+        Ok(Snapshot { seq, size, data: told.data, title: told.title })
     }
 
     /// How a terminal's size changed, the first one included.

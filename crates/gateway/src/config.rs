@@ -251,8 +251,8 @@ impl FileServer {
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
         config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
         if let Some(text) = self.terminal_idle_timeout {
-            config.terminal_idle_timeout = parse_duration(&text)
-                .map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
+            config.terminal_idle_timeout =
+                parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
         }
         if let Some(text) = self.terminal_max_buffer {
             config.terminal_max_buffer_bytes =

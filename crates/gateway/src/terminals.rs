@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use headwater_contract::{ContractError, SizeChange};
 use headwater_protocol::{
-    Command, Execution, ExecutionId, ExecutionState, SessionId, StartSpec, Stdin, TtySize,
+    Command, Execution, ExecutionId, ExecutionState, Seq, SessionId, StartSpec, Stdin, TtySize,
 };
 use sha2::{Digest, Sha256};
 
@@ -124,9 +124,11 @@ impl Gateway {
         &self,
         session: SessionId,
     ) -> Result<BTreeMap<String, Execution>, ContractError> {
-        let told = insist(self.worker.calls(), |worker| async move {
-            worker.executions(Some(session), false).await
-        });
+        let told =
+            insist(
+                self.worker.calls(),
+                |worker| async move { worker.executions(Some(session), false).await },
+            );
         let mut all = told.await?;
         // One that runs wins over one that does not, whatever their clocks say.
         all.sort_by_key(|told| (is_running(told), told.started_at_ms));
@@ -148,11 +150,11 @@ impl Gateway {
         let id = execution.id;
         match insist(self.worker.calls(), |worker| async move { worker.sizes(id).await }).await {
             Ok(sizes) if !sizes.is_empty() => Ok(sizes),
-            Ok(_) | Err(ContractError::Fault(_)) => {
+            Err(error) if error.is_disconnected() => Err(error),
+            Ok(_) | Err(_) => {
                 let size = execution.spec.tty.unwrap_or_default();
-                Ok(vec![SizeChange { at_ms: 0, after: headwater_protocol::Seq(0), size }])
+                Ok(vec![SizeChange { at_ms: 0, after: Seq(0), size }])
             }
-            Err(error) => Err(error),
         }
     }
 

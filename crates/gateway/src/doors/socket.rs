@@ -1,4 +1,4 @@
-//! What the WebSockets of executions and of terminals share: how they are opened and closed, and their two directions.
+//! What the sockets of executions and of terminals share: how they are opened and closed, and their two directions.
 //!
 //! One task for a socket, with its two directions side by side: [`outgoing`] follows the log, [`incoming`] takes frames;
 //! neither waits for the other. A second task ([`input`]) begins with the first input.

@@ -31,8 +31,8 @@ use utoipa_axum::routes;
 use self::dialect::ViewerDialect;
 use self::incoming::Incoming;
 use self::screen::{options, screen};
-pub(crate) use self::viewers::Viewers;
 use self::viewers::Place;
+pub(crate) use self::viewers::Viewers;
 use super::socket::input::Input;
 use super::socket::note::Note;
 use super::socket::outgoing::{Due, Outgoing};
@@ -154,11 +154,11 @@ async fn terminal(
     let upgrade = bounded(upgrade)?.protocols([FRAMES]);
     let wants_binary = query.frames == Some(Frames::Binary)
         || upgrade.selected_protocol().is_some_and(|chosen| chosen == FRAMES);
-    let viewer = Viewer::find(gateway, who, session, query, wants_binary).await?;
+    let viewer = Box::pin(Viewer::find(gateway, who, session, query, wants_binary)).await?;
     // A server that ends waits for it, so that its last word is said.
     let tracked = viewer.gateway.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
-        viewer.serve(socket).await;
+        Box::pin(viewer.serve(socket)).await;
         drop((tracked, seat));
     }))
 }
@@ -223,16 +223,18 @@ impl Viewer {
             shared.tell(error.into());
         }
         let position = self.follower.position();
-        let marks = insist(gateway.worker.streams(), |worker| async move {
-            worker.follow_marks(id, position).await
-        });
+        let marks =
+            insist(gateway.worker.streams(), |worker| async move { worker.follow_marks(id, position).await });
         let dialect = ViewerDialect {
             gateway: Arc::clone(&gateway),
             id,
             name: self.name,
             shared: Arc::clone(&shared),
             read_only: self.refusal.is_some(),
-            marks: marks.await.inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks")).ok(),
+            marks: marks
+                .await
+                .inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks"))
+                .ok(),
             held: None,
         };
         let outgoing = Outgoing {
@@ -253,17 +255,12 @@ impl Viewer {
         let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
         let (who, refusal) = (self.who, self.refusal);
         let incoming = Incoming { gateway, id, who, shared, input, place, refusal };
-        socket::serve(outgoing, stream, incoming, good.over()).await;
+        Box::pin(socket::serve(outgoing, stream, incoming, good.over())).await;
     }
 }
 
 /// Why this one may only look, if it may.
-async fn refusal(
-    gateway: &Gateway,
-    who: &Identity,
-    session: SessionId,
-    read_only: bool,
-) -> Option<ApiError> {
+async fn refusal(gateway: &Gateway, who: &Identity, session: SessionId, read_only: bool) -> Option<ApiError> {
     if read_only {
         let hint = "open the terminal without `readonly=true`";
         return Some(ApiError::forbidden("this socket is for looking only", hint));

@@ -224,7 +224,8 @@ impl<D: Dialect> Outgoing<D> {
     async fn take_up(&mut self, event: Event) -> Result<(), ApiError> {
         self.open.gateway().note_event(self.id, &event).await?;
         if matches!(event.kind, EventKind::Gap { .. })
-            && let Some(screen) = self.dialect.instead_of_gap().await?
+            // What is rare is boxed: thousands of sockets wait, and each carries the largest of all ways.
+            && let Some(screen) = Box::pin(self.dialect.instead_of_gap()).await?
         {
             self.jump(screen);
             return Ok(());

@@ -117,7 +117,9 @@ impl ViewerDialect {
                 let seq = mark.seq.0;
                 match &mark.kind {
                     MarkKind::Prompt => json!({ "type": "prompt", "seq": seq }),
-                    MarkKind::Command { line } => json!({ "type": "command_started", "seq": seq, "line": line }),
+                    MarkKind::Command { line } => {
+                        json!({ "type": "command_started", "seq": seq, "line": line })
+                    }
                     MarkKind::Ended { exit_code } => {
                         json!({ "type": "command_ended", "seq": seq, "exit_code": exit_code })
                     }

@@ -71,7 +71,7 @@ impl Incoming {
                 return Err(SpecError::EmptyTerminal.into());
             }
             Wish::Resize(size) => self.place.asks_for(size).await?,
-            Wish::Signal(signal) => self.signal(signal).await?,
+            Wish::Signal(signal) => Box::pin(self.signal(signal)).await?,
             Wish::Credit(_) => {}
         }
         Ok(())
@@ -90,7 +90,7 @@ impl Incoming {
             return self.write(Bytes::from_static(CTRL_C)).await;
         }
         self.place.typed().await?;
-        self.signal(INTERRUPT).await
+        Box::pin(self.signal(INTERRUPT)).await
     }
 
     /// Not asked again: a signal that comes twice is another thing.

@@ -36,7 +36,8 @@ enum Message {
     Credit { bytes: u32 },
 }
 
-const HINT: &str = r#"`{"type": "command", "command": "ls"}`, for one; `/docs` describes the others under `terminal`"#;
+const HINT: &str =
+    r#"`{"type": "command", "command": "ls"}`, for one; `/docs` describes the others under `terminal`"#;
 
 /// Reads a message.
 pub(super) fn parse(text: &str) -> Result<Wish, ApiError> {
@@ -134,7 +135,10 @@ mod tests {
     #[test]
     fn the_server_speaks_as_front_ends_expect() {
         for (told, expected) in [
-            (Told::Output { content: "a\u{1b}", seq: 3 }, json!({"type": "output", "content": "a\u{1b}", "seq": 3})),
+            (
+                Told::Output { content: "a\u{1b}", seq: 3 },
+                json!({"type": "output", "content": "a\u{1b}", "seq": 3}),
+            ),
             (Told::Prompt, json!({"type": "prompt"})),
             (Told::Exit { code: 3 }, json!({"type": "exit", "code": 3})),
         ] {

@@ -72,10 +72,9 @@ fn is_reply(piece: &[u8]) -> bool {
 fn is_report(parameters: &[u8], last: u8) -> bool {
     let numbers = |text: &[u8]| !text.is_empty() && text.iter().all(|b| b.is_ascii_digit() || *b == b';');
     match (last, parameters) {
-        (b'R', [b'?', rest @ ..]) | (b'n', [b'?', rest @ ..]) | (b'n' | b't', rest) => numbers(rest),
+        (b'R' | b'n', [b'?', rest @ ..]) | (b'n' | b't', rest) => numbers(rest),
         (b'R', rest) => numbers(rest) && !is_f3(rest),
-        (b'c', [b'?' | b'>' | b'=', ..]) | (b'u', [b'?', ..]) => true,
-        (b'y', [.., b'$']) => true,
+        (b'c', [b'?' | b'>' | b'=', ..]) | (b'u', [b'?', ..]) | (b'y', [.., b'$']) => true,
         _ => false,
     }
 }

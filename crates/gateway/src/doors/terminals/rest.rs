@@ -8,9 +8,9 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use headwater_contract::{ContractError, MarkKind};
+use headwater_contract::ContractError;
 use headwater_protocol::api::{ErrorBody, Timestamp};
-use headwater_protocol::{Execution, Seq, SpecError, TtySize};
+use headwater_protocol::{Execution, SpecError, TtySize};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -197,7 +197,13 @@ async fn snapshot(
     let session = gateway.session_named(&who, Need::Read, &session).await?;
     check_name(&name)?;
     let id = gateway.terminal(session, &name).await?.id;
-    let told = insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, None).await }).await?;
+    let told = insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, None).await });
+    let told = told.await.map_err(|error| match error {
+        ContractError::Malformed(_) => {
+            ApiError::conflict("this worker keeps no screens", "a newer worker does: start it again")
+        }
+        error => error.into(),
+    })?;
     let text = std::str::from_utf8(&told.data).ok().map(str::to_owned);
     let base64 = text.is_none().then(|| STANDARD.encode(&told.data));
     let (rows, cols) = (told.size.rows, told.size.cols);

@@ -1,7 +1,7 @@
 //! The screen of a terminal, for a viewer that misses more than is worth sending.
 
 use bytes::{BufMut, BytesMut};
-use headwater_contract::{ContractError, FollowOptions};
+use headwater_contract::FollowOptions;
 use headwater_protocol::{ExecutionId, Seq};
 
 use crate::doors::socket::outgoing::Screen;
@@ -29,16 +29,15 @@ pub(super) async fn screen(
     id: ExecutionId,
     scrollback_lines: Option<u32>,
 ) -> Result<Option<Screen>, ApiError> {
-    let asked = insist(gateway.worker.calls(), |worker| async move {
-        worker.snapshot(id, scrollback_lines).await
-    });
+    let asked =
+        insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, scrollback_lines).await });
     let mut snapshot = match asked.await {
         Ok(snapshot) => snapshot,
-        Err(ContractError::Fault(fault)) => {
-            tracing::debug!(%fault, %id, "a terminal has no screen");
+        Err(error) if error.is_disconnected() => return Err(error.into()),
+        Err(error) => {
+            tracing::debug!(%error, %id, "a terminal has no screen");
             return Ok(None);
         }
-        Err(error) => return Err(error.into()),
     };
     let mut data = BytesMut::with_capacity(RESET.len() + snapshot.data.len());
     data.put_slice(RESET);

@@ -126,12 +126,16 @@ impl Place {
 
     /// This viewer has typed: the size is its own from now on.
     pub(in crate::doors) async fn typed(&self) -> Result<(), ContractError> {
-        if self.with(|room| room.typed(self.number)) { self.settle().await } else { Ok(()) }
+        if self.with(|room| room.typed(self.number)) { Box::pin(self.settle()).await } else { Ok(()) }
     }
 
     /// This viewer has another size.
     pub(in crate::doors) async fn asks_for(&self, size: TtySize) -> Result<(), ContractError> {
-        if self.with(|room| room.asks_for(self.number, size)) { self.settle().await } else { Ok(()) }
+        if self.with(|room| room.asks_for(self.number, size)) {
+            Box::pin(self.settle()).await
+        } else {
+            Ok(())
+        }
     }
 
     /// Gives the terminal the size that it is to have. Whoever changes it at the same time comes before or after.
