@@ -22,6 +22,7 @@ mod network;
 mod pool;
 mod program;
 mod pump;
+mod quota;
 mod read;
 mod ready;
 mod serve;
