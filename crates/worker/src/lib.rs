@@ -27,6 +27,7 @@ mod packages;
 mod pool;
 mod program;
 mod pump;
+mod quota;
 mod read;
 mod ready;
 mod serve;
