@@ -85,10 +85,20 @@ impl Cutter {
     fn ground<'a>(&mut self, bytes: &'a [u8], take: &mut impl FnMut(Piece<'_>)) -> &'a [u8] {
         let end = memchr::memchr(ESCAPE, bytes).unwrap_or(bytes.len());
         let (text, rest) = bytes.split_at(end);
-        let (whole, begun) = text.split_at(text.len() - begun_character(text));
+        let (mut whole, begun) = split_character(text);
+        let mut invalid = 0;
+        loop {
+            let (before, cut_off) = split_character(whole);
+            if cut_off.is_empty() {
+                break;
+            }
+            whole = before;
+            invalid += 1;
+        }
         if !whole.is_empty() {
             take(Piece::Plain(whole));
         }
+        (0..invalid).for_each(|_| take(Piece::Plain(INVALID)));
         if rest.is_empty() {
             if !begun.is_empty() {
                 self.hold(State::Utf8, begun);
@@ -233,6 +243,11 @@ impl Cutter {
             self.hold(State::Escape, &[ESCAPE]);
         }
     }
+}
+
+/// Text, and the beginning of a character at its end.
+fn split_character(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.len() - begun_character(text))
 }
 
 /// How many bytes at the end are the beginning of a character.

@@ -67,6 +67,22 @@ pub(crate) fn draw(model: &mut Model, scrollback: Option<usize>) -> String {
     pen.out
 }
 
+/// The text of the lines that are shown.
+pub(crate) fn lines(grid: &Grid<Cell>) -> Vec<String> {
+    let line = |line: i32| {
+        let mut pen = Pen::default();
+        for column in 0..grid.columns() {
+            let cell = &grid[Line(line)][Column(column)];
+            if !cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
+                pen.out.push(cell.c);
+                pen.out.extend(cell.zerowidth().unwrap_or_default());
+            }
+        }
+        pen.out.trim_end().to_owned()
+    };
+    (0..=grid.bottommost_line().0).map(line).collect()
+}
+
 fn titles(pen: &mut Pen, model: &Model) {
     for title in &model.titles {
         pen.write(format_args!("\x1b]2;{}\x1b\\\x1b[22;2t", title.as_deref().unwrap_or_default()));
@@ -210,7 +226,8 @@ fn repeatable(pen: &mut Pen, model: &Model) {
     let bare = |cell: &Cell| cell.zerowidth().is_none_or(<[char]>::is_empty);
     let is_there = |place: &(i32, usize)| {
         let cell = cell(*place);
-        cell.c == c && c != ' ' && bare(cell) && !cell.flags.contains(Flags::WRAPLINE)
+        let end = &grid[Line(place.0)][Column(place.1 + width - 1)];
+        cell.c == c && c != ' ' && bare(cell) && !end.flags.contains(Flags::WRAPLINE)
     };
     if let Some((line, column)) = places().find(is_there) {
         pen.write(format_args!("\x1b[{};{}H", line + 1, column + 1));

@@ -57,6 +57,32 @@ pub struct Fed {
     pub marks: Vec<Mark>,
 }
 
+/// Finds the shell's marks without a screen.
+#[derive(Debug)]
+pub struct MarkFinder {
+    cutter: Cutter,
+    marks: Marks,
+}
+
+impl MarkFinder {
+    /// Finds marks that carry this secret.
+    pub fn new(secret: &str) -> Self {
+        Self { cutter: Cutter::default(), marks: Marks::new(secret) }
+    }
+
+    /// The marks in what the program printed next.
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Mark> {
+        let Self { cutter, marks } = self;
+        let mut found = Vec::new();
+        cutter.cut(bytes, |piece| {
+            if let Piece::Osc(body, _) = piece {
+                found.extend(body.get(2..).and_then(|body| marks.find(body)));
+            }
+        });
+        found
+    }
+}
+
 /// A terminal's screen.
 pub struct Screen {
     rows: u16,
@@ -151,6 +177,11 @@ impl Screen {
         };
         bytes.extend_from_slice(self.cutter.held());
         bytes
+    }
+
+    /// The text of its lines, without what is blank at their ends.
+    pub fn lines(&mut self) -> Vec<String> {
+        draw::lines(self.wake().model.grid())
     }
 
     /// Gives its memory back until it is used again.
