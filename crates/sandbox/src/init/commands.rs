@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
 use headwater_protocol::ExecutionId;
+use rustix::io::Errno;
 
 use super::ends::Ends;
 use super::held::{Held, Known};
 use super::outbox::Say;
 use super::turn::Init;
-use super::{clock, signals, stat, tree};
+use super::{clock, door, signals, stat, tree};
 use crate::link::{self, LinkError, Received};
 use crate::wire::{Cause, FromInit, Start, Target, ToInit};
 
@@ -58,6 +59,7 @@ impl Init {
             ToInit::ExitLogged { execution } => self.exit_logged(execution),
             ToInit::Release { execution } => self.release(execution),
             ToInit::Processes { execution } => self.processes(execution),
+            ToInit::Listen { port } => self.listen(port),
             ToInit::Setup(_) => {} // the walls stand
             ToInit::End => return ControlFlow::Break(()),
         }
@@ -75,6 +77,23 @@ impl Init {
         if let Some(link) = &mut self.link {
             link.say(say);
         }
+    }
+
+    /// The socket is made once: connections that wait in it outlive a worker.
+    fn listen(&mut self, port: u16) {
+        let door = match self.door.take() {
+            Some(door) => Ok(door),
+            None => door::open(port),
+        };
+        let answer = door.and_then(|door| {
+            let lent = door.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE));
+            self.door = Some(door);
+            lent
+        });
+        self.say(match answer {
+            Ok(lent) => Say::Listening(lent),
+            Err(errno) => Say::Message(FromInit::ListenFailed { errno: errno.raw_os_error() }),
+        });
     }
 
     fn start(&mut self, start: Start, fds: Vec<OwnedFd>) {

@@ -12,6 +12,7 @@ mod begin;
 mod clock;
 mod code_file;
 mod commands;
+mod door;
 mod ends;
 mod held;
 mod outbox;
