@@ -23,7 +23,7 @@ use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord, SessionRecord};
 use crate::log::{Log, LogOptions, Writer};
-use crate::session::{Parts, unseen};
+use crate::session::{Parts, door_message, unseen};
 use crate::{leftovers, tree};
 
 /// How long an init may take to answer.
@@ -159,6 +159,10 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     // By its process: the worker that made it may have been started in another cgroup than this one.
     let cgroup = record.cgroup.as_ref().and_then(|name| SessionCgroup::of_process(found.pid, name).ok());
     let executions = executions_in(&dir);
+    if let Some(listen) = door_message(record.spec.network) {
+        // Before anything is started in it. If this fails the link is broken, which is seen soon enough.
+        let _ = link::send(found.link.as_fd(), &listen, &[]);
+    }
     let parts = Parts { dir, record, link: found.link, init: found.init, cgroup, spare: false };
     let session = engine.bring_up(parts)?;
     let _within = engine.movers.enter();

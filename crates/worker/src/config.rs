@@ -2,6 +2,8 @@
 //!
 //! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
 
+pub mod network;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -14,6 +16,7 @@ use headwater_sandbox::wire::Bind;
 use serde::Deserialize;
 
 use crate::languages::LanguageConfig;
+use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +60,10 @@ pub struct Config {
     pub uid_base: u32,
     /// How many executions may run at once.
     pub max_running: usize,
+    /// What sessions may reach.
+    pub network: NetworkConfig,
+    /// Where packages come from.
+    pub packages: PackagesConfig,
 }
 
 /// Prepared sessions: enough for a burst, cheap to keep.
@@ -89,6 +96,8 @@ impl Config {
             languages: BTreeMap::new(),
             uid_base,
             max_running: 4096,
+            network: NetworkConfig::default(),
+            packages: PackagesConfig::default(),
         }
     }
 
@@ -147,6 +156,8 @@ struct File {
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
+    network: FileNetwork,
+    packages: FilePackages,
     /// The gateway's, who checks it.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
@@ -185,6 +196,8 @@ impl File {
         if let Some(text) = self.orphan_timeout {
             config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
         }
+        config.network = self.network.parse()?;
+        config.packages = self.packages.parse()?;
         config.limits = self.limits.parse()?.or(&config.limits);
         if let Some(nonsense) = config.limits.nonsense() {
             return Err(nonsense);

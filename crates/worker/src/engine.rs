@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::execution::Execution;
 use crate::folder::{Folder, SessionRecord};
 use crate::languages::Languages;
+use crate::network::Network;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
 use crate::session::{self, Accepted, Parts, Session};
@@ -31,6 +32,7 @@ pub(crate) struct Engine {
     pub(crate) languages: Languages,
     pub(crate) cgroups: Option<CgroupRoot>,
     pub(crate) pool: Pool,
+    pub(crate) network: Arc<Network>,
     /// The runtime that moves output, apart from the one that answers calls: a disk that stalls stalls only it.
     pub(crate) movers: Handle,
     /// Set when the worker is to stop.
@@ -57,6 +59,8 @@ pub(crate) struct Start {
     pub(crate) folder: Folder,
     pub(crate) cgroups: Option<CgroupRoot>,
     pub(crate) movers: Handle,
+    /// The runtime that answers calls.
+    pub(crate) answers: Handle,
 }
 
 impl Engine {
@@ -65,6 +69,7 @@ impl Engine {
         Arc::new_cyclic(|this| Self {
             languages: Languages::find(&start.config.languages, &visible),
             pool: Pool::new(start.config.pool),
+            network: Network::new(&start.config, start.folder.root(), start.answers),
             config: start.config,
             folder: start.folder,
             cgroups: start.cgroups,
@@ -127,9 +132,11 @@ impl Engine {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,
         }
-        let prepared = self.pool.take(self).await?;
+        self.network.permit(spec.network, self.config.sandbox)?;
+        let prepared = self.pool.take(self, spec.network).await?;
         let session = self.hand_out(prepared, id, spec)?;
         self.listen_to(&session);
+        session.open_door().await?;
         self.pool.refill(self);
         Ok(session.told())
     }

@@ -27,11 +27,8 @@ pub(super) fn hide_abstract_sockets() -> Result<(), WallFailure> {
     if version() < SCOPES_SINCE {
         return Ok(());
     }
-    let rules = Ruleset {
-        handled_access_fs: 0,
-        handled_access_net: 0,
-        scoped: LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET,
-    };
+    let rules =
+        Ruleset { handled_access_fs: 0, handled_access_net: 0, scoped: LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET };
     let flags: libc::c_uint = 0;
     // SAFETY: `rules` outlives the call, which reads so many bytes from it and returns a new descriptor.
     let made = unsafe {
@@ -54,5 +51,7 @@ pub(super) fn hide_abstract_sockets() -> Result<(), WallFailure> {
 fn version() -> libc::c_long {
     let none: *const Ruleset = std::ptr::null();
     // SAFETY: with this flag the call takes a null pointer and touches no memory.
-    unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, LANDLOCK_CREATE_RULESET_VERSION) }
+    unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, LANDLOCK_CREATE_RULESET_VERSION)
+    }
 }

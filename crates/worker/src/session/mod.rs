@@ -3,6 +3,7 @@
 //! One task for each session receives what init says ([`Session::listen`]); one task for each execution moves its
 //! output ([`crate::pump`]). Everything else is a caller who sends a message and waits for the log to tell.
 
+mod door;
 mod env;
 mod running;
 pub(crate) mod spare;
@@ -30,6 +31,8 @@ use crate::folder::{self, SessionRecord};
 use crate::leftovers;
 use crate::link::Link;
 
+use door::Door;
+pub(crate) use door::message as door_message;
 use running::Running;
 use spare::Spare;
 pub(crate) use start::{Accepted, grace};
@@ -69,6 +72,8 @@ pub(crate) struct Session {
     used_at: Mutex<Instant>,
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
+    /// Where its programs find what they reach of the network.
+    door: Door,
 }
 
 /// What a session is made of.
@@ -105,6 +110,7 @@ impl Session {
             oom_seen: AtomicU64::new(oom_kills),
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
+            door: Door::default(),
         }))
     }
 
@@ -252,6 +258,7 @@ impl Session {
             tokio::time::sleep(ASK_AGAIN).await;
             // If it is gone, `listen` hears of that.
             let _ = session.tell(&ToInit::Hello).await;
+            let _ = session.open_door().await;
         });
     }
 
@@ -273,6 +280,11 @@ impl Session {
                     let _ = questions.remove(n).1.send(processes);
                 }
             }
+            FromInit::Listening => self.door_is_there(fds),
+            FromInit::ListenFailed { errno } => {
+                let error = io::Error::from_raw_os_error(errno);
+                tracing::error!(session = %self.id, %error, "init cannot listen: programs reach no packages");
+            }
             FromInit::Hello { .. } => {} // we asked again
             FromInit::Adopt { execution, pid, started_at_us, fds: kind, exit, .. } => {
                 self.has_started(execution, pid, started_at_us, kind, fds);
@@ -291,6 +303,7 @@ impl Session {
         if !self.ending.load(Ordering::Relaxed) {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
+        self.door.close();
         self.link.shut(); // what is asked for from now on is refused
         self.kill_what_is_left();
         for running in self.running().values_mut() {
