@@ -4,6 +4,7 @@
 
 mod adoption;
 mod code_file;
+mod door;
 mod ending;
 mod failures;
 mod harness;
