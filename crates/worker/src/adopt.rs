@@ -22,8 +22,9 @@ use crate::clock::{now_ms, now_us};
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord, SessionRecord};
+use crate::hibernation::Asleep;
 use crate::log::{Log, LogOptions, Writer};
-use crate::session::{Parts, door_message, unseen};
+use crate::session::{Parts, unseen};
 use crate::{leftovers, tree};
 
 /// How long an init may take to answer.
@@ -55,9 +56,17 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
             adopt_past(engine, id, &path, Unstarted::IsLost);
         }
         if record.ended_at_ms.is_none() {
-            tracing::warn!(session = %record.id, "a session's init is gone: what ran in it is lost");
+            tracing::info!(session = %record.id, "a session has no init: it sleeps, and what may have run in it is lost");
             leftovers::end_strays(&record);
-            leftovers::remove(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
+            leftovers::remove_but_workspace(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
+            if !record.spec.one_shot {
+                if let Some(uid) = record.host_uid {
+                    engine.keep_uid(uid);
+                }
+                engine.put_asleep(Asleep { record, used_at: Instant::now() });
+                return;
+            }
+            leftovers::remove_workspace(&dir);
             record.ended_at_ms = Some(now_ms());
             if let Err(error) = record.write(&dir) {
                 tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
@@ -159,10 +168,6 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     // By its process: the worker that made it may have been started in another cgroup than this one.
     let cgroup = record.cgroup.as_ref().and_then(|name| SessionCgroup::of_process(found.pid, name).ok());
     let executions = executions_in(&dir);
-    if let Some(listen) = door_message(record.spec.network) {
-        // Before anything is started in it. If this fails the link is broken, which is seen soon enough.
-        let _ = link::send(found.link.as_fd(), &listen, &[]);
-    }
     let parts = Parts { dir, record, link: found.link, init: found.init, cgroup, spare: false };
     let session = engine.bring_up(parts)?;
     let _within = engine.movers.enter();

@@ -1,20 +1,20 @@
 //! What a session reaches of the network: the filtering proxy and the mirror of package registries.
 //!
 //! A session with `network: packages` has no network but its own loopback device. There its init listens
-//! ([`PORT`]), and the worker accepts: [`door`] takes connections, [`proxy`] decides what each request is. A request to
+//! ([`PORT`]), and the worker accepts: [`outlet`] takes connections, [`proxy`] decides what each request is. A request to
 //! another host goes through [`forward`] or [`tunnel`] and the [`dial`]ler, if the operator's list [`allow`]s it; a request to
-//! the door itself is for the [`mirror`], which fetches packages itself and keeps them for all sessions.
+//! the outlet itself is for the [`mirror`], which fetches packages itself and keeps them for all sessions.
 
 mod address;
 pub(crate) mod allow;
 mod answer;
 mod dial;
-mod door;
 mod forward;
 mod headers;
 mod meter;
 mod mirror;
 mod names;
+mod outlet;
 mod proxy;
 pub(crate) mod target;
 mod tunnel;
@@ -33,7 +33,7 @@ use dial::Dialler;
 use mirror::Mirror;
 use names::HostNames;
 
-/// Where the door is, on 127.0.0.1 of each session. One number for all: what is written into a lock file or a
+/// Where the outlet is, on 127.0.0.1 of each session. One number for all: what is written into a lock file or a
 /// configuration in one session holds in the next.
 pub(crate) const PORT: u16 = 41_080;
 
@@ -89,23 +89,23 @@ impl Network {
 /// What programs of a session with `network: packages` find in their environment, so that package managers need not be
 /// told anything.
 pub(crate) fn environment(config: &Config) -> Vec<(&'static str, String)> {
-    let door = format!("http://127.0.0.1:{PORT}");
+    let outlet = format!("http://127.0.0.1:{PORT}");
     let local = "127.0.0.1,localhost,::1";
     let mut all = vec![
-        ("HTTP_PROXY", door.clone()),
-        ("HTTPS_PROXY", door.clone()),
-        ("http_proxy", door.clone()),
-        ("https_proxy", door.clone()),
+        ("HTTP_PROXY", outlet.clone()),
+        ("HTTPS_PROXY", outlet.clone()),
+        ("http_proxy", outlet.clone()),
+        ("https_proxy", outlet.clone()),
         ("NO_PROXY", local.to_owned()),
         ("no_proxy", local.to_owned()),
     ];
     if config.packages.python_index.is_some() {
-        all.push(("PIP_INDEX_URL", format!("{door}/pypi/simple/")));
-        all.push(("UV_DEFAULT_INDEX", format!("{door}/pypi/simple/")));
+        all.push(("PIP_INDEX_URL", format!("{outlet}/pypi/simple/")));
+        all.push(("UV_DEFAULT_INDEX", format!("{outlet}/pypi/simple/")));
     }
     if config.packages.npm_registry.is_some() {
-        all.push(("npm_config_registry", format!("{door}/npm/")));
-        // The mirror takes no reports, and a lock file must not name the door of one session.
+        all.push(("npm_config_registry", format!("{outlet}/npm/")));
+        // The mirror takes no reports, and a lock file must not name the outlet of one session.
         all.push(("npm_config_audit", "false".to_owned()));
         all.push(("npm_config_omit_lockfile_registry_resolved", "true".to_owned()));
     }

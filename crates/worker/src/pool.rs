@@ -21,8 +21,8 @@ use headwater_sandbox::wire::{Bind, NetworkOf, Setup};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::engine::Engine;
-use crate::folder::{self, make_private};
-use crate::session::spare;
+use crate::folder::{self, SessionRecord, make_private};
+use crate::session::{Parts, spare};
 use crate::{leftovers, tree};
 
 /// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
@@ -94,7 +94,7 @@ impl Pool {
             if self.closed.load(Ordering::Acquire) {
                 return Err(stopping());
             }
-            if network == Network::Full {
+            if network_of(network) == NetworkOf::Host {
                 let make = move || prepare(&engine, NetworkOf::Host);
                 return tokio::task::spawn_blocking(make).await.map_err(|_| stopping())?;
             }
@@ -168,6 +168,34 @@ fn discard(engine: &Engine, prepared: &Prepared) {
     engine.free_uid(prepared.host_uid);
 }
 
+/// Makes a session that sleeps anew: on its old workspace, as its old user, behind new walls. Blocks for milliseconds.
+pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fault> {
+    let dir = engine.folder.session(record.id);
+    let _ = fs::remove_file(dir.join("init.sock")); // of the init that is gone
+    // Another name than before: what is left of the old one is not in the way.
+    let slot = SessionId::random();
+    let made =
+        make(engine, slot, &dir, record.host_uid, network_of(record.spec.network)).and_then(|prepared| {
+            let record = SessionRecord { slot, cgroup: prepared.cgroup_name.clone(), ..record };
+            let written = match &prepared.cgroup {
+                Some(cgroup) if record.spec.limits != engine.config.limits => {
+                    cgroup.set_limits(&record.spec.limits)
+                }
+                _ => Ok(()),
+            };
+            written.and_then(|()| record.write(&dir)).map_err(|error| {
+                let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
+                Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
+            })?;
+            let Prepared { link, init, cgroup, spare, .. } = prepared;
+            Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare })
+        });
+    if made.is_err() {
+        leftovers::remove_but_workspace(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
+    }
+    made
+}
+
 /// Makes a session. Blocks for milliseconds.
 fn prepare(engine: &Arc<Engine>, network: NetworkOf) -> Result<Prepared, Fault> {
     let slot = SessionId::random();
@@ -224,6 +252,14 @@ fn make(
         cgroup,
         spare: false,
     })
+}
+
+/// Whose network a session is in.
+const fn network_of(network: Network) -> NetworkOf {
+    match network {
+        Network::None | Network::Packages => NetworkOf::Session,
+        Network::Full => NetworkOf::Host,
+    }
 }
 
 /// What is shown of the host. Who is in its network is shown its name servers, too.

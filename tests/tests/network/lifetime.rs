@@ -1,29 +1,29 @@
-//! The door and a worker that is killed.
+//! The outlet and a worker that is killed.
 
 use anyhow::Result;
 use headwater_protocol::{Network, StartSpec};
 
 use crate::registry::Registry;
-use crate::scene::{DOOR, plain, say, session, worker};
+use crate::scene::{OUTLET, plain, say, session, worker};
 
 /// Connects when told to, says what it got; its connection waits in the socket while no worker is there.
 const WAITING: &str = "
 import os, socket, time
 print('up', flush=True)
 while not os.path.exists('go'): time.sleep(0.01)
-s = socket.create_connection(('127.0.0.1', DOOR), 60)
+s = socket.create_connection(('127.0.0.1', OUTLET), 60)
 s.sendall(b'GET /npm/-/ping HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n')
 print('asked', flush=True)
 print(s.recv(12).decode(), flush=True)
 ";
 
 #[tokio::test]
-async fn a_door_outlives_its_worker_and_who_knocks_meanwhile_is_answered_by_the_next() -> Result<()> {
+async fn a_outlet_outlives_its_worker_and_who_knocks_meanwhile_is_answered_by_the_next() -> Result<()> {
     let registry = Registry::new().await?;
     registry.put("/", "text/plain", "reached");
     let mut worker = worker(&registry).await?;
     let id = session(&worker, Network::Packages).await?;
-    let code = WAITING.replace("DOOR", &DOOR.to_string());
+    let code = WAITING.replace("OUTLET", &OUTLET.to_string());
     let waiting = worker.begin_in(id, &StartSpec::argv(["python3", "-c", &code])).await?;
     worker.watch(waiting).await?.until_printed("up").await?;
     worker.kill();
@@ -47,7 +47,7 @@ async fn a_tunnel_ends_with_its_session() -> Result<()> {
     let worker = worker(&registry).await?;
     let id = session(&worker, Network::Packages).await?;
     let code = format!(
-        "import socket, time\ns = socket.create_connection(('127.0.0.1', {DOOR}))\n\
+        "import socket, time\ns = socket.create_connection(('127.0.0.1', {OUTLET}))\n\
          s.sendall(b'CONNECT registry.test:{} HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n')\nprint(s.recv(12).decode(), flush=True)\ntime.sleep(1000)",
         registry.port
     );

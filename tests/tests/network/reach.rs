@@ -5,14 +5,14 @@ use headwater_protocol::{Network, StartSpec};
 use headwater_tests::{Options, TestWorker};
 
 use crate::registry::{NAME, Registry};
-use crate::scene::{DOOR, config, connect, plain, run, say, session, status, succeed, worker};
+use crate::scene::{OUTLET, config, connect, plain, run, say, session, status, succeed, worker};
 
 #[tokio::test]
-async fn without_a_word_a_session_has_no_door_and_nothing_that_points_to_one() -> Result<()> {
+async fn without_a_word_a_session_has_no_outlet_and_nothing_that_points_to_one() -> Result<()> {
     let registry = Registry::new().await?;
     let worker = worker(&registry).await?;
     let knock = format!(
-        "env | grep -i -E 'proxy|index|npm'; bash -c 'exec 3<>/dev/tcp/127.0.0.1/{DOOR}' && echo open"
+        "env | grep -i -E 'proxy|index|npm'; bash -c 'exec 3<>/dev/tcp/127.0.0.1/{OUTLET}' && echo open"
     );
     let closed = session(&worker, Network::None).await?;
     assert_eq!(run(&worker, closed, &knock).await?.text(), "");
@@ -120,7 +120,7 @@ async fn no_other_host_no_address_and_no_name_of_a_private_one_is_reached() -> R
 }
 
 #[tokio::test]
-async fn a_session_reaches_no_other_sessions_loopback_through_its_door() -> Result<()> {
+async fn a_session_reaches_no_other_sessions_loopback_through_its_outlet() -> Result<()> {
     let registry = Registry::new().await?;
     let worker = worker(&registry).await?;
     let (first, second) =
@@ -142,7 +142,7 @@ async fn a_session_reaches_no_other_sessions_loopback_through_its_door() -> Resu
 }
 
 #[tokio::test]
-async fn requests_that_make_no_sense_are_refused_and_the_door_stays_open() -> Result<()> {
+async fn requests_that_make_no_sense_are_refused_and_the_outlet_stays_open() -> Result<()> {
     let registry = Registry::new().await?;
     let worker = worker(&registry).await?;
     let id = session(&worker, Network::Packages).await?;
@@ -186,7 +186,7 @@ async fn requests_that_make_no_sense_are_refused_and_the_door_stays_open() -> Re
 const CROWD: &str = "
 import socket
 def come():
-    s = socket.create_connection(('127.0.0.1', DOOR), 60); return s
+    s = socket.create_connection(('127.0.0.1', OUTLET), 60); return s
 crowd = [come() for _ in range(64)]
 late = come()
 late.sendall(b'GET /npm/-/ping HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n')
@@ -203,7 +203,7 @@ async fn more_connections_than_a_session_may_have_wait_and_another_session_does_
     let registry = Registry::new().await?;
     let worker = worker(&registry).await?;
     let id = session(&worker, Network::Packages).await?;
-    let code = CROWD.replace("DOOR", &DOOR.to_string());
+    let code = CROWD.replace("OUTLET", &OUTLET.to_string());
     let seen = worker.run_in(id, &StartSpec::argv(["python3", "-c", &code])).await?;
     assert_eq!(seen.text(), "waits\nHTTP/1.1 200\n", "{}", seen.errors());
     Ok(())

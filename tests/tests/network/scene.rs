@@ -1,4 +1,4 @@
-//! A worker whose sessions reach one registry, and what is said to their door.
+//! A worker whose sessions reach one registry, and what is said to their outlet.
 
 use anyhow::{Context, Result};
 use headwater_protocol::{Network, SessionId, SessionSpec, StartSpec};
@@ -6,8 +6,8 @@ use headwater_tests::{Collected, Options, TestWorker};
 
 use crate::registry::{NAME, Registry};
 
-/// The port of every session's door.
-pub(crate) const DOOR: u16 = 41_080;
+/// The port of every session's outlet.
+pub(crate) const OUTLET: u16 = 41_080;
 
 /// A configuration by which the registry is reached, and other names that lead astray.
 pub(crate) fn config(registry: &Registry) -> String {
@@ -50,12 +50,12 @@ pub(crate) async fn run(worker: &TestWorker, session: SessionId, line: &str) -> 
     worker.run_in(session, &StartSpec::shell(line)).await
 }
 
-/// Says something to the door, byte for byte, and prints what comes back until it is closed; `{more}` is said after an answer
+/// Says something to the outlet, byte for byte, and prints what comes back until it is closed; `{more}` is said after an answer
 /// came, into a tunnel for one.
 const SAY: &str = "
 import socket, sys, json
 first, more = json.loads(sys.argv[1])
-s = socket.create_connection(('127.0.0.1', DOOR), 60)
+s = socket.create_connection(('127.0.0.1', OUTLET), 60)
 s.settimeout(60)
 s.sendall(first.encode('latin1'))
 said = b''
@@ -68,7 +68,7 @@ while True:
 sys.stdout.buffer.write(said)
 ";
 
-/// Says `first` to the session's door, and `more` once it has answered; returns all that was answered.
+/// Says `first` to the session's outlet, and `more` once it has answered; returns all that was answered.
 pub(crate) async fn say(
     worker: &TestWorker,
     session: SessionId,
@@ -76,7 +76,7 @@ pub(crate) async fn say(
     more: Option<&str>,
 ) -> Result<String> {
     let said = serde_json::to_string(&(first, more))?;
-    let code = SAY.replace("DOOR", &DOOR.to_string());
+    let code = SAY.replace("OUTLET", &OUTLET.to_string());
     let argv = ["python3".to_owned(), "-c".to_owned(), code, said];
     let seen = worker.run_in(session, &StartSpec::argv(argv)).await?;
     anyhow::ensure!(seen.verdict().code == Some(0), "{}", seen.errors());
@@ -89,7 +89,7 @@ pub(crate) fn status(answer: &str) -> Result<u16> {
     status.context("no answer")?.parse().with_context(|| format!("no status: {answer}"))
 }
 
-/// Asks the door for another host's page, in the plain way.
+/// Asks the outlet for another host's page, in the plain way.
 pub(crate) fn plain(url: &str) -> String {
     format!("GET {url} HTTP/1.1\r\nHost: whatever.test\r\nConnection: close\r\n\r\n")
 }

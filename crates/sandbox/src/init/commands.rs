@@ -10,7 +10,7 @@ use super::ends::Ends;
 use super::held::{Held, Known};
 use super::outbox::Say;
 use super::turn::Init;
-use super::{clock, door, signals, stat, tree};
+use super::{clock, outlet, signals, stat, tree};
 use crate::link::{self, LinkError, Received};
 use crate::wire::{Cause, FromInit, Start, Target, ToInit};
 
@@ -81,13 +81,14 @@ impl Init {
 
     /// The socket is made once: connections that wait in it outlive a worker.
     fn listen(&mut self, port: u16) {
-        let door = match self.door.take() {
-            Some(door) => Ok(door),
-            None => door::open(port),
+        let outlet = match self.outlet.take() {
+            Some(outlet) => Ok(outlet),
+            None => outlet::open(port),
         };
-        let answer = door.and_then(|door| {
-            let lent = door.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE));
-            self.door = Some(door);
+        let answer = outlet.and_then(|outlet| {
+            let lent =
+                outlet.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE));
+            self.outlet = Some(outlet);
             lent
         });
         self.say(match answer {

@@ -123,7 +123,7 @@ fn utter(fd: &OwnedFd, say: &Say, executions: &mut Executions) -> Result<(), Lin
     let fd = fd.as_fd();
     match say {
         Say::Message(message) => link::send(fd, message, &[]),
-        Say::Listening(door) => link::send(fd, &FromInit::Listening, &[door.as_fd()]),
+        Say::Listening(outlet) => link::send(fd, &FromInit::Listening, &[outlet.as_fd()]),
         Say::Started(id) => {
             let Some(held) = executions.get(*id) else {
                 return Ok(());

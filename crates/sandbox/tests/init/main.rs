@@ -4,10 +4,10 @@
 
 mod adoption;
 mod code_file;
-mod door;
 mod ending;
 mod failures;
 mod harness;
+mod outlet;
 mod output;
 mod terminal;
 mod walled;

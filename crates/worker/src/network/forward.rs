@@ -16,9 +16,9 @@ use hyper_util::rt::TokioIo;
 use tokio::time::{Instant, Sleep};
 
 use super::answer::{Body, Refusal};
-use super::door::Visit;
 use super::headers;
 use super::meter::add;
+use super::outlet::Visit;
 use super::target::Target;
 
 /// How long a host may take to begin its answer, and between two parts of it.

@@ -63,7 +63,7 @@ impl Drop for Meter {
             denied = told(&self.denied),
             received = told(&self.received),
             sent = told(&self.sent),
-            "the session's door is closed"
+            "the session's outlet is closed"
         );
     }
 }

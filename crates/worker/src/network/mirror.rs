@@ -30,7 +30,7 @@ use hyper::{Method, Request, Response, StatusCode};
 
 use super::answer::{Body, Refusal, whole, with_type};
 use super::dial::Dialler;
-use super::door::Visit;
+use super::outlet::Visit;
 use crate::config::network::PackagesConfig;
 use fetch::Fetch;
 use files::Files;

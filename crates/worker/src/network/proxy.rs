@@ -1,4 +1,4 @@
-//! What a request to a session's door is: a tunnel, a request to another host, or one to the mirror.
+//! What a request to a session's outlet is: a tunnel, a request to another host, or one to the mirror.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, Response, Uri};
 
 use super::answer::{Body, Refusal};
-use super::door::Visit;
 use super::meter::add;
+use super::outlet::Visit;
 use super::target::{Host, Target};
 use super::{PORT, forward, tunnel};
 

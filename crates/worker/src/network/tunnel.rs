@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::answer::{Body, Refusal, whole};
-use super::door::Visit;
 use super::meter::add;
+use super::outlet::Visit;
 use super::target::Target;
 
 /// A tunnel through which nothing moves for so long is closed.

@@ -3,9 +3,10 @@
 //! One task for each session receives what init says ([`Session::listen`]); one task for each execution moves its
 //! output ([`crate::pump`]). Everything else is a caller who sends a message and waits for the log to tell.
 
-mod door;
 mod env;
+mod outlet;
 mod running;
+mod sleep;
 pub(crate) mod spare;
 mod start;
 mod verdict;
@@ -24,16 +25,18 @@ use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
 use headwater_sandbox::wire::{Cause, FromInit, Target, ToInit};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, RwLock, oneshot, watch};
 
 use crate::engine::Engine;
 use crate::folder::{self, SessionRecord};
 use crate::leftovers;
 use crate::link::Link;
+use crate::workspace::Workspace;
 
-use door::Door;
-pub(crate) use door::message as door_message;
+use outlet::Outlet;
+pub(crate) use outlet::message as outlet_message;
 use running::Running;
+pub(crate) use sleep::Inside;
 use spare::Spare;
 pub(crate) use start::{Accepted, grace};
 pub(crate) use verdict::unseen;
@@ -62,6 +65,12 @@ pub(crate) struct Session {
     questions: Mutex<Vec<Question>>,
     /// Somebody asked for its end: what still runs was cancelled, not lost.
     ending: AtomicBool,
+    /// Held by whoever starts something, and whole by whoever puts it to sleep: a start never meets an init that goes.
+    door: Arc<RwLock<()>>,
+    /// Its init is gone.
+    gone: AtomicBool,
+    /// It is being put to sleep: its workspace stays, and the next use wakes it.
+    dozing: AtomicBool,
     /// Told to whoever waits for its executions to be closed: one more is.
     closed: Notify,
     /// The folder of its next execution.
@@ -73,7 +82,7 @@ pub(crate) struct Session {
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
     /// Where its programs find what they reach of the network.
-    door: Door,
+    outlet: Outlet,
 }
 
 /// What a session is made of.
@@ -105,12 +114,15 @@ impl Session {
             running: Mutex::default(),
             questions: Mutex::default(),
             ending: AtomicBool::new(false),
+            door: Arc::default(),
+            gone: AtomicBool::new(false),
+            dozing: AtomicBool::new(false),
             closed: Notify::new(),
             spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
-            door: Door::default(),
+            outlet: Outlet::default(),
         }))
     }
 
@@ -155,6 +167,16 @@ impl Session {
         walled.then(|| crate::unnamed::pid_of(self.init.as_fd())).flatten()
     }
 
+    /// Its init, by its number on the host.
+    pub(crate) fn init_pid(&self) -> Option<i32> {
+        crate::unnamed::pid_of(self.init.as_fd())
+    }
+
+    /// What the executions that are not closed have printed.
+    pub(crate) fn printed_bytes(&self) -> u64 {
+        self.running().values().map(|running| running.execution.head().ends.total()).sum()
+    }
+
     /// Its cgroup, if it has one.
     pub(crate) const fn cgroup(&self) -> Option<&SessionCgroup> {
         self.cgroup.as_ref()
@@ -165,7 +187,12 @@ impl Session {
         if self.busy() > 0 {
             return Duration::ZERO;
         }
-        self.used_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.used_at().elapsed()
+    }
+
+    /// When it was last used.
+    pub(crate) fn used_at(&self) -> Instant {
+        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether somebody asked for its end.
@@ -178,8 +205,17 @@ impl Session {
         *self.over.borrow()
     }
 
+    /// The way into its workspace. Blocks for a moment.
+    pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
+        let owner = self.record().host_uid;
+        Workspace::open(&folder::workspace(&self.dir), owner).map_err(|error| {
+            let message = format!("cannot open the workspace: {error}");
+            Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+        })
+    }
+
     /// It was used just now.
-    fn touch(&self) {
+    pub(crate) fn touch(&self) {
         *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
@@ -258,7 +294,7 @@ impl Session {
             tokio::time::sleep(ASK_AGAIN).await;
             // If it is gone, `listen` hears of that.
             let _ = session.tell(&ToInit::Hello).await;
-            let _ = session.open_door().await;
+            let _ = session.open_outlet().await;
         });
     }
 
@@ -280,7 +316,7 @@ impl Session {
                     let _ = questions.remove(n).1.send(processes);
                 }
             }
-            FromInit::Listening => self.door_is_there(fds),
+            FromInit::Listening => self.outlet_is_there(fds),
             FromInit::ListenFailed { errno } => {
                 let error = io::Error::from_raw_os_error(errno);
                 tracing::error!(session = %self.id, %error, "init cannot listen: programs reach no packages");
@@ -300,10 +336,11 @@ impl Session {
 
     /// Init has ended, or was ended: so has everything in the session. The logs get their ends.
     async fn init_is_gone(self: &Arc<Self>) {
-        if !self.ending.load(Ordering::Relaxed) {
+        if !self.is_ending() && !self.is_dozing() {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
-        self.door.close();
+        self.outlet.close();
+        self.gone.store(true, Ordering::Relaxed);
         self.link.shut(); // what is asked for from now on is refused
         self.kill_what_is_left();
         for running in self.running().values_mut() {
@@ -316,7 +353,10 @@ impl Session {
         let cleaned = tokio::task::spawn_blocking(move || {
             session.wait_for_init();
             leftovers::end_strays(&session.record().clone());
-            leftovers::remove(&session.dir, session.cgroup());
+            leftovers::remove_but_workspace(&session.dir, session.cgroup());
+            if !session.sleeps_on() {
+                leftovers::remove_workspace(&session.dir);
+            }
         });
         // The pumps see the ends of their pipes now; each takes itself off the table.
         loop {
@@ -327,7 +367,11 @@ impl Session {
             closed.await;
         }
         let _ = cleaned.await; // it does not panic, and is not stopped
-        engine.session_is_over(self);
+        if self.sleeps_on() {
+            engine.session_sleeps(self);
+        } else {
+            engine.session_is_over(self);
+        }
         self.over.send_replace(true);
         spare::remove(&self.dir); // one that was being made when the rest was cleaned up
     }

@@ -16,7 +16,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{Semaphore, watch};
 
 use super::super::answer::{Body, Refusal, with_type};
-use super::super::door::Visit;
+use super::super::outlet::Visit;
 use super::checksum::Checksum;
 use super::fetch::Fetch;
 use super::pages::Entry;

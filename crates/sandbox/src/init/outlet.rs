@@ -1,4 +1,4 @@
-//! The door: a listening socket on the session's own loopback device, where programs find what the worker offers.
+//! The outlet: a listening socket on the session's own loopback device, where programs find what the worker offers.
 //!
 //! init makes it, since the socket belongs to the network of whoever makes it, and the worker accepts on it: what
 //! programs say goes straight to the worker, and nothing inside has to pass it on.

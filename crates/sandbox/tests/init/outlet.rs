@@ -1,4 +1,4 @@
-//! The door: a socket inside the session that the worker accepts on.
+//! The outlet: a socket inside the session that the worker accepts on.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ const PORT: u16 = 4180;
 
 fn open(worker: &Worker) -> TcpListener {
     worker.send(&ToInit::Listen { port: PORT });
-    let (FromInit::Listening, mut fds) = worker.next() else { panic!("no door") };
+    let (FromInit::Listening, mut fds) = worker.next() else { panic!("no outlet") };
     let listener = TcpListener::from(fds.pop().unwrap());
     listener.set_nonblocking(false).unwrap();
     listener
@@ -29,7 +29,7 @@ fn answer(listener: &TcpListener, text: &[u8]) {
 const KNOCK: &str = "exec 3<>/dev/tcp/127.0.0.1/4180; echo x >&3; cat <&3";
 
 #[test]
-fn programs_find_the_worker_at_the_door_and_the_next_worker_too() {
+fn programs_find_the_worker_at_the_outlet_and_the_next_worker_too() {
     for ordinary in [false, true] {
         let options = Options { sandbox: SandboxKind::Full, ordinary, ..Default::default() };
         let mut worker = Worker::launch_with(&options);
@@ -49,7 +49,7 @@ fn programs_find_the_worker_at_the_door_and_the_next_worker_too() {
 }
 
 #[test]
-fn no_program_has_the_door_or_can_open_another_at_its_place() {
+fn no_program_has_the_outlet_or_can_open_another_at_its_place() {
     let options = Options { sandbox: SandboxKind::Full, ..Default::default() };
     let worker = Worker::launch_with(&options);
     let _listener: OwnedFd = open(&worker).into();

@@ -1,4 +1,4 @@
-//! The door of a session: takes the connections of its programs, a bounded number at a time.
+//! The outlet of a session: takes the connections of its programs, a bounded number at a time.
 
 use std::io;
 use std::net::TcpListener as StdListener;
@@ -37,12 +37,12 @@ pub(super) struct Visit {
 }
 
 impl Network {
-    /// Serves a session's door until `over` is set.
-    pub(crate) fn open(self: &Arc<Self>, session: SessionId, door: OwnedFd, over: CancellationToken) {
+    /// Serves a session's outlet until `over` is set.
+    pub(crate) fn open(self: &Arc<Self>, session: SessionId, outlet: OwnedFd, over: CancellationToken) {
         let network = Arc::clone(self);
         self.runtime.spawn(async move {
-            if let Err(error) = network.serve(session, door, over).await {
-                tracing::error!(%session, %error, "a session's door cannot be served");
+            if let Err(error) = network.serve(session, outlet, over).await {
+                tracing::error!(%session, %error, "a session's outlet cannot be served");
             }
         });
     }
@@ -50,10 +50,10 @@ impl Network {
     async fn serve(
         self: Arc<Self>,
         session: SessionId,
-        door: OwnedFd,
+        outlet: OwnedFd,
         over: CancellationToken,
     ) -> io::Result<()> {
-        let listener = StdListener::from(door);
+        let listener = StdListener::from(outlet);
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let meter = Arc::new(Meter::new(session));
