@@ -18,7 +18,7 @@ print(s.recv(12).decode(), flush=True)
 ";
 
 #[tokio::test]
-async fn a_outlet_outlives_its_worker_and_who_knocks_meanwhile_is_answered_by_the_next() -> Result<()> {
+async fn an_outlet_outlives_its_worker_and_who_knocks_meanwhile_is_answered_by_the_next() -> Result<()> {
     let registry = Registry::new().await?;
     registry.put("/", "text/plain", "reached");
     let mut worker = worker(&registry).await?;
@@ -58,4 +58,16 @@ async fn a_tunnel_ends_with_its_session() -> Result<()> {
     assert!(sockets().contains(&remote), "the control: the worker is connected");
     worker.client().await?.end_session(id, false).await?;
     headwater_tests::host::eventually("the end of the tunnel", async || !sockets().contains(&remote)).await
+}
+
+#[tokio::test]
+async fn a_session_that_wakes_reaches_what_it_reached() -> Result<()> {
+    let registry = Registry::new().await?;
+    registry.put("/", "text/plain", "reached");
+    let worker = worker(&registry).await?;
+    let id = session(&worker, Network::Packages).await?;
+    worker.client().await?.hibernate_session(id).await?;
+    let answer = say(&worker, id, &plain(&registry.url("/")), None).await?;
+    assert!(answer.ends_with("reached"), "{answer}");
+    Ok(())
 }

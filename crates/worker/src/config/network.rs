@@ -66,6 +66,14 @@ impl Default for PackagesConfig {
     }
 }
 
+/// An address as it may be shown.
+pub fn without_password(url: &Url) -> String {
+    let mut url = url.clone();
+    // Refused only for addresses that cannot have one.
+    let _ = url.set_password(None);
+    url.into()
+}
+
 /// The table `[network]`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
