@@ -3,6 +3,7 @@
 //! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
 
 pub mod network;
+mod terminals;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,6 +18,8 @@ use serde::Deserialize;
 
 use crate::languages::LanguageConfig;
 use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
+
+pub use terminals::TerminalConfig;
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +69,8 @@ pub struct Config {
     pub packages: PackagesConfig,
     /// When sessions are put to sleep.
     pub hibernation: Hibernation,
+    /// How terminals are kept.
+    pub terminals: TerminalConfig,
 }
 
 /// When sessions are put to sleep: their programs end, their workspaces stay.
@@ -118,6 +123,7 @@ impl Config {
             network: NetworkConfig::default(),
             packages: PackagesConfig::default(),
             hibernation: Hibernation::default(),
+            terminals: TerminalConfig::default(),
         }
     }
 
@@ -174,6 +180,7 @@ struct File {
     uid_base: Option<u32>,
     max_running: Option<usize>,
     hibernation: FileHibernation,
+    terminals: terminals::FileTerminals,
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
@@ -246,6 +253,7 @@ impl File {
         config.network = self.network.parse()?;
         config.packages = self.packages.parse()?;
         config.hibernation = self.hibernation.parse(config.hibernation)?;
+        config.terminals = self.terminals.parse(config.terminals)?;
         config.limits = self.limits.parse()?.or(&config.limits);
         if let Some(nonsense) = config.limits.nonsense() {
             return Err(nonsense);
