@@ -67,6 +67,12 @@ pub enum ToInit {
         /// Of this execution.
         execution: ExecutionId,
     },
+    /// Listen on this port of 127.0.0.1 inside, for as long as the session lives. Answered by `Listening`, with the same
+    /// socket each time, or by `ListenFailed`.
+    Listen {
+        /// In the session's own network.
+        port: u16,
+    },
     /// End all programs and yourself.
     End,
 }
@@ -137,6 +143,13 @@ pub enum FromInit {
         /// They.
         processes: Vec<Process>,
     },
+    /// Answer to `Listen`, with the listening socket: whoever holds it accepts.
+    Listening,
+    /// There is no such socket.
+    ListenFailed {
+        /// The kernel's error number.
+        errno: i32,
+    },
 }
 
 /// How to build a session.
@@ -158,6 +171,17 @@ pub struct Setup {
     pub tmp_inodes: u64,
     /// How long init waits for a worker to come back before it ends itself.
     pub orphan_timeout_ms: u64,
+    /// Whose network it is in.
+    pub network: NetworkOf,
+}
+
+/// Whose network a session with walls is in. Without walls it is always the host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NetworkOf {
+    /// Its own: a loopback device and nothing else.
+    Session,
+    /// The host's: everything that the host reaches, its loopback services among it.
+    Host,
 }
 
 /// A host path shown inside.

@@ -15,6 +15,7 @@ mod commands;
 mod ends;
 mod held;
 mod outbox;
+mod outlet;
 mod reap;
 mod scratch;
 mod signals;

@@ -36,6 +36,8 @@ pub(super) struct Init {
     pub(super) spawner: Spawner,
     pub(super) link: Option<Link>,
     pub(super) listener: OwnedFd,
+    /// Where programs find what the worker offers them, if it asked for that: held for as long as the session lives.
+    pub(super) outlet: Option<OwnedFd>,
     pub(super) children: OwnedFd,
     pub(super) epoll: OwnedFd,
     pub(super) orphan_timeout_ms: u64,

@@ -181,7 +181,8 @@ impl Session {
             _ if spec.tty.is_some() => StdinFrom::Open,
             _ => StdinFrom::Null,
         };
-        let env = env::environment(&home, &session.spec.env, spec);
+        let network = self.network_environment(session.spec.network);
+        let env = env::environment(&home, &network, &session.spec.env, spec);
         drop(session);
         Start {
             execution: record.id,
