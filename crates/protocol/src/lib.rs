@@ -9,6 +9,8 @@ mod execution;
 mod id;
 mod limits;
 mod session;
+#[cfg(feature = "config")]
+pub mod settings;
 mod spec;
 mod text;
 pub mod units;

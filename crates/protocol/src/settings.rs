@@ -1,0 +1,155 @@
+//! The configuration file together with the variables that IDE deployments set (`SESSION_MAX_MEMORY=2Gi` and its like): each
+//! stands for a place in the file and wins over what is written there.
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+/// What a variable becomes in the file.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// A text: sizes and durations are understood where they are used.
+    Text,
+    /// A number.
+    Number,
+    /// The one Python that is looked for.
+    Python,
+    /// Must be this; nothing else is possible here.
+    Only(&'static str),
+}
+
+/// A variable, and the places in the file that it stands for.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// The places: tables and fields with dots between them.
+    pub places: &'static [&'static str],
+    kind: Kind,
+}
+
+const fn variable(name: &'static str, places: &'static [&'static str], kind: Kind) -> Variable {
+    Variable { name, places, kind }
+}
+
+/// All variables of this kind.
+pub const VARIABLES: [Variable; 11] = [
+    variable("SESSION_PYTHON_VERSION", &["languages.python.interpreters"], Kind::Python),
+    variable("SESSION_CPP_COMPILER", &["builds.compiler"], Kind::Text),
+    variable("SESSION_WORKSPACE_PATH", &[], Kind::Only("/workspace")),
+    variable("SESSION_BUILD_PATH", &["builds.path"], Kind::Text),
+    variable("SESSION_MAX_MEMORY", &["limits.memory"], Kind::Text),
+    variable("SESSION_MAX_CPU", &["limits.cpus"], Kind::Number),
+    variable("PYTHON_MAX_RUNTIME", &["languages.python.max_runtime"], Kind::Text),
+    variable("CPP_BUILD_TIMEOUT", &["builds.timeout"], Kind::Text),
+    variable("BINARY_MAX_RUNTIME", &["server.binary_max_runtime"], Kind::Text),
+    variable("TERMINAL_IDLE_TIMEOUT", &["terminals.idle_timeout"], Kind::Text),
+    variable("TERMINAL_MAX_BUFFER", &["terminals.buffer"], Kind::Text),
+];
+
+/// Reads a configuration file's text, with what the environment says in place of what is written.
+pub fn read<T: DeserializeOwned>(text: &str, look: impl Fn(&str) -> Option<String>) -> Result<T, String> {
+    let said: Vec<_> = VARIABLES
+        .iter()
+        .filter_map(|variable| look(variable.name).filter(|text| !text.is_empty()).map(|text| (variable, text)))
+        .collect();
+    if said.is_empty() {
+        // The plain way, whose mistakes are told with their lines.
+        return toml::from_str(text).map_err(|error| error.to_string());
+    }
+    let mut table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    for (variable, text) in &said {
+        let value = variable.kind.value(text).map_err(|why| format!("{}: {why}", variable.name))?;
+        for place in variable.places {
+            put(&mut table, place, value.clone()).ok_or_else(|| format!("`{place}` is not a table's field"))?;
+        }
+    }
+    let names: Vec<_> = said.iter().map(|(variable, _)| variable.name).collect();
+    table.try_into().map_err(|error| format!("{error} (with {} of the environment)", names.join(", ")))
+}
+
+impl Kind {
+    fn value(self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Text => Ok(Value::String(text.to_owned())),
+            Self::Number => match text.parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok(Value::Float(number)),
+                _ => Err(format!("`{text}` is not a number: write for example `2` or `0.5`")),
+            },
+            Self::Python => {
+                let sound = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+                if !sound {
+                    return Err(format!("`{text}` is not a version: write for example `3.11`"));
+                }
+                Ok(Value::Array(vec![Value::String(format!("python{text}"))]))
+            }
+            Self::Only(only) if text.trim_end_matches('/') == only => Ok(Value::Boolean(true)),
+            Self::Only(only) => Err(format!("`{text}` is not possible: programs see the workspace at `{only}`")),
+        }
+    }
+}
+
+/// Puts a value at a place; `None` if something else is in the way.
+fn put(table: &mut Table, place: &str, value: Value) -> Option<()> {
+    let (tables, field) = place.rsplit_once('.').unwrap_or(("", place));
+    let mut inner = table;
+    for name in tables.split('.').filter(|name| !name.is_empty()) {
+        let entry = inner.entry(name).or_insert_with(|| Value::Table(Table::new()));
+        inner = entry.as_table_mut()?;
+    }
+    inner.insert(field.to_owned(), value);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(text: &str, said: &[(&str, &str)]) -> Result<Table, String> {
+        read(text, |name| said.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn a_variable_wins_over_what_is_written_and_leaves_the_rest() {
+        let text = "pool = 2\n[limits]\nmemory = \"1Gi\"\npids = 7\n";
+        let table = with(text, &[("SESSION_MAX_MEMORY", "2Gi"), ("SESSION_MAX_CPU", "2")]).unwrap();
+        assert_eq!(table["limits"]["memory"].as_str(), Some("2Gi"));
+        assert_eq!(table["limits"]["cpus"].as_float(), Some(2.0));
+        assert_eq!((table["limits"]["pids"].as_integer(), table["pool"].as_integer()), (Some(7), Some(2)));
+    }
+
+    #[test]
+    fn every_variable_has_its_place_in_the_forms_of_the_documents() {
+        let said = [
+            ("SESSION_PYTHON_VERSION", "3.11"),
+            ("SESSION_CPP_COMPILER", "g++-12"),
+            ("SESSION_WORKSPACE_PATH", "/workspace"),
+            ("SESSION_BUILD_PATH", "/workspace/build"),
+            ("PYTHON_MAX_RUNTIME", "300s"),
+            ("CPP_BUILD_TIMEOUT", "120s"),
+            ("BINARY_MAX_RUNTIME", "300s"),
+            ("TERMINAL_IDLE_TIMEOUT", "1800s"),
+            ("TERMINAL_MAX_BUFFER", "1MB"),
+        ];
+        let table = with("", &said).unwrap();
+        assert_eq!(table["languages"]["python"]["interpreters"][0].as_str(), Some("python3.11"));
+        assert_eq!(table["languages"]["python"]["max_runtime"].as_str(), Some("300s"));
+        assert_eq!(table["builds"]["compiler"].as_str(), Some("g++-12"));
+        assert_eq!(table["builds"]["path"].as_str(), Some("/workspace/build"));
+        assert_eq!(table["terminals"]["buffer"].as_str(), Some("1MB"));
+        assert_eq!(table["server"]["binary_max_runtime"].as_str(), Some("300s"));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_the_variable_s_name() {
+        for (name, value) in [
+            ("SESSION_MAX_CPU", "many"),
+            ("SESSION_MAX_CPU", "inf"),
+            ("SESSION_PYTHON_VERSION", "3;rm"),
+            ("SESSION_PYTHON_VERSION", "three"),
+            ("SESSION_WORKSPACE_PATH", "/home"),
+        ] {
+            assert!(with("", &[(name, value)]).unwrap_err().contains(name), "{name}={value}");
+        }
+        assert!(with("limits = 1", &[("SESSION_MAX_MEMORY", "1Gi")]).unwrap_err().contains("limits.memory"));
+    }
+}
