@@ -30,6 +30,10 @@ has cc || needed+=(gcc)
 in_system bash || wanted+=(bash)
 in_system python3 || wanted+=(python3)
 in_system node nodejs || wanted+=(nodejs)
+# What the tests run in terminals.
+in_system less || wanted+=(less)
+in_system top || wanted+=(procps)
+in_system vim vim.tiny || wanted+=(vim-tiny)
 # What the tests look at the host with.
 has ps || wanted+=(procps)
 { has setpriv && has unshare; } || wanted+=(util-linux)

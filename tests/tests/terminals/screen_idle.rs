@@ -1,7 +1,7 @@
 //! Terminals that nobody uses end.
 
 use anyhow::Result;
-use headwater_protocol::{Reason, StartSpec};
+use headwater_protocol::{Reason, StartSpec, TtySize};
 use headwater_tests::{Options, TestWorker};
 
 use crate::screen_scene::{PATIENCE, named};
@@ -16,7 +16,7 @@ async fn a_terminal_that_nobody_watches_and_nobody_types_into_ends_and_no_other(
     let idle = start(named(StartSpec::shell("sleep 1000"), "idle")).await?;
     let watched = start(named(StartSpec::shell("sleep 1000"), "watched")).await?;
     let mut plain = StartSpec::shell("sleep 1000");
-    plain.tty = Some(Default::default());
+    plain.tty = Some(TtySize::default());
     let plain = start(plain).await?;
     let request =
         headwater_contract::v1::FollowMarksRequest { execution_id: watched.to_string(), after_seq: 0 };

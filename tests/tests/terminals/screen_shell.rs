@@ -1,5 +1,7 @@
 //! The login shell: job control, history, and marks that its programs cannot forge.
 
+use std::collections::VecDeque;
+
 use anyhow::{Context, Result};
 use headwater_contract::Client;
 use headwater_contract::v1::{self, mark::Kind};
@@ -12,7 +14,7 @@ use crate::screen_scene::{PATIENCE, Terminal, worker};
 struct Shell {
     terminal: Terminal,
     marks: Streaming<v1::FollowMarksResponse>,
-    ready: std::collections::VecDeque<Kind>,
+    ready: VecDeque<Kind>,
 }
 
 async fn marks(
@@ -28,7 +30,7 @@ impl Shell {
     async fn start(worker: &TestWorker) -> Result<Self> {
         let terminal = Terminal::start(worker, StartSpec::argv(["/bin/bash", "-l"])).await?;
         let marks = marks(&worker.client().await?, terminal.id, 0).await?;
-        Ok(Self { terminal, marks, ready: Default::default() })
+        Ok(Self { terminal, marks, ready: VecDeque::new() })
     }
 
     async fn next(&mut self) -> Result<Kind> {
