@@ -43,6 +43,12 @@ impl Shell {
         self.ready.pop_front().context("no mark")
     }
 
+    /// What was typed is shown by the terminal, and then by the program, which has it in front by then.
+    async fn comes_back(&mut self, line: &str) -> Result<()> {
+        let twice = format!("{line}\r\n{line}\r\n");
+        self.terminal.watcher.until_printed(&twice).await
+    }
+
     /// The marks up to the next prompt, folders left out.
     async fn until_prompt(&mut self) -> Result<Vec<Kind>> {
         let mut all = Vec::new();
@@ -128,7 +134,7 @@ async fn jobs_stop_and_go_on_and_keys_signal() -> Result<()> {
     shell.terminal.types("cat\n").await?;
     shell.next().await?;
     shell.terminal.types("echoed\n").await?;
-    shell.terminal.shows(&client, "echoed").await?;
+    shell.comes_back("echoed").await?;
     shell.terminal.types("\x1a").await?;
     let stopped = shell.until_prompt().await?;
     assert_eq!(stopped, [Kind::Ended(v1::CommandEnded { exit_code: Some(148) })]);
@@ -137,6 +143,8 @@ async fn jobs_stop_and_go_on_and_keys_signal() -> Result<()> {
     shell.terminal.shows(&client, "Stopped").await?;
     shell.terminal.types("fg\n").await?;
     shell.next().await?;
+    shell.terminal.types("again\n").await?;
+    shell.comes_back("again").await?;
     shell.terminal.types("\x03").await?;
     let ended = shell.until_prompt().await?;
     assert_eq!(ended, [Kind::Ended(v1::CommandEnded { exit_code: Some(130) })]);
