@@ -92,6 +92,10 @@ id!(
     /// Names an execution: `exe_` and 32 hexadecimal digits.
     ExecutionId, "execution", "exe_"
 );
+id!(
+    /// Names a build: `bld_` and 32 hexadecimal digits.
+    BuildId, "build", "bld_"
+);
 
 #[cfg(test)]
 mod tests {

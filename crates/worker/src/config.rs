@@ -13,6 +13,7 @@ use headwater_protocol::{Limits, SandboxKind};
 use headwater_sandbox::wire::Bind;
 use serde::Deserialize;
 
+use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::languages::LanguageConfig;
 
 /// Why a configuration cannot be used.
@@ -57,6 +58,8 @@ pub struct Config {
     pub uid_base: u32,
     /// How many executions may run at once.
     pub max_running: usize,
+    /// How builds are run.
+    pub builds: BuildsConfig,
 }
 
 /// Prepared sessions: enough for a burst, cheap to keep.
@@ -89,6 +92,7 @@ impl Config {
             languages: BTreeMap::new(),
             uid_base,
             max_running: 4096,
+            builds: BuildsConfig::default(),
         }
     }
 
@@ -99,12 +103,16 @@ impl Config {
         let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => return Ok(config),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => String::new(),
             Err(source) => return Err(ConfigError::Unreadable { path, source }),
         };
         let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
         let file: File = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
         file.apply(&mut config).map_err(invalid)?;
+        config.builds.apply_env(|name| std::env::var(name).ok()).map_err(|message| ConfigError::Invalid {
+            path: "the environment".into(),
+            message,
+        })?;
         Ok(config)
     }
 
@@ -147,6 +155,7 @@ struct File {
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
+    builds: FileBuilds,
     /// The gateway's, who checks it.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
@@ -205,6 +214,7 @@ impl File {
             }
         }
         config.languages = self.languages;
+        self.builds.apply(&mut config.builds)?;
         Ok(())
     }
 }

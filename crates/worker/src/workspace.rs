@@ -5,6 +5,7 @@
 //! was asked for in one step: whatever lies there is replaced, and never opened.
 
 mod path;
+mod whole;
 #[cfg(test)]
 mod tests;
 
