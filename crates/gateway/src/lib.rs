@@ -6,6 +6,7 @@
 
 mod access;
 pub mod auth;
+mod builds;
 pub mod config;
 mod doors;
 mod error;
@@ -21,6 +22,7 @@ mod reconcile;
 mod recorder;
 mod routes;
 pub mod serve;
+mod session_named;
 mod sessions;
 mod shown;
 mod start;

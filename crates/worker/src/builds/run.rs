@@ -147,7 +147,7 @@ impl Workshop {
         if let Some(state) = self.known(order.id).await? {
             return Ok(state);
         }
-        let session = self.engine.live_session(order.session)?;
+        let (session, _inside) = self.engine.awake(order.session).await?;
         let (workshop, asking, asked) = (Arc::clone(self), Arc::clone(&session), order.clone());
         let outlook = blocking(move || workshop.plan(&asking, &asked)).await?;
         match outlook {
@@ -309,9 +309,10 @@ impl Workshop {
             },
             Err(fault) => Err(fault),
         };
-        let (workshop, kept) = (Arc::clone(self), record.clone());
-        let collect = move || workshop.collect(&kept, &verdict?);
-        let collected = blocking(collect).await;
+        let collected = match verdict {
+            Ok(verdict) => self.collect(&record, verdict).await,
+            Err(fault) => Err(fault),
+        };
         let mut result = collected.unwrap_or_else(|fault| BuildResult::ended(BuildStatus::Lost, fault.message));
         result.duration_ms = now_ms().saturating_sub(record.began_at_ms);
         // Its log stays; all else of it goes.
@@ -321,19 +322,24 @@ impl Workshop {
         result
     }
 
-    fn collect(&self, record: &Record, verdict: &Verdict) -> Result<BuildResult, Fault> {
-        let own = self.engine.live_session(record.build_session)?;
-        let asking = self.engine.live_session(record.session)?;
-        let collecting = Collecting {
-            plan: &record.plan,
-            workspace: &open(&own)?,
-            home: &own.home(),
-            binds: &self.engine.config.binds,
-            files: &self.files,
-            cache: &self.parts()?.cache,
-            began_at_ms: record.began_at_ms,
+    /// Reads what a build left, and gives the binary to whoever asked.
+    async fn collect(self: &Arc<Self>, record: &Record, verdict: Verdict) -> Result<BuildResult, Fault> {
+        let (own, _inside) = self.engine.awake(record.build_session).await?;
+        let (asking, _there) = self.engine.awake(record.session).await?;
+        let (workshop, record) = (Arc::clone(self), record.clone());
+        let collect = move || {
+            let collecting = Collecting {
+                plan: &record.plan,
+                workspace: &open(&own)?,
+                home: &own.home(),
+                binds: &workshop.engine.config.binds,
+                files: &workshop.files,
+                cache: &workshop.parts()?.cache,
+                began_at_ms: record.began_at_ms,
+            };
+            Ok(collecting.collect(&verdict, &open(&asking)?))
         };
-        Ok(collecting.collect(verdict, &open(&asking)?))
+        blocking(collect).await
     }
 }
 
