@@ -212,8 +212,15 @@ impl Gateway {
     }
 
     /// A build that `who` may use so.
-    pub(crate) async fn build_of(&self, who: &Identity, need: Need, id: BuildId) -> Result<BuildRow, ApiError> {
-        let missing = || ApiError::not_found("build", &id.to_string()).hint("`GET /v1/sessions/{id}/builds` lists them");
+    pub(crate) async fn build_of(
+        &self,
+        who: &Identity,
+        need: Need,
+        id: BuildId,
+    ) -> Result<BuildRow, ApiError> {
+        let missing = || {
+            ApiError::not_found("build", &id.to_string()).hint("`GET /v1/sessions/{id}/builds` lists them")
+        };
         let row = self.store.build(id).await?.ok_or_else(missing)?;
         // Whoever may use the session may use its builds; and to others they are not there.
         self.may_use_session(who, need, row.session_id).await.map_err(|error| {

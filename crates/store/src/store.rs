@@ -7,8 +7,8 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
-    SessionRow, StoreError, TokenRow,
+    AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest,
+    SessionFilter, SessionRow, StoreError, TokenRow,
 };
 
 /// What the gateway remembers.

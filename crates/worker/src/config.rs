@@ -129,10 +129,10 @@ impl Config {
         let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
         let file: File = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
         file.apply(&mut config).map_err(invalid)?;
-        config.builds.apply_env(|name| std::env::var(name).ok()).map_err(|message| ConfigError::Invalid {
-            path: "the environment".into(),
-            message,
-        })?;
+        config
+            .builds
+            .apply_env(|name| std::env::var(name).ok())
+            .map_err(|message| ConfigError::Invalid { path: "the environment".into(), message })?;
         Ok(config)
     }
 

@@ -93,12 +93,7 @@ fn words(args: &[String]) -> Result<String, ApiError> {
 /// `-jN` for the processors that the session may use.
 const JOBS: &str = "-j\"${HEADWATER_JOBS:-$(nproc)}\"";
 
-fn commanded(
-    line: String,
-    artifacts: Vec<String>,
-    timeout_ms: Option<u64>,
-    cpus: Option<f64>,
-) -> Commanded {
+fn commanded(line: String, artifacts: Vec<String>, timeout_ms: Option<u64>, cpus: Option<f64>) -> Commanded {
     let mut spec = StartSpec::new(Command::Shell(line));
     spec.timeout_ms = Some(timeout_ms.unwrap_or(TIMEOUT_MS).clamp(1, MAX_TIMEOUT_MS));
     spec.children = Children::Kill;
@@ -112,7 +107,10 @@ fn commanded(
 
 /// Where builds go by default: as the operator says.
 fn build_path() -> String {
-    std::env::var("SESSION_BUILD_PATH").ok().filter(|path| !path.is_empty()).unwrap_or_else(|| BUILD_PATH.into())
+    std::env::var("SESSION_BUILD_PATH")
+        .ok()
+        .filter(|path| !path.is_empty())
+        .unwrap_or_else(|| BUILD_PATH.into())
 }
 
 impl CmakeRequest {
@@ -129,7 +127,8 @@ impl CmakeRequest {
             configure += &words(&[format!("-DCMAKE_BUILD_TYPE={kind}")])?;
         }
         configure += &words(&self.args)?;
-        let target = self.target.as_ref().map(|target| words(&["--target".into(), target.clone()])).transpose()?;
+        let target =
+            self.target.as_ref().map(|target| words(&["--target".into(), target.clone()])).transpose()?;
         let target = target.unwrap_or_default();
         let line = format!("{configure} && cmake --build {}{target} {JOBS}", quote(&build));
         Ok(commanded(line, vec![format!("{build}/compile_commands.json")], timeout_ms, cpus))

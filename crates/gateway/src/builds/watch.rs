@@ -46,7 +46,11 @@ impl Gateway {
         });
     }
 
-    async fn build_to_its_end(self: &Arc<Self>, mut row: BuildRow, attempts: &mut u32) -> Result<(), ApiError> {
+    async fn build_to_its_end(
+        self: &Arc<Self>,
+        mut row: BuildRow,
+        attempts: &mut u32,
+    ) -> Result<(), ApiError> {
         loop {
             match self.ask_for_build(&row, LONG_POLL).await {
                 Ok(Some(result)) => return self.end_build(&mut row, result).await,
@@ -63,7 +67,11 @@ impl Gateway {
     }
 
     /// A worker that was killed before anything ran knows nothing of a build.
-    async fn begin_again(self: &Arc<Self>, row: &BuildRow, attempt: u32) -> Result<Option<BuildResult>, ApiError> {
+    async fn begin_again(
+        self: &Arc<Self>,
+        row: &BuildRow,
+        attempt: u32,
+    ) -> Result<Option<BuildResult>, ApiError> {
         let lost = |why: &str| Ok(Some(BuildResult::ended(BuildStatus::Lost, why)));
         if !is_compiled(row) || attempt > ATTEMPTS {
             return lost("the worker knows nothing of it");
@@ -89,15 +97,23 @@ impl Gateway {
     }
 
     /// What became of it, if it has ended by then.
-    async fn ask_for_build(&self, row: &BuildRow, at_most: Duration) -> Result<Option<BuildResult>, ContractError> {
+    async fn ask_for_build(
+        &self,
+        row: &BuildRow,
+        at_most: Duration,
+    ) -> Result<Option<BuildResult>, ContractError> {
         let id = row.id;
         if is_compiled(row) {
-            let asked = insist(self.worker.streams(), |client| async move { client.build(id, at_most).await });
+            let asked =
+                insist(self.worker.streams(), |client| async move { client.build(id, at_most).await });
             return asked.await.map(ended);
         }
         let execution = id.execution();
         let asked =
-            insist(self.worker.streams(), |client| async move { client.wait(execution, at_most, false).await });
+            insist(
+                self.worker.streams(),
+                |client| async move { client.wait(execution, at_most, false).await },
+            );
         let told = asked.await?;
         match &told.state {
             ExecutionState::Queued | ExecutionState::Running { .. } => Ok(None),
@@ -148,7 +164,8 @@ impl Gateway {
             (Reason::Lost, _) => BuildStatus::Lost,
             _ => BuildStatus::Failed,
         };
-        let (stdout, mut stderr) = (self.tail(told, Stream::Stdout).await?, self.tail(told, Stream::Stderr).await?);
+        let (stdout, mut stderr) =
+            (self.tail(told, Stream::Stdout).await?, self.tail(told, Stream::Stderr).await?);
         if let Some(why) = &verdict.message {
             stderr.push_str(why);
         }
@@ -162,7 +179,8 @@ impl Gateway {
         let is_well = status == BuildStatus::Success;
         result.stdout = if is_well && stdout.is_empty() { SUCCESS.to_owned() } else { stdout };
         let made = row.request.get("artifacts").and_then(|list| list.as_array()).filter(|_| is_well);
-        result.artifacts = made.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
+        result.artifacts =
+            made.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
         result.duration_ms = verdict.duration_ms;
         Ok(result)
     }

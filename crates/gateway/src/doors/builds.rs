@@ -218,7 +218,8 @@ async fn cancel(
     let row = gateway.build_of(&who, Need::Write, id).await?;
     if row.result.is_none() {
         let execution = id.execution();
-        let asked = insist(gateway.worker.calls(), |client| async move { client.cancel(execution, None).await });
+        let asked =
+            insist(gateway.worker.calls(), |client| async move { client.cancel(execution, None).await });
         if let Err(error) = asked.await
             && !crate::recorder::is_missing(&error)
         {

@@ -7,8 +7,8 @@ use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 use super::SqliteStore;
 use crate::sql::{audit, builds, cut, executions, keys, ping, read_all, sessions, tokens};
 use crate::{
-    AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
-    SessionRow, Store, StoreError, TokenRow,
+    AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest,
+    SessionFilter, SessionRow, Store, StoreError, TokenRow,
 };
 
 /// How often a key is claimed that is taken and then forgotten, each time just before it is looked at.

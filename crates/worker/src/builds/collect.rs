@@ -99,7 +99,8 @@ impl Collecting<'_> {
         let well = self.text(&left(n, "status"), 16).trim() == "0";
         let system = if well && unit.key.is_some() { self.system_files(n) } else { None };
         let is_plain = self.take(&left(n, "asm"), 16).is_none();
-        let mut found = Left { pure: system.is_some() && is_plain, told: Told { system: Vec::new(), text, diagnostics } };
+        let mut found =
+            Left { pure: system.is_some() && is_plain, told: Told { system: Vec::new(), text, diagnostics } };
         found.told.system = system.unwrap_or_default();
         if let (Some(key), true) = (unit.key, found.pure)
             && let Some(blob) = self.take(&left(n, "o"), MAX_BLOB_BYTES)

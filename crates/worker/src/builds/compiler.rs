@@ -63,7 +63,10 @@ impl Compilers {
     fn helpers(&self, path: &Path, own: Key) -> Vec<PathBuf> {
         let place = (path.to_owned(), own);
         let mut known = self.helpers.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(place).or_insert_with(|| HELPERS.iter().filter_map(|name| ask(path, name)).collect()).clone()
+        known
+            .entry(place)
+            .or_insert_with(|| HELPERS.iter().filter_map(|name| ask(path, name)).collect())
+            .clone()
     }
 }
 
@@ -119,7 +122,9 @@ pub(crate) fn processor() -> String {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let first = told.split("\n\n").next().unwrap_or_default();
     let matters = |line: &&str| {
-        ["model", "flags", "vendor_id", "cpu family", "stepping", "cache size"].iter().any(|name| line.starts_with(name))
+        ["model", "flags", "vendor_id", "cpu family", "stepping", "cache size"]
+            .iter()
+            .any(|name| line.starts_with(name))
     };
     first.lines().filter(matters).collect::<Vec<_>>().join("\n")
 }

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
-        let mut config = of("compiler = \"clang++\"\ncache = \"1Gi\"\nshare = \"all\"\ntimeout = \"30s\"").unwrap();
+        let mut config =
+            of("compiler = \"clang++\"\ncache = \"1Gi\"\nshare = \"all\"\ntimeout = \"30s\"").unwrap();
         assert_eq!((config.cache_bytes, config.share), (1 << 30, Share::All));
         assert_eq!((config.compiler.as_str(), config.timeout), ("clang++", Duration::from_secs(30)));
         let said = |name: &str| match name {

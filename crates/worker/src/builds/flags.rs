@@ -41,22 +41,50 @@ enum Kind {
 }
 
 /// Flags whose value may be the next argument.
-const WITH_VALUE: [&str; 9] =
-    ["-I", "-D", "-U", "-L", "-l", "-iquote", "-isystem", "-include", "-idirafter"];
+const WITH_VALUE: [&str; 9] = ["-I", "-D", "-U", "-L", "-l", "-iquote", "-isystem", "-include", "-idirafter"];
 /// The same, with any meaning that is not plain.
 const OTHERS_WITH_VALUE: [&str; 9] =
     ["-Xlinker", "-Xassembler", "-Xpreprocessor", "-T", "-u", "-z", "-imacros", "-isysroot", "-x"];
 
 /// Beginnings of `-f` flags that read or write more than sources and headers, or that only change what is printed.
 const OTHER_F: [&str; 22] = [
-    "-fplugin", "-flto", "-fprofile", "-fdump", "-fcallgraph", "-fdiagnostics", "-fmodule", "-fsave", "-ftime",
-    "-fmem-", "-fopt-info", "-fstack-usage", "-fauto-profile", "-fbranch", "-fsanitize-", "-fcompare",
-    "-fuse-ld", "-fcoverage", "-fpch", "-ftest-coverage", "-fembed", "-fthinlto",
+    "-fplugin",
+    "-flto",
+    "-fprofile",
+    "-fdump",
+    "-fcallgraph",
+    "-fdiagnostics",
+    "-fmodule",
+    "-fsave",
+    "-ftime",
+    "-fmem-",
+    "-fopt-info",
+    "-fstack-usage",
+    "-fauto-profile",
+    "-fbranch",
+    "-fsanitize-",
+    "-fcompare",
+    "-fuse-ld",
+    "-fcoverage",
+    "-fpch",
+    "-ftest-coverage",
+    "-fembed",
+    "-fthinlto",
 ];
 /// Of the linker's, those that name no file.
 const PLAIN_LINKER: [&str; 12] = [
-    "-Wl,-z,", "-Wl,--as-needed", "-Wl,--no-as-needed", "-Wl,-O", "-Wl,--gc-sections", "-Wl,-s", "-Wl,-S",
-    "-Wl,-rpath,", "-Wl,--build-id", "-Wl,--no-undefined", "-Wl,--export-dynamic", "-Wl,--strip-",
+    "-Wl,-z,",
+    "-Wl,--as-needed",
+    "-Wl,--no-as-needed",
+    "-Wl,-O",
+    "-Wl,--gc-sections",
+    "-Wl,-s",
+    "-Wl,-S",
+    "-Wl,-rpath,",
+    "-Wl,--build-id",
+    "-Wl,--no-undefined",
+    "-Wl,--export-dynamic",
+    "-Wl,--strip-",
 ];
 
 impl Flags {
@@ -73,7 +101,8 @@ impl Flags {
             flags.add(word, &mut words)?;
         }
         for name in sanitize {
-            let known = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b"-_".contains(&b));
+            let known =
+                !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b"-_".contains(&b));
             if !known {
                 let name: String = name.chars().take(64).collect();
                 return Err(Fault::new(FaultKind::Invalid, format!("`{name}` is no sanitizer"))
@@ -93,7 +122,9 @@ impl Flags {
         let kind = kind(word);
         if let Kind::Refused(hint) = kind {
             let word: String = word.chars().take(64).collect();
-            return Err(Fault::new(FaultKind::Invalid, format!("the flag `{word}` cannot be given")).hint(hint));
+            return Err(
+                Fault::new(FaultKind::Invalid, format!("the flag `{word}` cannot be given")).hint(hint)
+            );
         }
         let mut all = vec![word.to_owned()];
         let takes_value = WITH_VALUE.contains(&word) || OTHERS_WITH_VALUE.contains(&word);
@@ -165,7 +196,8 @@ fn kind(word: &str) -> Kind {
 }
 
 fn plain_kind(word: &str) -> Kind {
-    let exact_both = ["-pthread", "-m32", "-m64", "-pg", "-fPIC", "-fpic", "-fPIE", "-fpie", "-static", "-shared"];
+    let exact_both =
+        ["-pthread", "-m32", "-m64", "-pg", "-fPIC", "-fpic", "-fPIE", "-fpie", "-static", "-shared"];
     let exact_link =
         ["-s", "-rdynamic", "-pie", "-no-pie", "-static-pie", "-static-libgcc", "-static-libstdc++"];
     let exact_compile = ["-ansi", "-w", "-pipe", "-pedantic", "-pedantic-errors", "-trigraphs", "-undef"];
@@ -212,9 +244,27 @@ mod tests {
     #[test]
     fn flags_that_read_write_or_run_something_else_are_not_plain() {
         for flag in [
-            "-fplugin=./x.so", "@args", "-B.", "-wrapper", "-specs=x", "-flto", "-Wl,-T,script", "-Wa,--MD,x",
-            "-fprofile-use", "-Llib", "-l:x.a", "-fuse-ld=gold", "--sysroot=/x", "-nostdinc", "-gsplit-dwarf",
-            "-Xlinker", "-Wl,-z,defs,@file", "--param=x", "-fdump-tree-all", "-ffile-prefix", "-imacros",
+            "-fplugin=./x.so",
+            "@args",
+            "-B.",
+            "-wrapper",
+            "-specs=x",
+            "-flto",
+            "-Wl,-T,script",
+            "-Wa,--MD,x",
+            "-fprofile-use",
+            "-Llib",
+            "-l:x.a",
+            "-fuse-ld=gold",
+            "--sysroot=/x",
+            "-nostdinc",
+            "-gsplit-dwarf",
+            "-Xlinker",
+            "-Wl,-z,defs,@file",
+            "--param=x",
+            "-fdump-tree-all",
+            "-ffile-prefix",
+            "-imacros",
         ] {
             let given = if OTHERS_WITH_VALUE.contains(&flag) { vec![flag, "x"] } else { vec![flag] };
             let plain = parse(&given).unwrap().plain;

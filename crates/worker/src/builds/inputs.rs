@@ -98,8 +98,11 @@ impl<'a> Taking<'a> {
         let mut computed = !self.flags.plain;
         for source in sources {
             if !self.has(source)? {
-                return Err(Fault::new(FaultKind::NotFound, format!("there is no file `{source}` in the workspace"))
-                    .hint("write it first; links are not followed"));
+                return Err(Fault::new(
+                    FaultKind::NotFound,
+                    format!("there is no file `{source}` in the workspace"),
+                )
+                .hint("write it first; links are not followed"));
             }
             let (unit, unknown) = self.unit(source)?;
             computed |= unknown;

@@ -87,7 +87,10 @@ impl Planner<'_> {
         };
         let mut base = KeyMaker::new("object");
         let scope = if self.config.share == Share::All { "" } else { owner };
-        base.part(scope.as_bytes()).part(compiler.identity.bytes()).part(language.as_bytes()).part(home.as_bytes());
+        base.part(scope.as_bytes())
+            .part(compiler.identity.bytes())
+            .part(language.as_bytes())
+            .part(home.as_bytes());
         base.parts(flags.compile.iter().map(String::as_bytes));
         base.part(if flags.native { processor() } else { String::new() }.as_bytes());
         let unit = |unit: &Unit| PlannedUnit {
@@ -182,11 +185,17 @@ fn paths(spec: &CompileSpec, home: &str) -> Result<(Vec<String>, String), Fault>
     }
     let output = WorkspacePath::parse(&spec.output_binary, home)?.to_string();
     if sources.contains(&output) {
-        return Err(invalid(format!("`{output}` is a source and the output"), "choose another `output_binary`"));
+        return Err(invalid(
+            format!("`{output}` is a source and the output"),
+            "choose another `output_binary`",
+        ));
     }
     let ours = |path: &&String| path.split('/').next() == Some(OURS);
     if let Some(path) = sources.iter().chain([&output]).find(ours) {
-        return Err(invalid(format!("the path `{path}` is taken"), "builds keep what they make on the way there"));
+        return Err(invalid(
+            format!("the path `{path}` is taken"),
+            "builds keep what they make on the way there",
+        ));
     }
     Ok((sources, output))
 }

@@ -288,9 +288,7 @@ impl Workshop {
             let id = record.id;
             let result = Arc::new(workshop.finish(record).await);
             let (kept, keeping) = (Arc::clone(&result), Arc::clone(&workshop));
-            let keep = move || {
-                keeping.parts()?.records.end(id, &kept).map_err(|error| cannot_keep(&error))
-            };
+            let keep = move || keeping.parts()?.records.end(id, &kept).map_err(|error| cannot_keep(&error));
             let is_kept = blocking(keep).await.is_ok();
             told.send_replace(Some(result));
             if is_kept {
@@ -313,7 +311,8 @@ impl Workshop {
             Ok(verdict) => self.collect(&record, verdict).await,
             Err(fault) => Err(fault),
         };
-        let mut result = collected.unwrap_or_else(|fault| BuildResult::ended(BuildStatus::Lost, fault.message));
+        let mut result =
+            collected.unwrap_or_else(|fault| BuildResult::ended(BuildStatus::Lost, fault.message));
         result.duration_ms = now_ms().saturating_sub(record.began_at_ms);
         // Its log stays; all else of it goes.
         if let Err(fault) = self.engine.end_session(record.build_session, false).await {
@@ -355,7 +354,8 @@ fn start_spec(plan: &Plan) -> StartSpec {
 fn open(session: &Session) -> Result<Workspace, Fault> {
     let owner = session.record().host_uid;
     Workspace::open(&folder::workspace(session.dir()), owner).map_err(|error| {
-        Fault::new(FaultKind::Conflict, format!("cannot open the workspace: {error}")).hint("has the session ended?")
+        Fault::new(FaultKind::Conflict, format!("cannot open the workspace: {error}"))
+            .hint("has the session ended?")
     })
 }
 

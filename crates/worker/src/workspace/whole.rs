@@ -37,7 +37,11 @@ impl Workspace {
     }
 
     /// All of a file, if it is there and no longer than this.
-    pub(crate) fn take_all(&self, path: &WorkspacePath, most: u64) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    pub(crate) fn take_all(
+        &self,
+        path: &WorkspacePath,
+        most: u64,
+    ) -> Result<Option<Vec<u8>>, WorkspaceError> {
         let Some(whole) = self.take(path)? else { return Ok(None) };
         let mut bytes = Vec::with_capacity(usize::try_from(whole.bytes.min(most)).unwrap_or(0));
         // One more than may be: a program may make it longer while it is read.

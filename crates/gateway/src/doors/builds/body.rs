@@ -263,7 +263,8 @@ pub(crate) fn compile_commands(builds: &[BuildRow]) -> Vec<CompileCommand> {
             let first = [spec.compiler.clone().unwrap_or_else(|| preferred.to_owned())];
             let flags = spec.flags.iter().cloned().chain(sanitize);
             let arguments = first.into_iter().chain(flags).chain(["-c".to_owned(), file.clone()]).collect();
-            let command = CompileCommand { directory: "/workspace".to_owned(), file: file.clone(), arguments };
+            let command =
+                CompileCommand { directory: "/workspace".to_owned(), file: file.clone(), arguments };
             found.entry(file).or_insert(command);
         }
     }
