@@ -53,18 +53,18 @@ impl Client {
             metadata: order.metadata.clone().into_iter().collect(),
             spec: json(&order.spec)?,
         };
-        told(self.builds().begin(request).await?.into_inner())
+        told(&self.builds().begin(request).await?.into_inner())
     }
 
     /// How a build stands, when it has ended or after so long.
     pub async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildTold, ContractError> {
         let wait_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
         let request = v1::GetBuildRequest { build_id: id.to_string(), wait_ms };
-        told(self.builds().get_build(request).await?.into_inner())
+        told(&self.builds().get_build(request).await?.into_inner())
     }
 }
 
-fn told(state: v1::BuildState) -> Result<BuildTold, ContractError> {
+fn told(state: &v1::BuildState) -> Result<BuildTold, ContractError> {
     let specs = match (&state.session_spec, &state.start_spec) {
         (Some(session), Some(start)) => Some((read(session)?, read(start)?)),
         _ => None,

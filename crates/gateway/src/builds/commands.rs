@@ -87,7 +87,7 @@ fn words(args: &[String]) -> Result<String, ApiError> {
     if args.len() > MAX_ARGS || args.iter().any(|arg| arg.contains('\0')) {
         return Err(ApiError::invalid("there are too many arguments, or one has a zero byte"));
     }
-    Ok(args.iter().map(|arg| format!(" {}", quote(arg))).collect())
+    Ok(args.iter().fold(String::new(), |line, arg| line + " " + &quote(arg)))
 }
 
 /// `-jN` for the processors that the session may use.

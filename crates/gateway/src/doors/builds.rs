@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Json as JsonBody;
 use axum::extract::State;
 use headwater_protocol::api::{ErrorBody, PageBody};
+use headwater_protocol::units::parse_duration;
 use headwater_protocol::{BuildId, SessionId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -169,13 +170,13 @@ async fn commands(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct GetQuery {
-    /// Waits for its end, at most so long.
-    #[param(maximum = 300_000)]
-    wait_ms: Option<u64>,
+    /// Wait for the end, at most so long: `10s`, `500ms`, `1m`; at most a minute.
+    #[param(pattern = r"^[0-9]{1,6}(\.[0-9]{1,9})?(ms|s|m)?$")]
+    wait: Option<String>,
 }
 
 /// The longest wait of a `GET`.
-const MAX_WAIT_MS: u64 = 300_000;
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// Tells of a build.
 #[utoipa::path(get, path = "/v1/builds/{id}", tag = "builds",
@@ -193,11 +194,9 @@ async fn get(
     Query(query): Query<GetQuery>,
 ) -> Result<JsonBody<BuildBody>, ApiError> {
     let row = gateway.build_of(&who, Need::Read, id).await?;
-    let wait = query.wait_ms.unwrap_or(0);
-    if wait > MAX_WAIT_MS {
-        return Err(ApiError::invalid(format!("`wait_ms` is `{wait}`: it must be at most {MAX_WAIT_MS}")));
-    }
-    Ok(JsonBody(gateway.wait_for_build(row, Duration::from_millis(wait)).await?.into()))
+    let wait = query.wait.as_deref().map(parse_duration).transpose();
+    let wait = wait.map_err(|error| ApiError::invalid(format!("`wait`: {error}")))?;
+    Ok(JsonBody(gateway.wait_for_build(row, wait.unwrap_or_default().min(MAX_WAIT)).await?.into()))
 }
 
 /// Cancels a build. Cancelling what has ended is no mistake.

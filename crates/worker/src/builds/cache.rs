@@ -94,8 +94,8 @@ impl Cache {
 
     fn place(&self, kind: Kind, key: Key) -> PathBuf {
         let name = key.to_string();
-        let shelf = name.get(..2).unwrap_or_default().to_owned();
-        self.root.join(kind.folder()).join(shelf).join(name)
+        let first = name.get(..2).unwrap_or_default().to_owned();
+        self.root.join(kind.folder()).join(first).join(name)
     }
 
     /// What is kept under a key, if it is there and whole. It becomes the most recently used.
@@ -172,8 +172,8 @@ impl Cache {
 
     /// All entries: when each was used last, its size, its place.
     fn entries(&self) -> Vec<(SystemTime, u64, PathBuf)> {
-        let shelves = Kind::ALL.iter().filter_map(|kind| fs::read_dir(self.root.join(kind.folder())).ok());
-        let files = shelves.flatten().flatten().filter_map(|shelf| fs::read_dir(shelf.path()).ok());
+        let folders = Kind::ALL.iter().filter_map(|kind| fs::read_dir(self.root.join(kind.folder())).ok());
+        let files = folders.flatten().flatten().filter_map(|entry| fs::read_dir(entry.path()).ok());
         files
             .flatten()
             .flatten()

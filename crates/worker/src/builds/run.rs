@@ -144,7 +144,7 @@ impl Workshop {
     pub(crate) async fn begin(self: &Arc<Self>, order: Order) -> Result<State, Fault> {
         let began_at_ms = now_ms();
         let _turn = self.turns.of(order.id).await;
-        if let Some(state) = self.known(order.id).await? {
+        if let Some(state) = self.known(order.id)? {
             return Ok(state);
         }
         let (session, _inside) = self.engine.awake(order.session).await?;
@@ -152,8 +152,7 @@ impl Workshop {
         let outlook = blocking(move || workshop.plan(&asking, &asked)).await?;
         match outlook {
             Outlook::Whole(plan, entry) => {
-                let workshop = Arc::clone(self);
-                let hit = move || workshop.give(&session, &plan, entry, began_at_ms);
+                let hit = move || give(&session, &plan, entry, began_at_ms);
                 let result = Arc::new(blocking(hit).await?);
                 Ok(State::Ended { result, executed: false })
             }
@@ -190,7 +189,7 @@ impl Workshop {
         })
     }
 
-    async fn known(self: &Arc<Self>, id: BuildId) -> Result<Option<State>, Fault> {
+    fn known(self: &Arc<Self>, id: BuildId) -> Result<Option<State>, Fault> {
         if let Some(state) = self.look(id)? {
             return Ok(Some(state));
         }
@@ -225,20 +224,6 @@ impl Workshop {
             scans: &self.scans,
         };
         planner.plan(&order.spec, &order.owner, &open(session)?, &session.home())
-    }
-
-    /// Puts what the cache has into the workspace.
-    fn give(&self, session: &Session, plan: &Plan, entry: Entry, began: u64) -> Result<BuildResult, Fault> {
-        let output = WorkspacePath::parse(&plan.output, &session.home())?;
-        open(session)?.put(&output, &mut entry.blob.as_slice(), true)?;
-        let mut result = BuildResult::ended(BuildStatus::Success, entry.told.text);
-        SUCCESS.clone_into(&mut result.stdout);
-        result.artifacts = vec![format!("/workspace/{}", plan.output)];
-        result.diagnostics = entry.told.diagnostics;
-        result.cached = true;
-        result.cached_objects = u32::try_from(plan.units.len()).unwrap_or(u32::MAX);
-        result.duration_ms = now_ms().saturating_sub(began);
-        Ok(result)
     }
 
     /// Makes the build's own session, fills it, and starts the compilers.
@@ -340,6 +325,20 @@ impl Workshop {
         };
         blocking(collect).await
     }
+}
+
+/// Puts what the cache has into the workspace.
+fn give(session: &Session, plan: &Plan, entry: Entry, began: u64) -> Result<BuildResult, Fault> {
+    let output = WorkspacePath::parse(&plan.output, &session.home())?;
+    open(session)?.put(&output, &mut entry.blob.as_slice(), true)?;
+    let mut result = BuildResult::ended(BuildStatus::Success, entry.told.text);
+    SUCCESS.clone_into(&mut result.stdout);
+    result.artifacts = vec![format!("/workspace/{}", plan.output)];
+    result.diagnostics = entry.told.diagnostics;
+    result.cached = true;
+    result.cached_objects = u32::try_from(plan.units.len()).unwrap_or(u32::MAX);
+    result.duration_ms = now_ms().saturating_sub(began);
+    Ok(result)
 }
 
 fn start_spec(plan: &Plan) -> StartSpec {
