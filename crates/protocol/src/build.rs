@@ -186,5 +186,18 @@ impl BuildResult {
     }
 }
 
+/// The most that diagnostics of one build take, as JSON.
+const MAX_DIAGNOSTICS_BYTES: usize = 1 << 20;
+
+/// As many of these, from the first on, as are told of one build.
+pub fn bounded(all: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+    let mut bytes = 0;
+    let fits = |one: &Diagnostic| {
+        bytes += serde_json::to_string(one).map_or(usize::MAX, |text| text.len());
+        bytes <= MAX_DIAGNOSTICS_BYTES
+    };
+    all.into_iter().take(MAX_DIAGNOSTICS).take_while(fits).collect()
+}
+
 /// What says that a build went well.
 pub const SUCCESS: &str = "Compiled successfully";

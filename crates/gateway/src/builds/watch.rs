@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{ContractError, FollowOptions};
-use headwater_protocol::build::{BuildResult, BuildStatus, SUCCESS, diagnostics_of_text};
+use headwater_protocol::build::{BuildResult, BuildStatus, SUCCESS, bounded, diagnostics_of_text};
 use headwater_protocol::{EventKind, Execution, ExecutionState, Reason, Stream, Utf8Stream, Verdict};
 use headwater_store::BuildRow;
 use tokio::time::{Instant, sleep};
@@ -175,7 +175,7 @@ impl Gateway {
         };
         let mut result = BuildResult::ended(status, stderr);
         let all = format!("{stdout}\n{}", result.stderr);
-        result.diagnostics = diagnostics_of_text(&all, &name);
+        result.diagnostics = bounded(diagnostics_of_text(&all, &name));
         let is_well = status == BuildStatus::Success;
         result.stdout = if is_well && stdout.is_empty() { SUCCESS.to_owned() } else { stdout };
         let made = row.request.get("artifacts").and_then(|list| list.as_array()).filter(|_| is_well);

@@ -28,7 +28,9 @@ use crate::state::Gateway;
 /// A build is waited for so long at most; it then goes on, and can be asked for.
 const PATIENCE: Duration = Duration::from_hours(1);
 /// Builds of a session that are looked at for how its sources are compiled.
-const LOOKED_AT: u32 = 100;
+const LOOKED_AT: u32 = 32;
+/// Builds on a page: each may hold a megabyte of what it printed.
+const ON_A_PAGE: u32 = 100;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
@@ -140,7 +142,9 @@ async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<JsonBody<PageBody<BuildBody>>, ApiError> {
     gateway.may_use_session(&who, Need::Read, id).await?;
-    let found = gateway.store.builds(id, page_request(query.limit, query.cursor.as_deref())?).await?;
+    let mut page = page_request(query.limit, query.cursor.as_deref())?;
+    page.limit = page.limit.min(ON_A_PAGE);
+    let found = gateway.store.builds(id, page).await?;
     let items = found.items.into_iter().map(|row| BuildBody::from(row).in_short()).collect();
     Ok(JsonBody(page_body(items, found.next)))
 }

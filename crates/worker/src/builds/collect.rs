@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headwater_contract::Fault;
 use headwater_protocol::build::{
-    BuildResult, BuildStatus, Diagnostic, MAX_DIAGNOSTICS, SUCCESS, diagnostics_of_text,
+    BuildResult, BuildStatus, Diagnostic, SUCCESS, bounded, diagnostics_of_text,
 };
 use headwater_protocol::{Reason, Verdict};
 use headwater_sandbox::wire::Bind;
@@ -23,7 +23,7 @@ use crate::workspace::{Workspace, WorkspacePath};
 /// What is kept of one source's messages.
 const MAX_TEXT_BYTES: u64 = 256 << 10;
 /// What is told of all messages.
-const MAX_STDERR_BYTES: usize = 1 << 20;
+const MAX_STDERR_BYTES: usize = 256 << 10;
 /// Of a list of files, and of messages for programs.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 
@@ -66,7 +66,7 @@ impl Collecting<'_> {
         result.stderr = cut(texts.collect());
         let linked = diagnostics_of_text(&link, &|file: &str| self.name(file));
         let said = units.iter().flat_map(|unit| unit.told.diagnostics.iter().cloned()).chain(linked);
-        result.diagnostics = said.take(MAX_DIAGNOSTICS).collect();
+        result.diagnostics = bounded(said);
         result.cached_objects = count(self.plan.units.iter().filter(|unit| unit.hit.is_some()).count());
         if status == BuildStatus::Success {
             match self.place(target) {

@@ -47,7 +47,7 @@ const OTHERS_WITH_VALUE: [&str; 9] =
     ["-Xlinker", "-Xassembler", "-Xpreprocessor", "-T", "-u", "-z", "-imacros", "-isysroot", "-x"];
 
 /// Beginnings of `-f` flags that read or write more than sources and headers, or that only change what is printed.
-const OTHER_F: [&str; 22] = [
+const OTHER_F: [&str; 29] = [
     "-fplugin",
     "-flto",
     "-fprofile",
@@ -70,22 +70,61 @@ const OTHER_F: [&str; 22] = [
     "-ftest-coverage",
     "-fembed",
     "-fthinlto",
+    "-fdeps",
+    "-fxray",
+    "-fprebuilt",
+    "-fbuild",
+    "-fcrash",
+    "-fproc",
+    "-foptimization",
+];
+/// Of those with a value, the ones whose value names no file.
+const PLAIN_F: [&str; 18] = [
+    "-fvisibility=",
+    "-ffp-contract=",
+    "-fmax-errors=",
+    "-ferror-limit=",
+    "-ftemplate-depth=",
+    "-fconstexpr-",
+    "-ffile-prefix-map=",
+    "-fdebug-prefix-map=",
+    "-fmacro-prefix-map=",
+    "-fcf-protection=",
+    "-fabi-version=",
+    "-fexec-charset=",
+    "-finline-limit=",
+    "-falign-",
+    "-ftls-model=",
+    "-fno-sanitize",
+    "-fmessage-length=",
+    "-ftrivial-auto-var-init=",
 ];
 /// Of the linker's, those that name no file.
-const PLAIN_LINKER: [&str; 12] = [
-    "-Wl,-z,",
-    "-Wl,--as-needed",
-    "-Wl,--no-as-needed",
-    "-Wl,-O",
-    "-Wl,--gc-sections",
-    "-Wl,-s",
-    "-Wl,-S",
-    "-Wl,-rpath,",
-    "-Wl,--build-id",
-    "-Wl,--no-undefined",
-    "-Wl,--export-dynamic",
-    "-Wl,--strip-",
+const PLAIN_LINKER: [&str; 13] = [
+    "--as-needed",
+    "--no-as-needed",
+    "-O1",
+    "-O2",
+    "--gc-sections",
+    "-s",
+    "-S",
+    "--build-id",
+    "--no-undefined",
+    "--export-dynamic",
+    "--strip-all",
+    "--strip-debug",
+    "--no-as-needed",
 ];
+
+/// Whether a flag for the linker says one thing, which names no file: after a comma there may be anything.
+fn is_plain_linker(word: &str) -> bool {
+    let parts: Vec<&str> = word.split(',').collect();
+    match parts[..] {
+        ["-Wl", one] => PLAIN_LINKER.contains(&one),
+        ["-Wl", "-z" | "-rpath", value] => !value.starts_with(['-', '@']),
+        _ => false,
+    }
+}
 
 impl Flags {
     /// Understands what was asked for.
@@ -203,14 +242,15 @@ fn plain_kind(word: &str) -> Kind {
     let exact_compile = ["-ansi", "-w", "-pipe", "-pedantic", "-pedantic-errors", "-trigraphs", "-undef"];
     let begins = |list: &[&str]| list.iter().any(|start| word.starts_with(start));
     match word {
-        _ if exact_both.contains(&word) || word.starts_with("-fsanitize=") => Kind::Both,
-        _ if exact_link.contains(&word) || begins(&PLAIN_LINKER) && !word.contains('@') => Kind::Link,
+        _ if exact_both.contains(&word) || begins(&["-fsanitize=", "-fopenmp"]) => Kind::Both,
+        _ if exact_link.contains(&word) || is_plain_linker(word) => Kind::Link,
         _ if exact_compile.contains(&word) => Kind::Compile,
         _ if word.starts_with("-l") && !word.contains([':', '/']) => Kind::Link,
         _ if begins(&["-iquote", "-isystem", "-include", "-idirafter"]) => Kind::Compile,
         _ if begins(&["-std=", "-O", "-D", "-U", "-I"]) => Kind::Compile,
         _ if is_debug(word) => Kind::Both,
         _ if begins(&["-Wa,", "-Wp,", "-Wl,"]) || begins(&OTHER_F) => Kind::Other,
+        _ if word.starts_with("-f") && word.contains('=') && !begins(&PLAIN_F) => Kind::Other,
         _ if word.starts_with("-W") || word.starts_with("-f") => Kind::Compile,
         _ if begins(&["-march=", "-mtune=", "-mcpu=", "-msse", "-mavx", "-mfma", "-mbmi", "-mpopcnt"]) => {
             Kind::Compile
@@ -263,12 +303,17 @@ mod tests {
             "-Wl,-z,defs,@file",
             "--param=x",
             "-fdump-tree-all",
-            "-ffile-prefix",
+            "-fwrapv",
+            "-Wl,-script=x",
+            "-Wl,-O1,-plugin,./x.so",
+            "-Wl,-z,now,-T,x",
+            "-Wl,-rpath,@x",
+            "-fnobody-knows=x",
             "-imacros",
         ] {
             let given = if OTHERS_WITH_VALUE.contains(&flag) { vec![flag, "x"] } else { vec![flag] };
             let plain = parse(&given).unwrap().plain;
-            assert_eq!(plain, flag == "-ffile-prefix", "{flag}");
+            assert_eq!(plain, flag == "-fwrapv", "{flag}");
         }
     }
 
