@@ -8,8 +8,10 @@ mod convert;
 mod error;
 mod files;
 mod follower;
+mod languages;
 mod revive;
 mod stdin;
+mod terminals;
 mod turns;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
@@ -20,6 +22,7 @@ pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
+pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use turns::Turns;
 
 /// The generated code.
