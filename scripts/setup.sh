@@ -34,6 +34,9 @@ in_system node nodejs || wanted+=(nodejs)
 in_system less || wanted+=(less)
 in_system top || wanted+=(procps)
 in_system vim vim.tiny || wanted+=(vim-tiny)
+in_system g++ || wanted+=(g++)
+in_system make || wanted+=(make)
+in_system cmake || wanted+=(cmake)
 # What the tests look at the host with.
 has ps || wanted+=(procps)
 { has setpriv && has unshare; } || wanted+=(util-linux)
@@ -43,6 +46,7 @@ has npm || wanted+=(npm)
 # Who the benchmark is compared with.
 if [ "${1:-}" = bench ]; then
     has bwrap || wanted+=(bubblewrap)
+    has ccache || wanted+=(ccache)
 fi
 
 install() {

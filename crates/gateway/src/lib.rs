@@ -6,6 +6,7 @@
 
 mod access;
 pub mod auth;
+mod builds;
 pub mod config;
 mod doors;
 mod error;
@@ -14,8 +15,10 @@ mod extract;
 mod feed;
 mod idempotency;
 mod insist;
+mod languages;
 mod limits;
 mod metrics;
+mod packages;
 mod paging;
 mod reconcile;
 mod recorder;
