@@ -17,6 +17,7 @@ mod insist;
 mod limits;
 mod metrics;
 mod paging;
+pub mod people;
 mod reconcile;
 mod recorder;
 mod routes;
