@@ -95,7 +95,7 @@ impl Gateway {
     }
 
     /// What the worker tells of a session, noted; or what the store has of it.
-    async fn session_told(&self, row: SessionRow) -> Result<Session, ApiError> {
+    pub(crate) async fn session_told(&self, row: SessionRow) -> Result<Session, ApiError> {
         let id = row.id;
         match insist(self.worker.calls(), |client| async move { client.session(id).await }).await {
             Ok(told) => {
@@ -177,6 +177,28 @@ impl Gateway {
             Ok(told)
         })
         .await
+    }
+
+    /// Puts a session to sleep.
+    pub(crate) async fn hibernate_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: SessionId,
+    ) -> Result<Session, ApiError> {
+        self.may_use_session(who, Need::Write, id).await?;
+        let sleep =
+            insist(self.worker.calls(), |client| async move { client.hibernate_session(id).await }).await;
+        let told = match sleep {
+            Err(error) if is_missing(&error) => {
+                return Err(ApiError::conflict(
+                    format!("the session `{id}` has ended"),
+                    "make another session",
+                ));
+            }
+            answer => answer?,
+        };
+        self.audit(who, "session.hibernate", id.to_string(), String::new());
+        Ok(told)
     }
 
     /// Ends a session and its programs, and removes it with its logs and rows.

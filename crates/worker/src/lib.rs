@@ -14,6 +14,8 @@ mod execution;
 mod files;
 mod folder;
 mod follow;
+mod hibernation;
+mod idle;
 pub mod languages;
 mod leftovers;
 mod link;
@@ -22,19 +24,24 @@ mod network;
 mod pool;
 mod program;
 mod pump;
+mod quota;
 mod read;
 mod ready;
 mod serve;
 mod service;
 mod services;
 mod session;
+#[allow(dead_code)] // the services that need it land one by one
+mod space;
 mod stdin;
 mod terminals;
 mod tickets;
 mod tree;
 mod trees;
 mod unnamed;
+mod usage;
 mod watch;
+#[allow(dead_code, unused_imports)] // the services that need them land one by one
 mod workspace;
 
 pub use serve::{ServeError, serve};

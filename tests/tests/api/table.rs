@@ -49,6 +49,24 @@ const TABLE: &[(&str, &str, For, &str)] = &[
         r#"{"session_id":"SESSION","code":"true"}"#,
     ),
     ("GET", "/v1/sessions/executions/{execution_id}", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files/stat", For::Owner, ""),
+    ("PUT", "/v1/sessions/{id}/files/content", For::OwnerWrites, "x"),
+    ("GET", "/v1/sessions/{id}/files/content", For::Owner, ""),
+    ("HEAD", "/v1/sessions/{id}/files/content", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/files/folders", For::OwnerWrites, r#"{"path":"one"}"#),
+    ("POST", "/v1/sessions/{id}/files/copy", For::OwnerWrites, r#"{"from":"one","to":"two"}"#),
+    ("POST", "/v1/sessions/{id}/files/move", For::OwnerWrites, r#"{"from":"two","to":"three"}"#),
+    ("POST", "/v1/sessions/{id}/files/chmod", For::OwnerWrites, r#"{"path":"one","mode":"700"}"#),
+    ("DELETE", "/v1/sessions/{id}/files", For::OwnerWrites, ""),
+    (
+        "POST",
+        "/v1/sessions/files/write",
+        For::OwnerWrites,
+        r#"{"session_id":"SESSION","path":"/src/a","content":"x"}"#,
+    ),
+    ("POST", "/v1/sessions/files/read", For::Owner, r#"{"session_id":"SESSION","path":"/src/a"}"#),
+    ("POST", "/v1/sessions/files/list", For::Owner, r#"{"session_id":"SESSION","directory":"/src"}"#),
     ("POST", "/v1/executions", For::Writers, r#"{"shell":"true"}"#),
     ("GET", "/v1/executions", For::Users, ""),
     ("GET", "/v1/executions/{id}", For::Owner, ""),
@@ -68,6 +86,7 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     // The last ones end what the others are about.
     ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
     ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
+    ("POST", "/v1/sessions/{id}/hibernate", For::OwnerWrites, ""),
     ("DELETE", "/v1/sessions/{id}", For::OwnerWrites, ""),
 ];
 
