@@ -88,7 +88,7 @@ async fn create(
     let is_good = |row: &&TokenRow| row.owner == owner && row.revoked_at_ms.is_none();
     if gateway.store.tokens().await?.iter().filter(is_good).count() >= MAX_TOKENS {
         let message = format!("`{owner}` has {MAX_TOKENS} tokens");
-        return Err(ApiError::conflict(message, "revoke some: `DELETE /v1/tokens/{id}`"));
+        return Err(ApiError::conflict(message, "revoke some: `DELETE /v1/tokens/{token}`"));
     }
     let wanted = request.expires_in_ms.map(|time| now_ms().saturating_add(time));
     let mut made = make_token(&request.name, &owner, role, Gateway::latest_end(&who, wanted));
@@ -207,8 +207,8 @@ async fn list(
 }
 
 /// Revokes a token: it is refused from now on, and its streams end.
-#[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "tokens",
-    params(("id" = String, Path, description = "the token's id")),
+#[utoipa::path(delete, path = "/v1/tokens/{token}", tag = "tokens",
+    params(("token" = String, Path, description = "the token's id")),
     responses(
         (status = 204, description = "it is revoked"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),

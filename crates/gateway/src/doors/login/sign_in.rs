@@ -288,7 +288,7 @@ async fn sign_out(
         Credential::Token(_) | Credential::Link(_) => {
             return Err(ApiError::conflict(
                 "this token was not got by signing in",
-                "`DELETE /v1/tokens/{id}` revokes an API token",
+                "`DELETE /v1/tokens/{token}` revokes an API token",
             ));
         }
     }
