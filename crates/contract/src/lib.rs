@@ -10,6 +10,7 @@ mod files;
 mod follower;
 mod revive;
 mod stdin;
+mod terminals;
 mod turns;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
@@ -20,6 +21,7 @@ pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
+pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use turns::Turns;
 
 /// The generated code.
