@@ -56,6 +56,8 @@ fn fits(scene: &Scene, actor: Actor, row: (&str, &str, For, &str), answer: &Raw)
         }
         For::Writers if actor.is_link() => answer.status == 403,
         For::Writers => let_through(answer.status),
+        // With their session links have ended.
+        For::Admins if actor.is_link() && answer.status == 401 => row.0 == "DELETE",
         For::Admins => answer.status == 403,
         For::Owner | For::OwnerWrites | For::OwnerOnly if !is_shared(path, body) => answer.status == 404,
         For::Owner => {

@@ -88,6 +88,7 @@ pub(crate) async fn session(server: &TestServer, token: &str) -> Result<String> 
 /// An execution that waits for input; its id.
 pub(crate) async fn waiting(server: &TestServer, token: &str, session: &str) -> Result<String> {
     let path = format!("/v1/sessions/{session}/executions");
-    let made = good(&ask(server, token, "POST", &path, &json!({"shell": "cat"})).await?, 201)?;
+    let made =
+        good(&ask(server, token, "POST", &path, &json!({"shell": "cat", "stdin": "open"})).await?, 201)?;
     text(&made["id"])
 }
