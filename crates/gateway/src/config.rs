@@ -45,6 +45,8 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
+    /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
+    pub binary_max_runtime: Option<Duration>,
     /// How users sign in.
     pub auth: AuthConfig,
     /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
@@ -139,6 +141,7 @@ impl Config {
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
+            binary_max_runtime: None,
             auth: AuthConfig::default(),
             terminal_idle_timeout: Duration::from_mins(30),
             terminal_max_buffer_bytes: 1_000_000,
@@ -232,6 +235,7 @@ struct FileServer {
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
+    binary_max_runtime: Option<String>,
     terminal_idle_timeout: Option<String>,
     terminal_max_buffer: Option<String>,
 }
@@ -265,6 +269,10 @@ impl FileServer {
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
         config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
+        if self.binary_max_runtime.is_some() {
+            let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
+            config.binary_max_runtime = Some(longest);
+        }
         if let Some(text) = self.terminal_idle_timeout {
             config.terminal_idle_timeout =
                 parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
