@@ -6,6 +6,8 @@ use headwater_tests::{Received, Socket, TestServer};
 use serde_json::{Value, json};
 
 pub(crate) const KEYS: u8 = 0x10;
+pub(crate) const RESIZE: u8 = 0x12;
+pub(crate) const CREDIT: u8 = 0x14;
 
 /// Asks with this token.
 pub(crate) async fn ask_as(

@@ -10,13 +10,14 @@ use headwater_contract::{Mark, MarkFollower, MarkKind};
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
 use serde_json::json;
 
-use super::messages::{Told, exit_code};
+use super::messages::Told;
 use super::screen::screen;
 use crate::doors::socket::frames::{binary_event, binary_json, error_json, text};
 use crate::doors::socket::note::Note;
 use crate::doors::socket::outgoing::{Dialect, Screen};
 use crate::doors::socket::shared::Shared;
 use crate::error::ApiError;
+use crate::shown::exit_number;
 use crate::state::Gateway;
 
 /// Small output in JSON waits so long for more: half a frame of a screen.
@@ -55,7 +56,7 @@ impl Dialect for ViewerDialect {
                 // JSON has no other bytes than text; whoever wants them asks for binary frames.
                 Told::Output { content: &String::from_utf8_lossy(bytes), seq: event.seq.0 }.json()
             }
-            EventKind::Exited(verdict) => Told::Exit { code: exit_code(verdict) }.json(),
+            EventKind::Exited(verdict) => Told::Exit { code: exit_number(verdict) }.json(),
             EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => return None,
         };
         Some(text(json))

@@ -41,9 +41,6 @@ struct TerminalBody {
     /// What its program called it; text of the program's.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// Where its shell is, if the shell tells; text of the program's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cwd: Option<String>,
     /// Whether its shell runs.
     running: bool,
     /// When it was made.
@@ -212,15 +209,24 @@ async fn snapshot(
 }
 
 async fn body(gateway: &Gateway, execution: Execution) -> Result<TerminalBody, ContractError> {
+    let (id, running) = (execution.id, is_running(&execution));
     let size = gateway.terminal_size(&execution).await?;
+    // Without its scrollback; a terminal that is over has no title worth drawing it for.
+    let title = match running {
+        true => insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, Some(0)).await })
+            .await
+            .ok()
+            .map(|told| told.title)
+            .filter(|title| !title.is_empty()),
+        false => None,
+    };
     Ok(TerminalBody {
         name: name_of(&execution).unwrap_or_default().to_owned(),
-        execution_id: execution.id.to_string(),
+        execution_id: id.to_string(),
         rows: size.rows,
         cols: size.cols,
-        title: None,
-        cwd: None,
-        running: is_running(&execution),
+        title,
+        running,
         created_at: Timestamp(execution.started_at_ms),
     })
 }
