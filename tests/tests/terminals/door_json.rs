@@ -4,7 +4,7 @@ use anyhow::Result;
 use headwater_tests::TestServer;
 use serde_json::json;
 
-use crate::door_scene::{Viewer, session, terminals};
+use crate::door_scene::{READS_KEYS, Viewer, session, terminals};
 
 #[tokio::test]
 async fn a_line_is_run_and_what_it_prints_comes_back() -> Result<()> {
@@ -50,7 +50,8 @@ async fn the_shell_is_one_and_its_environment_jobs_and_pipes_are_as_in_any_termi
     viewer.shows("^C").await?;
     viewer.command("echo ended by $?").await?;
     viewer.shows("ended by 130").await?;
-    // ^D on an empty line ends the shell.
+    // ^D on an empty line ends the shell, once it reads keys.
+    viewer.shows(READS_KEYS).await?;
     viewer.say(&json!({ "type": "input", "data": "\u{4}" })).await?;
     viewer.hears("exit").await?;
     Ok(())

@@ -6,7 +6,7 @@ use headwater_screen::{Options, Screen};
 use headwater_tests::{Received, TestServer};
 use serde_json::Value;
 
-use crate::door_scene::{Viewer, ask, session};
+use crate::door_scene::{READS_KEYS, Viewer, ask, session};
 
 /// Colours, a scroll region, a title, the cursor here and there, wide characters; a line at a time, each when it is told.
 const DRAW: &str = "i=0; while read -r n; do for k in $(seq $n); do i=$((i+1)); \
@@ -59,8 +59,9 @@ async fn come_back(server: &TestServer, session: &str, old: Viewer, id: &str) ->
 }
 
 async fn ends_like_its_log(server: &TestServer, mut viewers: Vec<Viewer>, id: &str) -> Result<()> {
-    viewers[0].keys(b"\x04").await?; // the end of what the loop reads, and then of what the shell does
-    viewers[0].keys(b"\x04").await?;
+    viewers[0].keys(b"\x04").await?; // the end of what the loop reads
+    viewers[0].shows(READS_KEYS).await?;
+    viewers[0].keys(b"exit\r").await?;
     for viewer in &mut viewers {
         viewer.hears("exited").await?;
     }

@@ -5,6 +5,8 @@ use headwater_tests::raw::{self, Raw};
 use headwater_tests::{Received, Socket, TestServer};
 use serde_json::{Value, json};
 
+/// What a shell prints when it has made the terminal its own to read a line: what is typed before is read as text.
+pub(crate) const READS_KEYS: &str = "\u{1b}[?2004h";
 pub(crate) const KEYS: u8 = 0x10;
 pub(crate) const RESIZE: u8 = 0x12;
 pub(crate) const CREDIT: u8 = 0x14;
@@ -124,7 +126,10 @@ impl Viewer {
             if let Some(at) = self.told.iter().position(|told| told["type"] == kind) {
                 return Ok(self.told.remove(at));
             }
-            if !self.take().await? && kind != "close" {
+            let taken = self.take().await;
+            if !taken.with_context(|| format!("waiting for `{kind}` after {:?}", self.text()))?
+                && kind != "close"
+            {
                 bail!("closed before `{kind}`: {:?}", self.told);
             }
         }

@@ -77,12 +77,11 @@ struct Source {
 /// The next lines, when the ones before are on their way.
 async fn piece(mut source: Box<Source>) -> Result<Option<(Bytes, Box<Source>)>, ContractError> {
     while !source.ended && source.cast.len() < PIECE_BYTES {
-        match source.follower.next().await? {
-            Some(event) => source.cast.take(event),
-            None => {
-                source.cast.end();
-                source.ended = true;
-            }
+        if let Some(event) = source.follower.next().await? {
+            source.cast.take(event);
+        } else {
+            source.cast.end();
+            source.ended = true;
         }
     }
     let piece = source.cast.lines();

@@ -231,6 +231,7 @@ impl Viewer {
             name: self.name,
             shared: Arc::clone(&shared),
             read_only: self.refusal.is_some(),
+            came_at: position,
             marks: marks
                 .await
                 .inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks"))

@@ -126,7 +126,9 @@ impl Cast {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{ExecutionId, ExecutionState, Reason, SessionId, StartSpec, Stream, Usage};
+    use headwater_protocol::{
+        ExecutionId, ExecutionState, Reason, SessionId, StartSpec, Stream, Usage, Verdict,
+    };
     use serde_json::Value;
 
     use super::*;

@@ -1,6 +1,5 @@
 //! The screen of a terminal, for a viewer that misses more than is worth sending.
 
-use bytes::{BufMut, BytesMut};
 use headwater_contract::FollowOptions;
 use headwater_protocol::{ExecutionId, Seq};
 
@@ -38,10 +37,9 @@ pub(super) async fn screen(
             return Ok(None);
         }
     };
-    let mut data = BytesMut::with_capacity(RESET.len() + snapshot.data.len());
-    data.put_slice(RESET);
-    data.put_slice(&snapshot.data);
-    snapshot.data = data.freeze();
+    if !snapshot.data.starts_with(RESET) {
+        snapshot.data = [RESET, &snapshot.data].concat().into();
+    }
     let follower = follow(gateway, id, options(snapshot.seq)).await?;
     Ok(Some((snapshot, follower)))
 }
