@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use headwater_screen::{Options, Screen};
-use headwater_tests::{Received, TestServer};
+use headwater_tests::TestServer;
 use serde_json::Value;
 
 use crate::door_scene::{READS_KEYS, Viewer, ask, session};
@@ -37,25 +37,17 @@ async fn begin(server: &TestServer, session: &str) -> Result<(Viewer, String)> {
     Ok((viewer, id))
 }
 
-/// Goes on where a viewer was, and says whether it was sent the screen.
-async fn come_back(server: &TestServer, session: &str, old: Viewer, id: &str) -> Result<(Viewer, bool)> {
+/// Goes on where a viewer was.
+async fn come_back(server: &TestServer, session: &str, old: Viewer, id: &str) -> Result<Viewer> {
     let query = format!("frames=binary&after={}&execution_id={id}", old.seq);
     let mut new = Viewer::open(server, session, &query).await?;
+    new.goes_on_from(old);
     new.hears("attached").await?;
-    // What the socket sends next says which it is.
-    let first = new.socket.next().await?;
-    let is_screen = matches!(&first, Received::Event(event) if event["type"] == "snapshot");
-    new.shown = if is_screen { Vec::new() } else { old.shown };
-    new.seq = old.seq;
-    match first {
-        Received::Output(_, seq, bytes) => {
-            new.shown.extend(bytes);
-            new.seq = seq;
-        }
-        Received::Event(event) => new.told.push(event),
-        other => anyhow::bail!("{other:?}"),
-    }
-    Ok((new, is_screen))
+    Ok(new)
+}
+
+fn was_sent_a_screen(viewer: &Viewer) -> bool {
+    viewer.told.iter().any(|told| told["type"] == "snapshot")
 }
 
 async fn ends_like_its_log(server: &TestServer, mut viewers: Vec<Viewer>, id: &str) -> Result<()> {
@@ -82,7 +74,7 @@ async fn over_kills_of_gateway_and_worker_the_screen_is_that_of_an_uninterrupted
     viewer.shows("100\u{1b}[0m").await?;
     server.kill();
     server.start_again().await?;
-    let (mut viewer, _) = come_back(&server, &session, viewer, &id).await?;
+    let mut viewer = come_back(&server, &session, viewer, &id).await?;
     viewer.shows("at-305\r").await?;
     // The worker goes while it prints; the socket stays.
     viewer.keys(b"300\r").await?;
@@ -105,14 +97,13 @@ async fn little_that_is_missing_comes_as_it_was_printed_and_much_as_the_screen()
     let mut other = Viewer::open(&server, &session, "").await?;
     other.command("20").await?;
     other.shows("at-25\r").await?;
-    let (mut viewer, is_screen) = come_back(&server, &session, viewer, &id).await?;
-    assert!(!is_screen, "some hundred bytes");
+    let mut viewer = come_back(&server, &session, viewer, &id).await?;
     viewer.shows("at-25\r").await?;
-    let away = (viewer, other.seq);
+    assert!(!was_sent_a_screen(&viewer), "some hundred bytes");
+    let away = viewer;
     other.command("15000").await?;
     other.shows("at-15025\r").await?;
-    let (mut viewer, is_screen) = come_back(&server, &session, away.0, &id).await?;
-    assert!(is_screen, "several hundred thousand bytes");
+    let mut viewer = come_back(&server, &session, away, &id).await?;
     let head = viewer.hears("snapshot").await?;
     assert_eq!((&head["rows"], &head["cols"]), (&Value::from(24), &Value::from(80)));
     viewer.shows("at-15025").await?;
