@@ -40,6 +40,8 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
+    /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
+    pub binary_max_runtime: Option<Duration>,
 }
 
 /// How the log is written.
@@ -128,6 +130,7 @@ impl Config {
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
+            binary_max_runtime: None,
         }
     }
 
@@ -211,6 +214,7 @@ struct FileServer {
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
+    binary_max_runtime: Option<String>,
 }
 
 impl FileServer {
@@ -242,6 +246,10 @@ impl FileServer {
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
         config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
+        if self.binary_max_runtime.is_some() {
+            let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
+            config.binary_max_runtime = Some(longest);
+        }
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! output ([`crate::pump`]). Everything else is a caller who sends a message and waits for the log to tell.
 
 mod env;
+mod outlet;
 mod running;
 mod sleep;
 pub(crate) mod spare;
@@ -32,6 +33,9 @@ use crate::leftovers;
 use crate::link::Link;
 use crate::workspace::Workspace;
 
+pub(crate) use env::workspace_inside;
+use outlet::Outlet;
+pub(crate) use outlet::message as outlet_message;
 use running::Running;
 pub(crate) use sleep::Inside;
 use spare::Spare;
@@ -78,6 +82,8 @@ pub(crate) struct Session {
     used_at: Mutex<Instant>,
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
+    /// Where its programs find what they reach of the network.
+    outlet: Outlet,
 }
 
 /// What a session is made of.
@@ -117,6 +123,7 @@ impl Session {
             oom_seen: AtomicU64::new(oom_kills),
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
+            outlet: Outlet::default(),
         }))
     }
 
@@ -132,7 +139,7 @@ impl Session {
 
     /// Where its programs see the workspace.
     pub(crate) fn home(&self) -> String {
-        env::workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
+        workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {
@@ -201,11 +208,7 @@ impl Session {
 
     /// The way into its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
-        let owner = self.record().host_uid;
-        Workspace::open(&folder::workspace(&self.dir), owner).map_err(|error| {
-            let message = format!("cannot open the workspace: {error}");
-            Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
-        })
+        open_workspace(&folder::workspace(&self.dir), self.record().host_uid)
     }
 
     /// It was used just now.
@@ -288,6 +291,7 @@ impl Session {
             tokio::time::sleep(ASK_AGAIN).await;
             // If it is gone, `listen` hears of that.
             let _ = session.tell(&ToInit::Hello).await;
+            let _ = session.open_outlet().await;
         });
     }
 
@@ -309,6 +313,11 @@ impl Session {
                     let _ = questions.remove(n).1.send(processes);
                 }
             }
+            FromInit::Listening => self.outlet_is_there(fds),
+            FromInit::ListenFailed { errno } => {
+                let error = io::Error::from_raw_os_error(errno);
+                tracing::error!(session = %self.id, %error, "init cannot listen: programs reach no packages");
+            }
             FromInit::Hello { .. } => {} // we asked again
             FromInit::Adopt { execution, pid, started_at_us, fds: kind, exit, .. } => {
                 self.has_started(execution, pid, started_at_us, kind, fds);
@@ -327,6 +336,7 @@ impl Session {
         if !self.is_ending() && !self.is_dozing() {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
+        self.outlet.close();
         self.gone.store(true, Ordering::Relaxed);
         self.link.shut(); // what is asked for from now on is refused
         self.kill_what_is_left();
@@ -395,6 +405,14 @@ impl Session {
             let _ = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await;
         }
     }
+}
+
+/// The way into the workspace in this folder, whose files are this user's.
+pub(crate) fn open_workspace(folder: &Path, owner: Option<u32>) -> Result<Workspace, Fault> {
+    Workspace::open(folder, owner).map_err(|error| {
+        let message = format!("cannot open the workspace: {error}");
+        Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+    })
 }
 
 /// A session as told to others.
