@@ -224,6 +224,9 @@ pub struct Start {
     pub cgroups: u8,
     /// A file that is there for as long as the program runs.
     pub code_file: Option<CodeFile>,
+    /// A new folder in `/tmp`, as seen inside, that is there for as long as the program runs: where code is compiled.
+    /// Made before the code's file, which may be in it; removed with all that is in it.
+    pub scratch: Option<String>,
     /// Kept by init and told again in `Adopt`: what the worker needs to take the execution up again.
     pub note: Vec<u8>,
 }

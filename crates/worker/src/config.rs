@@ -219,7 +219,7 @@ impl FileHibernation {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct FileLimits {
+pub(crate) struct FileLimits {
     memory: Option<String>,
     cpus: Option<f64>,
     pids: Option<u64>,
@@ -265,21 +265,14 @@ impl File {
             }
             config.binds.push(Bind { host: bind.host, inside, optional: bind.optional });
         }
-        for (name, language) in &self.languages {
-            if language.suffix.contains(['/', '\0']) {
-                return Err(format!(
-                    "languages.{name}.suffix: `{}` cannot end a file's name",
-                    language.suffix
-                ));
-            }
-        }
+        crate::languages::check(&self.languages)?;
         config.languages = self.languages;
         Ok(())
     }
 }
 
 impl FileLimits {
-    fn parse(self) -> Result<Limits, String> {
+    pub(crate) fn parse(self) -> Result<Limits, String> {
         let bytes = |name: &str, text: Option<String>| {
             text.map(|text| parse_bytes(&text)).transpose().map_err(|e| format!("limits.{name}: {e}"))
         };

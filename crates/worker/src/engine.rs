@@ -73,9 +73,8 @@ pub(crate) struct Start {
 
 impl Engine {
     pub(crate) fn new(start: Start) -> Arc<Self> {
-        let visible: Vec<_> = start.config.binds.iter().map(|bind| bind.inside.clone().into()).collect();
         Arc::new_cyclic(|this| Self {
-            languages: Languages::find(&start.config.languages, &visible),
+            languages: Languages::find(&start.config.languages, &start.config.binds),
             pool: Pool::new(start.config.pool),
             network: Network::new(&start.config, start.folder.root(), start.answers),
             terminals: Hub::open(&start.folder, start.config.terminals),
@@ -347,6 +346,13 @@ impl Engine {
         self.tables().asleep.insert(asleep.record.id, asleep);
     }
 
+    /// A session that sleeps was used, without being woken.
+    pub(crate) fn used_asleep(&self, id: SessionId) {
+        if let Some(asleep) = self.tables().asleep.get_mut(&id) {
+            asleep.used_at = std::time::Instant::now();
+        }
+    }
+
     /// A session that slept is awake, or over.
     pub(crate) fn take_asleep(&self, id: SessionId) -> Option<Asleep> {
         self.tables().asleep.remove(&id)
@@ -397,7 +403,8 @@ impl Engine {
             return Accepted::known(known, session);
         }
         let (session, _inside) = self.awake(session).await?;
-        let program = Program::new(&spec.command, &self.languages, id, &session.home())?;
+        let (language, spec) = self.with_language(&session, spec).await?;
+        let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
         let program = self.terminals.shell(program, &spec, id);
         let Some(ticket) = self.tickets.take(self.config.max_running) else {
             let message = format!("{} executions are running already", self.config.max_running);

@@ -6,6 +6,7 @@
 mod adopt;
 mod builds;
 mod clock;
+mod coded;
 pub mod config;
 mod connections;
 pub mod enforcement;
@@ -16,11 +17,13 @@ mod folder;
 mod follow;
 mod hibernation;
 mod idle;
+mod known;
 pub mod languages;
 mod leftovers;
 mod link;
 pub mod log;
 mod network;
+mod packages;
 mod pool;
 mod program;
 mod pump;
@@ -31,7 +34,6 @@ mod serve;
 mod service;
 mod services;
 mod session;
-#[allow(dead_code)] // the services that need it land one by one
 mod space;
 mod stdin;
 mod terminals;
@@ -41,7 +43,6 @@ mod trees;
 mod unnamed;
 mod usage;
 mod watch;
-#[allow(dead_code, unused_imports)] // the services that need them land one by one
 mod workspace;
 
 pub use serve::{ServeError, serve};

@@ -50,6 +50,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "heartbeat_ms": ms(server.heartbeat),
             "shutdown_grace_ms": ms(server.shutdown_grace),
             "key_lifetime_ms": ms(server.key_lifetime),
+            "binary_max_runtime_ms": server.binary_max_runtime.map(ms),
         },
         "worker": {
             "sandbox": worker.sandbox,

@@ -137,6 +137,7 @@ fn program(launched: &Launched) -> Result<(), Failure> {
         kill_children: true,
         cgroups: 0,
         code_file: None,
+        scratch: None,
         note: Vec::new(),
     };
     let link = launched.link_fd.as_fd();

@@ -17,6 +17,7 @@ mod held;
 mod outbox;
 mod outlet;
 mod reap;
+mod scratch;
 mod signals;
 mod spawn;
 mod stat;

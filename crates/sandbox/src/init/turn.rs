@@ -129,7 +129,7 @@ impl Init {
         };
         held.exit = Some(ended.exit(held));
         held.deadline = None;
-        held.code_file = None; // before the exit is told: whoever hears of it finds it gone
+        (held.code_file, held.scratch) = (None, None); // before the exit is told: whoever hears of it finds them gone
         let (id, tag, kill_children) = (held.id, held.tag, held.kill_children);
         if let Some(link) = &mut self.link {
             link.say(Say::Exited(id));

@@ -172,6 +172,7 @@ impl Worker {
             kill_children: false,
             cgroups: 0,
             code_file: None,
+            scratch: None,
             note: Vec::new(),
         }
     }

@@ -198,6 +198,7 @@ impl Session {
             kill_children: spec.children == Children::Kill,
             cgroups: u8::try_from(cgroups).unwrap_or(0),
             code_file: program.code_file,
+            scratch: program.scratch,
             note: Vec::new(),
         }
     }
