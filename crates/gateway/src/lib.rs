@@ -5,6 +5,8 @@
 //! asks, a door in [`doors`] says what for, and [`state::Gateway`] holds what all of them share.
 
 mod access;
+mod admission;
+mod audit;
 pub mod auth;
 pub mod config;
 mod doors;
@@ -17,6 +19,7 @@ mod insist;
 mod limits;
 mod metrics;
 mod paging;
+mod quotas;
 mod reconcile;
 mod recorder;
 mod routes;
@@ -30,6 +33,7 @@ mod stream;
 mod strict;
 mod tick;
 mod to_the_end;
+mod watchdog;
 mod worker;
 
 pub use config::Config;

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use headwater_contract::{Client, Reviver, Turns};
 use headwater_protocol::SandboxKind;
-use headwater_store::{AuditRow, Store, TokenRow};
-use tokio::time::sleep_until;
+use headwater_store::{Store, TokenRow};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Known;
+use crate::admission::Admission;
 use crate::auth::{Identity, OpenTokens, Origins, Tickets};
 use crate::config::Config;
 use crate::error::ApiError;
@@ -21,14 +21,14 @@ use crate::feed::Hub;
 use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
+use crate::quotas::Meter;
 use crate::recorder::Recorder;
-use crate::tick::tick_after;
 use crate::worker::Worker;
 
 /// How long a token that was looked up is believed: so long after it was revoked by another process it is refused.
 const TOKEN_MEMORY: Duration = Duration::from_secs(1);
-/// An audit row is written so long after what it tells of, or a little later.
-const AUDIT_DELAY: Duration = Duration::from_millis(20);
+/// Denials of one address that are noted in a second.
+const DENIALS_PER_SECOND: u32 = 10;
 /// Tokens remembered at once.
 const TOKENS: usize = 10_000;
 
@@ -44,7 +44,15 @@ pub struct Gateway {
     /// Whose streams are open.
     pub(crate) open_tokens: OpenTokens,
     pub(crate) requests: Buckets<String>,
+    pub(crate) requests_of_user: Buckets<String>,
+    pub(crate) requests_of_address: Buckets<IpAddr>,
     pub(crate) failures: Buckets<IpAddr>,
+    /// Denials that are noted, of each address.
+    pub(crate) denials: Buckets<IpAddr>,
+    /// Who may run something now.
+    pub(crate) admission: Admission,
+    /// What owners were last seen to use.
+    pub(crate) meter: Meter,
     pub(crate) metrics: Metrics,
     /// Wakes live feeds when something starts.
     pub(crate) feeds: Hub,
@@ -86,7 +94,12 @@ impl Gateway {
             tickets: Tickets::default(),
             open_tokens: OpenTokens::default(),
             requests: Buckets::new(config.requests_per_second),
+            requests_of_user: Buckets::new(config.requests_per_second_of_user),
+            requests_of_address: Buckets::new(config.requests_per_second_of_address),
             failures: Buckets::new(config.failures_per_second),
+            denials: Buckets::new(DENIALS_PER_SECOND),
+            admission: Admission::default(),
+            meter: Meter::default(),
             metrics: Metrics::new(),
             feeds: Hub::default(),
             known: Known::default(),
@@ -109,6 +122,8 @@ impl Gateway {
         self.take_up().await;
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.look_after_tokens().await });
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move { gateway.watch_usage().await });
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {
@@ -153,32 +168,5 @@ impl Gateway {
             None => tokens.remove(hash),
         };
         Ok(row)
-    }
-
-    /// Notes who did what, in the background: an audit row never holds up what it tells of.
-    pub(crate) fn audit(
-        self: &Arc<Self>,
-        who: &Identity,
-        action: &'static str,
-        object: String,
-        detail: String,
-    ) {
-        let row = AuditRow {
-            at_ms: now_ms(),
-            owner: who.owner.clone(),
-            token_id: who.token_id.clone(),
-            action: action.to_owned(),
-            object,
-            address: who.address.to_string(),
-            detail,
-        };
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move {
-            // With those of the same moment, and out of the way of what they tell of.
-            sleep_until(tick_after(AUDIT_DELAY)).await;
-            if let Err(error) = gateway.store.append_audit(&row).await {
-                tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
-            }
-        });
     }
 }

@@ -37,7 +37,7 @@ mod store;
 mod tests;
 
 pub use error::StoreError;
-pub use page::{ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
+pub use page::{AuditFilter, ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
 pub use rows::{
     AuditRow, Claim, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, TokenRow, UnknownRole,
 };

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
+    AuditFilter, AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
     SessionRow, StoreError, TokenRow,
 };
 
@@ -97,7 +97,16 @@ pub trait Store: Send + Sync + Debug {
     async fn append_audit(&self, row: &AuditRow) -> Result<(), StoreError>;
 
     /// Audit rows, the newest first.
-    async fn audit(&self, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+    async fn audit(&self, filter: &AuditFilter, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+
+    /// How many sessions of this owner have not ended.
+    async fn count_sessions(&self, owner: &str) -> Result<u64, StoreError>;
+
+    /// Adds processor time to an owner's day (days since 1970).
+    async fn add_cpu(&self, owner: &str, day: u64, cpu_ms: u64) -> Result<(), StoreError>;
+
+    /// An owner's processor time of a day.
+    async fn cpu_of_day(&self, owner: &str, day: u64) -> Result<u64, StoreError>;
 
     /// Whether the store answers.
     async fn ping(&self) -> Result<(), StoreError>;

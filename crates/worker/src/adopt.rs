@@ -63,7 +63,7 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
                 if let Some(uid) = record.host_uid {
                     engine.keep_uid(uid);
                 }
-                engine.put_asleep(Asleep { record, used_at: Instant::now() });
+                engine.put_asleep(Asleep { record, used_at: Instant::now(), disk_bytes: None });
                 return;
             }
             leftovers::remove_workspace(&dir);

@@ -168,9 +168,13 @@ struct File {
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
-    /// The gateway's, who checks it.
+    /// The gateway's, who checks them.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "quotas")]
+    _quotas: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "watchdog")]
+    _watchdog: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]

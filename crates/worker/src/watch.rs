@@ -130,6 +130,7 @@ async fn is_over_its_limit(
     let began = Instant::now();
     let walked = tokio::task::spawn_blocking(walk).await;
     let Ok(Ok(usage)) = walked else { return false };
+    session.has_disk_bytes(usage.bytes);
     measured.insert(session.id(), Measured { usage, at: Instant::now(), took: began.elapsed(), free });
     let over = usage.bytes > bytes || usage.inodes > inodes || usage.too_deep;
     if over {

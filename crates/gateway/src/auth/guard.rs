@@ -18,6 +18,7 @@ use tracing::Instrument;
 
 use super::good::while_good;
 use super::{Identity, Tickets, token, unauthenticated};
+use crate::audit::{Denial, is_denial};
 use crate::error::ApiError;
 use crate::limits::{new_request_id, with_request_id};
 use crate::state::Gateway;
@@ -33,10 +34,12 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
     // The path only: a query string may hold a token.
     let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
     let header = HeaderValue::from_str(&id);
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (address, mut who) = (address(&request), None);
     let handling = async {
         match admit(&gateway, request).await {
             Ok(request) => {
-                let who = request.extensions().get::<Identity>().cloned();
+                who = request.extensions().get::<Identity>().cloned();
                 while_good(&gateway, who.as_ref(), next.run(request).await)
             }
             Err(error) => error.into_response(),
@@ -44,7 +47,11 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
     };
     let begun = Instant::now();
     let mut response = with_request_id(id, handling.instrument(span)).await;
-    gateway.metrics.answered(response.status(), begun.elapsed());
+    let status = response.status();
+    gateway.metrics.answered(status, begun.elapsed());
+    if is_denial(status) {
+        gateway.audit_denial(&Denial { who: who.as_ref(), address, method: &method, path: &path, status });
+    }
     let headers = response.headers_mut();
     if let Ok(header) = header {
         headers.insert(REQUEST_ID, header);
@@ -61,6 +68,7 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Request, ApiEr
         return Ok(request);
     }
     let now = Instant::now();
+    gateway.requests_of_address.take(address, now).map_err(too_many)?;
     let shown = shown(&request);
     let Some(who) = identify(gateway, shown, address).await? else {
         // Only failures are slowed down: whoever has a good token is let in, whatever others at its address do.
@@ -68,6 +76,7 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Request, ApiEr
         return Err(unauthenticated());
     };
     gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;
+    gateway.requests_of_user.take(who.owner.clone(), now).map_err(too_many)?;
     request.extensions_mut().insert(who);
     Ok(request)
 }

@@ -7,6 +7,7 @@ pub(crate) mod keys;
 mod select;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
+pub(crate) mod usage;
 mod value;
 
 use std::fmt::Write;

@@ -6,6 +6,7 @@ pub(super) mod keys;
 pub(super) mod service;
 pub(super) mod sessions;
 pub(super) mod tokens;
+pub(super) mod usage;
 
 use std::fmt::Debug;
 
