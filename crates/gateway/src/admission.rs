@@ -167,8 +167,8 @@ impl Admission {
             let (call, called) = oneshot::channel();
             let (number, since) = (state.next, Instant::now());
             state.next += 1;
-            let (owned, what) = (owner.to_owned(), what.to_owned());
-            state.queue.push_back(Waiter { number, owner: owned, what, rules, since, call });
+            let what = what.to_owned();
+            state.queue.push_back(Waiter { number, owner: owner.to_owned(), what, rules, since, call });
             InQueue { admission: self, number, owner, called, taken: false }
         };
         match tokio::time::timeout(rules.patience, &mut in_queue.called).await {
@@ -193,7 +193,8 @@ impl Admission {
     pub(crate) fn waiting(&self, owner: &str) -> Vec<Waiting> {
         let state = self.state();
         let all = state.queue.iter().enumerate().filter(|(_, waiter)| waiter.owner == owner);
-        all.map(|(n, waiter)| Waiting { place: n + 1, what: waiter.what.clone(), since: waiter.since }).collect()
+        all.map(|(n, waiter)| Waiting { place: n + 1, what: waiter.what.clone(), since: waiter.since })
+            .collect()
     }
 }
 
@@ -254,7 +255,8 @@ mod tests {
     async fn the_limit_of_all_holds_for_all_and_an_owner_at_its_limit_holds_up_nobody() {
         let door = Admission::default();
         let both = Rules { own: Some(1), all: 2, ..rules(1) };
-        let (ann, bob) = (door.enter("ann", "1", both).await.unwrap(), door.enter("bob", "1", both).await.unwrap());
+        let (ann, bob) =
+            (door.enter("ann", "1", both).await.unwrap(), door.enter("bob", "1", both).await.unwrap());
         let wait = |owner: &'static str| {
             let door = door.clone();
             tokio::spawn(async move { door.enter(owner, "2", both).await.unwrap() })

@@ -9,8 +9,8 @@ use std::time::Duration;
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use serde::Deserialize;
 
-use self::quotas::{FileQuotas, FileWatchdog};
 pub use self::quotas::{Action, Quota, Quotas, Watchdog};
+use self::quotas::{FileQuotas, FileWatchdog};
 
 /// Where and how the gateway serves.
 #[derive(Debug, Clone, PartialEq)]

@@ -60,7 +60,8 @@ impl Gateway {
     fn has_disk(&self, owner: &str) -> Result<(), ApiError> {
         match self.config.quotas.of(owner).disk_bytes {
             Some(most) if self.meter.of(owner).disk_bytes >= most => {
-                let message = format!("the workspaces of `{owner}` hold {most} bytes or more: that is the quota");
+                let message =
+                    format!("the workspaces of `{owner}` hold {most} bytes or more: that is the quota");
                 Err(exceeded(message, "remove files or delete a session", None))
             }
             _ => Ok(()),
@@ -77,7 +78,11 @@ impl Gateway {
         {
             let (seconds, wait) = (most.as_secs(), DAY_MS - now_ms() % DAY_MS);
             let message = format!("`{owner}` has used its {seconds} s of processor time of today");
-            return Err(exceeded(message, "the next day begins at midnight UTC", Some(Duration::from_millis(wait))));
+            return Err(exceeded(
+                message,
+                "the next day begins at midnight UTC",
+                Some(Duration::from_millis(wait)),
+            ));
         }
         let rules = Rules {
             own: quota.executions,
@@ -92,7 +97,8 @@ impl Gateway {
                     format!("no place became free in time; this start was number {place} of the queue")
                 }
             };
-            let hint = "wait for something to end, or end something; `GET /v1/usage` tells what runs and waits";
+            let hint =
+                "wait for something to end, or end something; `GET /v1/usage` tells what runs and waits";
             exceeded(message, hint, Some(Duration::from_secs(5)))
         })
     }

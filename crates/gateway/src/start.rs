@@ -110,7 +110,8 @@ impl Gateway {
         let what = order.session.map_or_else(|| "one-shot".to_owned(), |id| id.to_string());
         let permit = self.may_start(&owner, &what).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move { gateway.begin_execution(&who, owner, order, &wish, permit).await }).await
+        let begin = async move { gateway.begin_execution(&who, owner, order, &wish, permit).await };
+        self.to_the_end(Box::pin(begin)).await
     }
 
     async fn begin_execution(

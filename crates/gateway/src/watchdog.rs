@@ -86,14 +86,20 @@ impl Memory {
         seen.flagged = true;
         let seconds = now.saturating_duration_since(since).as_secs();
         let detail = format!("full load without output for {seconds} s");
-        Some(Finding { owner: owner.to_owned(), reason: "silent_load", sessions: seen.sum.sessions.clone(), detail })
+        Some(Finding {
+            owner: owner.to_owned(),
+            reason: "silent_load",
+            sessions: seen.sum.sessions.clone(),
+            detail,
+        })
     }
 
     /// Looks for names of miners in a session, each told of once.
     fn miners(&mut self, owner: &str, id: SessionId, usage: &SessionUsage, names: &[String]) -> Vec<Finding> {
         let is_miner = |name: &str| names.iter().any(|miner| name.to_lowercase().starts_with(miner.as_str()));
         let found = usage.processes.iter().filter(|process| is_miner(&process.name));
-        let found: BTreeSet<String> = found.map(|process| process.name.escape_default().to_string()).collect();
+        let found: BTreeSet<String> =
+            found.map(|process| process.name.escape_default().to_string()).collect();
         let fresh = found.into_iter().filter(|name| self.known.insert((id, name.clone())));
         let finding = |name: String| Finding {
             owner: owner.to_owned(),
@@ -122,7 +128,8 @@ impl Gateway {
                 () = tokio::time::sleep(self.config.watchdog.interval) => {}
             }
             // A worker that is away is brought back by whoever looks after it.
-            if let Ok(usage) = insist(self.worker.calls(), |client| async move { client.usage().await }).await {
+            if let Ok(usage) = insist(self.worker.calls(), |client| async move { client.usage().await }).await
+            {
                 self.look_at_usage(&mut memory, usage).await;
             }
         }
@@ -164,7 +171,10 @@ impl Gateway {
             self.audit(&dog(&owner), "watchdog.flag", session.to_string(), format!("{reason}: {detail}"));
             if stop {
                 let slept =
-                    insist(self.worker.calls(), |client| async move { client.hibernate_session(session).await });
+                    insist(
+                        self.worker.calls(),
+                        |client| async move { client.hibernate_session(session).await },
+                    );
                 let told = slept.await.map_or_else(|error| error.to_string(), |_| "put to sleep".to_owned());
                 self.audit(&dog(&owner), "watchdog.stop", session.to_string(), told);
             }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditFilter, AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
-    SessionRow, StoreError, TokenRow,
+    AuditFilter, AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest,
+    SessionFilter, SessionRow, StoreError, TokenRow,
 };
 
 /// What the gateway remembers.

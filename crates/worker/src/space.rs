@@ -1,7 +1,6 @@
 //! The one door from a call to a session's workspace: which session, whose its files are, and how much may be in it.
 //!
-//! A session that sleeps has its workspace all the same: whoever builds that lets [`Engine::space`] find it, and nothing
-//! that works on files needs to know.
+//! A session that sleeps has its workspace all the same: files are worked on without waking it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +8,8 @@ use headwater_contract::Fault;
 use headwater_protocol::{Limits, SessionId};
 
 use crate::engine::Engine;
-use crate::folder;
 use crate::workspace::{PathError, Workspace, WorkspacePath};
+use crate::{folder, session};
 
 /// A session's workspace, to be worked on.
 #[derive(Debug)]
@@ -25,11 +24,21 @@ pub(crate) struct Space {
 impl Engine {
     /// The workspace of this session, which is used by that. Blocks for a moment.
     pub(crate) fn space(&self, session: SessionId) -> Result<Space, Fault> {
-        let session = self.live_session(session)?;
-        session.touch();
-        let limits = session.record().spec.limits.clone();
-        let folder = folder::workspace(session.dir());
-        Ok(Space { workspace: session.workspace()?, home: session.home(), limits, folder })
+        let record = if let Some(asleep) = self.asleep(session) {
+            self.note_asleep_disk(session, None); // it may be about to change
+            asleep.record
+        } else {
+            let session = self.live_session(session)?;
+            session.touch();
+            session.record().clone()
+        };
+        let dir = self.folder.session(session);
+        Ok(Space {
+            workspace: session::workspace(&record, &dir)?,
+            home: session::home(&record, &dir),
+            folder: folder::workspace(&dir),
+            limits: record.spec.limits,
+        })
     }
 }
 

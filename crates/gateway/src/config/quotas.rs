@@ -89,8 +89,20 @@ pub struct Watchdog {
 
 /// Names under which well-known miners run unless they hide.
 const MINERS: [&str; 14] = [
-    "xmrig", "xmr-stak", "minerd", "cpuminer", "ccminer", "ethminer", "nbminer", "lolminer", "t-rex", "gminer",
-    "teamredminer", "phoenixminer", "bfgminer", "cgminer",
+    "xmrig",
+    "xmr-stak",
+    "minerd",
+    "cpuminer",
+    "ccminer",
+    "ethminer",
+    "nbminer",
+    "lolminer",
+    "t-rex",
+    "gminer",
+    "teamredminer",
+    "phoenixminer",
+    "bfgminer",
+    "cgminer",
 ];
 
 impl Default for Watchdog {
@@ -194,9 +206,9 @@ impl FileWatchdog {
                 Some(text) => Some(time("after", text)?),
             },
             cpus,
-            names: self.names.map_or(defaults.names, |names| {
-                names.into_iter().map(|name| name.to_lowercase()).collect()
-            }),
+            names: self
+                .names
+                .map_or(defaults.names, |names| names.into_iter().map(|name| name.to_lowercase()).collect()),
             action: self.action.unwrap_or_default(),
         })
     }

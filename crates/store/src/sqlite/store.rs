@@ -6,8 +6,8 @@ use headwater_protocol::{ExecutionId, SessionId, SessionSpec};
 use super::SqliteStore;
 use crate::sql::{audit, cut, executions, keys, ping, read_all, sessions, tokens, usage};
 use crate::{
-    AuditFilter, AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
-    SessionRow, Store, StoreError, TokenRow,
+    AuditFilter, AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest,
+    SessionFilter, SessionRow, Store, StoreError, TokenRow,
 };
 
 /// How often a key is claimed that is taken and then forgotten, each time just before it is looked at.

@@ -135,7 +135,7 @@ impl Session {
 
     /// Where its programs see the workspace.
     pub(crate) fn home(&self) -> String {
-        env::workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
+        home(&self.record(), &self.dir)
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {
@@ -214,11 +214,7 @@ impl Session {
 
     /// The way into its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
-        let owner = self.record().host_uid;
-        Workspace::open(&folder::workspace(&self.dir), owner).map_err(|error| {
-            let message = format!("cannot open the workspace: {error}");
-            Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
-        })
+        workspace(&self.record(), &self.dir)
     }
 
     /// It was used just now.
@@ -408,6 +404,19 @@ impl Session {
             let _ = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await;
         }
     }
+}
+
+/// Where the programs of a session see its workspace.
+pub(crate) fn home(record: &SessionRecord, dir: &Path) -> String {
+    env::workspace_inside(record.sandbox, &folder::workspace(dir))
+}
+
+/// The workspace of a session, awake or asleep.
+pub(crate) fn workspace(record: &SessionRecord, dir: &Path) -> Result<Workspace, Fault> {
+    Workspace::open(&folder::workspace(dir), record.host_uid).map_err(|error| {
+        let message = format!("cannot open the workspace: {error}");
+        Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+    })
 }
 
 /// A session as told to others.

@@ -10,7 +10,11 @@ pub(crate) async fn audit_rows_come_newest_first_page_by_page(store: &dyn Store)
     }
     let expected: Vec<_> = (0..7).rev().map(audit).collect();
     for limit in [1, 3, 7, 8] {
-        assert_eq!(all_pages(limit, async |page| store.audit(&AuditFilter::default(), page).await).await, expected, "{limit}");
+        assert_eq!(
+            all_pages(limit, async |page| store.audit(&AuditFilter::default(), page).await).await,
+            expected,
+            "{limit}"
+        );
     }
 }
 
@@ -21,7 +25,10 @@ pub(crate) async fn audit_rows_outlive_what_they_name(store: &dyn Store) {
     store.append_audit(&row).await.unwrap();
     store.remove_session(id).await.unwrap();
     store.put_session(&session()).await.unwrap();
-    assert_eq!(all_pages(10, async |page| store.audit(&AuditFilter::default(), page).await).await, [row.clone(), row]);
+    assert_eq!(
+        all_pages(10, async |page| store.audit(&AuditFilter::default(), page).await).await,
+        [row.clone(), row]
+    );
 }
 
 pub(crate) async fn audit_rows_are_found_by_who_what_and_when(store: &dyn Store) {
