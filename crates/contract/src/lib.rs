@@ -6,18 +6,22 @@ mod client;
 mod codec;
 mod convert;
 mod error;
+mod files;
 mod follower;
 mod revive;
 mod stdin;
+mod terminals;
 mod turns;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
 pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
 pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};
+pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
+pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use turns::Turns;
 
 /// The generated code.

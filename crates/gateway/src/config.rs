@@ -49,10 +49,17 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
+<<<<<<< HEAD
     /// What owners may use.
     pub quotas: Quotas,
     /// What looks like abuse.
     pub watchdog: Watchdog,
+=======
+    /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
+    pub terminal_idle_timeout: Duration,
+    /// Who misses more of a terminal's output gets its screen instead.
+    pub terminal_max_buffer_bytes: u64,
+>>>>>>> main
 }
 
 /// How the log is written.
@@ -143,8 +150,13 @@ impl Config {
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
+<<<<<<< HEAD
             quotas: Quotas::default(),
             watchdog: Watchdog::default(),
+=======
+            terminal_idle_timeout: Duration::from_mins(30),
+            terminal_max_buffer_bytes: 1_000_000,
+>>>>>>> main
         }
     }
 
@@ -235,6 +247,8 @@ struct FileServer {
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
+    terminal_idle_timeout: Option<String>,
+    terminal_max_buffer: Option<String>,
 }
 
 impl FileServer {
@@ -270,6 +284,14 @@ impl FileServer {
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
         config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
+        if let Some(text) = self.terminal_idle_timeout {
+            config.terminal_idle_timeout =
+                parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
+        }
+        if let Some(text) = self.terminal_max_buffer {
+            config.terminal_max_buffer_bytes =
+                parse_bytes(&text).map_err(|error| format!("server.terminal_max_buffer: {error}"))?;
+        }
         Ok(())
     }
 }

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     fn rules() -> Watchdog {
-        Watchdog { after: Some(Duration::from_secs(60)), ..Watchdog::default() }
+        Watchdog { after: Some(Duration::from_mins(1)), ..Watchdog::default() }
     }
 
     fn sum(cpu_s: u64, printed_bytes: u64) -> Sum {

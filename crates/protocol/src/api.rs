@@ -6,6 +6,7 @@
 mod error;
 mod event;
 mod execution;
+mod file;
 mod info;
 mod page;
 mod session;
@@ -15,6 +16,10 @@ mod timestamp;
 pub use error::{ErrorBody, ErrorDetail};
 pub use event::{EventBody, EventJsonError, EventViews, read_event, write_event};
 pub use execution::{ExecutionBody, ExecutionStateName, ExitBody};
+pub use file::{
+    ChmodRequest, CopyBody, FileBody, FileType, MoveRequest, PathEncoding, PathRequest, path_bytes,
+    path_text, percent_decoded, percent_encoded,
+};
 pub use info::{InfoBody, LanguageBody, LanguagesBody};
 pub use page::PageBody;
 pub use session::{SessionBody, SessionPatch, SessionRequest, SessionStateName};

@@ -4,12 +4,17 @@
 
 use std::path::{Path, PathBuf};
 
-use headwater_contract::Fault;
+use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Limits, SessionId};
 
 use crate::engine::Engine;
+<<<<<<< HEAD
 use crate::workspace::{PathError, Workspace, WorkspacePath};
 use crate::{folder, session};
+=======
+use crate::folder;
+use crate::workspace::{PathError, Staging, Workspace, WorkspacePath};
+>>>>>>> main
 
 /// A session's workspace, to be worked on.
 #[derive(Debug)]
@@ -19,11 +24,13 @@ pub(crate) struct Space {
     pub(crate) home: String,
     pub(crate) limits: Limits,
     folder: PathBuf,
+    staging: PathBuf,
 }
 
 impl Engine {
     /// The workspace of this session, which is used by that. Blocks for a moment.
     pub(crate) fn space(&self, session: SessionId) -> Result<Space, Fault> {
+<<<<<<< HEAD
         let record = if let Some(asleep) = self.asleep(session) {
             self.note_asleep_disk(session, None); // it may be about to change
             asleep.record
@@ -39,6 +46,14 @@ impl Engine {
             folder: folder::workspace(&dir),
             limits: record.spec.limits,
         })
+=======
+        let session = self.live_session(session)?;
+        session.touch();
+        let limits = session.record().spec.limits.clone();
+        let folder = folder::workspace(session.dir());
+        let staging = self.folder.staging();
+        Ok(Space { workspace: session.workspace()?, home: session.home(), limits, folder, staging })
+>>>>>>> main
     }
 }
 
@@ -46,6 +61,14 @@ impl Space {
     /// Understands a path of anything in it.
     pub(crate) fn path(&self, path: &[u8]) -> Result<WorkspacePath, PathError> {
         WorkspacePath::any(path, &self.home)
+    }
+
+    /// A tree that is to appear in it whole, or not at all.
+    pub(crate) fn stage(&self) -> Result<Staging, Fault> {
+        Staging::new(&self.staging, &self.workspace).map_err(|error| {
+            let message = format!("cannot make a folder to work in: {error}");
+            Fault::new(FaultKind::Unavailable, message).hint("is there room on the disk of the data folder?")
+        })
     }
 
     /// Its folder on the host. Only to measure it: everything in it is opened by [`Workspace`].
