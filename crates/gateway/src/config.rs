@@ -49,17 +49,14 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
-<<<<<<< HEAD
     /// What owners may use.
     pub quotas: Quotas,
     /// What looks like abuse.
     pub watchdog: Watchdog,
-=======
     /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
     pub terminal_idle_timeout: Duration,
     /// Who misses more of a terminal's output gets its screen instead.
     pub terminal_max_buffer_bytes: u64,
->>>>>>> main
 }
 
 /// How the log is written.
@@ -150,13 +147,10 @@ impl Config {
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
-<<<<<<< HEAD
             quotas: Quotas::default(),
             watchdog: Watchdog::default(),
-=======
             terminal_idle_timeout: Duration::from_mins(30),
             terminal_max_buffer_bytes: 1_000_000,
->>>>>>> main
         }
     }
 

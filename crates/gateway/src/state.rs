@@ -7,14 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_contract::{Client, Reviver, Turns};
-<<<<<<< HEAD
-use headwater_protocol::SandboxKind;
-use headwater_store::{Store, TokenRow};
-=======
 use headwater_protocol::{SandboxKind, SessionId};
-use headwater_store::{AuditRow, Store, TokenRow};
-use tokio::time::sleep_until;
->>>>>>> main
+use headwater_store::{Store, TokenRow};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -136,11 +130,9 @@ impl Gateway {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.look_after_tokens().await });
         let gateway = Arc::clone(self);
-<<<<<<< HEAD
         self.tasks.spawn(async move { gateway.watch_usage().await });
-=======
+        let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.look_after_terminals().await });
->>>>>>> main
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {

@@ -8,13 +8,8 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Limits, SessionId};
 
 use crate::engine::Engine;
-<<<<<<< HEAD
-use crate::workspace::{PathError, Workspace, WorkspacePath};
-use crate::{folder, session};
-=======
-use crate::folder;
 use crate::workspace::{PathError, Staging, Workspace, WorkspacePath};
->>>>>>> main
+use crate::{folder, session};
 
 /// A session's workspace, to be worked on.
 #[derive(Debug)]
@@ -30,7 +25,6 @@ pub(crate) struct Space {
 impl Engine {
     /// The workspace of this session, which is used by that. Blocks for a moment.
     pub(crate) fn space(&self, session: SessionId) -> Result<Space, Fault> {
-<<<<<<< HEAD
         let record = if let Some(asleep) = self.asleep(session) {
             self.note_asleep_disk(session, None); // it may be about to change
             asleep.record
@@ -45,15 +39,8 @@ impl Engine {
             home: session::home(&record, &dir),
             folder: folder::workspace(&dir),
             limits: record.spec.limits,
+            staging: self.folder.staging(),
         })
-=======
-        let session = self.live_session(session)?;
-        session.touch();
-        let limits = session.record().spec.limits.clone();
-        let folder = folder::workspace(session.dir());
-        let staging = self.folder.staging();
-        Ok(Space { workspace: session.workspace()?, home: session.home(), limits, folder, staging })
->>>>>>> main
     }
 }
 
