@@ -8,6 +8,7 @@ mod access;
 mod admission;
 mod audit;
 pub mod auth;
+mod builds;
 pub mod config;
 mod doors;
 mod error;

@@ -12,6 +12,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "keys", include_str!("../../migrations/sqlite/0002_keys.sql")),
     (3, "tokens and audit", include_str!("../../migrations/sqlite/0003_tokens_and_audit.sql")),
     (5, "usage and audit", include_str!("../../migrations/sqlite/0005_usage_and_audit.sql")),
+    (10, "builds", include_str!("../../migrations/sqlite/0010_builds.sql")),
 ];
 
 /// Brings the file up to date, wholly or not at all. The lock is taken before it is looked at, for the server and a

@@ -33,6 +33,7 @@ use crate::leftovers;
 use crate::link::Link;
 use crate::workspace::Workspace;
 
+pub(crate) use env::workspace_inside;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;
 use running::Running;
@@ -141,7 +142,7 @@ impl Session {
 
     /// Where its programs see the workspace.
     pub(crate) fn home(&self) -> String {
-        home(&self.record(), &self.dir)
+        workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {
@@ -220,7 +221,7 @@ impl Session {
 
     /// The way into its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
-        workspace(&self.record(), &self.dir)
+        open_workspace(&folder::workspace(&self.dir), self.record().host_uid)
     }
 
     /// It was used just now.
@@ -419,14 +420,9 @@ impl Session {
     }
 }
 
-/// Where the programs of a session see its workspace.
-pub(crate) fn home(record: &SessionRecord, dir: &Path) -> String {
-    env::workspace_inside(record.sandbox, &folder::workspace(dir))
-}
-
-/// The workspace of a session, awake or asleep.
-pub(crate) fn workspace(record: &SessionRecord, dir: &Path) -> Result<Workspace, Fault> {
-    Workspace::open(&folder::workspace(dir), record.host_uid).map_err(|error| {
+/// The way into the workspace in this folder, whose files are this user's.
+pub(crate) fn open_workspace(folder: &Path, owner: Option<u32>) -> Result<Workspace, Fault> {
+    Workspace::open(folder, owner).map_err(|error| {
         let message = format!("cannot open the workspace: {error}");
         Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
     })
