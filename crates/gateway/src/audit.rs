@@ -62,6 +62,26 @@ impl Gateway {
         });
     }
 
+    /// Notes what the server found by itself about an owner.
+    pub(crate) fn audit_found(
+        self: &Arc<Self>,
+        owner: &str,
+        action: &'static str,
+        object: String,
+        detail: String,
+    ) {
+        self.append(AuditRow {
+            at_ms: now_ms(),
+            owner: owner.to_owned(),
+            token_id: String::new(),
+            action: action.to_owned(),
+            object,
+            address: String::new(),
+            detail,
+            result: "ok".to_owned(),
+        });
+    }
+
     /// Notes that somebody was turned away. Of many in one moment only some are noted: the log is not for filling disks.
     pub(crate) fn audit_denial(self: &Arc<Self>, denial: &Denial<'_>) {
         if self.denials.take(denial.address, Instant::now()).is_err() {

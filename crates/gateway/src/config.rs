@@ -1,5 +1,6 @@
 //! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
 
+mod auth;
 mod quotas;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,6 +10,8 @@ use std::time::Duration;
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use serde::Deserialize;
 
+use self::auth::FileAuth;
+pub use self::auth::{AuthConfig, JwtConfig, KeySource};
 pub use self::quotas::{Action, Quota, Quotas, Watchdog};
 use self::quotas::{FileQuotas, FileWatchdog};
 
@@ -55,10 +58,8 @@ pub struct Config {
     pub watchdog: Watchdog,
     /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
     pub binary_max_runtime: Option<Duration>,
-    /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
-    pub terminal_idle_timeout: Duration,
-    /// Who misses more of a terminal's output gets its screen instead.
-    pub terminal_max_buffer_bytes: u64,
+    /// How users sign in.
+    pub auth: AuthConfig,
 }
 
 /// How the log is written.
@@ -152,8 +153,7 @@ impl Config {
             quotas: Quotas::default(),
             watchdog: Watchdog::default(),
             binary_max_runtime: None,
-            terminal_idle_timeout: Duration::from_mins(30),
-            terminal_max_buffer_bytes: 1_000_000,
+            auth: AuthConfig::default(),
         }
     }
 
@@ -187,6 +187,7 @@ impl Config {
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
         let file: File = toml::from_str(text).map_err(|error| nonsense(error.to_string()))?;
+        file.auth.apply(&mut self.auth).map_err(nonsense)?;
         file.server.apply(self).map_err(nonsense)?;
         self.quotas = file.quotas.parse().map_err(nonsense)?;
         self.watchdog = file.watchdog.parse().map_err(nonsense)?;
@@ -210,6 +211,11 @@ impl Config {
         self.data.join("token")
     }
 
+    /// Where the secret of access tokens is.
+    pub fn jwt_key_path(&self) -> PathBuf {
+        self.data.join("jwt.key")
+    }
+
     /// Where the running server says who and where it is.
     pub fn address_path(&self) -> PathBuf {
         self.data.join("server.json")
@@ -220,6 +226,7 @@ impl Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct File {
+    auth: FileAuth,
     server: FileServer,
     quotas: FileQuotas,
     watchdog: FileWatchdog,
@@ -245,8 +252,6 @@ struct FileServer {
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
     binary_max_runtime: Option<String>,
-    terminal_idle_timeout: Option<String>,
-    terminal_max_buffer: Option<String>,
 }
 
 impl FileServer {
@@ -285,14 +290,6 @@ impl FileServer {
         if self.binary_max_runtime.is_some() {
             let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
             config.binary_max_runtime = Some(longest);
-        }
-        if let Some(text) = self.terminal_idle_timeout {
-            config.terminal_idle_timeout =
-                parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
-        }
-        if let Some(text) = self.terminal_max_buffer {
-            config.terminal_max_buffer_bytes =
-                parse_bytes(&text).map_err(|error| format!("server.terminal_max_buffer: {error}"))?;
         }
         Ok(())
     }

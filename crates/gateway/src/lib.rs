@@ -22,6 +22,7 @@ mod limits;
 mod metrics;
 mod packages;
 mod paging;
+pub mod people;
 mod quotas;
 mod reconcile;
 mod recorder;

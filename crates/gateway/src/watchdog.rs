@@ -4,15 +4,12 @@
 //! What is found goes to the audit log and is counted; if the operator wishes, the sessions are put to sleep.
 
 use std::collections::{BTreeSet, HashMap};
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headwater_contract::v1::SessionUsage;
 use headwater_protocol::SessionId;
-use headwater_store::Role;
 
-use crate::auth::Identity;
 use crate::config::{Action, Watchdog};
 use crate::insist::insist;
 use crate::quotas::Live;
@@ -168,7 +165,7 @@ impl Gateway {
         tracing::warn!(owner, reason, detail, "this looks like abuse");
         let stop = self.config.watchdog.action == Action::Stop;
         for session in sessions {
-            self.audit(&dog(&owner), "watchdog.flag", session.to_string(), format!("{reason}: {detail}"));
+            self.audit_found(&owner, "watchdog.flag", session.to_string(), format!("{reason}: {detail}"));
             if stop {
                 let slept =
                     insist(
@@ -176,20 +173,9 @@ impl Gateway {
                         |client| async move { client.hibernate_session(session).await },
                     );
                 let told = slept.await.map_or_else(|error| error.to_string(), |_| "put to sleep".to_owned());
-                self.audit(&dog(&owner), "watchdog.stop", session.to_string(), told);
+                self.audit_found(&owner, "watchdog.stop", session.to_string(), told);
             }
         }
-    }
-}
-
-/// Who writes the dog's audit rows: about an owner, and with no token.
-fn dog(owner: &str) -> Identity {
-    Identity {
-        owner: owner.to_owned(),
-        role: Role::Reader,
-        token_id: "watchdog".into(),
-        token_hash: [0; 32],
-        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
 }
 

@@ -202,6 +202,9 @@ struct File {
     _quotas: Option<serde::de::IgnoredAny>,
     #[serde(rename = "watchdog")]
     _watchdog: Option<serde::de::IgnoredAny>,
+    /// The gateway's, too.
+    #[serde(rename = "auth")]
+    _auth: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -17,6 +17,7 @@ mod quotas;
 mod rebuilt;
 mod scene;
 mod sessions;
+mod shared;
 mod table;
 mod tool_progress;
 mod tools;
