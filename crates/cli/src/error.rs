@@ -90,7 +90,11 @@ impl From<ContractError> for CommandError {
                 let kind = match fault.kind {
                     FaultKind::Invalid => ErrorKind::Usage,
                     FaultKind::NotFound => ErrorKind::NotFound,
-                    FaultKind::Conflict | FaultKind::Exhausted | FaultKind::Unavailable => ErrorKind::Refused,
+                    FaultKind::Conflict
+                    | FaultKind::Mismatch
+                    | FaultKind::Exhausted
+                    | FaultKind::Full
+                    | FaultKind::Unavailable => ErrorKind::Refused,
                     FaultKind::Internal => ErrorKind::Internal,
                 };
                 Self { kind, message: fault.message, hints: fault.hint.into_iter().collect() }

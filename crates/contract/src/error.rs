@@ -18,8 +18,12 @@ pub enum FaultKind {
     NotFound,
     /// It is there, but not in a state for this.
     Conflict,
+    /// It is not in the state that the caller expects: somebody else changed it.
+    Mismatch,
     /// Too much of something.
     Exhausted,
+    /// It does not fit: on the disk, or into what a session may hold.
+    Full,
     /// The host cannot do it (a missing wall, a full disk).
     Unavailable,
     /// A bug or a broken host.
@@ -70,7 +74,9 @@ impl From<Fault> for Status {
             FaultKind::Invalid => Code::InvalidArgument,
             FaultKind::NotFound => Code::NotFound,
             FaultKind::Conflict => Code::FailedPrecondition,
+            FaultKind::Mismatch => Code::AlreadyExists, // in another state
             FaultKind::Exhausted => Code::ResourceExhausted,
+            FaultKind::Full => Code::PermissionDenied, // by the disk, or by the session's limits
             FaultKind::Unavailable => Code::Aborted, // not `Unavailable`: that is a worker that is not there
             FaultKind::Internal => Code::Internal,
         };
@@ -116,7 +122,9 @@ impl From<Status> for ContractError {
         let kind = match status.code() {
             Code::InvalidArgument | Code::OutOfRange => FaultKind::Invalid,
             Code::NotFound => FaultKind::NotFound,
-            Code::FailedPrecondition | Code::AlreadyExists => FaultKind::Conflict,
+            Code::FailedPrecondition => FaultKind::Conflict,
+            Code::AlreadyExists => FaultKind::Mismatch,
+            Code::PermissionDenied => FaultKind::Full,
             Code::ResourceExhausted => FaultKind::Exhausted,
             Code::Aborted => FaultKind::Unavailable,
             Code::Internal if !is_broken_transport(&status) => FaultKind::Internal,

@@ -128,6 +128,18 @@ impl From<Fault> for ApiError {
                 "it may have ended and been removed",
             ),
             FaultKind::Conflict => Self::conflict(fault.message, "look at its state first"),
+            FaultKind::Mismatch => Self::new(
+                StatusCode::PRECONDITION_FAILED,
+                "changed",
+                fault.message,
+                "look at it again, and then change that",
+            ),
+            FaultKind::Full => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "disk_full",
+                fault.message,
+                "remove something first",
+            ),
             FaultKind::Exhausted => Self {
                 retry_after: Some(Duration::from_secs(1)),
                 ..Self::new(

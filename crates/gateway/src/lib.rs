@@ -21,6 +21,7 @@ mod reconcile;
 mod recorder;
 mod routes;
 pub mod serve;
+mod session_named;
 mod sessions;
 mod shown;
 mod start;

@@ -95,7 +95,7 @@ impl Gateway {
     }
 
     /// What the worker tells of a session, noted; or what the store has of it.
-    async fn session_told(&self, row: SessionRow) -> Result<Session, ApiError> {
+    pub(crate) async fn session_told(&self, row: SessionRow) -> Result<Session, ApiError> {
         let id = row.id;
         match insist(self.worker.calls(), |client| async move { client.session(id).await }).await {
             Ok(told) => {

@@ -28,6 +28,8 @@ mod serve;
 mod service;
 mod services;
 mod session;
+#[allow(dead_code)] // the services that need it land one by one
+mod space;
 mod stdin;
 mod terminals;
 mod tickets;
@@ -35,6 +37,7 @@ mod tree;
 mod trees;
 mod unnamed;
 mod watch;
+#[allow(dead_code, unused_imports)] // the services that need them land one by one
 mod workspace;
 
 pub use serve::{ServeError, serve};

@@ -90,3 +90,24 @@ async fn what_the_editor_may_not_or_cannot_is_refused() -> Result<()> {
     bad(&me.get("/v1/sessions/executions/exec-abc123").await?, 404)?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_session_is_meant_by_its_name_the_newest_live_one_of_the_caller() -> Result<()> {
+    let server = server().await?;
+    let (ann, bob) = (Asker::user(&server, "ann", "member")?, Asker::user(&server, "bob", "member")?);
+    let old = ann.session(&json!({"name": "session-1"})).await?;
+    let new = ann.session(&json!({"name": "session-1"})).await?;
+    let asked = json!({"session_id": "session-1", "code": "true"});
+    let where_it_ran = async || -> Result<String> {
+        let started = good(&ann.post("/v1/sessions/execute/bash", &asked).await?, 200)?;
+        let told = ann.ended(&text(&started["execution_id"])).await?;
+        Ok(text(&told["session_id"]))
+    };
+    assert_eq!(where_it_ran().await?, new);
+    good(&ann.delete(&format!("/v1/sessions/{new}")).await?, 204)?;
+    assert_eq!(where_it_ran().await?, old);
+    let refused = bob.post("/v1/sessions/execute/bash", &asked).await?;
+    bad(&refused, 404)?;
+    assert!(refused.text().contains("POST /v1/sessions"), "{}", refused.text());
+    Ok(())
+}

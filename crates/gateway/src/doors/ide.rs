@@ -9,8 +9,8 @@ use axum::extract::State;
 use headwater_contract::FollowOptions;
 use headwater_protocol::api::ErrorBody;
 use headwater_protocol::{
-    Command, EventKind, Execution, ExecutionId, ExecutionState, Reason, SessionId, StartSpec, Stream,
-    Utf8Stream, Verdict,
+    Command, EventKind, Execution, ExecutionId, ExecutionState, Reason, StartSpec, Stream, Utf8Stream,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -38,7 +38,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ExecuteRequest {
-    /// Where.
+    /// Where: a session's id, or its name.
     session_id: String,
     /// The path's, if it is said again.
     #[serde(default)]
@@ -103,9 +103,7 @@ async fn execute(
     request: Keyed<ExecuteRequest>,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
     let Keyed { value, key, hash } = request;
-    let missing = || ApiError::not_found("session", &value.session_id);
-    let session: SessionId = value.session_id.parse().map_err(|_| missing())?;
-    gateway.may_use_session(&who, Need::Write, session).await?;
+    let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
     if let Some(other) = value.language.as_ref().filter(|other| **other != language) {
         let other: String = other.chars().take(64).collect();
         return Err(ApiError::invalid(format!("`language` is `{other}`, and the path says `{language}`")));

@@ -29,6 +29,7 @@ use crate::engine::Engine;
 use crate::folder::{self, SessionRecord};
 use crate::leftovers;
 use crate::link::Link;
+use crate::workspace::Workspace;
 
 use running::Running;
 use spare::Spare;
@@ -172,8 +173,17 @@ impl Session {
         *self.over.borrow()
     }
 
+    /// The way into its workspace. Blocks for a moment.
+    pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
+        let owner = self.record().host_uid;
+        Workspace::open(&folder::workspace(&self.dir), owner).map_err(|error| {
+            let message = format!("cannot open the workspace: {error}");
+            Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+        })
+    }
+
     /// It was used just now.
-    fn touch(&self) {
+    pub(crate) fn touch(&self) {
         *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 

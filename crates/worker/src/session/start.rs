@@ -21,7 +21,7 @@ use crate::folder::{self, ExecutionRecord};
 use crate::log::{Log, LogError, LogOptions, Writer};
 use crate::program::Program;
 use crate::tickets::Ticket;
-use crate::workspace::{Workspace, WorkspacePath};
+use crate::workspace::WorkspacePath;
 
 /// Between SIGTERM and SIGKILL unless told otherwise.
 const GRACE: Duration = Duration::from_secs(5);
@@ -95,11 +95,13 @@ impl Session {
 
     /// Saves code in the workspace.
     async fn save(&self, path: WorkspacePath, code: String) -> Result<(), Fault> {
-        let (folder, owner) = (folder::workspace(&self.dir), self.record().host_uid);
+        let workspace = self.workspace()?;
+        // The caller asks for an execution: that a folder vanished meanwhile must not look as if the session were gone.
         let save = move || {
-            let workspace = Workspace::open(&folder, owner)
-                .map_err(|error| host_fault("open the workspace", &error).hint("has the session ended?"))?;
-            Ok(workspace.save(&path, code.as_bytes())?)
+            workspace.save(&path, code.as_bytes()).map_err(|error| match Fault::from(error) {
+                fault if fault.kind == FaultKind::NotFound => Fault { kind: FaultKind::Conflict, ..fault },
+                fault => fault,
+            })
         };
         tokio::task::spawn_blocking(save).await.map_err(|error| host_fault("save the code", &error))?
     }

@@ -9,11 +9,12 @@ const MAX_NAME_BYTES: usize = 255;
 /// Where programs find the workspace behind walls.
 const INSIDE: &str = "/workspace";
 
-/// The path of a file in a workspace. `/src/main.py`, `/workspace/src/main.py` and `src/main.py` are the same one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A path in a workspace, by its bytes: names need not be UTF-8. `/src/main.py`, `/workspace/src/main.py` and `src/main.py`
+/// are the same one. Paths are ordered as a walk meets them: a folder, what is in it, then what comes after it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WorkspacePath {
-    /// At least one; none is empty, `.` or `..`, or has a slash or a zero byte.
-    names: Vec<String>,
+    /// None for the workspace itself; none is empty, `.` or `..`, or has a slash or a zero byte.
+    names: Vec<Vec<u8>>,
 }
 
 /// Why a text is no path of a file in a workspace.
@@ -46,51 +47,113 @@ impl PathError {
 }
 
 impl WorkspacePath {
-    /// Understands a path. `home` is where programs of the session see the workspace.
+    /// The workspace itself.
+    pub(crate) const fn root() -> Self {
+        Self { names: Vec::new() }
+    }
+
+    /// Understands the path of a file. `home` is where programs of the session see the workspace.
     pub(crate) fn parse(text: &str, home: &str) -> Result<Self, PathError> {
-        if text.len() > MAX_PATH_BYTES {
-            return Err(PathError::TooLong { bytes: text.len() });
+        if text.is_empty() {
+            return Err(PathError::Empty);
         }
-        if text.contains('\0') {
+        let path = Self::any(text.as_bytes(), home)?;
+        if path.is_root() || text.ends_with('/') || text.ends_with("/.") {
+            return Err(PathError::Folder { path: text.to_owned() });
+        }
+        Ok(path)
+    }
+
+    /// Understands the path of anything; that of the workspace itself may be empty.
+    pub(crate) fn any(path: &[u8], home: &str) -> Result<Self, PathError> {
+        if path.len() > MAX_PATH_BYTES {
+            return Err(PathError::TooLong { bytes: path.len() });
+        }
+        if path.contains(&0) {
             return Err(PathError::ZeroByte);
         }
-        let within = [home, INSIDE].iter().find_map(|root| below(text, root)).unwrap_or(text);
-        let names: Vec<_> = within.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
-        if names.contains(&"..") {
-            return Err(PathError::Upwards { path: text.to_owned() });
+        let within = [home, INSIDE].iter().find_map(|root| below(path, root.as_bytes())).unwrap_or(path);
+        let names = within.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+        let names: Vec<_> = names.map(<[u8]>::to_vec).collect();
+        if names.iter().any(|name| name == b"..") {
+            return Err(PathError::Upwards { path: shown(path) });
         }
         if let Some(long) = names.iter().find(|name| name.len() > MAX_NAME_BYTES) {
             return Err(PathError::NameTooLong { bytes: long.len() });
         }
-        if text.is_empty() {
-            return Err(PathError::Empty);
-        }
-        if names.is_empty() || within.ends_with('/') || within.ends_with("/.") {
-            return Err(PathError::Folder { path: text.to_owned() });
-        }
-        Ok(Self { names: names.into_iter().map(str::to_owned).collect() })
+        Ok(Self { names })
     }
 
-    /// The names of the folders it goes through, and of the file.
-    pub(super) fn split(&self) -> (&[String], &str) {
-        self.names.split_last().map_or((&[], ""), |(file, folders)| (folders, file))
+    /// Whether it is the workspace itself.
+    pub(crate) fn is_root(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The names on the way from the workspace.
+    pub(crate) fn names(&self) -> &[Vec<u8>] {
+        &self.names
+    }
+
+    /// The last name; that of the workspace itself is empty.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.names.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// The bytes of the path, from the workspace on.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.names.join(&b'/')
+    }
+
+    /// Something in this folder, if a path may be that long. The name is one that the kernel gave.
+    pub(crate) fn join(&self, name: &[u8]) -> Option<Self> {
+        let bytes = self.names.iter().map(|name| name.len() + 1).sum::<usize>() + name.len();
+        let names = || self.names.iter().cloned().chain([name.to_vec()]).collect();
+        (bytes <= MAX_PATH_BYTES).then(|| Self { names: names() })
+    }
+
+    /// Whether it lies in `folder`, or is it.
+    pub(crate) fn is_within(&self, folder: &Self) -> bool {
+        self.names.starts_with(&folder.names)
+    }
+
+    /// The names of the folders it goes through, and its own.
+    pub(super) fn split(&self) -> (&[Vec<u8>], &[u8]) {
+        self.names.split_last().map_or((&[], &[]), |(file, folders)| (folders, file))
     }
 
     /// As programs see it that see the workspace at `home`.
     pub(crate) fn inside(&self, home: &str) -> String {
-        format!("{home}/{self}")
+        format!("{home}/{}", String::from_utf8_lossy(&self.bytes()))
     }
 }
 
+/// For people: what is no text, and what would not stay on its line, is escaped.
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.names.join("/"))
+        f.write_str(&shown(&self.bytes()))
     }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let mut shown = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if letter.is_control() {
+                shown.extend(letter.escape_default());
+            } else {
+                shown.push(letter);
+            }
+        }
+        for byte in chunk.invalid() {
+            shown.extend(byte.escape_ascii().map(char::from));
+        }
+    }
+    shown
 }
 
 /// What comes after a folder in a path that begins with it.
-fn below<'a>(text: &'a str, root: &str) -> Option<&'a str> {
-    text.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+fn below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
+    path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 #[cfg(test)]
@@ -133,5 +196,23 @@ mod tests {
         assert_eq!(parse(&"a/".repeat(2049)), Err(PathError::TooLong { bytes: 4098 }));
         assert_eq!(parse(&"n".repeat(256)), Err(PathError::NameTooLong { bytes: 256 }));
         assert!(parse(&"n".repeat(255)).is_ok());
+    }
+
+    #[test]
+    fn names_are_bytes_and_the_workspace_itself_has_a_path() {
+        for root in ["", "/", ".", "/workspace", "/workspace/", "/data/work"] {
+            let path = WorkspacePath::any(root.as_bytes(), "/data/work").unwrap();
+            assert!(path.is_root() && path == WorkspacePath::root(), "{root}");
+        }
+        let odd = WorkspacePath::any(b"a/\xff\n\x1b[2J", "/workspace").unwrap();
+        assert_eq!(odd.bytes(), b"a/\xff\n\x1b[2J");
+        assert_eq!(odd.to_string(), "a/\\xff\\n\\u{1b}[2J", "people see it on one line");
+        let folder = WorkspacePath::any(b"a/", "/workspace").unwrap();
+        assert!(odd.is_within(&folder) && !folder.is_within(&odd) && odd.is_within(&WorkspacePath::root()));
+        assert_eq!(folder.join(b"\xff\n\x1b[2J"), Some(odd));
+        assert_eq!(folder.join(&vec![b'n'; 5000]), None);
+        let beside = WorkspacePath::any(b"a.txt", "/workspace").unwrap();
+        assert!(folder < folder.join(b"z").unwrap() && folder.join(b"z").unwrap() < beside);
+        assert!(WorkspacePath::any(b"a/..", "/workspace").is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::RenameFlags;
+use rustix::fs::{FileType, RenameFlags};
 use tempfile::TempDir;
 
 use super::*;
