@@ -177,6 +177,17 @@ impl Client {
         one(self.raw().end_session(v1::EndSessionRequest { session_id: id.to_string(), forget }).await)
     }
 
+    /// Puts a session to sleep: its programs end, its workspace stays.
+    pub async fn hibernate_session(&self, id: SessionId) -> Result<Session> {
+        let request = v1::HibernateSessionRequest { session_id: id.to_string() };
+        one(self.raw().hibernate_session(request).await)
+    }
+
+    /// What each session that is awake uses now.
+    pub async fn usage(&self) -> Result<Vec<v1::SessionUsage>> {
+        Ok(self.raw().list_usage(v1::ListUsageRequest {}).await?.into_inner().sessions)
+    }
+
     /// Starts something; with an id, asking twice starts one.
     pub async fn start(
         &self,

@@ -176,6 +176,28 @@ impl Gateway {
         .await
     }
 
+    /// Puts a session to sleep.
+    pub(crate) async fn hibernate_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: SessionId,
+    ) -> Result<Session, ApiError> {
+        self.may_use_session(who, Need::Write, id).await?;
+        let sleep =
+            insist(self.worker.calls(), |client| async move { client.hibernate_session(id).await }).await;
+        let told = match sleep {
+            Err(error) if is_missing(&error) => {
+                return Err(ApiError::conflict(
+                    format!("the session `{id}` has ended"),
+                    "make another session",
+                ));
+            }
+            answer => answer?,
+        };
+        self.audit(who, "session.hibernate", id.to_string(), String::new());
+        Ok(told)
+    }
+
     /// Ends a session and its programs, and removes it with its logs and rows.
     pub(crate) async fn delete_session(
         self: &Arc<Self>,

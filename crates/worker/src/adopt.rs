@@ -22,6 +22,7 @@ use crate::clock::{now_ms, now_us};
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord, SessionRecord};
+use crate::hibernation::Asleep;
 use crate::log::{Log, LogOptions, Writer};
 use crate::session::{Parts, unseen};
 use crate::{leftovers, tree};
@@ -55,9 +56,17 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
             adopt_past(engine, id, &path, Unstarted::IsLost);
         }
         if record.ended_at_ms.is_none() {
-            tracing::warn!(session = %record.id, "a session's init is gone: what ran in it is lost");
+            tracing::info!(session = %record.id, "a session has no init: it sleeps, and what may have run in it is lost");
             leftovers::end_strays(&record);
-            leftovers::remove(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
+            leftovers::remove_but_workspace(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
+            if !record.spec.one_shot {
+                if let Some(uid) = record.host_uid {
+                    engine.keep_uid(uid);
+                }
+                engine.put_asleep(Asleep { record, used_at: Instant::now() });
+                return;
+            }
+            leftovers::remove_workspace(&dir);
             record.ended_at_ms = Some(now_ms());
             if let Err(error) = record.write(&dir) {
                 tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");

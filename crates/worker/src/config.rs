@@ -57,6 +57,25 @@ pub struct Config {
     pub uid_base: u32,
     /// How many executions may run at once.
     pub max_running: usize,
+    /// When sessions are put to sleep.
+    pub hibernation: Hibernation,
+}
+
+/// When sessions are put to sleep: their programs end, their workspaces stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hibernation {
+    /// One in which nothing runs, after so long without use; `None`: never.
+    pub after: Option<Duration>,
+    /// One in which something runs that neither prints nor reads nor computes, after so long; `None`: never.
+    pub running_after: Option<Duration>,
+    /// Between SIGTERM and SIGKILL for what runs.
+    pub warning: Duration,
+}
+
+impl Default for Hibernation {
+    fn default() -> Self {
+        Self { after: Some(Duration::from_mins(5)), running_after: None, warning: Duration::from_secs(10) }
+    }
 }
 
 /// Prepared sessions: enough for a burst, cheap to keep.
@@ -89,6 +108,7 @@ impl Config {
             languages: BTreeMap::new(),
             uid_base,
             max_running: 4096,
+            hibernation: Hibernation::default(),
         }
     }
 
@@ -144,12 +164,39 @@ struct File {
     orphan_timeout: Option<String>,
     uid_base: Option<u32>,
     max_running: Option<usize>,
+    hibernation: FileHibernation,
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
     /// The gateway's, who checks it.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileHibernation {
+    after: Option<String>,
+    running_after: Option<String>,
+    warning: Option<String>,
+}
+
+impl FileHibernation {
+    fn parse(self, now: Hibernation) -> Result<Hibernation, String> {
+        let time = |name: &str, text: &str| {
+            parse_duration(text).map_err(|error| format!("hibernation.{name}: {error}"))
+        };
+        let or_never = |name: &str, text: Option<String>, now: Option<Duration>| match text.as_deref() {
+            None => Ok(now),
+            Some("never") => Ok(None),
+            Some(text) => time(name, text).map(Some),
+        };
+        Ok(Hibernation {
+            after: or_never("after", self.after, now.after)?,
+            running_after: or_never("running_after", self.running_after, now.running_after)?,
+            warning: self.warning.map_or(Ok(now.warning), |text| time("warning", &text))?,
+        })
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -185,6 +232,7 @@ impl File {
         if let Some(text) = self.orphan_timeout {
             config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
         }
+        config.hibernation = self.hibernation.parse(config.hibernation)?;
         config.limits = self.limits.parse()?.or(&config.limits);
         if let Some(nonsense) = config.limits.nonsense() {
             return Err(nonsense);

@@ -16,6 +16,7 @@ use crate::clock::now_ms;
 use crate::config::Config;
 use crate::execution::Execution;
 use crate::folder::{Folder, SessionRecord};
+use crate::hibernation::Asleep;
 use crate::languages::Languages;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
@@ -47,6 +48,8 @@ pub(crate) struct Engine {
 struct Tables {
     live: HashMap<SessionId, Arc<Session>>,
     ended: BTreeMap<SessionId, SessionRecord>,
+    /// Nothing runs in them, and their workspaces are kept.
+    asleep: BTreeMap<SessionId, Asleep>,
     executions: HashMap<ExecutionId, Arc<Execution>>,
     uids: BTreeSet<u32>,
 }
@@ -196,6 +199,9 @@ impl Engine {
         if let Some(session) = tables.live.get(&id) {
             return Ok(session.told());
         }
+        if let Some(asleep) = tables.asleep.get(&id) {
+            return Ok(asleep.told());
+        }
         tables.ended.get(&id).map(|record| session::told(record, 0)).ok_or_else(|| no_session(id))
     }
 
@@ -203,8 +209,9 @@ impl Engine {
     pub(crate) fn sessions(&self, include_ended: bool) -> Vec<Told> {
         let tables = self.tables();
         let live = tables.live.values().map(|session| session.told());
+        let asleep = tables.asleep.values().map(Asleep::told);
         let ended = tables.ended.values().map(|record| session::told(record, 0));
-        let mut all: Vec<_> = live.chain(ended.filter(|_| include_ended)).collect();
+        let mut all: Vec<_> = live.chain(asleep).chain(ended.filter(|_| include_ended)).collect();
         all.sort_by_key(|session| (session.created_at_ms, session.id));
         all
     }
@@ -214,6 +221,10 @@ impl Engine {
         let tables = self.tables();
         if let Some(session) = tables.live.get(&id) {
             return Ok(Arc::clone(session));
+        }
+        if tables.asleep.contains_key(&id) {
+            let fault = Fault::new(FaultKind::Conflict, format!("the session `{id}` is hibernated"));
+            return Err(fault.hint("start something in it: that wakes it"));
         }
         if tables.ended.contains_key(&id) {
             let fault = Fault::new(FaultKind::Conflict, format!("the session `{id}` has ended"));
@@ -233,25 +244,13 @@ impl Engine {
         id: SessionId,
         change: v1::UpdateSessionRequest,
     ) -> Result<Told, Fault> {
+        if let Some(asleep) = self.asleep(id) {
+            return self.update_asleep(asleep, change);
+        }
         let session = self.live_session(id)?;
         // Held to the end: two who change a session at once, or its end, must not write over each other.
         let mut current = session.record();
-        let mut spec = current.spec.clone();
-        spec.name = change.name.or(spec.name);
-        if let Some(limits) = change.limits {
-            spec.limits = headwater_protocol::Limits::from(limits).or(&spec.limits);
-        }
-        if let Some(ms) = change.idle_timeout_ms {
-            spec.idle_timeout_ms = (ms > 0).then_some(ms);
-        }
-        for (name, value) in change.metadata {
-            if value.is_empty() {
-                spec.metadata.remove(&name);
-            } else {
-                spec.metadata.insert(name, value);
-            }
-        }
-        spec.check()?;
+        let spec = changed(current.spec.clone(), change)?;
         if let Some(cgroup) = session.cgroup() {
             cgroup.set_limits(&spec.limits).map_err(|error| {
                 Fault::new(FaultKind::Invalid, format!("the session's limits cannot be changed so: {error}"))
@@ -271,6 +270,7 @@ impl Engine {
         if let Some(session) = live {
             session.end().await;
         }
+        self.end_asleep(id).await;
         let told = self.session(id)?;
         if forget {
             self.forget_session(id).await?;
@@ -312,6 +312,41 @@ impl Engine {
         tables.ended.insert(record.id, record);
     }
 
+    /// A session's init is gone, its logs are closed, and its workspace is kept.
+    pub(crate) fn session_sleeps(&self, session: &Session) {
+        let (id, record, used_at) = (session.id(), session.record().clone(), session.used_at());
+        tracing::info!(session = %id, "session hibernates");
+        let mut tables = self.tables();
+        tables.live.remove(&id);
+        tables.asleep.insert(id, Asleep { record, used_at });
+    }
+
+    /// A session that sleeps, if it does.
+    pub(crate) fn asleep(&self, id: SessionId) -> Option<Asleep> {
+        self.tables().asleep.get(&id).cloned()
+    }
+
+    /// A session was found asleep, or what is remembered of one that is has changed.
+    pub(crate) fn put_asleep(&self, asleep: Asleep) {
+        self.tables().asleep.insert(asleep.record.id, asleep);
+    }
+
+    /// A session that slept is awake, or over.
+    pub(crate) fn take_asleep(&self, id: SessionId) -> Option<Asleep> {
+        self.tables().asleep.remove(&id)
+    }
+
+    /// Those that have slept for longer than they may.
+    pub(crate) fn slept_too_long(&self) -> Vec<SessionId> {
+        let tables = self.tables();
+        tables.asleep.values().filter(|asleep| asleep.is_too_long()).map(|asleep| asleep.record.id).collect()
+    }
+
+    /// The turn of whoever makes, wakes or ends a session.
+    pub(crate) async fn session_turn(&self, id: SessionId) -> impl Drop + use<> {
+        self.session_turns.of(id).await
+    }
+
     /// Ends all sessions, and lets no prepared one wait.
     pub(crate) async fn end_all(&self) {
         self.pool.close();
@@ -345,7 +380,7 @@ impl Engine {
         if let Ok(known) = self.execution(id) {
             return Accepted::known(known, session);
         }
-        let session = self.live_session(session)?;
+        let (session, _inside) = self.awake(session).await?;
         let program = Program::new(&spec.command, &self.languages, id, &session.home())?;
         let Some(ticket) = self.tickets.take(self.config.max_running) else {
             let message = format!("{} executions are running already", self.config.max_running);
@@ -410,7 +445,27 @@ impl Engine {
     }
 }
 
-fn cannot_record(error: &io::Error) -> Fault {
+/// What is asked for after a change.
+pub(crate) fn changed(mut spec: SessionSpec, change: v1::UpdateSessionRequest) -> Result<SessionSpec, Fault> {
+    spec.name = change.name.or(spec.name);
+    if let Some(limits) = change.limits {
+        spec.limits = headwater_protocol::Limits::from(limits).or(&spec.limits);
+    }
+    if let Some(ms) = change.idle_timeout_ms {
+        spec.idle_timeout_ms = (ms > 0).then_some(ms);
+    }
+    for (name, value) in change.metadata {
+        if value.is_empty() {
+            spec.metadata.remove(&name);
+        } else {
+            spec.metadata.insert(name, value);
+        }
+    }
+    spec.check()?;
+    Ok(spec)
+}
+
+pub(crate) fn cannot_record(error: &io::Error) -> Fault {
     Fault::new(FaultKind::Unavailable, format!("cannot record the session: {error}"))
         .hint("is there room on the disk of the data folder?")
 }

@@ -18,14 +18,24 @@ pub(crate) fn end_strays(record: &SessionRecord) {
     }
 }
 
-/// Removes it. Blocks: a workspace may be large, and the last process on its way out.
+/// Removes it, the workspace included. Blocks: that may be large, and the last process on its way out.
 pub(crate) fn remove(session: &Path, cgroup: Option<&SessionCgroup>) {
+    remove_but_workspace(session, cgroup);
+    remove_workspace(session);
+}
+
+/// Removes the workspace of a session in which nothing runs. Blocks.
+pub(crate) fn remove_workspace(session: &Path) {
+    if let Err(error) = tree::remove(&folder::workspace(session)) {
+        tracing::warn!(dir = %session.display(), %error, "the workspace cannot be removed");
+    }
+}
+
+/// Removes what a session that sleeps does not need. Blocks.
+pub(crate) fn remove_but_workspace(session: &Path, cgroup: Option<&SessionCgroup>) {
     // First, so that nobody writes what is being removed: without walls, or after a crash, something may be alive.
     if let Some(Err(error)) = cgroup.map(|cgroup| cgroup.kill().and_then(|()| cgroup.remove())) {
         tracing::warn!(dir = %session.display(), %error, "the session's cgroup cannot be removed");
-    }
-    if let Err(error) = tree::remove(&folder::workspace(session)) {
-        tracing::warn!(dir = %session.display(), %error, "the workspace cannot be removed");
     }
     spare::remove(session);
     // Gone already, maybe.

@@ -14,6 +14,8 @@ mod execution;
 mod files;
 mod folder;
 mod follow;
+mod hibernation;
+mod idle;
 pub mod languages;
 mod leftovers;
 mod link;
@@ -36,6 +38,7 @@ mod tickets;
 mod tree;
 mod trees;
 mod unnamed;
+mod usage;
 mod watch;
 #[allow(dead_code, unused_imports)] // the services that need them land one by one
 mod workspace;

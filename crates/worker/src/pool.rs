@@ -21,8 +21,8 @@ use headwater_sandbox::wire::Setup;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::engine::Engine;
-use crate::folder::{self, make_private};
-use crate::session::spare;
+use crate::folder::{self, SessionRecord, make_private};
+use crate::session::{Parts, spare};
 use crate::{leftovers, tree};
 
 /// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
@@ -158,6 +158,33 @@ fn discard(engine: &Engine, prepared: &Prepared) {
     leftovers::remove(&prepared.dir, prepared.cgroup.as_ref());
     let _ = fs::remove_dir_all(&prepared.dir);
     engine.free_uid(prepared.host_uid);
+}
+
+/// Makes a session that sleeps anew: on its old workspace, as its old user, behind new walls. Blocks for milliseconds.
+pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fault> {
+    let dir = engine.folder.session(record.id);
+    let _ = fs::remove_file(dir.join("init.sock")); // of the init that is gone
+    // Another name than before: what is left of the old one is not in the way.
+    let slot = SessionId::random();
+    let made = make(engine, slot, &dir, record.host_uid).and_then(|prepared| {
+        let record = SessionRecord { slot, cgroup: prepared.cgroup_name.clone(), ..record };
+        let written = match &prepared.cgroup {
+            Some(cgroup) if record.spec.limits != engine.config.limits => {
+                cgroup.set_limits(&record.spec.limits)
+            }
+            _ => Ok(()),
+        };
+        written.and_then(|()| record.write(&dir)).map_err(|error| {
+            let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
+            Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
+        })?;
+        let Prepared { link, init, cgroup, spare, .. } = prepared;
+        Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare })
+    });
+    if made.is_err() {
+        leftovers::remove_but_workspace(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
+    }
+    made
 }
 
 /// Makes a session. Blocks for milliseconds.

@@ -17,6 +17,7 @@ use crate::follow::{self, Responses};
 use crate::read;
 use crate::session::{Accepted, Session, grace};
 use crate::stdin::StdinPipe;
+use crate::usage;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -128,6 +129,22 @@ impl Worker for Service {
         Ok(Response::new((&ended).into()))
     }
 
+    async fn hibernate_session(&self, request: Request<v1::HibernateSessionRequest>) -> Answer<v1::Session> {
+        let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
+        let engine = Arc::clone(&self.engine);
+        let told = to_the_end(async move { engine.hibernate(id).await }).await?;
+        Ok(Response::new((&told).into()))
+    }
+
+    async fn list_usage(&self, _: Request<v1::ListUsageRequest>) -> Answer<v1::ListUsageResponse> {
+        let sessions = self.engine.live_sessions();
+        let measure = move || sessions.iter().map(|session| usage::told(session)).collect();
+        let sessions = tokio::task::spawn_blocking(measure)
+            .await
+            .map_err(|_| Fault::new(FaultKind::Internal, "the worker is stopping"))?;
+        Ok(Response::new(v1::ListUsageResponse { sessions }))
+    }
+
     async fn start(&self, request: Request<v1::StartRequest>) -> Answer<v1::Execution> {
         let accepted = self.begin(Some(request.into_inner())).await?;
         // Dropped without a word when there is nothing to wait for.
@@ -206,6 +223,7 @@ impl Worker for Service {
                 (Arc::clone(&stdin), Arc::clone(&session), Arc::clone(&execution));
             async move {
                 let chunk = chunk?;
+                session.touch();
                 let offset = if chunk.data.is_empty() {
                     stdin.written().await?
                 } else {

@@ -1,4 +1,5 @@
-//! Looks after the sessions: ends those that have been idle for too long, and those that use more disk than they may.
+//! Looks after the sessions: puts those to sleep that are idle, ends those that have been so for too long, and those that
+//! use more disk than they may.
 //!
 //! Disk use has no limit in the kernel that works on every host, so it is measured: a look at the free space of the disk
 //! costs nothing, and when it has shrunk by half of what a session has left, or after a while that grows with the
@@ -13,6 +14,7 @@ use headwater_sandbox::wire::Cause;
 
 use crate::engine::Engine;
 use crate::folder;
+use crate::idle::Quiet;
 use crate::session::Session;
 use crate::tree::{self, Usage};
 use crate::unnamed;
@@ -50,6 +52,7 @@ struct Free {
 /// Runs until the worker stops.
 pub(crate) async fn watch(engine: Arc<Engine>) {
     let mut measured: HashMap<SessionId, Measured> = HashMap::new();
+    let mut quiet = Quiet::default();
     let mut clock = tokio::time::interval(LOOK);
     clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -59,9 +62,18 @@ pub(crate) async fn watch(engine: Arc<Engine>) {
         }
         let sessions = engine.live_sessions();
         measured.retain(|id, _| sessions.iter().any(|session| session.id() == *id));
+        quiet.keep(&sessions);
+        for id in engine.slept_too_long() {
+            tracing::info!(session = %id, "session idle for too long");
+            engine.end_asleep(id).await;
+        }
         let free = free(&engine);
         for session in sessions {
             end_if_idle(&session);
+            if quiet.is_tired(&session, &engine.config.hibernation) {
+                let (session, warning) = (Arc::clone(&session), engine.config.hibernation.warning);
+                tokio::spawn(async move { session.doze(warning).await });
+            }
             if is_over_its_limit(&session, free, &mut measured).await {
                 stop_all(&engine, &session).await;
             }

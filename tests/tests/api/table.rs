@@ -68,6 +68,7 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     // The last ones end what the others are about.
     ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
     ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
+    ("POST", "/v1/sessions/{id}/hibernate", For::OwnerWrites, ""),
     ("DELETE", "/v1/sessions/{id}", For::OwnerWrites, ""),
 ];
 

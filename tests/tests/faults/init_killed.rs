@@ -1,15 +1,14 @@
-//! kill -9 of an init: what ran in its session ends as `lost`, its logs are intact, and nothing is left behind.
+//! kill -9 of an init: what ran in its session ends as `lost`, its logs are intact, and nothing is left behind but the
+//! workspace, on which the session goes on.
 
 use anyhow::{Context, Result};
-use headwater_contract::FaultKind;
 use headwater_protocol::{Reason, SessionId, SessionState, StartSpec, TtySize};
 use headwater_tests::host::{Marker, cgroups, eventually, init_of, mounts, signal};
 use headwater_tests::{Options, TestWorker};
 use rustix::process::Signal;
 
 /// Prints, and leaves behind what does not want to end: deaf, in a process session of its own, without a parent.
-const STUBBORN: &str =
-    "seq 20000; (trap '' TERM HUP INT; setsid sh -c 'sleep 1000 & sleep 1000' &) & echo on; sleep 1000";
+const STUBBORN: &str = "echo it > kept; seq 20000; (trap '' TERM HUP INT; setsid sh -c 'sleep 1000 & sleep 1000' &) & echo on; sleep 1000";
 
 fn expected() -> String {
     (1..=20_000).map(|n| format!("{n}\n")).collect::<String>() + "on\n"
@@ -21,15 +20,15 @@ async fn nothing_is_left(
     groups: &[std::path::PathBuf],
 ) -> Result<()> {
     let client = worker.client().await?;
-    eventually("the end of the session", async || {
-        client.session(session).await.is_ok_and(|told| matches!(told.state, SessionState::Ended { .. }))
+    eventually("the sleep of the session", async || {
+        client.session(session).await.is_ok_and(|told| told.state == SessionState::Hibernated)
     })
     .await?;
-    assert!(!worker.workspace(session).exists());
+    assert!(worker.workspace(session).join("kept").exists());
     assert!(groups.iter().all(|group| !group.exists()), "{groups:?}");
     assert_eq!(mounts(worker.data()), Vec::<String>::new());
-    let fault = client.start(session, None, &StartSpec::shell("true")).await.unwrap_err();
-    assert_eq!(fault.fault().map(|fault| fault.kind), Some(FaultKind::Conflict));
+    let woken = worker.run_in(session, &StartSpec::shell("cat kept; echo more >> kept")).await?;
+    assert_eq!((woken.text().as_str(), woken.verdict().code), ("it\n", Some(0)));
     // The worker is none the worse for it.
     assert_eq!(worker.run(&StartSpec::shell("echo fine")).await?.text(), "fine\n");
     Ok(())

@@ -10,6 +10,7 @@ mod limits;
 mod many;
 mod output;
 mod sessions;
+mod sleep;
 mod surroundings;
 mod terminal;
 mod unstarted;

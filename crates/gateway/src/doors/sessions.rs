@@ -6,10 +6,10 @@ use axum::Json as JsonBody;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use headwater_protocol::SessionId;
 use headwater_protocol::api::{
     ErrorBody, PageBody, SessionBody, SessionPatch, SessionRequest, SessionStateName,
 };
+use headwater_protocol::{SessionId, SessionState};
 use headwater_store::SessionFilter;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -25,7 +25,10 @@ use crate::shown::session_body;
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, patch, delete))
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, patch, delete))
+        .routes(routes!(hibernate))
 }
 
 /// Makes a session: an isolated computer with a workspace of its own.
@@ -88,7 +91,8 @@ async fn list(
     let page = page_request(query.limit, query.cursor.as_deref())?;
     let ended = query.state.map(|state| state == SessionStateName::Ended);
     let filter = SessionFilter { owner: None, name: query.name, ended };
-    let found = gateway.list_sessions(&who, filter, page).await?;
+    let mut found = gateway.list_sessions(&who, filter, page).await?;
+    found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
     Ok(JsonBody(page_body(found.items.into_iter().map(session_body).collect(), found.next)))
 }
 
@@ -129,6 +133,34 @@ async fn patch(
     Json(change): Json<SessionPatch>,
 ) -> Result<JsonBody<SessionBody>, ApiError> {
     Ok(JsonBody(session_body(gateway.patch_session(&who, id, change).await?)))
+}
+
+fn state_name(state: &SessionState) -> SessionStateName {
+    match state {
+        SessionState::Ready => SessionStateName::Ready,
+        SessionState::Hibernated => SessionStateName::Hibernated,
+        SessionState::Ended { .. } => SessionStateName::Ended,
+    }
+}
+
+/// Puts a session to sleep: its programs end after a warning (SIGTERM and ten seconds), its workspace stays, and the next
+/// use wakes it. Idle sessions do so by themselves.
+#[utoipa::path(post, path = "/v1/sessions/{id}/hibernate", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    responses(
+        (status = 200, body = SessionBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+        (status = 409, body = ErrorBody, description = "it has ended, or something is being started in it"),
+        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn hibernate(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<JsonBody<SessionBody>, ApiError> {
+    Ok(JsonBody(session_body(gateway.hibernate_session(&who, id).await?)))
 }
 
 /// Ends a session and its programs, and removes it: its workspace, its executions and their logs.

@@ -205,6 +205,11 @@ impl SessionCgroup {
         kill::kill(&self.folders)
     }
 
+    /// The processes in it, those of its children included, by their numbers on the host.
+    pub fn processes(&self) -> Vec<i32> {
+        kill::processes(&self.folders).into_iter().map(|pid| pid.as_raw_nonzero().get()).collect()
+    }
+
     /// Whether no process is in it.
     pub fn is_empty(&self) -> bool {
         kill::processes(&self.folders).is_empty()

@@ -5,6 +5,7 @@
 
 mod env;
 mod running;
+mod sleep;
 pub(crate) mod spare;
 mod start;
 mod verdict;
@@ -23,7 +24,7 @@ use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
 use headwater_sandbox::wire::{Cause, FromInit, Target, ToInit};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, RwLock, oneshot, watch};
 
 use crate::engine::Engine;
 use crate::folder::{self, SessionRecord};
@@ -32,6 +33,7 @@ use crate::link::Link;
 use crate::workspace::Workspace;
 
 use running::Running;
+pub(crate) use sleep::Inside;
 use spare::Spare;
 pub(crate) use start::{Accepted, grace};
 pub(crate) use verdict::unseen;
@@ -60,6 +62,12 @@ pub(crate) struct Session {
     questions: Mutex<Vec<Question>>,
     /// Somebody asked for its end: what still runs was cancelled, not lost.
     ending: AtomicBool,
+    /// Held by whoever starts something, and whole by whoever puts it to sleep: a start never meets an init that goes.
+    door: Arc<RwLock<()>>,
+    /// Its init is gone.
+    gone: AtomicBool,
+    /// It is being put to sleep: its workspace stays, and the next use wakes it.
+    dozing: AtomicBool,
     /// Told to whoever waits for its executions to be closed: one more is.
     closed: Notify,
     /// The folder of its next execution.
@@ -101,6 +109,9 @@ impl Session {
             running: Mutex::default(),
             questions: Mutex::default(),
             ending: AtomicBool::new(false),
+            door: Arc::default(),
+            gone: AtomicBool::new(false),
+            dozing: AtomicBool::new(false),
             closed: Notify::new(),
             spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
@@ -150,6 +161,16 @@ impl Session {
         walled.then(|| crate::unnamed::pid_of(self.init.as_fd())).flatten()
     }
 
+    /// Its init, by its number on the host.
+    pub(crate) fn init_pid(&self) -> Option<i32> {
+        crate::unnamed::pid_of(self.init.as_fd())
+    }
+
+    /// What the executions that are not closed have printed.
+    pub(crate) fn printed_bytes(&self) -> u64 {
+        self.running().values().map(|running| running.execution.head().ends.total()).sum()
+    }
+
     /// Its cgroup, if it has one.
     pub(crate) const fn cgroup(&self) -> Option<&SessionCgroup> {
         self.cgroup.as_ref()
@@ -160,7 +181,12 @@ impl Session {
         if self.busy() > 0 {
             return Duration::ZERO;
         }
-        self.used_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.used_at().elapsed()
+    }
+
+    /// When it was last used.
+    pub(crate) fn used_at(&self) -> Instant {
+        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether somebody asked for its end.
@@ -298,9 +324,10 @@ impl Session {
 
     /// Init has ended, or was ended: so has everything in the session. The logs get their ends.
     async fn init_is_gone(self: &Arc<Self>) {
-        if !self.ending.load(Ordering::Relaxed) {
+        if !self.is_ending() && !self.is_dozing() {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
+        self.gone.store(true, Ordering::Relaxed);
         self.link.shut(); // what is asked for from now on is refused
         self.kill_what_is_left();
         for running in self.running().values_mut() {
@@ -313,7 +340,10 @@ impl Session {
         let cleaned = tokio::task::spawn_blocking(move || {
             session.wait_for_init();
             leftovers::end_strays(&session.record().clone());
-            leftovers::remove(&session.dir, session.cgroup());
+            leftovers::remove_but_workspace(&session.dir, session.cgroup());
+            if !session.sleeps_on() {
+                leftovers::remove_workspace(&session.dir);
+            }
         });
         // The pumps see the ends of their pipes now; each takes itself off the table.
         loop {
@@ -324,7 +354,11 @@ impl Session {
             closed.await;
         }
         let _ = cleaned.await; // it does not panic, and is not stopped
-        engine.session_is_over(self);
+        if self.sleeps_on() {
+            engine.session_sleeps(self);
+        } else {
+            engine.session_is_over(self);
+        }
         self.over.send_replace(true);
         spare::remove(&self.dir); // one that was being made when the rest was cleaned up
     }

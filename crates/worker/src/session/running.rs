@@ -163,6 +163,8 @@ impl Session {
             verdict::unseen(Reason::Cancelled, message)
         } else if self.is_ending() {
             verdict::unseen(Reason::Cancelled, "its session was ended")
+        } else if self.is_dozing() {
+            verdict::unseen(Reason::Cancelled, "its session was put to sleep")
         } else {
             verdict::unseen(Reason::Lost, "its session's init ended unexpectedly")
         }
@@ -284,7 +286,7 @@ impl Surroundings for Around {
     }
 
     fn is_given_up(&self) -> bool {
-        self.session.is_ending()
+        self.session.is_ending() || self.session.is_dozing()
     }
 }
 

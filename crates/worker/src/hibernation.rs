@@ -1,0 +1,122 @@
+//! Sessions that sleep: nothing of theirs runs and their workspaces are kept. The next use wakes one: a new init behind new
+//! walls, on the old workspace, as the same host user.
+//!
+//! A session sleeps when it was idle for long, and also when its init went without being told to: it was killed, or the
+//! host was started again. So a workspace lasts until its session is ended.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_protocol::{Session as Told, SessionId, SessionState};
+
+use crate::clock::now_ms;
+use crate::engine::{Engine, cannot_record, changed};
+use crate::folder::SessionRecord;
+use crate::session::{self, Inside, Session};
+use crate::{leftovers, pool};
+
+/// A session that sleeps.
+#[derive(Debug, Clone)]
+pub(crate) struct Asleep {
+    /// What is remembered of it.
+    pub(crate) record: SessionRecord,
+    /// When it was last used, as far as is known.
+    pub(crate) used_at: Instant,
+}
+
+impl Asleep {
+    /// As told to others.
+    pub(crate) fn told(&self) -> Told {
+        Told { state: SessionState::Hibernated, ..session::told(&self.record, 0) }
+    }
+
+    /// Whether it was to end by itself before now.
+    pub(crate) fn is_too_long(&self) -> bool {
+        let timeout = self.record.spec.idle_timeout_ms.map(Duration::from_millis);
+        timeout.is_some_and(|timeout| self.used_at.elapsed() > timeout)
+    }
+}
+
+impl Engine {
+    /// A session that can run things, held awake; one that sleeps is woken first.
+    pub(crate) async fn awake(&self, id: SessionId) -> Result<(Arc<Session>, Inside), Fault> {
+        loop {
+            match self.live_session(id) {
+                Ok(session) => match session.enter().await {
+                    Some(inside) => return Ok((session, inside)),
+                    None => session.wait_until_over().await, // on its way to sleep, or to its end
+                },
+                Err(fault) if self.asleep(id).is_none() => return Err(fault),
+                Err(_) => self.wake(id).await?,
+            }
+        }
+    }
+
+    async fn wake(&self, id: SessionId) -> Result<(), Fault> {
+        let _turn = self.session_turn(id).await;
+        let Some(Asleep { record, .. }) = self.asleep(id) else {
+            return Ok(()); // somebody was faster
+        };
+        let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
+        let engine = self.weak().upgrade().ok_or_else(stopping)?;
+        let made = tokio::task::spawn_blocking(move || pool::revive(&engine, record));
+        let parts = made.await.map_err(|_| stopping())??;
+        let session = self.bring_up(parts).map_err(|error| cannot_record(&error))?;
+        self.take_asleep(id);
+        self.listen_to(&session);
+        tracing::info!(session = %id, "session woken");
+        Ok(())
+    }
+
+    /// Puts a session to sleep now, unless somebody starts something in it at this moment.
+    pub(crate) async fn hibernate(&self, id: SessionId) -> Result<Told, Fault> {
+        if self.asleep(id).is_none() {
+            let session = self.live_session(id)?;
+            if session.record().spec.one_shot {
+                let fault = Fault::new(FaultKind::Conflict, "a session made for one execution ends with it");
+                return Err(fault.hint("cancel the execution instead"));
+            }
+            session.doze(self.config.hibernation.warning).await;
+        }
+        let told = self.session(id)?;
+        if told.state == SessionState::Ready {
+            let fault = Fault::new(FaultKind::Conflict, format!("the session `{id}` is in use"));
+            return Err(fault.hint("ask again"));
+        }
+        Ok(told)
+    }
+
+    /// Ends a session that sleeps, if it does.
+    pub(crate) async fn end_asleep(&self, id: SessionId) {
+        let _turn = self.session_turn(id).await;
+        let Some(Asleep { mut record, .. }) = self.take_asleep(id) else {
+            return;
+        };
+        let dir = self.folder.session(id);
+        record.ended_at_ms = Some(now_ms());
+        if let Err(error) = record.write(&dir) {
+            tracing::error!(session = %id, %error, "the session's end cannot be recorded");
+        }
+        // It does not panic; a worker that stops meanwhile leaves the rest to whoever forgets the session.
+        let _ = tokio::task::spawn_blocking(move || leftovers::remove_workspace(&dir)).await;
+        self.free_uid(record.host_uid);
+        self.add_ended(record);
+    }
+
+    /// Changes a session that sleeps; its limits are set when it wakes.
+    pub(crate) fn update_asleep(
+        &self,
+        asleep: Asleep,
+        change: v1::UpdateSessionRequest,
+    ) -> Result<Told, Fault> {
+        let spec = changed(asleep.record.spec.clone(), change)?;
+        let record = SessionRecord { spec, ..asleep.record };
+        record.write(&self.folder.session(record.id)).map_err(|error: io::Error| cannot_record(&error))?;
+        let asleep = Asleep { record, ..asleep };
+        let told = asleep.told();
+        self.put_asleep(asleep);
+        Ok(told)
+    }
+}
