@@ -9,6 +9,7 @@ mod error;
 mod follower;
 mod revive;
 mod stdin;
+mod trees;
 mod turns;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
@@ -18,6 +19,7 @@ pub use error::{ContractError, Fault, FaultKind};
 pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
+pub use trees::Messages;
 pub use turns::Turns;
 
 /// The generated code.

@@ -92,6 +92,10 @@ id!(
     /// Names an execution: `exe_` and 32 hexadecimal digits.
     ExecutionId, "execution", "exe_"
 );
+id!(
+    /// Names a snapshot of a session's workspace: `snp_` and 32 hexadecimal digits.
+    SnapshotId, "snapshot", "snp_"
+);
 
 #[cfg(test)]
 mod tests {

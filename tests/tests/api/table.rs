@@ -65,6 +65,17 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
+    ("GET", "/v1/sessions/{id}/files/watch", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files/search", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files/archive", For::Owner, ""),
+    ("PUT", "/v1/sessions/{id}/files/archive", For::OwnerWrites, "TAR"),
+    ("POST", "/v1/sessions/{id}/files/archive", For::OwnerWrites, "TAR"),
+    ("GET", "/v1/sessions/{id}/files/diff", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/snapshots", For::OwnerWrites, "{}"),
+    ("GET", "/v1/sessions/{id}/snapshots", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/snapshots/{snapshot}/restore", For::OwnerWrites, ""),
+    ("DELETE", "/v1/sessions/{id}/snapshots/{snapshot}", For::OwnerWrites, ""),
+    ("POST", "/v1/sessions/{id}/fork", For::OwnerWrites, "{}"),
     // The last ones end what the others are about.
     ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
     ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
@@ -81,12 +92,14 @@ struct Scene {
     server: TestServer,
     session: String,
     execution: String,
+    snapshot: String,
 }
 
 impl Scene {
     /// ann's session with an execution on a terminal that waits for input.
     async fn new(server: TestServer, ann: &str) -> Result<Self> {
-        let mut scene = Self { server, session: String::new(), execution: String::new() };
+        let mut scene =
+            Self { server, session: String::new(), execution: String::new(), snapshot: String::new() };
         let made = scene.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
         made["id"].as_str().context("no session")?.clone_into(&mut scene.session);
         let path = format!("/v1/sessions/{}/executions", scene.session);
@@ -94,6 +107,8 @@ impl Scene {
         let made = scene.ask("POST", &path, ann, body).await?.json()?;
         let id = made["id"].as_str().with_context(|| format!("no execution: {made}"))?;
         id.clone_into(&mut scene.execution);
+        let kept = scene.ask("POST", "/v1/sessions/{id}/snapshots", ann, "{}").await?.json()?;
+        kept["id"].as_str().context("no snapshot")?.clone_into(&mut scene.snapshot);
         Ok(scene)
     }
 
@@ -101,6 +116,7 @@ impl Scene {
         let id = if path.starts_with("/v1/sessions/{id}") { &self.session } else { &self.execution };
         path.replace("{id}", id)
             .replace("{execution_id}", &self.execution)
+            .replace("{snapshot}", &self.snapshot)
             .replace("{language}", "bash")
             .replace("{conversation_id}", "anns")
     }
@@ -138,7 +154,7 @@ impl Scene {
 
 fn is_stream(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
-    path.ends_with("/events") || path.ends_with("/attach") || path.contains("tool-progress")
+    ["/events", "/attach", "/watch"].iter().any(|end| path.ends_with(end)) || path.contains("tool-progress")
 }
 
 /// Every route of the OpenAPI document has a row.

@@ -144,9 +144,13 @@ fn copy_by_hand(from: BorrowedFd<'_>, to: BorrowedFd<'_>, mut at: u64, end: u64)
 
 fn failed(path: &WorkspacePath, error: Errno) -> Fault {
     match error {
-        Errno::DQUOT => Fault::new(FaultKind::Full, "the copy is larger than the session's disk limit leaves room for")
-            .hint("remove files or snapshots, or raise `limits.disk_bytes` of the session"),
-        Errno::NOSPC => Fault::new(FaultKind::Full, "the disk of the data folder is full").hint("free space on it"),
+        Errno::DQUOT => {
+            Fault::new(FaultKind::Full, "the copy is larger than the session's disk limit leaves room for")
+                .hint("remove files or snapshots, or raise `limits.disk_bytes` of the session")
+        }
+        Errno::NOSPC => {
+            Fault::new(FaultKind::Full, "the disk of the data folder is full").hint("free space on it")
+        }
         error => Fault::new(FaultKind::Unavailable, format!("`{path}` cannot be copied: {error}")),
     }
 }

@@ -59,13 +59,15 @@ impl Diff<'_> {
             Some(before) if self.is_same(before, &now, &step.path)? => return Ok(None),
             Some(_) => v1::ChangeType::Modified,
         };
-        let patch = self.patch(&step.path, before.as_ref(), Some(&now));
-        Ok(Some(difference(change, path, step.entry.kind, now.size, patch)))
+        let lines = self.patch(&step.path, before.as_ref(), Some(&now));
+        Ok(Some(difference(change, path, step.entry.kind, now.size, lines)))
     }
 
     fn removed(&mut self, path: Vec<u8>, known: &Known) -> v1::Difference {
-        let patch = WorkspacePath::any(&path, "/workspace").ok().and_then(|path| self.patch(&path, Some(known), None));
-        difference(v1::ChangeType::Removed, path, known.kind.into(), known.size, patch)
+        let lines = WorkspacePath::any(&path, "/workspace")
+            .ok()
+            .and_then(|path| self.patch(&path, Some(known), None));
+        difference(v1::ChangeType::Removed, path, known.kind.into(), known.size, lines)
     }
 
     /// Whether nothing about it is different; it is read only if that cannot be seen otherwise.
@@ -77,7 +79,9 @@ impl Diff<'_> {
             return Ok(true);
         }
         let hash = match Kind::from(now.kind) {
-            Kind::Link => self.workspace.read_link(path).ok().map(|target| blake3::hash(&target).to_hex().to_string()),
+            Kind::Link => {
+                self.workspace.read_link(path).ok().map(|target| blake3::hash(&target).to_hex().to_string())
+            }
             _ => match self.workspace.open_file(path) {
                 Ok((file, _)) => Some(hash(&File::from(file)).map_err(|error| cannot(&error))?.0),
                 Err(_) => None, // it is just being changed
@@ -87,7 +91,12 @@ impl Diff<'_> {
     }
 
     /// The lines that differ, where both texts can be had.
-    fn patch(&mut self, path: &WorkspacePath, before: Option<&Known>, now: Option<&Known>) -> Option<Vec<u8>> {
+    fn patch(
+        &mut self,
+        path: &WorkspacePath,
+        before: Option<&Known>,
+        now: Option<&Known>,
+    ) -> Option<Vec<u8>> {
         if !self.content || self.patched > MAX_PATCH_BYTES {
             return None;
         }
@@ -103,9 +112,9 @@ impl Diff<'_> {
         if old.is_none() && new.is_none() {
             return None;
         }
-        let patch = unified(&path.to_string(), old.as_deref(), new.as_deref());
-        self.patched += patch.len();
-        Some(patch)
+        let lines = unified(&path.to_string(), old.as_deref(), new.as_deref());
+        self.patched += lines.len();
+        Some(lines)
     }
 }
 
@@ -125,13 +134,13 @@ fn difference(
     path: Vec<u8>,
     kind: Kind,
     size: u64,
-    patch: Option<Vec<u8>>,
+    lines: Option<Vec<u8>>,
 ) -> v1::Difference {
     v1::Difference {
         r#type: change.into(),
         path: path.into(),
         kind: super::node_kind(kind).into(),
         size,
-        patch: patch.map(Into::into),
+        patch: lines.map(Into::into),
     }
 }

@@ -27,7 +27,7 @@ impl Engine {
     /// Makes it, or answers with the one that has this id already.
     pub(super) async fn fork_session(self: &Arc<Self>, order: Order) -> Result<Told, Fault> {
         order.spec.check()?;
-        let _turn = self.session_turns.of(order.id).await;
+        let _turn = self.session_turn(order.id).await;
         match self.session(order.id) {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use headwater_contract::{Fault, FaultKind};
-use headwater_protocol::{ExecutionId, Limits, SessionId};
+use headwater_protocol::{ExecutionId, Limits, SandboxKind, SessionId, SessionSpec};
 
 use crate::engine::Engine;
 use crate::folder::{self, make_private};
@@ -15,12 +15,14 @@ use crate::workspace::{Workspace, WorkspacePath};
 /// A session's trees.
 #[derive(Debug)]
 pub(super) struct Ground {
+    pub(super) id: SessionId,
     /// The session's folder on the host, which its programs cannot see.
     pub(super) dir: PathBuf,
     pub(super) workspace: Workspace,
     /// The host user that its programs run as, if not ours.
     pub(super) owner: Option<u32>,
     pub(super) limits: Limits,
+    pub(super) spec: SessionSpec,
     home: String,
 }
 
@@ -28,19 +30,28 @@ impl Ground {
     /// Finds it. The session must not have ended: its workspace goes with it.
     pub(super) fn of(engine: &Engine, id: &str) -> Result<Self, Fault> {
         let id: SessionId = id.parse()?;
-        let session = engine.live_session(id)?;
-        let (owner, limits) = {
-            let record = session.record();
-            (record.host_uid, record.spec.limits.clone())
+        let record = match (engine.live_session(id), engine.asleep(id)) {
+            (Ok(session), _) => {
+                session.touch();
+                session.record().clone()
+            }
+            (Err(_), Some(asleep)) => asleep.record, // one that sleeps need not wake for this
+            (Err(fault), None) => return Err(fault),
         };
-        let dir = session.dir().to_owned();
-        let workspace = Workspace::open(&folder::workspace(&dir), owner).map_err(|error| cannot(&error))?;
-        Ok(Self { workspace, owner, limits, home: session.home(), dir })
+        let dir = engine.folder.session(id);
+        let inside = folder::workspace(&dir);
+        let owner = record.host_uid;
+        let workspace = Workspace::open(&inside, owner).map_err(|error| cannot(&error))?;
+        let home = match record.sandbox {
+            SandboxKind::Full => "/workspace".to_owned(),
+            SandboxKind::None => inside.to_string_lossy().into_owned(),
+        };
+        Ok(Self { id, workspace, owner, limits: record.spec.limits.clone(), spec: record.spec, home, dir })
     }
 
     /// Understands the path of anything in it.
-    pub(super) fn path(&self, text: &str) -> Result<WorkspacePath, Fault> {
-        Ok(WorkspacePath::any(text.as_bytes(), &self.home)?)
+    pub(super) fn path(&self, path: &[u8]) -> Result<WorkspacePath, Fault> {
+        Ok(WorkspacePath::any(path, &self.home)?)
     }
 
     /// What its workspace and its snapshots use of the disk.
@@ -102,11 +113,4 @@ impl Drop for Stage {
 pub(super) fn cannot(error: &io::Error) -> Fault {
     Fault::new(FaultKind::Unavailable, format!("the session's folder cannot be used: {error}"))
         .hint("is there room on the disk of the data folder?")
-}
-
-/// The session's own bound on its disk is reached.
-pub(super) fn over_the_limit(needed: u64, free: u64) -> Fault {
-    let message = format!("this needs {needed} bytes and the session's disk limit leaves {free}");
-    Fault::new(FaultKind::Conflict, message)
-        .hint("remove files or snapshots, or raise `limits.disk_bytes` of the session")
 }

@@ -64,7 +64,11 @@ fn pack_into(workspace: &Workspace, folder: &WorkspacePath, packer: &mut dyn Pac
         pack_one(workspace, folder, &step, packer)?;
     }
     // An archive that lacks something must not look whole.
-    if walk.is_cut() { Err(io::Error::other("a folder cannot be read, or is nested too deep")) } else { Ok(()) }
+    if walk.is_cut() {
+        Err(io::Error::other("a folder cannot be read, or is nested too deep"))
+    } else {
+        Ok(())
+    }
 }
 
 fn pack_one(

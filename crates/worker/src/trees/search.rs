@@ -73,7 +73,9 @@ impl Search {
                 .case_insensitive(request.ignore_case)
                 .backslash_escape(true)
                 .build();
-            built.map_err(|error| invalid(error.to_string(), "a glob is `*.py` or `src/**/test_*`, for example"))
+            built.map_err(|error| {
+                invalid(error.to_string(), "a glob is `*.py` or `src/**/test_*`, for example")
+            })
         });
         let content = request.content.as_deref().map(|pattern| {
             let built = RegexMatcherBuilder::new()
@@ -82,7 +84,9 @@ impl Search {
                 .size_limit(MAX_REGEX_BYTES)
                 .dfa_size_limit(MAX_REGEX_BYTES)
                 .build(pattern);
-            built.map_err(|error| invalid(format!("`content`: {error}"), "it is a regular expression for one line"))
+            built.map_err(|error| {
+                invalid(format!("`content`: {error}"), "it is a regular expression for one line")
+            })
         });
         Ok(Self {
             top,
@@ -108,16 +112,14 @@ impl Search {
         let watch = Watch { deadline, listens: &listens, stop: &stop };
         let mut run = Run { search: self, workspace, tell, watch, summary: v1::SearchSummary::default() };
         run.walk()?;
-        let mut summary = run.summary;
-        summary.stopped = match stop.get() {
+        let stopped = match stop.get() {
             None => "",
             Some(Stop::Limit) => "limit",
             Some(Stop::Time) => "time",
             Some(Stop::Entries) => "entries",
             Some(Stop::Gone) => "gone",
-        }
-        .to_owned();
-        Ok(summary)
+        };
+        Ok(v1::SearchSummary { stopped: stopped.to_owned(), ..run.summary })
     }
 
     fn names(&self, path: &WorkspacePath) -> bool {

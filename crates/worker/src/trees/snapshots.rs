@@ -106,7 +106,10 @@ pub(super) fn create(ground: &Ground, id: SnapshotId, name: String) -> Result<v1
         return Ok(there.into());
     }
     if name.len() > MAX_NAME_BYTES {
-        return Err(Fault::new(FaultKind::Invalid, format!("a snapshot's name has at most {MAX_NAME_BYTES} bytes")));
+        return Err(Fault::new(
+            FaultKind::Invalid,
+            format!("a snapshot's name has at most {MAX_NAME_BYTES} bytes"),
+        ));
     }
     if records(&ground.dir).len() >= MAX_SNAPSHOTS {
         let message = format!("the session has {MAX_SNAPSHOTS} snapshots, and that is the most");

@@ -26,7 +26,8 @@ pub(super) fn unified(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec
     if changes.is_empty() {
         return out;
     }
-    let side = |side: &str, there: bool| if there { format!("{side}/{name}") } else { "/dev/null".to_owned() };
+    let side =
+        |side: &str, there: bool| if there { format!("{side}/{name}") } else { "/dev/null".to_owned() };
     let (a, b) = (side("a", old.is_some()), side("b", new.is_some()));
     out.extend_from_slice(format!("--- {a}\n+++ {b}\n").as_bytes());
     for (begin, end) in hunks(&changes, script.len()) {
@@ -89,18 +90,16 @@ fn script(from: &[&[u8]], to: &[&[u8]]) -> Vec<Line> {
     let tail = from.iter().rev().zip(to.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
     let (old_end, new_end) = (from.len() - tail, to.len() - tail);
     let mut script: Vec<_> = (0..head).map(|at| Line::Same(at, at)).collect();
-    let (old, new) =
-        (from.get(head..old_end).unwrap_or_default(), to.get(head..new_end).unwrap_or_default());
-    match shortest(old, new) {
-        Some(middle) => script.extend(middle.into_iter().map(|line| match line {
+    let (old, new) = (from.get(head..old_end).unwrap_or_default(), to.get(head..new_end).unwrap_or_default());
+    if let Some(middle) = shortest(old, new) {
+        script.extend(middle.into_iter().map(|line| match line {
             Line::Same(old, new) => Line::Same(old + head, new + head),
             Line::Old(old) => Line::Old(old + head),
             Line::New(new) => Line::New(new + head),
-        })),
-        None => {
-            script.extend((head..old_end).map(Line::Old));
-            script.extend((head..new_end).map(Line::New));
-        }
+        }));
+    } else {
+        script.extend((head..old_end).map(Line::Old));
+        script.extend((head..new_end).map(Line::New));
     }
     script.extend((0..tail).map(|at| Line::Same(old_end + at, new_end + at)));
     script
@@ -197,20 +196,20 @@ mod tests {
     fn changes_are_told_with_what_is_around_them() {
         let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n";
-        assert_eq!(
-            diff(old, new),
-            "--- a/f\n+++ b/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
-        );
+        assert_eq!(diff(old, new), "--- a/f\n+++ b/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
         assert_eq!(diff(old, old), "");
-        assert_eq!(diff("a", "a\n"), "--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n");
+        assert_eq!(
+            diff("a", "a\n"),
+            "--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"
+        );
         let added = String::from_utf8(unified("f", None, Some(b"x\n"))).unwrap();
         assert_eq!(added, "--- /dev/null\n+++ b/f\n@@ -0,0 +1,1 @@\n+x\n");
     }
 
     #[test]
     fn texts_without_anything_in_common_are_told_all_the_same() {
-        let old: String = (0..3000).map(|n| format!("old {n}\n")).collect();
-        let new: String = (0..3000).map(|n| format!("new {n}\n")).collect();
+        let lines = |side: &str| (0..3000).map(|n| format!("{side} {n}")).collect::<Vec<_>>().join("\n");
+        let (old, new) = (lines("old"), lines("new"));
         let told = diff(&old, &new);
         assert_eq!(told.lines().filter(|line| line.starts_with("-old")).count(), 3000);
         assert_eq!(told.lines().filter(|line| line.starts_with("+new")).count(), 3000);

@@ -10,8 +10,8 @@ use std::fs::File;
 use headwater_contract::v1::ArchiveFormat;
 use headwater_contract::{Fault, FaultKind};
 
-pub(super) use self::sow::{Bounds, Sown};
 use self::sow::Sower;
+pub(super) use self::sow::{Bounds, Sown};
 use crate::workspace::Workspace;
 
 /// Unpacks all of it, or says why not.

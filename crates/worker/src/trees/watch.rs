@@ -13,13 +13,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind, v1};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, Receiver};
-use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep_until};
 use tonic::Status;
 
 use self::notes::Notes;
+use crate::ready::register;
 use crate::workspace::{Workspace, WorkspacePath};
 
 /// Changes within so long are told together.
@@ -35,26 +37,22 @@ pub(super) async fn watch(
     workspace: Workspace,
     path: WorkspacePath,
     recursive: bool,
-    over: watch::Receiver<bool>,
+    over: impl Future<Output = ()> + Send + 'static,
     permit: OwnedSemaphorePermit,
 ) -> Result<Receiver<Message>, Fault> {
     let notes = blocking(move || Notes::begin(workspace, path, recursive)).await??;
-    let inotify = AsyncFd::new(notes.inotify()).map_err(|error| super::ground::cannot(&error))?;
+    let inotify =
+        register(notes.inotify(), Interest::READABLE).map_err(|error| super::ground::cannot(&error))?;
     let (sender, receiver) = mpsc::channel(MESSAGES);
     tokio::spawn(async move {
         let watcher = Watcher { inotify, sender, due: Some(Instant::now()) };
         tokio::select! {
             () = watcher.run(notes) => {}
-            () = ended(over) => {}
+            () = over => {}
         }
         drop(permit);
     });
     Ok(receiver)
-}
-
-async fn ended(mut over: watch::Receiver<bool>) {
-    // A session that is no longer there is over, too.
-    let _ = over.wait_for(|over| *over).await;
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
@@ -79,9 +77,11 @@ impl Watcher {
                 // Read even while nobody takes what we have: the kernel's own queue must not overflow.
                 ready = self.inotify.readable() => {
                     let Ok(mut ready) = ready else { return };
-                    ready.clear_ready();
-                    drop(ready);
-                    let Ok(read) = blocking(move || { notes.read(); notes }).await else { return };
+                    let read = blocking(move || (notes.read(), notes)).await;
+                    let Ok((drained, read)) = read else { return };
+                    if drained {
+                        ready.clear_ready();
+                    }
                     notes = read;
                     if notes.has_more() {
                         self.due.get_or_insert_with(|| Instant::now() + TOGETHER);

@@ -49,12 +49,8 @@ impl Workspace {
     fn parent_of(&self, path: &WorkspacePath) -> Result<(OwnedFd, Vec<u8>), Errno> {
         let (folders, name) = path.split();
         let parent = if folders.is_empty() { b".".to_vec() } else { folders.join(&b'/') };
-        let parent = open_beneath(
-            self.root.as_fd(),
-            &parent,
-            OFlags::RDONLY | OFlags::DIRECTORY,
-            Mode::empty(),
-        )?;
+        let parent =
+            open_beneath(self.root.as_fd(), &parent, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         Ok((parent, name.to_vec()))
     }
 }

@@ -119,11 +119,10 @@ enum Fate {
 
 fn fate(staged: &Entry, there: Option<&Entry>, path: &WorkspacePath) -> Result<Fate, WorkspaceError> {
     match (staged.kind, there.map(|there| there.kind)) {
-        (_, None) => Ok(Fate::Moves),
         (Kind::Folder, Some(Kind::Folder)) => Ok(Fate::Joins),
         (Kind::Folder, Some(_)) => Err(WorkspaceError::NoFolder { path: path.to_string() }),
         (_, Some(Kind::Folder)) => Err(WorkspaceError::NoFile { path: path.to_string() }),
-        (_, Some(_)) => Ok(Fate::Moves),
+        _ => Ok(Fate::Moves),
     }
 }
 
@@ -155,11 +154,16 @@ fn fits(staged: BorrowedFd<'_>, folder: BorrowedFd<'_>, path: &WorkspacePath) ->
     })
 }
 
-fn settle(staged: BorrowedFd<'_>, folder: BorrowedFd<'_>, path: &WorkspacePath) -> Result<(), WorkspaceError> {
+fn settle(
+    staged: BorrowedFd<'_>,
+    folder: BorrowedFd<'_>,
+    path: &WorkspacePath,
+) -> Result<(), WorkspaceError> {
     each(staged, folder, path, |name, entry, fate, path| match fate {
         Fate::Moves => {
             // A folder replaces nothing, not even an empty one.
-            let flags = if entry.kind == Kind::Folder { RenameFlags::NOREPLACE } else { RenameFlags::empty() };
+            let flags =
+                if entry.kind == Kind::Folder { RenameFlags::NOREPLACE } else { RenameFlags::empty() };
             let moved = rustix::fs::renameat_with(staged, name, folder, name, flags);
             moved.map_err(|error| told(path, error))
         }

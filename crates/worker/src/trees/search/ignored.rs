@@ -48,12 +48,12 @@ impl<'a> Ignored<'a> {
         }
         let text = PathBuf::from(super::as_path(&path.bytes()));
         // The innermost that says something decides.
-        let said = self.files.iter().rev().filter_map(|(_, file)| file.as_ref()).find_map(|file| {
-            match file.matched(&text, is_folder) {
-                Match::Ignore(_) => Some(true),
-                Match::Whitelist(_) => Some(false),
-                Match::None => None,
-            }
+        let said = self.files.iter().rev().filter_map(|(_, file)| file.as_ref()).find_map(|file| match file
+            .matched(&text, is_folder)
+        {
+            Match::Ignore(_) => Some(true),
+            Match::Whitelist(_) => Some(false),
+            Match::None => None,
         });
         let is_ignored = said.unwrap_or(false);
         if is_folder && !is_ignored {

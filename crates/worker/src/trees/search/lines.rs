@@ -36,8 +36,8 @@ impl<'a, F: FnMut(v1::SearchMatch) -> bool> Lines<'a, F> {
             .memory_map(MmapChoice::never()) // a program that truncates the file would end us
             .line_number(true)
             .build();
-        let searched = searcher.search_reader(self.matcher, file, &mut *self);
-        searched.is_ok() && !self.binary
+        let done = searcher.search_reader(self.matcher, file, &mut *self);
+        done.is_ok() && !self.binary
     }
 }
 

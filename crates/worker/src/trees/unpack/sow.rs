@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 100;
 /// The longest text of a link.
 const MAX_TARGET_BYTES: usize = 4096;
 /// A file may be so many times larger than what it was packed to ...
-const MAX_RATIO: u64 = 200;
+const MAX_RATIO: u64 = 100;
 /// ... as far as it is larger than this.
 const FREE_BYTES: u64 = 16 << 20;
 /// The names that are remembered to find those that come twice.
@@ -123,8 +123,13 @@ impl<'a> Sower<'a> {
     fn count(&mut self, bytes: u64) -> Result<(), Fault> {
         self.sown.bytes += bytes;
         if self.sown.bytes > self.bounds.bytes {
-            let message = format!("the archive holds more than the {} bytes that the session may still use", self.bounds.bytes);
-            return Err(Fault::new(FaultKind::Full, message).hint("remove files, or raise `limits.disk_bytes`"));
+            let message = format!(
+                "the archive holds more than the {} bytes that the session may still use",
+                self.bounds.bytes
+            );
+            return Err(
+                Fault::new(FaultKind::Full, message).hint("remove files, or raise `limits.disk_bytes`")
+            );
         }
         let packed = self.bounds.archive_bytes.max(1);
         if self.sown.bytes > FREE_BYTES && self.sown.bytes / packed > MAX_RATIO {
@@ -172,7 +177,10 @@ impl<'a> Sower<'a> {
         self.names_bytes += path.bytes().len();
         self.met.insert(path, met);
         if self.met.len() as u64 > self.bounds.entries || self.names_bytes > MAX_NAMES_BYTES {
-            return Err(refused(format!("it has more than {} entries, or too long names", self.bounds.entries)));
+            return Err(refused(format!(
+                "it has more than {} entries, or too long names",
+                self.bounds.entries
+            )));
         }
         Ok(())
     }
@@ -193,7 +201,8 @@ fn checked(name: &[u8]) -> Result<Option<WorkspacePath>, Fault> {
 /// A link may lead anywhere within the archive, and nowhere else.
 fn stays_within(path: &WorkspacePath, target: &[u8]) -> Result<(), Fault> {
     let out = || refused(format!("the link `{path}` leads out of it, to `{}`", shown(target)));
-    if target.is_empty() || target.len() > MAX_TARGET_BYTES || target.starts_with(b"/") || target.contains(&0) {
+    if target.is_empty() || target.len() > MAX_TARGET_BYTES || target.starts_with(b"/") || target.contains(&0)
+    {
         return Err(out());
     }
     let mut depth = path.names().len() - 1;
@@ -221,8 +230,9 @@ fn broken(path: &WorkspacePath, error: &io::Error) -> Fault {
 
 fn failed(path: &WorkspacePath, error: Errno) -> Fault {
     match error {
-        Errno::NOSPC | Errno::DQUOT => Fault::new(FaultKind::Full, "the disk of the data folder is full")
-            .hint("free space on it"),
+        Errno::NOSPC | Errno::DQUOT => {
+            Fault::new(FaultKind::Full, "the disk of the data folder is full").hint("free space on it")
+        }
         Errno::NAMETOOLONG | Errno::EXIST | Errno::NOTDIR | Errno::INVAL | Errno::ILSEQ => {
             refused(format!("`{path}` cannot be made: {error}"))
         }

@@ -27,7 +27,8 @@ pub(super) fn unpack(archive: File, sower: &mut Sower<'_>) -> Result<(), Fault> 
 
 fn unpack_one(zip: &mut Zip<File>, entry: &Entry, sower: &mut Sower<'_>) -> Result<(), Fault> {
     let is_folder = entry.name.ends_with(b"/");
-    let rights = if entry.mode & 0o777 == 0 && entry.mode & KIND == 0 { None } else { Some(entry.mode & 0o777) };
+    // An archive that says nothing of them says 0.
+    let rights = (entry.mode != 0).then_some(entry.mode & 0o777);
     match entry.mode & KIND {
         FOLDER | 0 if is_folder && entry.size == 0 => sower.folder(&entry.name, rights.unwrap_or(0o755)),
         FILE | 0 if !is_folder => {

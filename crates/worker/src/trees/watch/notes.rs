@@ -133,7 +133,11 @@ impl Notes {
         let Ok(walk) = self.workspace.walk(folder, MAX_DEPTH, None) else { return };
         for step in walk {
             if is_new {
-                self.pending.note(ChangeType::Created, &step.path.bytes(), super::super::node_kind(step.entry.kind));
+                self.pending.note(
+                    ChangeType::Created,
+                    &step.path.bytes(),
+                    super::super::node_kind(step.entry.kind),
+                );
             }
             if step.entry.kind == Kind::Folder && !self.full {
                 // It may be gone by now.
@@ -142,8 +146,8 @@ impl Notes {
         }
     }
 
-    /// Reads what the kernel has noted.
-    pub(super) fn read(&mut self) {
+    /// Reads what the kernel has noted; answers whether that was all of it.
+    pub(super) fn read(&mut self) -> bool {
         let mut buffer = vec![MaybeUninit::uninit(); BUFFER_BYTES];
         let inotify = Arc::clone(&self.inotify);
         let mut reader = Reader::new(&*inotify, &mut buffer);
@@ -156,10 +160,11 @@ impl Notes {
                     name: event.file_name().map(|name| name.to_bytes().to_vec()).unwrap_or_default(),
                 },
                 Err(Errno::INTR) => continue,
-                Err(_) => return,
+                Err(_) => return true,
             };
             self.hear(&note);
         }
+        false
     }
 
     fn hear(&mut self, note: &Note) {
@@ -191,7 +196,9 @@ impl Notes {
         let kind = if is_folder { NodeKind::Folder } else { NodeKind::File };
         if note.flags.contains(ReadFlags::MOVED_TO) {
             match self.moving.take() {
-                Some((cookie, from, _)) if cookie == note.cookie => return self.has_moved(&from, path, kind),
+                Some((cookie, from, _)) if cookie == note.cookie => {
+                    return self.has_moved(&from, &path, kind);
+                }
                 other => self.moving = other,
             }
         }
@@ -220,7 +227,7 @@ impl Notes {
     }
 
     /// Something went from one place that is watched to another; so did the watches in it.
-    fn has_moved(&mut self, from: &WorkspacePath, to: WorkspacePath, kind: NodeKind) {
+    fn has_moved(&mut self, from: &WorkspacePath, to: &WorkspacePath, kind: NodeKind) {
         self.pending.moved(&from.bytes(), &to.bytes(), kind);
         if kind != NodeKind::Folder {
             return;

@@ -33,26 +33,22 @@ impl Pending {
         let now = match (was, change) {
             (Some(Created), Modified) => Some(Created),
             (Some(Created), Removed) => None,
-            (Some(Removed), Created) => Some(Modified),
+            (Some(Removed), Created) | (Some(Modified), Modified) => Some(Modified),
             (Some(Modified), Removed) => Some(Removed),
-            (Some(Modified), Modified) => Some(Modified),
             _ => return self.push(change, path, kind, &[]),
         };
-        match now {
-            Some(now) => {
-                if let Some(change) = slot {
-                    change.set_type(now);
-                    change.set_kind(kind);
-                }
+        if let Some(now) = now {
+            if let Some(change) = slot {
+                change.set_type(now);
+                change.set_kind(kind);
             }
-            None => {
-                *slot = None;
-                self.live -= 1;
-                self.last.remove(path);
-                if self.live == 0 {
-                    *self = Self::default();
-                }
-            }
+            return;
+        }
+        *slot = None;
+        self.live -= 1;
+        self.last.remove(path);
+        if self.live == 0 {
+            *self = Self::default();
         }
     }
 
@@ -118,11 +114,19 @@ mod tests {
         use ChangeType::{Created, Modified, Moved, Removed};
         let mut pending = Pending::default();
         for (change, path) in [
-            (Created, "new"), (Modified, "new"), (Modified, "new"),
-            (Created, "short-lived"), (Modified, "short-lived"), (Removed, "short-lived"),
-            (Modified, "old"), (Modified, "old"),
-            (Removed, "replaced"), (Created, "replaced"), (Modified, "replaced"),
-            (Modified, "gone"), (Removed, "gone"),
+            (Created, "new"),
+            (Modified, "new"),
+            (Modified, "new"),
+            (Created, "short-lived"),
+            (Modified, "short-lived"),
+            (Removed, "short-lived"),
+            (Modified, "old"),
+            (Modified, "old"),
+            (Removed, "replaced"),
+            (Created, "replaced"),
+            (Modified, "replaced"),
+            (Modified, "gone"),
+            (Removed, "gone"),
         ] {
             pending.note(change, path.as_bytes(), NodeKind::File);
         }
@@ -130,8 +134,13 @@ mod tests {
         pending.note(Modified, b"young", NodeKind::File);
         pending.note(Created, b"old", NodeKind::File);
         let expected = [
-            (Created, "new"), (Modified, "old"), (Modified, "replaced"), (Removed, "gone"),
-            (Moved, "young"), (Modified, "young"), (Created, "old"),
+            (Created, "new"),
+            (Modified, "old"),
+            (Modified, "replaced"),
+            (Removed, "gone"),
+            (Moved, "young"),
+            (Modified, "young"),
+            (Created, "old"),
         ];
         assert_eq!(told(&mut pending), expected.map(|(change, path)| (change, path.to_owned())));
         assert!(pending.is_empty());

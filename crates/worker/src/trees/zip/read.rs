@@ -211,7 +211,8 @@ impl<R: Read> Read for Content<'_, R> {
             let whole = self.left == 0 && self.crc.clone().finalize() == self.expected;
             return if whole { Ok(0) } else { Err(wrong("an entry is damaged")) };
         }
-        self.left = self.left.checked_sub(n as u64).ok_or_else(|| wrong("an entry is larger than it says"))?;
+        self.left =
+            self.left.checked_sub(n as u64).ok_or_else(|| wrong("an entry is larger than it says"))?;
         self.crc.update(buffer.get(..n).unwrap_or_default());
         Ok(n)
     }

@@ -6,7 +6,8 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::{
-    CENTRAL, DEFLATED, DESCRIPTOR, END, END_64, EXTRA_64, LOCAL, LOCATOR_64, MORE, STORED, STREAMED, UNIX, UTF8,
+    CENTRAL, DEFLATED, DESCRIPTOR, END, END_64, EXTRA_64, LOCAL, LOCATOR_64, MORE, STORED, STREAMED, UNIX,
+    UTF8,
 };
 
 /// The directory at the end is held until then: so much of it.
@@ -142,7 +143,9 @@ impl<W: Write> ZipWriter<W> {
         if !large.is_empty() {
             put16(out, EXTRA_64);
             put16(out, u16::try_from(8 * large.len()).map_err(io::Error::other)?);
-            large.into_iter().for_each(|size| put64(out, size));
+            for size in large {
+                put64(out, size);
+            }
         }
         self.entries += 1;
         if out.len() > MAX_DIRECTORY_BYTES {
