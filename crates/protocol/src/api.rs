@@ -6,6 +6,7 @@
 mod error;
 mod event;
 mod execution;
+mod file;
 mod info;
 mod page;
 mod session;
@@ -16,12 +17,16 @@ mod tree;
 pub use error::{ErrorBody, ErrorDetail};
 pub use event::{EventBody, EventJsonError, EventViews, read_event, write_event};
 pub use execution::{ExecutionBody, ExecutionStateName, ExitBody};
+pub use file::{
+    ChmodRequest, CopyBody, FileBody, FileType, MoveRequest, PathEncoding, PathRequest, path_bytes,
+    path_text, percent_decoded, percent_encoded,
+};
 pub use info::{InfoBody, LanguageBody, LanguagesBody};
 pub use page::PageBody;
 pub use session::{SessionBody, SessionPatch, SessionRequest, SessionStateName};
 pub use start::{RequestError, ResizeRequest, SignalName, SignalRequest, StartRequest, StdinRequest};
 pub use timestamp::{Timestamp, TimestampError};
 pub use tree::{
-    ChangeBody, ChangeName, DiffBody, DifferenceBody, DifferenceName, ForkRequest, MatchBody, NodeName,
-    SearchBody, SearchSummaryBody, SnapshotBody, SnapshotRequest, SnapshotsBody, UnpackedBody,
+    ChangeBody, ChangeName, DiffBody, DifferenceBody, DifferenceName, ForkRequest, MatchBody, SearchBody,
+    SearchSummaryBody, SnapshotBody, SnapshotRequest, SnapshotsBody, UnpackedBody,
 };

@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Finds everything in the data folder. To be called once, before any call is answered.
 pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
+    if let Err(error) = tree::remove(&engine.folder.staging()) {
+        tracing::warn!(%error, "what another worker was copying cannot be removed");
+    }
     for entry in fs::read_dir(engine.folder.sessions())? {
         let dir = entry?.path();
         match SessionRecord::read(&dir) {

@@ -97,6 +97,11 @@ impl Folder {
         self.root.join("sessions")
     }
 
+    /// Trees that are being filled before they appear in a workspace. Nothing in it outlives a worker.
+    pub(crate) fn staging(&self) -> PathBuf {
+        self.root.join("staging")
+    }
+
     /// One session.
     pub(crate) fn session(&self, id: SessionId) -> PathBuf {
         self.sessions().join(id.to_string())

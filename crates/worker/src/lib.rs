@@ -24,6 +24,7 @@ mod network;
 mod pool;
 mod program;
 mod pump;
+mod quota;
 mod read;
 mod ready;
 mod serve;

@@ -5,12 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use headwater_contract::Fault;
+use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Limits, SessionId};
 
 use crate::engine::Engine;
 use crate::folder;
-use crate::workspace::{PathError, Workspace, WorkspacePath};
+use crate::workspace::{PathError, Staging, Workspace, WorkspacePath};
 
 /// A session's workspace, to be worked on.
 #[derive(Debug)]
@@ -20,6 +20,7 @@ pub(crate) struct Space {
     pub(crate) home: String,
     pub(crate) limits: Limits,
     folder: PathBuf,
+    staging: PathBuf,
 }
 
 impl Engine {
@@ -29,7 +30,8 @@ impl Engine {
         session.touch();
         let limits = session.record().spec.limits.clone();
         let folder = folder::workspace(session.dir());
-        Ok(Space { workspace: session.workspace()?, home: session.home(), limits, folder })
+        let staging = self.folder.staging();
+        Ok(Space { workspace: session.workspace()?, home: session.home(), limits, folder, staging })
     }
 }
 
@@ -37,6 +39,14 @@ impl Space {
     /// Understands a path of anything in it.
     pub(crate) fn path(&self, path: &[u8]) -> Result<WorkspacePath, PathError> {
         WorkspacePath::any(path, &self.home)
+    }
+
+    /// A tree that is to appear in it whole, or not at all.
+    pub(crate) fn stage(&self) -> Result<Staging, Fault> {
+        Staging::new(&self.staging, &self.workspace).map_err(|error| {
+            let message = format!("cannot make a folder to work in: {error}");
+            Fault::new(FaultKind::Unavailable, message).hint("is there room on the disk of the data folder?")
+        })
     }
 
     /// Its folder on the host. Only to measure it: everything in it is opened by [`Workspace`].

@@ -54,15 +54,19 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
         Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let folder = match open_folder(parent.as_fd(), &name) {
-        Ok(folder) => folder,
-        Err(Errno::NOENT) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
+    match remove_below(parent.as_fd(), &name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Removes a folder of a folder and all that is in it.
+pub(crate) fn remove_below(parent: BorrowedFd<'_>, name: &CString) -> io::Result<()> {
+    let folder = open_folder(parent, name)?;
     let mut top = Top { folder: folder.as_fd(), moved: 0 };
     // What was moved up is new to the list, so look again until there is nothing.
     while top.empty(folder.as_fd(), 0)? {}
-    Ok(rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR)?)
+    Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
 }
 
 struct Top<'a> {

@@ -4,6 +4,8 @@
 //! kind. What is written goes to a new file that only we know the name of, by its descriptor, and then takes the name that
 //! was asked for in one step: whatever lies there is replaced, and never opened.
 
+mod change;
+mod copy;
 mod entry;
 mod error;
 mod find;
@@ -11,6 +13,7 @@ mod path;
 mod plant;
 mod put;
 mod shift;
+mod staging;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -22,12 +25,15 @@ use std::path::Path;
 use rustix::fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
+pub(crate) use self::change::Overwrite;
+pub(crate) use self::copy::{Copied, Room};
 pub(crate) use self::entry::{Entry, Kind};
 pub(crate) use self::error::WorkspaceError;
 use self::error::told;
 pub(crate) use self::path::{PathError, WorkspacePath};
 pub(crate) use self::plant::set_modified;
 pub(crate) use self::put::{Expect, NewFile, write_all};
+pub(crate) use self::staging::Staging;
 pub(crate) use self::walk::{MAX_DEPTH, Step, Walk};
 
 /// Nothing above the folder, no link, none of those that `/proc` has, and no other disk.
@@ -85,17 +91,17 @@ impl Workspace {
         let folder = open(OFlags::RDONLY)?;
         // One that a program has put there instead has its owner already.
         if rustix::fs::fstat(&folder)?.st_uid == rustix::process::geteuid().as_raw() {
-            self.hand_over(folder.as_fd(), FOLDER_MODE)?;
+            hand_over(self.owner, folder.as_fd(), FOLDER_MODE)?;
         }
         Ok(folder)
     }
+}
 
-    /// Gives what we made to the session. The owner last: after that it is no longer ours to change.
-    fn hand_over(&self, fd: BorrowedFd<'_>, mode: Mode) -> Result<(), Errno> {
-        rustix::fs::fchmod(fd, mode)?;
-        let owner = self.owner.map(|id| (Uid::from_raw(id), Gid::from_raw(id)));
-        owner.map_or(Ok(()), |(uid, gid)| rustix::fs::fchown(fd, Some(uid), Some(gid)))
-    }
+/// Gives what we made to the session. The owner last: after that it is no longer ours to change.
+fn hand_over(owner: Option<u32>, fd: BorrowedFd<'_>, mode: Mode) -> Result<(), Errno> {
+    rustix::fs::fchmod(fd, mode)?;
+    let owner = owner.map(|id| (Uid::from_raw(id), Gid::from_raw(id)));
+    owner.map_or(Ok(()), |(uid, gid)| rustix::fs::fchown(fd, Some(uid), Some(gid)))
 }
 
 fn open_beneath(folder: BorrowedFd<'_>, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {

@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::body::{Gap, OutputBody};
-use self::range::{Part, is_known, part};
+pub(super) use self::range::{Part, is_known, part};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};

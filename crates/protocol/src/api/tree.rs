@@ -1,25 +1,9 @@
-//! Whole trees of a workspace as the API tells of them. A name that is no text is told twice: with what is no text replaced, and
-//! in full as base64.
+//! Whole trees of a workspace as the API tells of them. Names that are no text are written as those of files are.
 
 use serde::{Deserialize, Serialize};
 
-use super::Timestamp;
+use super::{FileType, PathEncoding, Timestamp};
 use crate::SnapshotId;
-
-/// What kind of thing lies at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum NodeName {
-    /// An ordinary file.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link.
-    Link,
-    /// A FIFO, a socket or a device.
-    Other,
-}
 
 /// What happened, as a watch tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,17 +56,17 @@ pub struct ChangeBody {
     pub change: ChangeName,
     /// To what, from the workspace on.
     pub path: String,
-    /// Its bytes, if they are no text.
+    /// How `path` is written; absent where it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path_base64: Option<String>,
+    pub encoding: Option<PathEncoding>,
     /// What it is.
-    pub kind: NodeName,
+    pub kind: FileType,
     /// Where it was before, if it moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Its bytes, if they are no text.
+    /// How `from` is written; absent where it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from_base64: Option<String>,
+    pub from_encoding: Option<PathEncoding>,
 }
 
 /// Something that a search found.
@@ -91,11 +75,11 @@ pub struct ChangeBody {
 pub struct MatchBody {
     /// Where, from the workspace on.
     pub path: String,
-    /// Its bytes, if they are no text.
+    /// How `path` is written; absent where it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path_base64: Option<String>,
+    pub encoding: Option<PathEncoding>,
     /// What it is.
-    pub kind: NodeName,
+    pub kind: FileType,
     /// The line, from 1, where content was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
@@ -171,11 +155,11 @@ pub struct DifferenceBody {
     pub difference: DifferenceName,
     /// Where, from the workspace on.
     pub path: String,
-    /// Its bytes, if they are no text.
+    /// How `path` is written; absent where it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path_base64: Option<String>,
+    pub encoding: Option<PathEncoding>,
     /// What it is, or was.
-    pub kind: NodeName,
+    pub kind: FileType,
     /// Its size now, or when it was there.
     pub size: u64,
     /// A unified diff, if it was asked for and both texts are there and short enough.

@@ -20,6 +20,12 @@ pub(crate) enum WorkspaceError {
     Exists { path: String },
     #[error("the folder `{path}` is not empty")]
     NotEmpty { path: String },
+    #[error("`{path}` lies in what is to be moved or copied there")]
+    Within { path: String },
+    #[error("that is the workspace itself")]
+    Root,
+    #[error("`{path}` would be larger than what the session may still hold")]
+    Full { path: String },
     #[error("`{path}` is not in the state that was expected")]
     Changed { path: String },
     #[error("`{path}`: {source}")]
@@ -51,6 +57,13 @@ impl From<WorkspaceError> for Fault {
             }
             WorkspaceError::Exists { .. } => {
                 fault(FaultKind::Conflict, "remove it first, or choose another path")
+            }
+            WorkspaceError::Within { .. } => fault(FaultKind::Invalid, "choose a path outside of it"),
+            WorkspaceError::Root => {
+                fault(FaultKind::Invalid, "name something in it, for example `src/main.py`")
+            }
+            WorkspaceError::Full { .. } => {
+                fault(FaultKind::Full, "remove something first, or raise the limit")
             }
             WorkspaceError::NotEmpty { .. } => fault(FaultKind::Conflict, "remove what is in it, too"),
             WorkspaceError::Io { source: Errno::NOSPC | Errno::DQUOT, .. } => {

@@ -111,6 +111,16 @@ impl WorkspacePath {
         (bytes <= MAX_PATH_BYTES).then(|| Self { names: names() })
     }
 
+    /// The folder that it is in; the workspace is in itself.
+    pub(crate) fn parent(&self) -> Self {
+        Self { names: self.split().0.to_vec() }
+    }
+
+    /// The way from `folder` to it; it lies there.
+    pub(crate) fn below(&self, folder: &Self) -> Self {
+        Self { names: self.names.get(folder.names.len()..).unwrap_or_default().to_vec() }
+    }
+
     /// Whether it lies in `folder`, or is it.
     pub(crate) fn is_within(&self, folder: &Self) -> bool {
         self.names.starts_with(&folder.names)

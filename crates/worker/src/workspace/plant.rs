@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
-use super::{Workspace, WorkspacePath, open_beneath};
+use super::{Workspace, WorkspacePath, hand_over, open_beneath};
 
 /// Rights that are kept. Bits that lend a program its owner's rights are not among them.
 const RIGHTS: u32 = 0o777;
@@ -43,7 +43,7 @@ impl Workspace {
 
     /// Gives what we made to the session, with these rights.
     pub(crate) fn give(&self, fd: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
-        self.hand_over(fd, Mode::from_raw_mode(mode & RIGHTS))
+        hand_over(self.owner, fd, Mode::from_raw_mode(mode & RIGHTS))
     }
 
     fn parent_of(&self, path: &WorkspacePath) -> Result<(OwnedFd, Vec<u8>), Errno> {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::entry::{Entry, Kind};
 use super::find::reopen;
-use super::{FILE_MODE, Workspace, WorkspaceError, WorkspacePath, open_beneath, told};
+use super::{FILE_MODE, Workspace, WorkspaceError, WorkspacePath, hand_over, open_beneath, told};
 
 /// What must lie at a path for something to be written there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -42,8 +42,8 @@ impl Expect {
 
 /// A file that is written and has no name yet.
 #[derive(Debug)]
-pub(crate) struct NewFile<'a> {
-    workspace: &'a Workspace,
+pub(crate) struct NewFile {
+    owner: Option<u32>,
     path: WorkspacePath,
     folder: OwnedFd,
     file: OwnedFd,
@@ -53,11 +53,11 @@ pub(crate) struct NewFile<'a> {
 
 impl Workspace {
     /// Begins a file that is to lie at this path; the folders above it are made.
-    pub(crate) fn create(&self, path: &WorkspacePath) -> Result<NewFile<'_>, WorkspaceError> {
+    pub(crate) fn create(&self, path: &WorkspacePath) -> Result<NewFile, WorkspaceError> {
         let (folders, _) = path.split();
         let folder = self.enter_all(folders).map_err(|error| told(path, error))?;
         let (file, named) = new_file(folder.as_fd()).map_err(|error| told(path, error))?;
-        Ok(NewFile { workspace: self, path: path.clone(), folder, file, named })
+        Ok(NewFile { owner: self.owner, path: path.clone(), folder, file, named })
     }
 
     /// Opens an ordinary file with one name to write into it.
@@ -79,7 +79,7 @@ impl Workspace {
     }
 }
 
-impl NewFile<'_> {
+impl NewFile {
     /// To write to.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
@@ -98,9 +98,7 @@ impl NewFile<'_> {
         expect.check(&path, there.as_ref())?;
         let kept = there.map_or(FILE_MODE, |there| Mode::from_raw_mode(there.mode & 0o777));
         let mode = mode.map_or(kept, |mode| Mode::from_raw_mode(mode & 0o777));
-        let placed = self
-            .workspace
-            .hand_over(self.file.as_fd(), mode)
+        let placed = hand_over(self.owner, self.file.as_fd(), mode)
             .and_then(|()| if *expect == Expect::Nothing { self.appear() } else { self.replace() });
         let stat = placed.and_then(|()| rustix::fs::fstat(&self.file));
         stat.map(|stat| Entry::from(&stat)).map_err(|error| match error {
@@ -137,7 +135,7 @@ impl NewFile<'_> {
     }
 }
 
-impl Drop for NewFile<'_> {
+impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(named) = &self.named {
             // A program may have removed it, or its folder.

@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderName, Method, header};
 
 /// Which part of an output was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// All of it.
     Whole,
     /// From this byte to the one before that.
@@ -15,7 +15,7 @@ pub(super) enum Part {
 
 /// The part of `length` bytes that a request asks for. Several ranges, and what is no range, are ignored, as the RFC
 /// allows and demands.
-pub(super) fn part(method: &Method, headers: &HeaderMap, etag: &str, length: u64) -> Part {
+pub(crate) fn part(method: &Method, headers: &HeaderMap, etag: &str, length: u64) -> Part {
     let Some(range) = text(headers, header::RANGE).filter(|_| *method == Method::GET) else {
         return Part::Whole;
     };
@@ -49,7 +49,7 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// Whether the client has this already.
-pub(super) fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+pub(crate) fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     let lists = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
     tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)

@@ -11,12 +11,13 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, unfold};
 use headwater_contract::{ContractError, v1};
 use headwater_protocol::SessionId;
-use headwater_protocol::api::{ErrorBody, UnpackedBody};
+use headwater_protocol::api::{ErrorBody, PathEncoding, UnpackedBody};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::shown;
 use crate::auth::{Identity, Need};
+use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::insist::insist;
@@ -58,7 +59,12 @@ impl Format {
 #[into_params(parameter_in = Query)]
 pub(super) struct ArchiveQuery {
     /// A folder; the workspace if absent.
-    path: Option<String>,
+    #[serde(rename = "path")]
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
     /// `tar` if absent.
     #[param(inline)]
     format: Option<Format>,
@@ -81,11 +87,12 @@ pub(super) async fn download(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
     Query(query): Query<ArchiveQuery>,
 ) -> Result<Response, ApiError> {
     gateway.may_use_session(&who, Need::Read, session).await?;
     let (format, kind, ending) = query.format.unwrap_or_default().told();
-    let path = Bytes::from(query.path.unwrap_or_default());
+    let path = path.unwrap_or_default();
     let ask = insist(gateway.worker.streams(), |client| {
         let path = path.clone();
         async move { client.pack(session, path, format).await }
@@ -138,10 +145,11 @@ pub(super) async fn upload(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
     Query(query): Query<ArchiveQuery>,
     body: Body,
 ) -> Result<JsonBody<UnpackedBody>, ApiError> {
-    unpack(&gateway, &who, session, query, body).await
+    unpack(&gateway, &who, session, path, query.format, body).await
 }
 
 /// The same as `PUT`.
@@ -160,24 +168,26 @@ pub(super) async fn import(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
     Query(query): Query<ArchiveQuery>,
     body: Body,
 ) -> Result<JsonBody<UnpackedBody>, ApiError> {
-    unpack(&gateway, &who, session, query, body).await
+    unpack(&gateway, &who, session, path, query.format, body).await
 }
 
 async fn unpack(
     gateway: &Arc<Gateway>,
     who: &Identity,
     session: SessionId,
-    query: ArchiveQuery,
+    path: Option<Bytes>,
+    format: Option<Format>,
     body: Body,
 ) -> Result<JsonBody<UnpackedBody>, ApiError> {
     gateway.may_use_session(who, Need::Write, session).await?;
     let to = v1::UnpackTo {
         session_id: session.to_string(),
-        path: query.path.unwrap_or_default().into(),
-        format: query.format.unwrap_or_default().told().0.into(),
+        path: path.unwrap_or_default(),
+        format: format.unwrap_or_default().told().0.into(),
     };
     let told = gateway.worker.streams().unpack(messages(to, body)).await?;
     gateway.audit(

@@ -7,17 +7,19 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use futures_util::stream::unfold;
 use headwater_contract::v1::search_response::Told;
 use headwater_contract::{Messages, v1};
 use headwater_protocol::SessionId;
-use headwater_protocol::api::{ErrorBody, SearchBody, SearchSummaryBody};
+use headwater_protocol::api::{ErrorBody, PathEncoding, SearchBody, SearchSummaryBody};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
 use super::shown;
 use crate::auth::{Identity, Need};
+use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::insist::insist;
@@ -43,7 +45,12 @@ pub(super) struct SearchQuery {
     /// A regular expression for lines.
     content: Option<String>,
     /// The folder to look in; the workspace if absent.
-    path: Option<String>,
+    #[serde(rename = "path")]
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
     /// `A` and `a` are the same.
     ignore_case: Option<bool>,
     /// The most matches: 1000 if absent.
@@ -59,7 +66,7 @@ pub(super) struct SearchQuery {
 }
 
 impl SearchQuery {
-    fn request(self, session: SessionId) -> Result<v1::SearchRequest, ApiError> {
+    fn request(self, session: SessionId, path: Option<Bytes>) -> Result<v1::SearchRequest, ApiError> {
         let within = |name: &str, value: Option<u64>, most: u64| match value {
             Some(value) if !(1..=most).contains(&value) => {
                 Err(ApiError::invalid(format!("`{name}` is from 1 to {most}")))
@@ -70,7 +77,7 @@ impl SearchQuery {
         within("timeout_ms", self.timeout_ms, 60_000)?;
         Ok(v1::SearchRequest {
             session_id: session.to_string(),
-            path: self.path.unwrap_or_default().into(),
+            path: path.unwrap_or_default(),
             name: self.name,
             content: self.content,
             ignore_case: self.ignore_case == Some(true),
@@ -100,11 +107,12 @@ pub(super) async fn search(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
     Query(query): Query<SearchQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     gateway.may_use_session(&who, Need::Read, session).await?;
-    let request = query.request(session)?;
+    let request = query.request(session, path)?;
     let ask = insist(gateway.worker.streams(), |client| {
         let request = request.clone();
         async move { client.search_tree(request).await }

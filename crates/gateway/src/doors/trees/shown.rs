@@ -1,36 +1,26 @@
 //! What the worker tells of trees, as clients see it.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use headwater_contract::v1;
 use headwater_protocol::api::{
-    ChangeBody, ChangeName, DifferenceBody, DifferenceName, MatchBody, NodeName, SearchSummaryBody,
-    SnapshotBody, Timestamp, UnpackedBody,
+    ChangeBody, ChangeName, DifferenceBody, DifferenceName, FileType, MatchBody, SearchSummaryBody,
+    SnapshotBody, Timestamp, UnpackedBody, path_text,
 };
 
 use crate::error::ApiError;
 
-/// A path as text, and all of its bytes if that is not the same.
-pub(super) fn path(bytes: &[u8]) -> (String, Option<String>) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => (text.to_owned(), None),
-        Err(_) => (String::from_utf8_lossy(bytes).into_owned(), Some(STANDARD.encode(bytes))),
-    }
-}
-
-fn node(kind: v1::NodeKind) -> NodeName {
+fn node(kind: v1::NodeKind) -> FileType {
     match kind {
-        v1::NodeKind::File | v1::NodeKind::Unspecified => NodeName::File,
-        v1::NodeKind::Folder => NodeName::Folder,
-        v1::NodeKind::Link => NodeName::Link,
-        v1::NodeKind::Other => NodeName::Other,
+        v1::NodeKind::File | v1::NodeKind::Unspecified => FileType::File,
+        v1::NodeKind::Folder => FileType::Folder,
+        v1::NodeKind::Link => FileType::Link,
+        v1::NodeKind::Other => FileType::Other,
     }
 }
 
 /// One event of a watch.
 pub(super) fn change(change: &v1::Change) -> ChangeBody {
-    let (text, path_base64) = path(&change.path);
-    let (from, from_base64) = path(&change.from);
+    let (text, encoding) = path_text(&change.path);
+    let (from, from_encoding) = path_text(&change.from);
     let has_from = !change.from.is_empty();
     ChangeBody {
         change: match change.r#type() {
@@ -44,26 +34,26 @@ pub(super) fn change(change: &v1::Change) -> ChangeBody {
             v1::ChangeType::Rescan => ChangeName::Rescan,
         },
         path: text,
-        path_base64,
+        encoding,
         kind: node(change.kind()),
         from: has_from.then_some(from),
-        from_base64,
+        from_encoding,
     }
 }
 
 /// An event of the watch itself.
 pub(super) fn about_all(change: ChangeName) -> ChangeBody {
-    let (path, kind) = (String::new(), NodeName::Folder);
-    ChangeBody { change, path, path_base64: None, kind, from: None, from_base64: None }
+    let (path, kind) = (String::new(), FileType::Folder);
+    ChangeBody { change, path, encoding: None, kind, from: None, from_encoding: None }
 }
 
 /// Something that was found.
 pub(super) fn found(found: &v1::SearchMatch) -> MatchBody {
-    let (text, path_base64) = path(&found.path);
+    let (text, encoding) = path_text(&found.path);
     let has_line = found.line > 0;
     MatchBody {
         path: text,
-        path_base64,
+        encoding,
         kind: node(found.kind()),
         line: has_line.then_some(found.line),
         column: has_line.then_some(found.column),
@@ -89,7 +79,7 @@ pub(super) const fn unpacked(told: &v1::UnpackResponse) -> UnpackedBody {
 
 /// One thing that is different.
 pub(super) fn difference(told: &v1::Difference) -> DifferenceBody {
-    let (text, path_base64) = path(&told.path);
+    let (text, encoding) = path_text(&told.path);
     DifferenceBody {
         difference: match told.r#type() {
             v1::ChangeType::Created => DifferenceName::Added,
@@ -97,7 +87,7 @@ pub(super) fn difference(told: &v1::Difference) -> DifferenceBody {
             _ => DifferenceName::Modified,
         },
         path: text,
-        path_base64,
+        encoding,
         kind: node(told.kind()),
         size: told.size,
         patch: told.patch.as_ref().map(|patch| String::from_utf8_lossy(patch).into_owned()),

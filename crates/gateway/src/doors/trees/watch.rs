@@ -14,12 +14,13 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use headwater_protocol::SessionId;
-use headwater_protocol::api::{ChangeBody, ErrorBody};
+use headwater_protocol::api::{ChangeBody, ErrorBody, PathEncoding};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use self::events::{Events, Next};
 use crate::auth::{Identity, Need};
+use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::serve::Seat;
@@ -35,7 +36,12 @@ const RETRY: &str = "retry: 1000\n\n";
 #[into_params(parameter_in = Query)]
 pub(super) struct WatchQuery {
     /// A folder or a file; the workspace if absent.
-    path: Option<String>,
+    #[serde(rename = "path")]
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
     /// Also the folders below it: true if absent.
     recursive: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
@@ -64,13 +70,14 @@ pub(super) async fn watch(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
     Query(query): Query<WatchQuery>,
     seat: Option<Extension<Seat>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     gateway.may_use_session(&who, Need::Read, session).await?;
-    let path = query.path.unwrap_or_default().into();
-    let events = Events::open(&gateway, session, path, query.recursive != Some(false)).await?;
+    let events =
+        Events::open(&gateway, session, path.unwrap_or_default(), query.recursive != Some(false)).await?;
     match upgrade {
         Ok(upgrade) => Ok(socket::answer(upgrade, gateway, who, events, seat)),
         Err(_) => Ok(sse(&gateway, events)),
@@ -130,6 +137,6 @@ mod tests {
         assert!(
             !frame.contains('\r') && frame.starts_with("event: created\ndata: {") && frame.ends_with("}\n\n")
         );
-        assert!(frame.contains("path_base64"));
+        assert!(frame.contains("\"encoding\":\"percent\""), "{frame}");
     }
 }

@@ -1,0 +1,169 @@
+//! Files of a workspace: reading and writing them in pieces, and one call for each of the rest.
+
+use bytes::Bytes;
+use headwater_protocol::SessionId;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+
+use crate::client::Client;
+use crate::error::{ContractError, Fault, FaultKind};
+use crate::v1;
+
+type Result<T> = std::result::Result<T, ContractError>;
+
+/// Pieces that wait to be sent: the caller's pace is the worker's.
+const WAITING: usize = 2;
+
+impl Client {
+    /// What lies at a path.
+    pub async fn stat_file(&self, session: SessionId, path: Bytes) -> Result<v1::FileEntry> {
+        let request = v1::StatFileRequest { session_id: session.to_string(), path };
+        Ok(self.files().stat(request).await?.into_inner())
+    }
+
+    /// What is in a folder.
+    pub async fn list_files(&self, request: v1::ListFilesRequest) -> Result<v1::ListFilesResponse> {
+        Ok(self.files().list(request).await?.into_inner())
+    }
+
+    /// Opens a file to read it. What comes goes on over a restart of the worker, if the file is still the same then.
+    pub async fn read_file(&self, request: v1::ReadFileRequest) -> Result<FileReader> {
+        FileReader::open(self.clone(), request).await
+    }
+
+    /// Begins to write a file. Nothing is changed before [`FileWriter::finish`].
+    pub async fn write_file(&self, head: v1::WriteFileHead) -> FileWriter {
+        FileWriter::open(self, head).await
+    }
+
+    /// Makes a folder and those above it.
+    pub async fn make_folder(&self, session: SessionId, path: Bytes) -> Result<v1::WriteFileResponse> {
+        let request = v1::MakeFolderRequest { session_id: session.to_string(), path };
+        Ok(self.files().make_folder(request).await?.into_inner())
+    }
+
+    /// Gives something another name.
+    pub async fn move_file(&self, request: v1::MoveFileRequest) -> Result<v1::FileEntry> {
+        Ok(self.files().r#move(request).await?.into_inner())
+    }
+
+    /// Copies a file or a tree.
+    pub async fn copy_file(&self, request: v1::CopyFileRequest) -> Result<v1::CopyFileResponse> {
+        Ok(self.files().copy(request).await?.into_inner())
+    }
+
+    /// Removes something; a folder that is not empty only with all that is in it.
+    pub async fn remove_file(&self, session: SessionId, path: Bytes, recursive: bool) -> Result<()> {
+        let request = v1::RemoveFileRequest { session_id: session.to_string(), path, recursive };
+        self.files().remove(request).await?;
+        Ok(())
+    }
+
+    /// Changes the rights of something.
+    pub async fn chmod_file(&self, session: SessionId, path: Bytes, mode: u32) -> Result<v1::FileEntry> {
+        let request = v1::ChmodFileRequest { session_id: session.to_string(), path, mode };
+        Ok(self.files().chmod(request).await?.into_inner())
+    }
+}
+
+/// A file that is read.
+#[derive(Debug)]
+pub struct FileReader {
+    client: Client,
+    request: v1::ReadFileRequest,
+    entry: v1::FileEntry,
+    to: u64,
+    stream: Streaming<v1::ReadFileResponse>,
+}
+
+impl FileReader {
+    async fn open(client: Client, request: v1::ReadFileRequest) -> Result<Self> {
+        let (entry, stream) = ask(&client, request.clone()).await?;
+        let to = request.to_byte.unwrap_or(entry.size).min(entry.size);
+        Ok(Self { client, request, entry, to, stream })
+    }
+
+    /// The file, as it was when it was opened.
+    pub const fn entry(&self) -> &v1::FileEntry {
+        &self.entry
+    }
+
+    /// The next bytes; `None` after the last one.
+    pub async fn next(&mut self) -> Result<Option<Bytes>> {
+        while self.request.from_byte < self.to {
+            match self.stream.message().await.map_err(ContractError::from) {
+                Ok(Some(piece)) => {
+                    self.request.from_byte += piece.data.len() as u64;
+                    return Ok(Some(piece.data));
+                }
+                Ok(None) => return Err(ContractError::Malformed("the file ends before its end".into())),
+                Err(ContractError::Disconnected(_)) => {
+                    self.client = self.client.come_back().await?;
+                    self.request.etag = Some(self.entry.etag.clone());
+                    self.stream = ask(&self.client, self.request.clone()).await?.1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+async fn ask(
+    client: &Client,
+    request: v1::ReadFileRequest,
+) -> Result<(v1::FileEntry, Streaming<v1::ReadFileResponse>)> {
+    let mut stream = client.files().read(request).await?.into_inner();
+    let head = stream.message().await?.and_then(|head| head.entry);
+    let entry = head.ok_or_else(|| ContractError::Malformed("nothing tells of the file".into()))?;
+    Ok((entry, stream))
+}
+
+/// A file that is written. Dropped before it is finished, it changes nothing.
+#[derive(Debug)]
+pub struct FileWriter {
+    chunks: mpsc::Sender<v1::WriteFileRequest>,
+    call: JoinHandle<Result<v1::WriteFileResponse>>,
+}
+
+impl FileWriter {
+    async fn open(client: &Client, head: v1::WriteFileHead) -> Self {
+        let (chunks, receiver) = mpsc::channel(WAITING);
+        let first = v1::WriteFileRequest { head: Some(head), ..v1::WriteFileRequest::default() };
+        // The channel is new and empty: this neither waits nor fails.
+        let _ = chunks.send(first).await;
+        let mut files = client.files();
+        let call = tokio::spawn(async move {
+            let answer = files.write(ReceiverStream::new(receiver)).await;
+            Ok(answer?.into_inner())
+        });
+        Self { chunks, call }
+    }
+
+    /// Sends the next bytes. An error means that nothing was changed.
+    pub async fn write(&mut self, data: Bytes) -> Result<()> {
+        self.send(v1::WriteFileRequest { head: None, data, last: false }).await
+    }
+
+    /// Says that this is all, and waits until it is done.
+    pub async fn finish(mut self) -> Result<v1::WriteFileResponse> {
+        self.send(v1::WriteFileRequest { last: true, ..v1::WriteFileRequest::default() }).await?;
+        self.answer().await
+    }
+
+    async fn send(&mut self, chunk: v1::WriteFileRequest) -> Result<()> {
+        if self.chunks.send(chunk).await.is_ok() {
+            return Ok(());
+        }
+        // The call has ended: its answer says why.
+        self.answer().await?;
+        Err(Fault::new(FaultKind::Internal, "the worker took more than it was sent").into())
+    }
+
+    async fn answer(&mut self) -> Result<v1::WriteFileResponse> {
+        let stopped = |_| Err(ContractError::Disconnected("the call was given up".into()));
+        (&mut self.call).await.unwrap_or_else(stopped)
+    }
+}

@@ -1,0 +1,156 @@
+//! Looking at files: `GET /v1/sessions/{id}/files` and `.../files/stat`.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use headwater_contract::v1;
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{ErrorBody, FileBody, PageBody, PathEncoding};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::file_body;
+use super::path::{QueryPath, encoding};
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::extract::{Path, Query};
+use crate::insist::insist;
+use crate::state::Gateway;
+
+/// The most on a page.
+pub(super) const MAX_LISTED: u32 = 1000;
+/// As deep as the worker goes.
+const MAX_DEPTH: u32 = 128;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(stat))
+}
+
+/// Which folder, and how much of it.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// The folder: the workspace itself if absent.
+    #[serde(rename = "path")]
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
+    /// 1 is what is in the folder, 2 what is in its folders, too. 1 if absent.
+    #[param(minimum = 1, maximum = 128)]
+    depth: Option<u32>,
+    /// The most on a page: 100 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Lists what is in a folder, in the order of the names' bytes, a folder before what is in it.
+///
+/// The pages of a folder that changes meanwhile miss nothing that was there all the time, and repeat nothing.
+#[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files",
+    params(("id" = String, Path, description = "the session"), ListQuery),
+    responses(
+        (status = 200, body = PageBody<FileBody>),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it is no folder"),
+        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn list(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    path: QueryPath,
+    Query(query): Query<ListQuery>,
+) -> Result<JsonBody<PageBody<FileBody>>, ApiError> {
+    gateway.may_use_session(&who, Need::Read, id).await?;
+    let (depth, limit) = (query.depth.unwrap_or(1), query.limit.unwrap_or(100));
+    for (name, value, most) in [("depth", depth, MAX_DEPTH), ("limit", limit, MAX_LISTED)] {
+        if !(1..=most).contains(&value) {
+            return Err(ApiError::invalid(format!("`{name}` is `{value}`: it must be from 1 to {most}")));
+        }
+    }
+    let request = v1::ListFilesRequest {
+        session_id: id.to_string(),
+        path: path.0.unwrap_or_default(),
+        depth,
+        limit,
+        after: query.cursor.as_deref().map(after).transpose()?,
+    };
+    let told = ask(&gateway, &request).await?;
+    let next_cursor = told.next.map(|next| URL_SAFE_NO_PAD.encode(next));
+    Ok(JsonBody(PageBody { items: told.entries.into_iter().map(file_body).collect(), next_cursor }))
+}
+
+/// Asks the worker for a page of a folder.
+pub(super) async fn ask(
+    gateway: &Gateway,
+    request: &v1::ListFilesRequest,
+) -> Result<v1::ListFilesResponse, ApiError> {
+    let list = |client: headwater_contract::Client| {
+        let request = request.clone();
+        async move { client.list_files(request).await }
+    };
+    Ok(insist(gateway.worker.calls(), list).await?)
+}
+
+/// The path that a cursor stands for.
+fn after(cursor: &str) -> Result<Bytes, ApiError> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok().filter(|bytes| !bytes.is_empty());
+    bytes
+        .map(Bytes::from)
+        .ok_or_else(|| ApiError::invalid("`cursor` is not one").hint("use `next_cursor` of the page before"))
+}
+
+/// Which file.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct StatQuery {
+    /// What to look at: the workspace itself if absent.
+    #[serde(rename = "path")]
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
+}
+
+/// Tells what lies at a path. A link is told as the link: nothing is followed or opened.
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", tag = "files",
+    params(("id" = String, Path, description = "the session"), StatQuery),
+    responses(
+        (status = 200, body = FileBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the path goes through a link"),
+        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn stat(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    path: QueryPath,
+    _: Query<StatQuery>,
+) -> Result<JsonBody<FileBody>, ApiError> {
+    gateway.may_use_session(&who, Need::Read, id).await?;
+    let entry = look(&gateway, id, path.0.unwrap_or_default()).await?;
+    Ok(JsonBody(file_body(entry)))
+}
+
+/// What lies at a path.
+pub(super) async fn look(gateway: &Gateway, id: SessionId, path: Bytes) -> Result<v1::FileEntry, ApiError> {
+    let stat = |client: headwater_contract::Client| {
+        let path = path.clone();
+        async move { client.stat_file(id, path).await }
+    };
+    Ok(insist(gateway.worker.calls(), stat).await?)
+}

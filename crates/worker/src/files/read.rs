@@ -1,0 +1,77 @@
+//! Reading a file: a piece at a time, each when the one before is on its way.
+
+use std::os::fd::OwnedFd;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, unfold};
+use headwater_contract::{Fault, FaultKind, v1};
+use tonic::Status;
+
+use super::blocking;
+use super::told::told;
+use crate::space::Space;
+use crate::workspace::Expect;
+
+/// What `Read` answers with.
+pub(super) type Pieces = BoxStream<'static, Result<v1::ReadFileResponse, Status>>;
+
+/// So much is read at a time: two of these are all that a reader holds here.
+const PIECE_BYTES: u64 = 512 << 10;
+
+/// A file that is read from here to there.
+pub(super) struct Opened {
+    entry: v1::FileEntry,
+    file: OwnedFd,
+    at: u64,
+    to: u64,
+}
+
+/// Opens the file that was asked for.
+pub(super) fn open(space: &Space, request: &v1::ReadFileRequest) -> Result<Opened, Fault> {
+    let path = space.path(&request.path)?;
+    let (file, entry) = space.workspace.open_file(&path)?;
+    if let Some(etag) = &request.etag {
+        Expect::Tags(vec![etag.clone()]).check(&path, Some(&entry))?;
+    }
+    let to = request.to_byte.unwrap_or(entry.size).min(entry.size);
+    Ok(Opened { entry: told(&path, &entry, None), file, at: request.from_byte, to })
+}
+
+enum Next {
+    Head(Opened),
+    Bytes(Opened),
+}
+
+/// What it is, and then its bytes.
+pub(super) fn pieces(opened: Opened) -> Pieces {
+    let pieces = unfold(Some(Next::Head(opened)), async |next| match next? {
+        Next::Head(opened) => {
+            let head = v1::ReadFileResponse { entry: Some(opened.entry.clone()), data: Bytes::new() };
+            Some((Ok(head), Some(Next::Bytes(opened))))
+        }
+        Next::Bytes(opened) if opened.at >= opened.to => None,
+        Next::Bytes(opened) => match blocking(move || piece(opened)).await {
+            Ok((data, opened)) => {
+                Some((Ok(v1::ReadFileResponse { entry: None, data }), Some(Next::Bytes(opened))))
+            }
+            Err(fault) => Some((Err(fault.into()), None)),
+        },
+    });
+    pieces.boxed()
+}
+
+fn piece(mut opened: Opened) -> Result<(Bytes, Opened), Fault> {
+    let length = usize::try_from((opened.to - opened.at).min(PIECE_BYTES)).unwrap_or(usize::MAX);
+    let mut data = Vec::with_capacity(length);
+    let read = || rustix::io::pread(&opened.file, rustix::buffer::spare_capacity(&mut data), opened.at);
+    let n = rustix::io::retry_on_intr(read)
+        .map_err(|error| Fault::new(FaultKind::Unavailable, format!("the file cannot be read: {error}")))?;
+    if n == 0 {
+        let fault = Fault::new(FaultKind::Mismatch, "the file became shorter while it was read");
+        return Err(fault.hint("read it again"));
+    }
+    data.truncate(length); // there may have been room for more
+    opened.at += data.len() as u64;
+    Ok((Bytes::from(data), opened))
+}

@@ -1,0 +1,181 @@
+//! Writing a file: all bytes go to a file without a name first, whatever is to become of them. So half a request changes
+//! nothing, two requests do not mix, and no program sees half of it.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use headwater_contract::v1::write_file_head::Place;
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_protocol::SessionId;
+use tonic::{Status, Streaming};
+
+use super::told::told;
+use super::{Shared, blocking};
+use crate::quota::full;
+use crate::space::Space;
+use crate::workspace::{Entry, Expect, NewFile, Room, WorkspaceError, WorkspacePath};
+
+/// So much is gathered before it is written: each time costs a hop to another thread.
+const GATHERED_BYTES: usize = 1 << 20;
+
+/// What was asked for.
+struct Order {
+    session: SessionId,
+    path: Vec<u8>,
+    place: Place,
+    expect: Expect,
+    mode: Option<u32>,
+}
+
+/// A file that is being written.
+struct Draft {
+    space: Space,
+    path: WorkspacePath,
+    file: NewFile,
+    room: Room,
+    written: u64,
+}
+
+/// Takes the whole request, and then does what it says.
+pub(super) async fn write(
+    shared: &Arc<Shared>,
+    mut chunks: Streaming<v1::WriteFileRequest>,
+) -> Result<v1::WriteFileResponse, Status> {
+    let nothing = || Fault::new(FaultKind::Invalid, "nothing says what to write");
+    let mut first = chunks.message().await?.ok_or_else(nothing)?;
+    let head = first.head.take().ok_or_else(nothing)?;
+    let size = head.size;
+    let order = order(head)?;
+    let (engine, session, path, place) = (Arc::clone(shared), order.session, order.path.clone(), order.place);
+    let mut draft = blocking(move || begin(&engine, session, &path, &place, size)).await?;
+    let mut gathered = BytesMut::new();
+    let mut chunk = Some(first);
+    let whole = loop {
+        let Some(next) = chunk else { break false };
+        gathered.extend_from_slice(&next.data);
+        if gathered.len() >= GATHERED_BYTES || next.last {
+            let bytes = gathered.split();
+            draft = blocking(move || add(draft, &bytes)).await?;
+        }
+        if next.last {
+            break true;
+        }
+        chunk = chunks.message().await?;
+    };
+    if !whole {
+        return Err(
+            Fault::new(FaultKind::Invalid, "the bytes did not arrive whole: nothing was changed").into()
+        );
+    }
+    let turn = shared.turns.of(order.session).await;
+    let shared = Arc::clone(shared);
+    let written = blocking(move || {
+        let _turn = turn;
+        finish(&shared, draft, &order)
+    });
+    Ok(written.await?)
+}
+
+fn order(head: v1::WriteFileHead) -> Result<Order, Fault> {
+    if head.mode.is_some_and(|mode| mode > 0o777) {
+        return Err(Fault::new(FaultKind::Invalid, "the mode has more than rights in it"));
+    }
+    let expect = head.expect.unwrap_or_default();
+    let expect = match expect {
+        v1::Expectation { nothing: true, .. } => Expect::Nothing,
+        v1::Expectation { something: true, .. } => Expect::Something,
+        v1::Expectation { etags, .. } if etags.is_empty() => Expect::Anything,
+        v1::Expectation { etags, .. } => Expect::Tags(etags),
+    };
+    Ok(Order {
+        session: head.session_id.parse()?,
+        path: head.path.to_vec(),
+        place: head.place.unwrap_or(Place::Whole(true)),
+        expect,
+        mode: head.mode,
+    })
+}
+
+fn begin(
+    shared: &Shared,
+    session: SessionId,
+    path: &[u8],
+    place: &Place,
+    size: Option<u64>,
+) -> Result<Draft, Fault> {
+    let space = shared.engine.space(session)?;
+    let path = space.path(path)?;
+    if path.is_root() {
+        return Err(WorkspaceError::Root.into());
+    }
+    let there = space.workspace.stat(&path).ok();
+    let mut room = shared.quotas.room(&space)?;
+    match place {
+        // What is replaced goes.
+        Place::Whole(_) => {
+            room.bytes = room.bytes.saturating_add(there.map_or(0, |there| there.allocated_bytes));
+        }
+        Place::Offset(offset) if *offset > space.limits.disk_bytes.unwrap_or(i64::MAX.cast_unsigned()) => {
+            return Err(full(&space, room));
+        }
+        _ => {}
+    }
+    if size.is_some_and(|size| size > room.bytes) || (there.is_none() && room.inodes == 0) {
+        return Err(full(&space, room));
+    }
+    // Only the folders that are needed for a file that will be.
+    let file = space.workspace.create(&path)?;
+    Ok(Draft { space, path, file, room, written: 0 })
+}
+
+fn add(mut draft: Draft, bytes: &[u8]) -> Result<Draft, Fault> {
+    draft.written += bytes.len() as u64;
+    if draft.written > draft.room.bytes {
+        return Err(full(&draft.space, draft.room));
+    }
+    draft.file.write(bytes)?;
+    Ok(draft)
+}
+
+fn finish(shared: &Shared, draft: Draft, order: &Order) -> Result<v1::WriteFileResponse, Fault> {
+    let Draft { space, path, file, written, .. } = draft;
+    let there = match space.workspace.stat(&path) {
+        Err(WorkspaceError::Missing { .. }) => None,
+        there => Some(there?),
+    };
+    let created = there.is_none();
+    let at = match order.place {
+        Place::Offset(offset) => Some(offset),
+        Place::Append(_) | Place::Whole(_) => None,
+    };
+    let is_new = matches!(order.place, Place::Whole(_)) || (created && at.is_none());
+    let entry = if is_new {
+        file.commit(&order.expect, order.mode)?
+    } else {
+        write_into(&space, &path, &file, at, order, created)?
+    };
+    shared.quotas.add(&space, written, u64::from(created));
+    Ok(v1::WriteFileResponse { entry: Some(told(&path, &entry, None)), created })
+}
+
+/// Puts what was gathered into the file that is there, or into a new and empty one.
+fn write_into(
+    space: &Space,
+    path: &WorkspacePath,
+    draft: &NewFile,
+    at: Option<u64>,
+    order: &Order,
+    created: bool,
+) -> Result<Entry, Fault> {
+    let workspace = &space.workspace;
+    if created {
+        order.expect.check(path, None)?;
+        workspace.create(path)?.commit(&Expect::Nothing, order.mode)?;
+        return Ok(workspace.write_into(path, draft.fd(), at, &Expect::Anything)?);
+    }
+    let entry = workspace.write_into(path, draft.fd(), at, &order.expect)?;
+    Ok(match order.mode {
+        Some(mode) => workspace.chmod(path, mode)?,
+        None => entry,
+    })
+}
