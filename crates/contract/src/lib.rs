@@ -10,7 +10,11 @@ mod files;
 mod follower;
 mod revive;
 mod stdin;
+<<<<<<< HEAD
 mod trees;
+=======
+mod terminals;
+>>>>>>> main
 mod turns;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
@@ -21,7 +25,11 @@ pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
+<<<<<<< HEAD
 pub use trees::Messages;
+=======
+pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
+>>>>>>> main
 pub use turns::Turns;
 
 /// The generated code.

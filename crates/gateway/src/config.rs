@@ -40,6 +40,10 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
+    /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
+    pub terminal_idle_timeout: Duration,
+    /// Who misses more of a terminal's output gets its screen instead.
+    pub terminal_max_buffer_bytes: u64,
 }
 
 /// How the log is written.
@@ -128,6 +132,8 @@ impl Config {
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
+            terminal_idle_timeout: Duration::from_mins(30),
+            terminal_max_buffer_bytes: 1_000_000,
         }
     }
 
@@ -211,6 +217,8 @@ struct FileServer {
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
+    terminal_idle_timeout: Option<String>,
+    terminal_max_buffer: Option<String>,
 }
 
 impl FileServer {
@@ -242,6 +250,14 @@ impl FileServer {
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
         config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
+        if let Some(text) = self.terminal_idle_timeout {
+            config.terminal_idle_timeout =
+                parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
+        }
+        if let Some(text) = self.terminal_max_buffer {
+            config.terminal_max_buffer_bytes =
+                parse_bytes(&text).map_err(|error| format!("server.terminal_max_buffer: {error}"))?;
+        }
         Ok(())
     }
 }

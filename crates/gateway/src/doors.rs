@@ -19,6 +19,7 @@ pub(crate) mod packages;
 pub(crate) mod recordings;
 pub(crate) mod sessions;
 pub(crate) mod shares;
+mod socket;
 pub(crate) mod terminals;
 pub(crate) mod tokens;
 pub(crate) mod tool_progress;

@@ -28,6 +28,7 @@ mod start;
 mod state;
 mod stream;
 mod strict;
+mod terminals;
 mod tick;
 mod to_the_end;
 mod worker;

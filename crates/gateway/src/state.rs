@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_contract::{Client, Reviver, Turns};
-use headwater_protocol::SandboxKind;
+use headwater_protocol::{SandboxKind, SessionId};
 use headwater_store::{AuditRow, Store, TokenRow};
 use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::Known;
 use crate::auth::{Identity, OpenTokens, Origins, Tickets};
 use crate::config::Config;
+use crate::doors::terminals::Viewers;
 use crate::error::ApiError;
 use crate::feed::Hub;
 use crate::limits::Buckets;
@@ -52,6 +53,10 @@ pub struct Gateway {
     pub(crate) known: Known,
     /// Executions whose end is not in the store.
     pub(crate) recorder: Recorder,
+    /// Who looks at which terminal.
+    pub(crate) viewers: Viewers,
+    /// One request at a time for each terminal's name.
+    pub(crate) terminal_turns: Turns<(SessionId, String)>,
     /// One request at a time for each owner's idempotency key.
     pub(crate) key_turns: Turns<(String, String)>,
     /// Held while something is removed, so that it is not found and taken up again in between.
@@ -91,6 +96,8 @@ impl Gateway {
             feeds: Hub::default(),
             known: Known::default(),
             recorder: Recorder::default(),
+            viewers: Viewers::default(),
+            terminal_turns: Turns::default(),
             key_turns: Turns::default(),
             removing: tokio::sync::RwLock::default(),
             sandbox: OnceLock::new(),
@@ -109,6 +116,8 @@ impl Gateway {
         self.take_up().await;
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.look_after_tokens().await });
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move { gateway.look_after_terminals().await });
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {

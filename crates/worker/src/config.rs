@@ -2,6 +2,8 @@
 //!
 //! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
 
+mod terminals;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -14,6 +16,8 @@ use headwater_sandbox::wire::Bind;
 use serde::Deserialize;
 
 use crate::languages::LanguageConfig;
+
+pub use terminals::TerminalConfig;
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +63,8 @@ pub struct Config {
     pub max_running: usize,
     /// When sessions are put to sleep.
     pub hibernation: Hibernation,
+    /// How terminals are kept.
+    pub terminals: TerminalConfig,
 }
 
 /// When sessions are put to sleep: their programs end, their workspaces stay.
@@ -109,6 +115,7 @@ impl Config {
             uid_base,
             max_running: 4096,
             hibernation: Hibernation::default(),
+            terminals: TerminalConfig::default(),
         }
     }
 
@@ -165,6 +172,7 @@ struct File {
     uid_base: Option<u32>,
     max_running: Option<usize>,
     hibernation: FileHibernation,
+    terminals: terminals::FileTerminals,
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
@@ -233,6 +241,7 @@ impl File {
             config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
         }
         config.hibernation = self.hibernation.parse(config.hibernation)?;
+        config.terminals = self.terminals.parse(config.terminals)?;
         config.limits = self.limits.parse()?.or(&config.limits);
         if let Some(nonsense) = config.limits.nonsense() {
             return Err(nonsense);

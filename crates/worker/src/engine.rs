@@ -21,6 +21,7 @@ use crate::languages::Languages;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
 use crate::session::{self, Accepted, Parts, Session};
+use crate::terminals::Hub;
 use crate::tickets::Tickets;
 use crate::tree;
 
@@ -42,6 +43,8 @@ pub(crate) struct Engine {
     session_turns: Turns<SessionId>,
     execution_turns: Turns<ExecutionId>,
     pub(crate) tickets: Tickets,
+    /// What terminals have in common.
+    pub(crate) terminals: Hub,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +71,7 @@ impl Engine {
         Arc::new_cyclic(|this| Self {
             languages: Languages::find(&start.config.languages, &visible),
             pool: Pool::new(start.config.pool),
+            terminals: Hub::open(&start.folder, start.config.terminals),
             config: start.config,
             folder: start.folder,
             cgroups: start.cgroups,
@@ -388,6 +392,7 @@ impl Engine {
         }
         let (session, _inside) = self.awake(session).await?;
         let program = Program::new(&spec.command, &self.languages, id, &session.home())?;
+        let program = self.terminals.shell(program, &spec, id);
         let Some(ticket) = self.tickets.take(self.config.max_running) else {
             let message = format!("{} executions are running already", self.config.max_running);
             let fault = Fault::new(FaultKind::Exhausted, message);

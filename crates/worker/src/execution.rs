@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use crate::folder::ExecutionRecord;
 use crate::log::{Head, Log};
 use crate::stdin::StdinPipe;
+use crate::terminals::{self, Live};
 
 /// One thing run in a session.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct Execution {
     state: Mutex<State>,
     /// Told when the ways into the program have been opened, or never will be.
     opened: Notify,
+    /// What its terminal shows, while it lives.
+    screen: Mutex<Option<Arc<Live>>>,
 }
 
 #[derive(Debug)]
@@ -57,7 +60,7 @@ impl Execution {
     fn new(mut record: ExecutionRecord, dir: PathBuf, log: LogState) -> Arc<Self> {
         let shortened = record.shorten();
         let state = Mutex::new(State { log, is_open: false, stdin: None, terminal: None });
-        Arc::new(Self { record, shortened, dir, state, opened: Notify::new() })
+        Arc::new(Self { record, shortened, dir, state, opened: Notify::new(), screen: Mutex::default() })
     }
 
     /// Its id.
@@ -149,12 +152,29 @@ impl Execution {
         }
     }
 
+    /// Its folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What its terminal shows, while it lives.
+    pub(crate) fn screen(&self) -> Option<Arc<Live>> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// An emulator follows it from now on, or no longer does.
+    pub(crate) fn set_screen(&self, live: Option<Arc<Live>>) {
+        *self.screen.lock().unwrap_or_else(PoisonError::into_inner) = live;
+    }
+
     /// Changes the size of its terminal.
     pub(crate) fn resize(&self, size: TtySize) -> Result<(), Fault> {
         let Some(terminal) = self.state().terminal.clone() else {
             let fault = Fault::new(FaultKind::Conflict, format!("`{}` has no live terminal", self.id()));
             return Err(fault.hint("start it with a terminal to be able to resize it"));
         };
+        // What is drawn for the new size must come after it.
+        terminals::note_size(self, size);
         let size = Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(terminal.as_fd(), size)
             .map_err(|error| Fault::new(FaultKind::Internal, format!("cannot resize the terminal: {error}")))

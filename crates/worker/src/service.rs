@@ -224,6 +224,9 @@ impl Worker for Service {
             async move {
                 let chunk = chunk?;
                 session.touch();
+                if let Some(screen) = execution.screen() {
+                    screen.touch();
+                }
                 let offset = if chunk.data.is_empty() {
                     stdin.written().await?
                 } else {

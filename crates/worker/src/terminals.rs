@@ -1,23 +1,87 @@
-//! Terminals: what an emulator knows of an execution on a terminal. The service.
+//! Terminals: what an emulator knows of an execution on a terminal.
+//!
+//! Every running execution whose metadata has [`TERMINAL`] has an emulator that follows its log ([`feeder`]), never the
+//! terminal itself: so what it shows after a record is the same whoever looks, and a worker that comes back builds it
+//! again from the log ([`rebuild`]). It answers the questions that programs ask their terminal; viewers must not.
 
-use std::pin::Pin;
+mod checkpoint;
+mod feeder;
+mod hub;
+mod live;
+mod marks;
+mod rebuild;
+mod shell;
+mod sizes;
+
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::Stream;
 use headwater_contract::v1::{self, terminals_server::Terminals as Contract};
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::TtySize;
 use tonic::{Request, Response, Status};
 
+pub(crate) use feeder::begin;
+pub(crate) use hub::{Hub, TERMINAL};
+pub(crate) use live::Live;
+
+use crate::clock::now_us;
 use crate::engine::Engine;
+use crate::execution::Execution;
+use live::Shown;
+use sizes::Change;
+
+/// How long a snapshot waits for the screen to have taken all that is in the log.
+const CATCH_UP: Duration = Duration::from_secs(2);
+
+/// Remembers that an execution's terminal has another size from now on.
+pub(crate) fn note_size(execution: &Execution, size: TtySize) {
+    let head = execution.head();
+    let at_ms = head.started.map_or(0, |started| now_us().saturating_sub(started.at_us) / 1000);
+    if let (Some(live), Ok(log)) = (execution.screen(), execution.log()) {
+        live.touch();
+        return live.resize(&log, at_ms, size);
+    }
+    let change = Change { at_ms, after: head.last_seq.0, size };
+    if let Err(error) = sizes::append(execution.dir(), change) {
+        tracing::warn!(execution = %execution.id(), %error, "a terminal's size cannot be remembered");
+    }
+}
 
 /// Answers the contract's calls.
 #[derive(Debug)]
 pub(crate) struct Terminals {
-    _engine: Arc<Engine>,
+    engine: Arc<Engine>,
 }
 
 impl Terminals {
     pub(crate) const fn new(engine: Arc<Engine>) -> Self {
-        Self { _engine: engine }
+        Self { engine }
+    }
+
+    /// An execution that has, or had, a terminal.
+    fn execution(&self, id: &str) -> Result<Arc<Execution>, Fault> {
+        let execution = self.engine.execution(id.parse()?)?;
+        if execution.record().spec.tty.is_none() {
+            let fault = Fault::new(FaultKind::Conflict, format!("`{id}` has no terminal"));
+            return Err(fault.hint("start it with a terminal to be able to look at its screen"));
+        }
+        Ok(execution)
+    }
+
+    async fn shown(&self, execution: &Arc<Execution>, scrollback: Option<usize>) -> Result<Shown, Fault> {
+        if let Some(live) = execution.screen() {
+            live.touch();
+            live.wait_for(execution.head().last_seq.0, CATCH_UP).await;
+            return Ok(live.show(scrollback));
+        }
+        let (engine, execution) = (Arc::clone(&self.engine), Arc::clone(execution));
+        let failed = |error: &dyn std::fmt::Display| {
+            Fault::new(FaultKind::Internal, format!("the terminal's log cannot be read: {error}"))
+        };
+        let build = move || rebuild::shown(&engine.terminals, &execution, scrollback);
+        let built = tokio::task::spawn_blocking(build).await.map_err(|error| failed(&error))?;
+        built.map_err(|error| failed(&error))
     }
 }
 
@@ -25,24 +89,40 @@ impl Terminals {
 impl Contract for Terminals {
     async fn snapshot(
         &self,
-        _: Request<v1::SnapshotRequest>,
+        request: Request<v1::SnapshotRequest>,
     ) -> Result<Response<v1::SnapshotResponse>, Status> {
-        Err(Status::unimplemented("snapshot"))
+        let request = request.into_inner();
+        let execution = self.execution(&request.execution_id)?;
+        let lines = request.scrollback_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
+        let Shown { seq, rows, cols, data, title } = self.shown(&execution, lines).await?;
+        let data = data.into();
+        Ok(Response::new(v1::SnapshotResponse { seq, rows: rows.into(), cols: cols.into(), data, title }))
     }
 
     async fn list_sizes(
         &self,
-        _: Request<v1::ListSizesRequest>,
+        request: Request<v1::ListSizesRequest>,
     ) -> Result<Response<v1::ListSizesResponse>, Status> {
-        Err(Status::unimplemented("list_sizes"))
+        let execution = self.execution(&request.into_inner().execution_id)?;
+        let told = |change: Change| v1::SizeChange {
+            at_ms: change.at_ms,
+            after_seq: change.after,
+            rows: change.size.rows.into(),
+            cols: change.size.cols.into(),
+        };
+        let sizes = sizes::read(execution.dir(), execution.record()).into_iter().map(told).collect();
+        Ok(Response::new(v1::ListSizesResponse { sizes }))
     }
 
-    type FollowMarksStream = Pin<Box<dyn Stream<Item = Result<v1::FollowMarksResponse, Status>> + Send>>;
+    type FollowMarksStream = marks::Marks;
 
     async fn follow_marks(
         &self,
-        _: Request<v1::FollowMarksRequest>,
-    ) -> Result<Response<Self::FollowMarksStream>, Status> {
-        Err(Status::unimplemented("follow_marks"))
+        request: Request<v1::FollowMarksRequest>,
+    ) -> Result<Response<marks::Marks>, Status> {
+        let request = request.into_inner();
+        let execution = self.execution(&request.execution_id)?;
+        let secret = self.engine.terminals.secret(execution.id());
+        Ok(Response::new(marks::follow(&execution, &secret, request.after_seq)?))
     }
 }

@@ -41,6 +41,12 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/sessions/{id}", For::Owner, ""),
     ("PATCH", "/v1/sessions/{id}", For::OwnerWrites, r#"{"metadata":{"a":"b"}}"#),
     ("GET", "/v1/sessions/{id}/events", For::Owner, ""),
+    // A reader looks at the terminal that its owner has made.
+    ("POST", "/v1/sessions/{id}/terminals", For::OwnerWrites, "{}"),
+    ("GET", "/v1/sessions/{id}/terminals", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/terminal", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/terminals/{name}/snapshot", For::Owner, ""),
+    ("DELETE", "/v1/sessions/{id}/terminals/{name}", For::OwnerWrites, ""),
     ("POST", "/v1/sessions/{id}/executions", For::OwnerWrites, r#"{"shell":"true"}"#),
     (
         "POST",
@@ -136,6 +142,7 @@ impl Scene {
             .replace("{execution_id}", &self.execution)
             .replace("{snapshot}", &self.snapshot)
             .replace("{language}", "bash")
+            .replace("{name}", "main")
             .replace("{conversation_id}", "anns")
     }
 
@@ -152,7 +159,7 @@ impl Scene {
         if body.starts_with('{') {
             headers.push(("Content-Type", "application/json"));
         }
-        if path.ends_with("/attach") {
+        if path.ends_with("/attach") || path.ends_with("/terminal") {
             headers.extend([
                 ("Connection", "Upgrade"),
                 ("Upgrade", "websocket"),
@@ -172,7 +179,8 @@ impl Scene {
 
 fn is_stream(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
-    ["/events", "/attach", "/watch"].iter().any(|end| path.ends_with(end)) || path.contains("tool-progress")
+    ["/events", "/attach", "/terminal", "/watch"].iter().any(|end| path.ends_with(end))
+        || path.contains("tool-progress")
 }
 
 /// Every route of the OpenAPI document has a row.
@@ -281,7 +289,13 @@ async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -
     let scene = Scene::new(server, &token).await?;
     let (bearer, cookie) = (format!("Bearer {token}"), format!("headwater_token={token}"));
     let ways: [&[(&str, &str)]; 2] = [&[("Authorization", &bearer)], &[("Cookie", &cookie)]];
-    let paths = ["/v1/sessions", "/v1/executions/{id}/events", "/v1/executions/{id}/attach", "/healthz"];
+    let paths = [
+        "/v1/sessions",
+        "/v1/executions/{id}/events",
+        "/v1/executions/{id}/attach",
+        "/v1/sessions/{id}/terminal",
+        "/healthz",
+    ];
     for path in paths {
         for way in ways {
             let mut headers = way.to_vec();
@@ -306,7 +320,7 @@ async fn a_token_in_the_query_opens_streams_only_and_a_ticket_once() -> Result<(
     let token = server.token().to_owned();
     let scene = Scene::new(server, &token).await?;
     let query = |path: &str, token: &str| format!("{path}?token={token}");
-    for path in ["/v1/executions/{id}/events", "/v1/executions/{id}/attach"] {
+    for path in ["/v1/executions/{id}/events", "/v1/executions/{id}/attach", "/v1/sessions/{id}/terminal"] {
         let status = scene.ask("GET", &query(path, &token), "", "").await?.status;
         ensure!(let_through(status), "{path} answered {status} to a token in its query");
         let ticket = scene.ask("POST", "/v1/tickets", &token, "").await?.json()?;
@@ -379,6 +393,7 @@ async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()>
         ("/v1/sessions/{id}/events", &upgrade[..1]),
         ("/v1/executions/{id}/output?stream=output&follow=true", &upgrade[..1]),
         ("/v1/executions/{id}/attach", &upgrade[..]),
+        ("/v1/sessions/{id}/terminal", &upgrade[..]),
     ] {
         let mut stream = raw::send(scene.server.address(), "GET", &scene.path(path), headers, b"").await?;
         let status = raw::read(&mut stream, false).await?.status;

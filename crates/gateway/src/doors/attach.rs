@@ -1,54 +1,39 @@
 //! The WebSocket: `WS /v1/executions/{id}/attach`. Output comes as it is printed, input goes as it is typed.
 //!
-//! One task for a socket, with its two directions side by side: [`outgoing`] follows the log, [`incoming`] takes frames;
-//! neither waits for the other. A second task ([`input`]) begins with the first input.
+//! How a socket works is in [`super::socket`].
 
-mod frames;
+mod dialect;
 mod incoming;
-mod input;
-mod outgoing;
-mod shared;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::http::StatusCode;
+use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::response::Response;
-use futures_util::{SinkExt, StreamExt};
+use futures_util::StreamExt;
 use headwater_contract::{FollowOptions, Follower};
 use headwater_protocol::api::{ErrorBody, EventViews};
 use headwater_protocol::{ExecutionId, Seq};
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::time::Instant;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::incoming::{Gone, Incoming};
-use self::input::Input;
-use self::outgoing::{Ending, Outgoing};
-use self::shared::Shared;
+use self::incoming::Incoming;
+use super::socket::input::Input;
+use super::socket::outgoing::Outgoing;
+use super::socket::shared::Shared;
+use super::socket::{self, bounded};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::serve::Seat;
 use crate::state::Gateway;
 use crate::stream::{OpenStream, Until, follow};
-
-/// The largest message of a client.
-const MAX_MESSAGE_BYTES: usize = 1 << 20;
-/// What a socket holds even when it is idle; larger messages are read in more than one go.
-const READ_BUFFER_BYTES: usize = 4 << 10;
-/// Frames are gathered up to so much while more events are there.
-const WRITE_BUFFER_BYTES: usize = 32 << 10;
-/// A client is closed when this many heartbeats went unanswered.
-const MISSED_HEARTBEATS: u32 = 3;
-/// A closed client may take so long to take its last frames and say that it has closed too.
-const CLOSING: Duration = Duration::from_secs(5);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(attach))
@@ -136,13 +121,8 @@ async fn attach(
 ) -> Result<Response, ApiError> {
     gateway.may_use_execution(&who, Need::Read, id).await?;
     let refusal = refusal(&gateway, &who, id, query.read_only == Some(true)).await;
-    let upgrade = upgrade.map_err(|rejection| no_upgrade(&rejection))?;
+    let upgrade = bounded(upgrade)?;
     let follower = follow(&gateway, id, query.options()).await?;
-    let upgrade = upgrade
-        .max_message_size(MAX_MESSAGE_BYTES)
-        .max_frame_size(MAX_MESSAGE_BYTES)
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES);
     // A server that ends waits for it, so that its last word is said.
     let tracked = gateway.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
@@ -165,15 +145,6 @@ async fn refusal(
     gateway.may_use_execution(who, Need::Write, id).await.err()
 }
 
-fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> ApiError {
-    ApiError::new(
-        StatusCode::UPGRADE_REQUIRED,
-        "upgrade_required",
-        rejection.body_text().to_lowercase(),
-        "open it with a WebSocket client; `/events` has the same by plain HTTP",
-    )
-}
-
 async fn serve(
     socket: WebSocket,
     gateway: Arc<Gateway>,
@@ -183,58 +154,24 @@ async fn serve(
     follower: Follower,
     refusal: Option<ApiError>,
 ) {
-    let (sink, mut stream) = socket.split();
+    let (sink, stream) = socket.split();
     let shared = Arc::new(Shared::default());
-    let heartbeat = gateway.config.heartbeat;
-    let mut outgoing = Outgoing {
+    let outgoing = Outgoing {
         id,
         sink,
         shared: Arc::clone(&shared),
-        mode: query.mode.unwrap_or_default(),
+        dialect: query.mode.unwrap_or_default(),
         views: EventViews::default(),
         position: follower.position(),
         follower,
         skip: query.skip.unwrap_or(0),
-        heartbeat,
+        heartbeat: gateway.config.heartbeat,
         open: OpenStream::new(&gateway, "websocket"),
+        due: VecDeque::new(),
+        paced_until: Instant::now(),
     };
     let good = gateway.good(&who);
     let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
-    let patience = heartbeat * MISSED_HEARTBEATS;
-    let mut incoming = Incoming { gateway, id, who, shared, input, refusal, patience };
-    let close = tokio::select! {
-        ending = outgoing.run() => closing(&mut outgoing, ending).await,
-        () = good.over() => Some((close_code::POLICY, "the token is no longer good")),
-        gone = incoming.run(&mut stream) => match gone {
-            Gone::Closed => None,
-            Gone::Silent => Some((close_code::AWAY, "no answer to pings")),
-            Gone::TooLarge => Some((close_code::SIZE, "a message may have 1 MiB")),
-            Gone::Broken => Some((close_code::PROTOCOL, "not a WebSocket frame")),
-        },
-    };
-    let farewell = async {
-        let Outgoing { mut sink, .. } = outgoing;
-        if let Some((code, reason)) = close {
-            let frame = CloseFrame { code, reason: reason.into() };
-            let _ = sink.send(Message::Close(Some(frame))).await;
-        }
-        let _ = sink.flush().await;
-        // Whatever is unread when a connection is closed takes back what was sent and not yet received.
-        while let Some(Ok(_)) = stream.next().await {}
-    };
-    let _ = timeout(CLOSING, farewell).await;
-}
-
-/// The last words for a client that is still there.
-async fn closing(outgoing: &mut Outgoing, ending: Ending) -> Option<(u16, &'static str)> {
-    match ending {
-        Ending::Done => Some((close_code::NORMAL, "the last event")),
-        Ending::Stopping => Some((close_code::RESTART, "reconnect")),
-        Ending::Gone => None,
-        Ending::Failed(error) => {
-            let _ = timeout(CLOSING, outgoing.say(&error)).await;
-            let may_pass = error.retry_after.is_some();
-            Some(if may_pass { (close_code::RESTART, "reconnect") } else { (close_code::ERROR, error.code) })
-        }
-    }
+    let incoming = Incoming { gateway, id, who, shared, input, refusal };
+    socket::serve(outgoing, stream, incoming, good.over()).await;
 }

@@ -16,6 +16,7 @@ use crate::execution::Execution;
 use crate::log::{LogError, Writer};
 use crate::pump::{self, Source, Surroundings};
 use crate::stdin::StdinPipe;
+use crate::terminals;
 use crate::tickets::Ticket;
 
 /// What the session keeps of it.
@@ -114,6 +115,9 @@ impl Session {
                 Vec::new()
             }
         };
+        if let Some(engine) = self.engine.upgrade() {
+            terminals::begin(&engine, self, &execution);
+        }
         let record = execution.record();
         let stop_at = (record.spec.on_output_limit == OnOutputLimit::Stop).then_some(record.output_bytes);
         let around = Around { session: Arc::clone(self), execution };

@@ -112,6 +112,7 @@ async fn resize(
     }
     let size = TtySize { rows, cols };
     insist(gateway.worker.calls(), |client| async move { client.resize(id, size).await }).await?;
+    gateway.viewers.resized(id, size);
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -3,6 +3,7 @@
 //! What a client sends is understood by its kind: binary messages are binary frames, text messages are JSON ones,
 //! whatever the mode; the mode is about what the server sends.
 
+use axum::extract::ws::{Message, Utf8Bytes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -22,7 +23,7 @@ const CREDIT: u8 = 0x14;
 
 /// What a client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Command {
+pub(in crate::doors) enum Command {
     /// Input for the program.
     Stdin(Bytes),
     /// No more input.
@@ -39,7 +40,7 @@ pub(super) enum Command {
 
 /// Why a frame cannot be understood.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FrameError {
+pub(in crate::doors) enum FrameError {
     #[error("a frame has at least one byte, its kind")]
     Empty,
     #[error("there is no frame of the kind `{0:#04x}`")]
@@ -63,7 +64,7 @@ impl From<FrameError> for ApiError {
 }
 
 /// Reads a binary frame.
-pub(super) fn parse_binary(frame: &Bytes) -> Result<Command, FrameError> {
+pub(in crate::doors) fn parse_binary(frame: &Bytes) -> Result<Command, FrameError> {
     let (kind, rest) = frame.split_first().ok_or(FrameError::Empty)?;
     let exactly = |length: usize| {
         if rest.len() == length { Ok(()) } else { Err(FrameError::WrongLength(*kind, rest.len(), length)) }
@@ -95,7 +96,7 @@ enum TextCommand {
 }
 
 /// Reads a JSON frame.
-pub(super) fn parse_text(frame: &str) -> Result<Command, FrameError> {
+pub(in crate::doors) fn parse_text(frame: &str) -> Result<Command, FrameError> {
     Ok(match serde_json::from_str(frame)? {
         TextCommand::Stdin { text: Some(text), base64: None } => Command::Stdin(text.into()),
         TextCommand::Stdin { text: None, base64: Some(text) } => {
@@ -110,8 +111,14 @@ pub(super) fn parse_text(frame: &str) -> Result<Command, FrameError> {
     })
 }
 
+/// JSON as a text frame.
+pub(in crate::doors) fn text(json: Vec<u8>) -> Message {
+    // JSON is UTF-8.
+    Message::Text(Utf8Bytes::try_from(Bytes::from(json)).unwrap_or_default())
+}
+
 /// An event as a binary frame: output has its own kind, the rest is JSON.
-pub(super) fn binary_event(event: &Event) -> Bytes {
+pub(in crate::doors) fn binary_event(event: &Event) -> Bytes {
     if let EventKind::Output { stream, bytes, .. } = &event.kind {
         return binary_output(*stream, event.seq, bytes);
     }
@@ -138,13 +145,13 @@ struct ErrorEvent<'a> {
 }
 
 /// An error as the JSON of an event.
-pub(super) fn error_json(error: &ApiError) -> Vec<u8> {
+pub(in crate::doors) fn error_json(error: &ApiError) -> Vec<u8> {
     let event = ErrorEvent { r#type: "error", code: error.code, message: &error.message, hint: &error.hint };
     serde_json::to_vec(&event).unwrap_or_default()
 }
 
 /// JSON as a binary frame.
-pub(super) fn binary_json(json: &[u8]) -> Bytes {
+pub(in crate::doors) fn binary_json(json: &[u8]) -> Bytes {
     [&[EVENT], json].concat().into()
 }
 

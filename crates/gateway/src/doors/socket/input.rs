@@ -15,7 +15,7 @@ use crate::insist::insist;
 use crate::state::Gateway;
 
 /// Input that the program has not taken yet; with so much in hand the socket is not read further.
-pub(super) const MAX_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// Frames that wait are written together, up to so much.
 const JOIN_BYTES: usize = 256 << 10;
 
@@ -28,7 +28,7 @@ enum Item {
 }
 
 /// The way to the input of an execution. What was taken is written also when the socket is gone.
-pub(super) struct Input {
+pub(in crate::doors) struct Input {
     gateway: Arc<Gateway>,
     id: ExecutionId,
     shared: Arc<Shared>,
@@ -38,12 +38,12 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn new(gateway: Arc<Gateway>, id: ExecutionId, shared: Arc<Shared>) -> Self {
+    pub(in crate::doors) fn new(gateway: Arc<Gateway>, id: ExecutionId, shared: Arc<Shared>) -> Self {
         Self { gateway, id, shared, room: Arc::new(Semaphore::new(MAX_BYTES)), items: None }
     }
 
     /// Takes input, when there is room for it.
-    pub(super) async fn write(&mut self, bytes: Bytes) {
+    pub(in crate::doors) async fn write(&mut self, bytes: Bytes) {
         let wanted = u32::try_from(bytes.len().min(MAX_BYTES)).unwrap_or(u32::MAX);
         // The semaphore is never closed.
         if let Ok(room) = Arc::clone(&self.room).acquire_many_owned(wanted).await {
@@ -52,8 +52,13 @@ impl Input {
     }
 
     /// Takes the end of the input.
-    pub(super) fn end(&mut self) {
+    pub(in crate::doors) fn end(&mut self) {
         self.put(Item::Eof);
+    }
+
+    /// Whether all that was taken is with the program's terminal or pipe.
+    pub(in crate::doors) fn is_through(&self) -> bool {
+        self.room.available_permits() == MAX_BYTES
     }
 
     fn put(&mut self, item: Item) {

@@ -1,17 +1,19 @@
-//! What the two directions of a socket tell each other: how much may be sent, and what went wrong.
+//! What the two directions of a socket tell each other, and what others tell a socket: how much may be sent, in which
+//! dialect, and what its client is to be told besides events.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::note::Note;
 use crate::error::ApiError;
 
-/// Errors that wait to be told; a client that makes more than it reads is told of these.
-const MAX_ERRORS: usize = 16;
+/// Notes that wait to be told; a client that makes more errors than it reads is told of these.
+const MAX_NOTES: usize = 16;
 
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(in crate::doors) struct Shared {
     state: Mutex<State>,
     changed: Notify,
 }
@@ -20,7 +22,9 @@ pub(super) struct Shared {
 struct State {
     /// Bytes of output that may be sent; none means any number, until the first credit.
     credit: Option<u64>,
-    errors: VecDeque<ApiError>,
+    notes: VecDeque<Note>,
+    /// The client has sent a binary frame.
+    is_binary: bool,
 }
 
 impl Shared {
@@ -29,7 +33,7 @@ impl Shared {
     }
 
     /// So many more bytes may be sent.
-    pub(super) fn grant(&self, bytes: u32) {
+    pub(in crate::doors) fn grant(&self, bytes: u32) {
         let mut state = self.state();
         state.credit = Some(state.credit.unwrap_or(0).saturating_add(bytes.into()));
         drop(state);
@@ -37,7 +41,7 @@ impl Shared {
     }
 
     /// Takes as much of `wanted` as may be sent.
-    pub(super) fn take(&self, wanted: usize) -> usize {
+    pub(in crate::doors) fn take(&self, wanted: usize) -> usize {
         let mut state = self.state();
         let Some(credit) = &mut state.credit else {
             return wanted;
@@ -48,35 +52,55 @@ impl Shared {
     }
 
     /// So many of the bytes that were taken are not sent after all.
-    pub(super) fn give_back(&self, bytes: usize) {
+    pub(in crate::doors) fn give_back(&self, bytes: usize) {
         if let Some(credit) = &mut self.state().credit {
             *credit = credit.saturating_add(bytes as u64);
         }
     }
 
-    /// The client is to be told of this.
-    pub(super) fn tell(&self, error: ApiError) {
+    /// The client is to be told of this error.
+    pub(in crate::doors) fn tell(&self, error: ApiError) {
+        self.note(Note::Error(error));
+    }
+
+    /// The client is to be told of this. Of sizes only the last counts.
+    pub(in crate::doors) fn note(&self, note: Note) {
         let mut state = self.state();
-        if state.errors.len() < MAX_ERRORS {
-            state.errors.push_back(error);
+        if matches!(note, Note::Resized(_)) {
+            state.notes.retain(|waiting| !matches!(waiting, Note::Resized(_)));
+            state.notes.push_back(note);
+        } else if state.notes.len() < MAX_NOTES {
+            state.notes.push_back(note);
         }
         drop(state);
         self.changed.notify_one();
     }
 
     /// What the client is yet to be told of.
-    pub(super) fn error(&self) -> Option<ApiError> {
-        self.state().errors.pop_front()
+    pub(in crate::doors) fn next_note(&self) -> Option<Note> {
+        self.state().notes.pop_front()
+    }
+
+    /// The client speaks in binary frames.
+    pub(in crate::doors) fn speaks_binary(&self) {
+        self.state().is_binary = true;
+    }
+
+    /// Whether it does.
+    pub(in crate::doors) fn is_binary(&self) -> bool {
+        self.state().is_binary
     }
 
     /// Waits until something has changed since the last time.
-    pub(super) async fn changed(&self) {
+    pub(in crate::doors) async fn changed(&self) {
         self.changed.notified().await;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use headwater_protocol::TtySize;
+
     use super::*;
 
     #[test]
@@ -93,11 +117,23 @@ mod tests {
     }
 
     #[test]
+    fn of_many_sizes_the_last_is_told_however_many_errors_wait() {
+        let shared = Shared::default();
+        (0..100).for_each(|_| shared.tell(ApiError::invalid("no")));
+        for rows in 1..100 {
+            shared.note(Note::Resized(TtySize { rows, cols: 80 }));
+        }
+        let notes: Vec<_> = std::iter::from_fn(|| shared.next_note()).collect();
+        assert_eq!(notes.len(), MAX_NOTES + 1);
+        assert!(matches!(notes.last(), Some(Note::Resized(TtySize { rows: 99, cols: 80 }))));
+    }
+
+    #[test]
     fn a_client_that_makes_errors_without_end_costs_no_more_than_a_few() {
         let shared = Shared::default();
         for _ in 0..1000 {
             shared.tell(ApiError::invalid("no"));
         }
-        assert_eq!(std::iter::from_fn(|| shared.error()).count(), MAX_ERRORS);
+        assert_eq!(std::iter::from_fn(|| shared.next_note()).count(), MAX_NOTES);
     }
 }

@@ -1,0 +1,69 @@
+//! What a client sends: frames, one after the other, for whoever listens.
+
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::SplitStream;
+use tokio::time::timeout;
+
+use super::shared::Shared;
+use crate::error::ApiError;
+
+/// Why nothing more comes from a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::doors) enum Gone {
+    /// It said so, or its connection broke.
+    Closed,
+    /// It answers no pings.
+    Silent,
+    /// It sent more than a message may have.
+    TooLarge,
+    /// It does not speak as WebSocket clients do.
+    Broken,
+}
+
+/// Does what frames ask for. An error is told to the client, and the socket stays open.
+pub(in crate::doors) trait Listener: Send {
+    /// A binary frame.
+    fn binary(&mut self, frame: Bytes) -> impl Future<Output = Result<(), ApiError>> + Send;
+    /// A text frame.
+    fn text(&mut self, frame: &str) -> impl Future<Output = Result<(), ApiError>> + Send;
+}
+
+/// Takes frames until there are no more. Where input waits for room, so does the socket.
+pub(in crate::doors) async fn receive<L: Listener>(
+    listener: &mut L,
+    stream: &mut SplitStream<WebSocket>,
+    shared: &Shared,
+    patience: Duration,
+) -> Gone {
+    loop {
+        let Ok(message) = timeout(patience, stream.next()).await else {
+            return Gone::Silent;
+        };
+        let done = match message {
+            None | Some(Ok(Message::Close(_))) => return Gone::Closed,
+            Some(Err(error)) => return why(&error),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue, // answered below us; it lives
+            Some(Ok(Message::Binary(frame))) => listener.binary(frame).await,
+            Some(Ok(Message::Text(frame))) => listener.text(&frame).await,
+        };
+        if let Err(error) = done {
+            shared.tell(error);
+        }
+    }
+}
+
+/// A connection that breaks is no news; a message that is too large or senseless is told to who sent it.
+fn why(error: &axum::Error) -> Gone {
+    let text = error.to_string();
+    if text.contains("too long") || text.contains("too large") {
+        Gone::TooLarge
+    } else if text.contains("protocol") || text.contains("UTF-8") {
+        Gone::Broken
+    } else {
+        Gone::Closed
+    }
+}

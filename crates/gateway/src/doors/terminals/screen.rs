@@ -1,0 +1,48 @@
+//! The screen of a terminal, for a viewer that misses more than is worth sending.
+
+use bytes::{BufMut, BytesMut};
+use headwater_contract::FollowOptions;
+use headwater_protocol::{ExecutionId, Seq};
+
+use crate::doors::socket::outgoing::Screen;
+use crate::error::ApiError;
+use crate::insist::insist;
+use crate::state::Gateway;
+use crate::stream::follow;
+
+/// Makes an emulator as it was when it was new, so that the screen that follows is all that it shows.
+const RESET: &[u8] = b"\x1bc";
+
+/// How a terminal's log is followed: until its shell has ended, and whoever falls behind by more than the terminal's
+/// buffer is told of a gap, in whose place it gets the screen.
+pub(super) fn options(gateway: &Gateway, after: Seq) -> FollowOptions {
+    FollowOptions {
+        after,
+        tail_bytes: Some(gateway.config.terminal_max_buffer_bytes),
+        ..FollowOptions::default()
+    }
+}
+
+/// The screen now, and who goes on after it. None where the worker has none to give: then the log is read instead.
+pub(super) async fn screen(
+    gateway: &Gateway,
+    id: ExecutionId,
+    scrollback_lines: Option<u32>,
+) -> Result<Option<Screen>, ApiError> {
+    let asked =
+        insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, scrollback_lines).await });
+    let mut snapshot = match asked.await {
+        Ok(snapshot) => snapshot,
+        Err(error) if error.is_disconnected() => return Err(error.into()),
+        Err(error) => {
+            tracing::debug!(%error, %id, "a terminal has no screen");
+            return Ok(None);
+        }
+    };
+    let mut data = BytesMut::with_capacity(RESET.len() + snapshot.data.len());
+    data.put_slice(RESET);
+    data.put_slice(&snapshot.data);
+    snapshot.data = data.freeze();
+    let follower = follow(gateway, id, options(gateway, snapshot.seq)).await?;
+    Ok(Some((snapshot, follower)))
+}

@@ -1,0 +1,221 @@
+//! Terminals of a session: an execution of a login shell on a terminal of its own, found by its name. Exactly one runs
+//! for each name, also when two ask at once and when this process is killed while it makes one.
+
+mod idle;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_contract::{ContractError, SizeChange};
+use headwater_protocol::{
+    Command, Execution, ExecutionId, ExecutionState, Seq, SessionId, StartSpec, Stdin, TtySize,
+};
+use sha2::{Digest, Sha256};
+
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::insist::insist;
+use crate::start::Order;
+use crate::state::Gateway;
+
+/// The metadata that makes an execution a terminal: its name.
+pub(crate) const TERMINAL: &str = "headwater.terminal";
+/// The name of the terminal that is meant where none is named.
+pub(crate) const MAIN: &str = "main";
+/// The most characters of a name.
+const MAX_NAME: usize = 64;
+/// The signal of a terminal that is gone: shells pass it on to what they run, and end.
+const HANGUP: i32 = 1;
+/// How long the end of a terminal is waited for before it is told to be on its way.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// What a terminal is made as, if it is not there.
+#[derive(Debug, Clone)]
+pub(crate) struct TerminalOrder {
+    pub(crate) name: String,
+    pub(crate) size: TtySize,
+    /// A line for the shell, in the place of a login shell.
+    pub(crate) command: Option<String>,
+}
+
+/// A terminal, and whether it was made just now.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) execution: Execution,
+    pub(crate) is_new: bool,
+}
+
+/// Refuses what cannot name a terminal.
+pub(crate) fn check_name(name: &str) -> Result<(), ApiError> {
+    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(MAX_NAME).collect();
+    let error = ApiError::invalid(format!("`{shown}` cannot name a terminal"));
+    Err(error.hint("1 to 64 letters, digits, dots, underscores and hyphens can"))
+}
+
+/// The name of a terminal, if the execution is one.
+pub(crate) fn name_of(execution: &Execution) -> Option<&str> {
+    execution.spec.metadata.get(TERMINAL).map(String::as_str)
+}
+
+pub(crate) const fn is_running(execution: &Execution) -> bool {
+    matches!(execution.state, ExecutionState::Running { .. })
+}
+
+impl Gateway {
+    /// The terminal of this name that runs; where there is none, makes it.
+    pub(crate) async fn open_terminal(
+        self: &Arc<Self>,
+        who: &Identity,
+        session: SessionId,
+        order: TerminalOrder,
+    ) -> Result<Opened, ApiError> {
+        check_name(&order.name)?;
+        self.may_use_session(who, Need::Read, session).await?;
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        // To the end, with its turn: whoever comes next must not look before this one is made.
+        self.to_the_end(async move { gateway.find_or_make(&who, session, order).await }).await
+    }
+
+    async fn find_or_make(
+        self: &Arc<Self>,
+        who: &Identity,
+        session: SessionId,
+        order: TerminalOrder,
+    ) -> Result<Opened, ApiError> {
+        let _turn = self.terminal_turns.of((session, order.name.clone())).await;
+        let last = self.terminals(session).await?.remove(&order.name);
+        let before = match last {
+            Some(execution) if is_running(&execution) => return Ok(Opened { execution, is_new: false }),
+            last => last.map(|execution| execution.id),
+        };
+        let execution = self.make_terminal(who, session, &order, before).await?;
+        if execution.state.verdict().is_none() {
+            return Ok(Opened { execution, is_new: true });
+        }
+        // The key led to one that has ended and that the worker no longer lists.
+        let execution = self.make_terminal(who, session, &order, Some(ExecutionId::random())).await?;
+        Ok(Opened { execution, is_new: true })
+    }
+
+    /// Starts one, under a key that says after which it comes: whoever asks for the same, of whichever gateway, is led
+    /// to the same one.
+    async fn make_terminal(
+        self: &Arc<Self>,
+        who: &Identity,
+        session: SessionId,
+        order: &TerminalOrder,
+        before: Option<ExecutionId>,
+    ) -> Result<Execution, ApiError> {
+        // With spaces: no key of a client's has one.
+        let after = before.map_or_else(|| "none".to_owned(), |id| id.to_string());
+        let key = format!("terminal {session} {} {after}", order.name);
+        let request_hash = Sha256::digest(&key).into();
+        let order = Order { session: Some(session), spec: spec(order), key: Some(key), request_hash };
+        self.start(who, order).await
+    }
+
+    /// The newest terminal of each name that the worker knows of.
+    pub(crate) async fn terminals(
+        &self,
+        session: SessionId,
+    ) -> Result<BTreeMap<String, Execution>, ContractError> {
+        let told =
+            insist(
+                self.worker.calls(),
+                |worker| async move { worker.executions(Some(session), false).await },
+            );
+        let mut all = told.await?;
+        // One that runs wins over one that does not, whatever their clocks say.
+        all.sort_by_key(|told| (is_running(told), told.started_at_ms));
+        let named = all.into_iter().filter_map(|told| Some((name_of(&told)?.to_owned(), told)));
+        Ok(named.collect())
+    }
+
+    /// The terminal of this name, running or not.
+    pub(crate) async fn terminal(&self, session: SessionId, name: &str) -> Result<Execution, ApiError> {
+        let found = self.terminals(session).await?.remove(name);
+        found.ok_or_else(|| {
+            let hint = format!("`GET /v1/sessions/{session}/terminals` lists those that are there");
+            ApiError::not_found("terminal", name).hint(hint)
+        })
+    }
+
+    /// How a terminal's size changed. Where the worker cannot tell: the size that it began with.
+    pub(crate) async fn sizes(&self, execution: &Execution) -> Result<Vec<SizeChange>, ContractError> {
+        let id = execution.id;
+        match insist(self.worker.calls(), |worker| async move { worker.sizes(id).await }).await {
+            Ok(sizes) if !sizes.is_empty() => Ok(sizes),
+            Err(error) if error.is_disconnected() => Err(error),
+            Ok(_) | Err(_) => {
+                let size = execution.spec.tty.unwrap_or_default();
+                Ok(vec![SizeChange { at_ms: 0, after: Seq(0), size }])
+            }
+        }
+    }
+
+    /// The size that a terminal has.
+    pub(crate) async fn terminal_size(&self, execution: &Execution) -> Result<TtySize, ContractError> {
+        let sizes = self.sizes(execution).await?;
+        Ok(sizes.last().map_or_else(|| execution.spec.tty.unwrap_or_default(), |change| change.size))
+    }
+
+    /// Ends a terminal: it hangs up, and what does not end by that is cancelled.
+    pub(crate) async fn end_terminal(
+        self: &Arc<Self>,
+        who: &Identity,
+        session: SessionId,
+        name: &str,
+    ) -> Result<(), ApiError> {
+        self.may_use_session(who, Need::Write, session).await?;
+        let execution = self.terminal(session, name).await?;
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.to_the_end(async move {
+            gateway.hang_up(execution.id).await?;
+            gateway.audit(&who, "terminal.delete", execution.id.to_string(), String::new());
+            Ok(())
+        })
+        .await
+    }
+
+    async fn hang_up(&self, id: ExecutionId) -> Result<(), ContractError> {
+        let calls = self.worker.calls();
+        // It may have ended since: what matters is that it has.
+        let _ = calls.signal(id, HANGUP, true).await;
+        insist(calls, |worker| async move { worker.cancel(id, None).await }).await?;
+        insist(self.worker.streams(), |worker| async move { worker.wait(id, ENDING, false).await }).await?;
+        Ok(())
+    }
+}
+
+/// A login shell on a terminal, or the line that was asked for.
+fn spec(order: &TerminalOrder) -> StartSpec {
+    let command = match &order.command {
+        Some(line) => Command::Shell(line.clone()),
+        None => Command::Argv(vec!["/bin/bash".into(), "-l".into()]),
+    };
+    let mut spec = StartSpec::new(command);
+    spec.tty = Some(order.size);
+    spec.stdin = Stdin::Open;
+    spec.metadata.insert(TERMINAL.to_owned(), order.name.clone());
+    spec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_short_and_plain() {
+        for good in ["main", "a", "build-2", "x.y_z", &"n".repeat(64)] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a b", "a/b", "é", "a\n", "..\u{0}", &"n".repeat(65)] {
+            assert_eq!(check_name(bad).map_err(|error| error.status.as_u16()), Err(400), "{bad:?}");
+        }
+    }
+}

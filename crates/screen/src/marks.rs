@@ -1,0 +1,113 @@
+//! What a shell tells of its prompts and commands, in operating system commands (OSC 133, OSC 633, OSC 7).
+//!
+//! Any program can print these. So a mark counts only if it carries the terminal's own secret, which the shell was given
+//! and its children were not.
+
+/// Longer command lines are cut.
+const MAX_LINE: usize = 4096;
+
+/// Something the shell told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mark {
+    /// It waits for a command.
+    Prompt,
+    /// It runs a command: the line, if it said so.
+    Command(Option<String>),
+    /// A command has ended: its exit code, if it said so.
+    Ended(Option<i32>),
+    /// It is in this folder now.
+    Directory(String),
+}
+
+/// Finds marks in operating system commands.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    secret: String,
+    /// The line that the next command will be.
+    line: Option<String>,
+}
+
+impl Marks {
+    pub(crate) fn new(secret: &str) -> Self {
+        Self { secret: secret.to_owned(), line: None }
+    }
+
+    /// The mark in the command `body` (without `ESC ]` and terminator), if it is one and carries the secret.
+    pub(crate) fn find(&mut self, body: &[u8]) -> Option<Mark> {
+        let mut fields = body.split(|byte| *byte == b';');
+        let number = fields.next()?;
+        if self.secret.is_empty() || !(number == b"133" || number == b"633") {
+            return None;
+        }
+        let fields: Vec<&[u8]> = fields.collect();
+        let (kind, rest) = fields.split_first()?;
+        let (secret, rest) = rest.split_last()?;
+        if secret.strip_prefix(b"hw=")? != self.secret.as_bytes() {
+            return None;
+        }
+        match *kind {
+            b"A" => Some(Mark::Prompt),
+            b"C" => Some(Mark::Command(self.line.take())),
+            b"D" => Some(Mark::Ended(rest.first().and_then(|code| text(code).parse().ok()))),
+            b"E" => {
+                let mut line = unescape(&rest.join(&b';'));
+                line.truncate(line.floor_char_boundary(MAX_LINE));
+                self.line = Some(line);
+                None
+            }
+            b"P" => {
+                let folder = rest.join(&b';');
+                let folder = folder.strip_prefix(b"Cwd=")?;
+                Some(Mark::Directory(unescape(folder)))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// `\xHH` for a byte and `\\` for itself.
+fn unescape(bytes: &[u8]) -> String {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = after.get(1..3).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        (rest, _) = match (byte, after.first(), hex) {
+            (b'\\', Some(b'\\'), _) => (after.get(1..).unwrap_or_default(), out.push(b'\\')),
+            (b'\\', Some(b'x'), Some(value)) => (after.get(3..).unwrap_or_default(), out.push(value)),
+            _ => (after, out.push(byte)),
+        };
+    }
+    text(&out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_counts_only_with_the_secret() {
+        let mut marks = Marks::new("s3");
+        assert_eq!(marks.find(b"133;A;hw=s3"), Some(Mark::Prompt));
+        for forged in
+            ["133;A", "133;A;hw=", "133;A;hw=s4", "133;A;hw=s3x", "133;A;s3", "134;A;hw=s3", "", "133"]
+        {
+            assert_eq!(marks.find(forged.as_bytes()), None, "{forged}");
+        }
+        assert_eq!(Marks::new("").find(b"133;A;hw="), None);
+    }
+
+    #[test]
+    fn commands_carry_their_line_and_ends_their_code() {
+        let mut marks = Marks::new("s");
+        assert_eq!(marks.find(br"633;E;echo a\x3b b \\ \x0a;c;hw=s"), None);
+        assert_eq!(marks.find(b"133;C;hw=s"), Some(Mark::Command(Some("echo a; b \\ \n;c".into()))));
+        assert_eq!(marks.find(b"133;C;hw=s"), Some(Mark::Command(None)));
+        assert_eq!(marks.find(b"133;D;130;hw=s"), Some(Mark::Ended(Some(130))));
+        assert_eq!(marks.find(b"133;D;hw=s"), Some(Mark::Ended(None)));
+        assert_eq!(marks.find(br"633;P;Cwd=/a\x3bb;hw=s"), Some(Mark::Directory("/a;b".into())));
+    }
+}

@@ -1,0 +1,201 @@
+//! The emulator's state: alacritty's, and beside it what that does not show (tab stops, margins, titles) or would let grow
+//! without bound.
+//!
+//! The state is kept such that it can be drawn: after each operation that can leave something no sequence of bytes could
+//! (half of a wide character, say), it is mended. So a snapshot is exact, and so is all that is drawn after it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use alacritty_terminal::Term;
+use alacritty_terminal::event::{Event, EventListener};
+use alacritty_terminal::grid::{Cursor, Dimensions, Grid};
+use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::cell::{Cell, Flags};
+use alacritty_terminal::term::{Config, TermMode};
+use alacritty_terminal::vte::ansi::{CharsetIndex, Processor, Timeout};
+
+use crate::mend;
+
+/// More replies than this in one go are dropped: who asks must listen.
+const MAX_REPLIES: usize = 64 << 10;
+const TAB: usize = 8;
+
+/// Synchronised updates are drawn at once: nobody looks at a half-drawn screen here.
+#[derive(Debug, Default)]
+pub(crate) struct NoWait;
+
+impl Timeout for NoWait {
+    fn set_timeout(&mut self, _: std::time::Duration) {}
+    fn clear_timeout(&mut self) {}
+    fn pending_timeout(&self) -> bool {
+        false
+    }
+}
+
+/// Answers to a program's questions, on their way.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Replies(Arc<Mutex<Vec<u8>>>);
+
+impl Replies {
+    pub(crate) fn push(&self, text: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() + text.len() <= MAX_REPLIES {
+            all.extend_from_slice(text.as_bytes());
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl EventListener for Replies {
+    fn send_event(&self, event: Event) {
+        if let Event::PtyWrite(text) = event {
+            self.push(&text);
+        }
+    }
+}
+
+/// The size of a screen, as alacritty wants it.
+struct Size(usize, usize);
+
+impl Dimensions for Size {
+    fn total_lines(&self) -> usize {
+        self.0
+    }
+    fn screen_lines(&self) -> usize {
+        self.0
+    }
+    fn columns(&self) -> usize {
+        self.1
+    }
+}
+
+/// Everything that the bytes so far have made.
+pub(crate) struct Model {
+    pub(crate) term: Term<Replies>,
+    pub(crate) replies: Replies,
+    pub(crate) tabs: Vec<bool>,
+    /// The first line of the scroll region, and the one after its last.
+    pub(crate) region: (usize, usize),
+    pub(crate) charset: CharsetIndex,
+    pub(crate) title: Option<String>,
+    pub(crate) titles: Vec<Option<String>>,
+    /// What `REP` would repeat.
+    pub(crate) last: Option<char>,
+    /// How many characters the piece at hand may still print.
+    pub(crate) budget: usize,
+}
+
+impl Model {
+    pub(crate) fn new(rows: usize, cols: usize, history: usize) -> Self {
+        let replies = Replies::default();
+        let config = Config { scrolling_history: history, ..Config::default() };
+        Self {
+            term: Term::new(config, &Size(rows, cols), replies.clone()),
+            replies,
+            tabs: default_tabs(cols),
+            region: (0, rows),
+            charset: CharsetIndex::G0,
+            title: None,
+            titles: Vec::new(),
+            last: None,
+            budget: 0,
+        }
+    }
+
+    pub(crate) fn feed(&mut self, processor: &mut Processor<NoWait>, bytes: &[u8]) {
+        self.budget = bytes.len() + self.term.columns();
+        processor.advance(self, bytes);
+    }
+
+    pub(crate) fn is_alt(&self) -> bool {
+        self.term.mode().contains(TermMode::ALT_SCREEN)
+    }
+
+    pub(crate) fn grid(&self) -> &Grid<Cell> {
+        self.term.grid()
+    }
+
+    /// Changes the size; lines that were wrapped flow anew.
+    pub(crate) fn resize(&mut self, rows: usize, cols: usize, history: usize) {
+        if (rows, cols) == (self.term.screen_lines(), self.term.columns()) {
+            return;
+        }
+        self.term.resize(Size(rows, cols));
+        self.term.set_options(Config { scrolling_history: history, ..Config::default() });
+        self.region = (0, rows);
+        let old = self.tabs.len();
+        self.tabs.resize(cols, false);
+        for (at, stop) in self.tabs.iter_mut().enumerate().skip(old) {
+            *stop = at % TAB == 0;
+        }
+        mend::grid(self.term.grid_mut());
+        if self.is_alt() {
+            self.with_primary(|grid| mend::grid(grid));
+        }
+        self.settle();
+    }
+
+    /// Looks at the primary screen while the alternate one is shown.
+    pub(crate) fn with_primary<T>(&mut self, look: impl FnOnce(&mut Grid<Cell>) -> T) -> T {
+        // Alacritty lets nobody see the other screen but by switching to it, which empties the alternate one.
+        let alternate = self.term.grid().clone();
+        self.term.swap_alt();
+        let seen = look(self.term.grid_mut());
+        self.term.swap_alt();
+        *self.term.grid_mut() = alternate;
+        seen
+    }
+
+    /// After anything but a character: the cursor is where it can be drawn.
+    pub(crate) fn settle(&mut self) {
+        let (rows, cols) = (self.term.screen_lines(), self.term.columns());
+        let origin = self.term.mode().contains(TermMode::ORIGIN);
+        let region = self.region;
+        let grid = self.term.grid_mut();
+        let cursor = &mut grid.cursor;
+        let line = usize::try_from(cursor.point.line.0).unwrap_or(0).min(rows - 1);
+        let line = if origin { line.clamp(region.0, region.1 - 1) } else { line };
+        cursor.point.line = Line(i32::try_from(line).unwrap_or(0));
+        cursor.point.column = cursor.point.column.min(Column(cols - 1));
+        cursor.input_needs_wrap &= cursor.point.column.0 == cols - 1;
+        if cursor.input_needs_wrap {
+            let point = cursor.point;
+            mend::unset(grid, point.line, point.column, Flags::WRAPLINE);
+        }
+    }
+
+    /// After something that erased or moved cells of the cursor's line.
+    pub(crate) fn mend_line(&mut self) {
+        let line = self.term.grid().cursor.point.line;
+        mend::row(self.term.grid_mut(), line);
+        self.settle();
+    }
+
+    /// After something that moved whole lines: nothing follows the last one.
+    pub(crate) fn mend_bottom(&mut self) {
+        mend::bottom(self.term.grid_mut());
+        self.settle();
+    }
+
+    /// Shows the alternate screen, or the primary one again.
+    pub(crate) fn show_alternate(&mut self, alternate: bool) {
+        if self.is_alt() == alternate {
+            return;
+        }
+        self.term.swap_alt();
+        if alternate {
+            // What another program left or saved there long ago is nobody's business.
+            let grid = self.term.grid_mut();
+            grid.saved_cursor = Cursor::default();
+            mend::clear(grid);
+        }
+        self.settle();
+    }
+}
+
+pub(crate) fn default_tabs(cols: usize) -> Vec<bool> {
+    (0..cols).map(|at| at % TAB == 0).collect()
+}

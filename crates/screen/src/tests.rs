@@ -1,0 +1,24 @@
+//! What a snapshot draws is what was there, whatever was printed before and after.
+
+mod examples;
+mod generate;
+mod hostile;
+mod properties;
+mod view;
+
+use super::*;
+
+/// A small screen with some scrollback.
+fn screen(rows: u16, cols: u16) -> Screen {
+    Screen::new(&Options { rows, cols, buffer_bytes: 0, secret: "s".into() })
+}
+
+/// Another screen that was drawn by the snapshot of this one.
+fn drawn(screen: &mut Screen) -> Screen {
+    let (rows, cols) = screen.size();
+    let snapshot = screen.snapshot(None);
+    let mut drawn = self::screen(rows, cols);
+    let fed = drawn.feed(&snapshot);
+    assert_eq!(fed, Fed::default(), "a snapshot asks nothing and tells nothing");
+    drawn
+}

@@ -1,0 +1,71 @@
+//! How terminals are kept: `[terminals]` in the file.
+
+use std::time::Duration;
+
+use headwater_protocol::units::{parse_bytes, parse_duration};
+use serde::Deserialize;
+
+/// How terminals are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalConfig {
+    /// One that nobody watches and nobody types into ends after so long; `None`: never.
+    pub idle_timeout: Option<Duration>,
+    /// The memory that the scrollback of one may take.
+    pub buffer_bytes: usize,
+}
+
+impl Default for TerminalConfig {
+    fn default() -> Self {
+        Self { idle_timeout: Some(Duration::from_mins(30)), buffer_bytes: 1 << 20 }
+    }
+}
+
+/// The most that `buffer` may be: it is the worker's memory, not the session's.
+const MAX_BUFFER: u64 = 64 << 20;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FileTerminals {
+    idle_timeout: Option<String>,
+    buffer: Option<String>,
+}
+
+impl FileTerminals {
+    pub(super) fn parse(self, now: TerminalConfig) -> Result<TerminalConfig, String> {
+        let idle_timeout = match self.idle_timeout.as_deref() {
+            None => now.idle_timeout,
+            Some("never") => None,
+            Some(text) => Some(parse_duration(text).map_err(|e| format!("terminals.idle_timeout: {e}"))?),
+        };
+        let buffer = self.buffer.map(|text| parse_bytes(&text)).transpose();
+        let buffer = buffer.map_err(|error| format!("terminals.buffer: {error}"))?;
+        if buffer.is_some_and(|bytes| bytes > MAX_BUFFER) {
+            return Err(format!("terminals.buffer: at most {MAX_BUFFER} bytes"));
+        }
+        let bytes = buffer.and_then(|bytes| usize::try_from(bytes).ok());
+        Ok(TerminalConfig { idle_timeout, buffer_bytes: bytes.unwrap_or(now.buffer_bytes) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_are_configured_as_people_write() {
+        let parse = |idle: Option<&str>, buffer: Option<&str>| {
+            let file = FileTerminals { idle_timeout: idle.map(Into::into), buffer: buffer.map(Into::into) };
+            file.parse(TerminalConfig::default())
+        };
+        let default = TerminalConfig::default();
+        assert_eq!(parse(None, None), Ok(default));
+        let minute = Some(Duration::from_mins(1));
+        assert_eq!(
+            parse(Some("60s"), Some("2Mi")),
+            Ok(TerminalConfig { idle_timeout: minute, buffer_bytes: 2 << 20 })
+        );
+        assert_eq!(parse(Some("never"), None).map(|config| config.idle_timeout), Ok(None));
+        assert!(parse(Some("soon"), None).is_err_and(|error| error.contains("terminals.idle_timeout")));
+        assert!(parse(None, Some("1Gi")).is_err_and(|error| error.contains("terminals.buffer")));
+    }
+}

@@ -1,0 +1,81 @@
+//! What all terminals of a worker have in common: how they are kept, and the key that their secrets come from.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use headwater_protocol::{ExecutionId, StartSpec};
+use tokio::sync::Semaphore;
+
+use super::shell;
+use crate::config::TerminalConfig;
+use crate::folder::Folder;
+use crate::program::Program;
+
+/// The key of the execution's metadata that makes it a terminal; its value is the terminal's name.
+pub(crate) const TERMINAL: &str = "headwater.terminal";
+
+const KEY: &str = "terminals.key";
+
+/// What terminals have in common.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    pub(crate) config: TerminalConfig,
+    key: [u8; 32],
+    /// So many screens are drawn at once: a flood in one terminal must not take all cores.
+    pub(crate) drawing: Semaphore,
+}
+
+impl Hub {
+    /// The hub of this data folder.
+    pub(crate) fn open(folder: &Folder, config: TerminalConfig) -> Self {
+        let key = key(folder).unwrap_or_else(|error| {
+            tracing::warn!(%error, "no key can be kept: prompts of terminals that run are not told after a restart");
+            random()
+        });
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self { config, key, drawing: Semaphore::new((cores / 4).max(1)) }
+    }
+
+    /// What the marks of this terminal's shell carry, so that its programs cannot forge them. The same after a restart.
+    pub(crate) fn secret(&self, id: ExecutionId) -> String {
+        let hash = blake3::keyed_hash(&self.key, id.to_string().as_bytes());
+        hash.to_hex().chars().take(32).collect()
+    }
+
+    /// A login shell on a terminal tells of its prompts and commands.
+    pub(crate) fn shell(&self, program: Program, spec: &StartSpec, id: ExecutionId) -> Program {
+        if spec.metadata.contains_key(TERMINAL) && spec.tty.is_some() && shell::is_login_shell(&program.argv)
+        {
+            return shell::integrated(&self.secret(id), id);
+        }
+        program
+    }
+}
+
+fn random() -> [u8; 32] {
+    let mut key = [0; 32];
+    let mut filled = 0;
+    while let Some(rest) = key.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty()) {
+            Ok(n) => filled += n,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    key
+}
+
+fn key(folder: &Folder) -> io::Result<[u8; 32]> {
+    let path = folder.root().join(KEY);
+    if let Ok(kept) = fs::read(&path)
+        && let Ok(key) = kept.try_into()
+    {
+        return Ok(key);
+    }
+    let (key, fresh) = (random(), folder.root().join("terminals.key.new"));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600).open(&fresh)?.write_all(&key)?;
+    fs::rename(fresh, path)?;
+    Ok(key)
+}

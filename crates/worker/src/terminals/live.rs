@@ -1,0 +1,165 @@
+//! What a terminal shows while it lives, and who looks at it.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use headwater_protocol::TtySize;
+use headwater_screen::{Fed, Screen};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::checkpoint::Checkpoint;
+use super::sizes::{self, Change};
+use crate::log::Log;
+
+/// An emulator that follows a log.
+#[derive(Debug)]
+pub(crate) struct Live {
+    dir: PathBuf,
+    state: Mutex<State>,
+    /// The last record that the screen has taken.
+    fed: watch::Sender<u64>,
+    viewers: AtomicUsize,
+    used_at: Mutex<Instant>,
+}
+
+#[derive(Debug)]
+struct State {
+    screen: Screen,
+    /// Sizes whose place in the log has not been reached.
+    ahead: VecDeque<Change>,
+    /// So many sizes were applied.
+    sizes: u64,
+}
+
+/// Somebody looks at a terminal, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Viewer(Arc<Live>);
+
+/// What a terminal shows.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) seq: u64,
+    pub(crate) rows: u16,
+    pub(crate) cols: u16,
+    pub(crate) data: Vec<u8>,
+    pub(crate) title: String,
+}
+
+impl Live {
+    pub(crate) fn new(dir: &Path, screen: Screen, fed: u64, sizes: u64, ahead: Vec<Change>) -> Arc<Self> {
+        Arc::new(Self {
+            dir: dir.to_owned(),
+            state: Mutex::new(State { screen, ahead: ahead.into(), sizes }),
+            fed: watch::Sender::new(fed),
+            viewers: AtomicUsize::new(0),
+            used_at: Mutex::new(Instant::now()),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last record that the screen has taken.
+    pub(crate) fn fed(&self) -> u64 {
+        *self.fed.borrow()
+    }
+
+    /// Waits until the screen has taken this record, at most so long.
+    pub(crate) async fn wait_for(&self, seq: u64, at_most: Duration) {
+        let mut fed = self.fed.subscribe();
+        // What it has by then is good too.
+        let _ = tokio::time::timeout(at_most, fed.wait_for(|fed| *fed >= seq)).await;
+    }
+
+    /// Takes a record.
+    pub(crate) fn feed(&self, seq: u64, bytes: Option<&[u8]>) -> Fed {
+        let mut state = self.state();
+        state.apply_sizes(seq.saturating_sub(1));
+        let fed = bytes.map(|bytes| state.screen.feed(bytes)).unwrap_or_default();
+        // Under the lock: a size belongs after what was taken before it.
+        self.fed.send_replace(seq);
+        fed
+    }
+
+    /// The terminal has another size from now on.
+    pub(crate) fn resize(&self, log: &Log, at_ms: u64, size: TtySize) {
+        let mut state = self.state();
+        let change = Change { at_ms, after: log.head().last_seq.0, size };
+        if let Err(error) = sizes::append(&self.dir, change) {
+            tracing::warn!(dir = %self.dir.display(), %error, "a terminal's size cannot be remembered");
+        }
+        state.ahead.push_back(change);
+        let fed = self.fed();
+        state.apply_sizes(fed);
+    }
+
+    /// What it shows.
+    pub(crate) fn show(&self, scrollback: Option<usize>) -> Shown {
+        let mut state = self.state();
+        let seq = self.fed();
+        state.apply_sizes(seq);
+        show(&mut state.screen, seq, scrollback)
+    }
+
+    /// What it shows, to be kept.
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        let mut state = self.state();
+        let seq = self.fed();
+        let (rows, cols) = state.screen.size();
+        let snapshot = state.screen.snapshot(None);
+        Checkpoint { seq, sizes: state.sizes, rows, cols, snapshot }
+    }
+
+    /// Gives its memory back until there is more to take.
+    pub(crate) fn sleep(&self) {
+        self.state().screen.sleep();
+    }
+
+    /// Somebody types, or looks.
+    pub(crate) fn touch(&self) {
+        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Somebody looks at it until the answer is dropped.
+    pub(crate) fn viewer(self: &Arc<Self>) -> Viewer {
+        self.viewers.fetch_add(1, Ordering::Relaxed);
+        Viewer(Arc::clone(self))
+    }
+
+    /// Since when nobody has looked or typed; `None` while somebody looks.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let used_at = *self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
+        (self.viewers.load(Ordering::Relaxed) == 0).then_some(used_at)
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.viewers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    /// Applies the sizes that belong before what follows this record.
+    fn apply_sizes(&mut self, after: u64) {
+        while let Some(change) = self.ahead.front().filter(|change| change.after <= after) {
+            self.screen.resize(change.size.rows, change.size.cols);
+            self.sizes += 1;
+            self.ahead.pop_front();
+        }
+    }
+}
+
+/// What a screen shows after this record.
+pub(crate) fn show(screen: &mut Screen, seq: u64, scrollback: Option<usize>) -> Shown {
+    let (rows, cols) = screen.size();
+    let data = screen.snapshot(scrollback);
+    let title = screen.title().unwrap_or_default().to_owned();
+    Shown { seq, rows, cols, data, title }
+}

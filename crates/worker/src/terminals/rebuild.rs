@@ -1,0 +1,96 @@
+//! A screen from what was kept: the last checkpoint, the sizes, and the log after it.
+
+use std::sync::Arc;
+
+use headwater_protocol::{EventKind, Seq};
+use headwater_screen::{Options, Screen};
+
+use super::checkpoint::Checkpoint;
+use super::hub::Hub;
+use super::live::{Live, Shown, show};
+use super::sizes::{self, Change};
+use crate::execution::Execution;
+use crate::log::{Log, LogError, Reader, ReaderOptions, Streams};
+
+/// Without a checkpoint, a log that is longer is read from so far before its end.
+const MAX_REPLAY_BYTES: u64 = 8 << 20;
+
+/// Where a screen begins: what it shows, and what follows.
+struct Beginning {
+    screen: Screen,
+    seq: u64,
+    sizes: u64,
+    ahead: Vec<Change>,
+}
+
+fn begin(hub: &Hub, execution: &Execution) -> Beginning {
+    let all = sizes::read(execution.dir(), execution.record());
+    let kept = Checkpoint::read(execution.dir());
+    let kept = kept.filter(|kept| kept.seq <= execution.head().last_seq.0);
+    let sizes = kept.as_ref().map_or(1, |kept| kept.sizes);
+    let ahead = all.iter().skip(usize::try_from(sizes).unwrap_or(usize::MAX)).copied().collect();
+    let first = all.first().map_or_else(Default::default, |first| first.size);
+    let (rows, cols) = kept.as_ref().map_or((first.rows, first.cols), |kept| (kept.rows, kept.cols));
+    let mut screen = Screen::new(&Options {
+        rows,
+        cols,
+        buffer_bytes: hub.config.buffer_bytes,
+        secret: hub.secret(execution.id()),
+    });
+    if let Some(kept) = &kept {
+        screen.feed(&kept.snapshot);
+        screen.sleep();
+    }
+    Beginning { screen, seq: kept.map_or(0, |kept| kept.seq), sizes, ahead }
+}
+
+/// The emulator of an execution that lives, at its last checkpoint.
+pub(super) fn live(hub: &Hub, execution: &Execution) -> Arc<Live> {
+    let Beginning { screen, seq, sizes, ahead } = begin(hub, execution);
+    Live::new(execution.dir(), screen, seq, sizes, ahead)
+}
+
+/// An empty emulator, for a log that cannot be read again.
+pub(super) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
+    let all = sizes::read(execution.dir(), execution.record());
+    let size = all.last().map_or_else(Default::default, |last| last.size);
+    let options = Options {
+        rows: size.rows,
+        cols: size.cols,
+        buffer_bytes: hub.config.buffer_bytes,
+        secret: hub.secret(execution.id()),
+    };
+    let sizes = u64::try_from(all.len()).unwrap_or(u64::MAX);
+    let seq = execution.head().last_seq.0;
+    Live::new(execution.dir(), Screen::new(&options), seq, sizes, Vec::new())
+}
+
+/// One record at a time: a size may belong between any two.
+pub(super) fn reader(log: &Arc<Log>, after: u64) -> Reader {
+    log.reader(Seq(after), ReaderOptions { max_bytes: 1, tail: None, streams: Streams::ALL })
+}
+
+/// What the terminal of an execution that nobody follows any more shows. Reads files, which may take a moment.
+pub(super) fn shown(hub: &Hub, execution: &Execution, scrollback: Option<usize>) -> Result<Shown, LogError> {
+    let Beginning { mut screen, seq, ahead, .. } = begin(hub, execution);
+    let log = execution.log().map_err(|_| LogError::NotClosed)?;
+    let long = seq == 0 && log.head().ends.total() > MAX_REPLAY_BYTES;
+    let tail = long.then_some(MAX_REPLAY_BYTES);
+    let mut reader = log.reader(Seq(seq), ReaderOptions { max_bytes: 1, tail, streams: Streams::ALL });
+    let mut ahead = ahead.into_iter().peekable();
+    let mut last = seq;
+    while let Some(event) = reader.try_next()? {
+        let before = |change: &Change| change.after < event.seq.0;
+        while let Some(change) = ahead.next_if(before) {
+            screen.resize(change.size.rows, change.size.cols);
+        }
+        if let EventKind::Output { bytes, .. } = &event.kind {
+            screen.feed(bytes);
+        }
+        last = event.seq.0;
+    }
+    for change in ahead {
+        screen.resize(change.size.rows, change.size.cols);
+    }
+    Ok(show(&mut screen, last, scrollback))
+}

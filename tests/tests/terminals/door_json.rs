@@ -1,0 +1,83 @@
+//! The JSON messages of a terminal: lines, interrupts, sizes, ends; and what makes no sense.
+
+use anyhow::Result;
+use headwater_tests::TestServer;
+use serde_json::json;
+
+use crate::door_scene::{Viewer, session, terminals};
+
+#[tokio::test]
+async fn a_line_is_run_and_what_it_prints_comes_back() -> Result<()> {
+    let server = TestServer::start().await?;
+    let session = session(&server).await?;
+    let mut viewer = Viewer::open(&server, &session, "").await?;
+    viewer.command("echo one > a-file; ls -la").await?;
+    viewer.shows("total ").await?;
+    viewer.shows("a-file").await?;
+    viewer.say(&json!({ "type": "command", "data": "echo $((40 + 2))x" })).await?;
+    viewer.shows("42x").await?;
+    viewer.command("exit 7").await?;
+    assert_eq!(viewer.hears("exit").await?, json!({ "type": "exit", "code": 7 }));
+    assert_eq!(viewer.hears("close").await?["code"], 1000);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_shell_is_one_and_its_environment_jobs_and_pipes_are_as_in_any_terminal() -> Result<()> {
+    let server = TestServer::start().await?;
+    let session = session(&server).await?;
+    let mut viewer = Viewer::open(&server, &session, "rows=30&cols=100").await?;
+    viewer.command("export COLOUR=green; cd /tmp").await?;
+    viewer.command("echo [$COLOUR] [$PWD] [$(shopt -q login_shell && echo login)]").await?;
+    viewer.shows("[green] [/tmp] [login]").await?;
+    viewer.command("echo a b c | tr ' ' '\\n' | wc -l; stty size").await?;
+    viewer.shows("3\r\n30 100").await?;
+    viewer.command("tty; echo from-$((2 + 1))-tty > /dev/tty").await?;
+    viewer.shows("/dev/pts/").await?;
+    viewer.shows("from-3-tty").await?;
+    // Job control: stopped by ^Z, gone on with in the background and in front, ended by ^C.
+    // It says when it is in front: a key that comes earlier is the shell's.
+    viewer.command("sh -c 'echo in-$((1 + 1))-front; exec sleep 1000'").await?;
+    viewer.shows("in-2-front").await?;
+    viewer.say(&json!({ "type": "input", "data": "\u{1a}" })).await?;
+    viewer.shows("Stopped").await?;
+    viewer.command("bg; jobs").await?;
+    viewer.shows("Running").await?;
+    viewer.command("fg").await?;
+    viewer.shows("exec sleep 1000").await?;
+    viewer.shows("exec sleep 1000").await?; // in the list of jobs, and as what is in front now
+    viewer.say(&json!({ "type": "interrupt" })).await?;
+    viewer.shows("^C").await?;
+    viewer.command("echo ended by $?").await?;
+    viewer.shows("ended by 130").await?;
+    // ^D on an empty line ends the shell.
+    viewer.say(&json!({ "type": "input", "data": "\u{4}" })).await?;
+    viewer.hears("exit").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_told_as_an_error_and_the_socket_stays_open() -> Result<()> {
+    let server = TestServer::start().await?;
+    let session = session(&server).await?;
+    let mut viewer = Viewer::open(&server, &session, "").await?;
+    for text in
+        ["ls", "{}", r#"{"type":"odd"}"#, r#"{"type":"command"}"#, r#"{"type":"resize","rows":0,"cols":1}"#]
+    {
+        viewer.socket.say(text).await?;
+        let error = viewer.hears("error").await?;
+        assert!(error["message"].is_string(), "{text}: {error}");
+    }
+    viewer.command("echo still-$((1 + 1))").await?;
+    viewer.shows("still-2").await?;
+    let mut binary = Viewer::open(&server, &session, "frames=binary").await?;
+    for frame in [&b"\x99x"[..], b"\x12\x01", b"\x13\xff", b"\x14", b"\x12\0\0\0\0"] {
+        binary.socket.send(frame[0], &frame[1..]).await?;
+        assert_eq!(binary.hears("error").await?["code"], "invalid_request", "{frame:?}");
+    }
+    binary.keys(b"echo and-$((1 + 2))\r").await?;
+    binary.shows("and-3").await?;
+    viewer.shows("and-3").await?;
+    assert_eq!(terminals(&server, &session).await?.len(), 1);
+    Ok(())
+}
