@@ -10,11 +10,8 @@ mod files;
 mod follower;
 mod revive;
 mod stdin;
-<<<<<<< HEAD
-mod trees;
-=======
 mod terminals;
->>>>>>> main
+mod trees;
 mod turns;
 
 pub use bytes::{ByteReader, Kept, OutputOf};
@@ -25,11 +22,8 @@ pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
-<<<<<<< HEAD
-pub use trees::Messages;
-=======
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
->>>>>>> main
+pub use trees::Messages;
 pub use turns::Turns;
 
 /// The generated code.

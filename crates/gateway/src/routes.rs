@@ -28,11 +28,8 @@ pub(crate) fn is_public(path: &str) -> bool {
 pub(crate) fn takes_query_token(path: &str) -> bool {
     path.ends_with("/events")
         || path.ends_with("/attach")
-<<<<<<< HEAD
-        || path.ends_with("/files/watch")
-=======
         || path.ends_with("/terminal")
->>>>>>> main
+        || path.ends_with("/files/watch")
         || path.starts_with("/tool-progress/")
         || path.starts_with("/v1/tool-progress/")
 }
