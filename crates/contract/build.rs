@@ -3,7 +3,7 @@
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let protos = ["worker", "files", "trees", "builds", "terminals"]
+    let protos = ["worker", "files", "trees", "builds", "terminals", "languages"]
         .map(|name| format!("headwater/worker/v1/{name}.proto"));
     for proto in &protos {
         println!("cargo:rerun-if-changed=../../proto/{proto}");

@@ -21,8 +21,8 @@ use crate::follower::{FollowOptions, Follower};
 use crate::revive::Reviver;
 use crate::stdin::StdinWriter;
 use crate::v1::{
-    self, builds_client::BuildsClient, files_client::FilesClient, terminals_client::TerminalsClient,
-    trees_client::TreesClient, worker_client::WorkerClient,
+    self, builds_client::BuildsClient, files_client::FilesClient, languages_client::LanguagesClient,
+    terminals_client::TerminalsClient, trees_client::TreesClient, worker_client::WorkerClient,
 };
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -126,6 +126,13 @@ impl Client {
     /// The generated client of builds.
     pub fn builds(&self) -> BuildsClient<Channel> {
         BuildsClient::new(self.channel.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    /// The generated client of languages and packages.
+    pub fn languages(&self) -> LanguagesClient<Channel> {
+        LanguagesClient::new(self.channel.clone())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
     }

@@ -8,6 +8,7 @@ mod convert;
 mod error;
 mod files;
 mod follower;
+mod languages;
 mod revive;
 mod stdin;
 mod terminals;

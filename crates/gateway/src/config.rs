@@ -40,6 +40,8 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
+    /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
+    pub binary_max_runtime: Option<Duration>,
     /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
     pub terminal_idle_timeout: Duration,
     /// Who misses more of a terminal's output gets its screen instead.
@@ -132,6 +134,7 @@ impl Config {
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
+            binary_max_runtime: None,
             terminal_idle_timeout: Duration::from_mins(30),
             terminal_max_buffer_bytes: 1_000_000,
         }
@@ -217,6 +220,7 @@ struct FileServer {
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
+    binary_max_runtime: Option<String>,
     terminal_idle_timeout: Option<String>,
     terminal_max_buffer: Option<String>,
 }
@@ -250,6 +254,10 @@ impl FileServer {
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
         config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
+        if self.binary_max_runtime.is_some() {
+            let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
+            config.binary_max_runtime = Some(longest);
+        }
         if let Some(text) = self.terminal_idle_timeout {
             config.terminal_idle_timeout =
                 parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;

@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::doors::terminals::Viewers;
 use crate::error::ApiError;
 use crate::feed::Hub;
+use crate::languages::Languages;
 use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
@@ -51,6 +52,8 @@ pub struct Gateway {
     pub(crate) feeds: Hub,
     /// Whose sessions and executions are whose.
     pub(crate) known: Known,
+    /// What the worker runs code of.
+    pub(crate) languages: Languages,
     /// Executions whose end is not in the store.
     pub(crate) recorder: Recorder,
     /// Who looks at which terminal.
@@ -95,6 +98,7 @@ impl Gateway {
             metrics: Metrics::new(),
             feeds: Hub::default(),
             known: Known::default(),
+            languages: Languages::default(),
             recorder: Recorder::default(),
             viewers: Viewers::default(),
             terminal_turns: Turns::default(),

@@ -10,7 +10,7 @@ use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, 
 
 /// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
 /// it: it ends that session, and its executions end as `lost`.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The longest message that travels in a packet itself.
 pub const INLINE_BYTES: usize = 64 * 1024;
@@ -66,6 +66,12 @@ pub enum ToInit {
     Processes {
         /// Of this execution.
         execution: ExecutionId,
+    },
+    /// Listen on this port of 127.0.0.1 inside, for as long as the session lives. Answered by `Listening`, with the same
+    /// socket each time, or by `ListenFailed`.
+    Listen {
+        /// In the session's own network.
+        port: u16,
     },
     /// End all programs and yourself.
     End,
@@ -137,6 +143,13 @@ pub enum FromInit {
         /// They.
         processes: Vec<Process>,
     },
+    /// Answer to `Listen`, with the listening socket: whoever holds it accepts.
+    Listening,
+    /// There is no such socket.
+    ListenFailed {
+        /// The kernel's error number.
+        errno: i32,
+    },
 }
 
 /// How to build a session.
@@ -158,6 +171,17 @@ pub struct Setup {
     pub tmp_inodes: u64,
     /// How long init waits for a worker to come back before it ends itself.
     pub orphan_timeout_ms: u64,
+    /// Whose network it is in.
+    pub network: NetworkOf,
+}
+
+/// Whose network a session with walls is in. Without walls it is always the host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NetworkOf {
+    /// Its own: a loopback device and nothing else.
+    Session,
+    /// The host's: everything that the host reaches, its loopback services among it.
+    Host,
 }
 
 /// A host path shown inside.
@@ -200,6 +224,9 @@ pub struct Start {
     pub cgroups: u8,
     /// A file that is there for as long as the program runs.
     pub code_file: Option<CodeFile>,
+    /// A new folder in `/tmp`, as seen inside, that is there for as long as the program runs: where code is compiled.
+    /// Made before the code's file, which may be in it; removed with all that is in it.
+    pub scratch: Option<String>,
     /// Kept by init and told again in `Adopt`: what the worker needs to take the execution up again.
     pub note: Vec<u8>,
 }

@@ -2,6 +2,7 @@
 //!
 //! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
 
+pub mod network;
 mod terminals;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use headwater_sandbox::wire::Bind;
 use serde::Deserialize;
 
 use crate::languages::LanguageConfig;
+use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
 pub use terminals::TerminalConfig;
 
@@ -61,6 +63,10 @@ pub struct Config {
     pub uid_base: u32,
     /// How many executions may run at once.
     pub max_running: usize,
+    /// What sessions may reach.
+    pub network: NetworkConfig,
+    /// Where packages come from.
+    pub packages: PackagesConfig,
     /// When sessions are put to sleep.
     pub hibernation: Hibernation,
     /// How terminals are kept.
@@ -114,6 +120,8 @@ impl Config {
             languages: BTreeMap::new(),
             uid_base,
             max_running: 4096,
+            network: NetworkConfig::default(),
+            packages: PackagesConfig::default(),
             hibernation: Hibernation::default(),
             terminals: TerminalConfig::default(),
         }
@@ -176,6 +184,8 @@ struct File {
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
+    network: FileNetwork,
+    packages: FilePackages,
     /// The gateway's, who checks it.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
@@ -209,7 +219,7 @@ impl FileHibernation {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct FileLimits {
+pub(crate) struct FileLimits {
     memory: Option<String>,
     cpus: Option<f64>,
     pids: Option<u64>,
@@ -240,6 +250,8 @@ impl File {
         if let Some(text) = self.orphan_timeout {
             config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
         }
+        config.network = self.network.parse()?;
+        config.packages = self.packages.parse()?;
         config.hibernation = self.hibernation.parse(config.hibernation)?;
         config.terminals = self.terminals.parse(config.terminals)?;
         config.limits = self.limits.parse()?.or(&config.limits);
@@ -253,21 +265,14 @@ impl File {
             }
             config.binds.push(Bind { host: bind.host, inside, optional: bind.optional });
         }
-        for (name, language) in &self.languages {
-            if language.suffix.contains(['/', '\0']) {
-                return Err(format!(
-                    "languages.{name}.suffix: `{}` cannot end a file's name",
-                    language.suffix
-                ));
-            }
-        }
+        crate::languages::check(&self.languages)?;
         config.languages = self.languages;
         Ok(())
     }
 }
 
 impl FileLimits {
-    fn parse(self) -> Result<Limits, String> {
+    pub(crate) fn parse(self) -> Result<Limits, String> {
         let bytes = |name: &str, text: Option<String>| {
             text.map(|text| parse_bytes(&text)).transpose().map_err(|e| format!("limits.{name}: {e}"))
         };

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use headwater_contract::{Fault, FaultKind, Turns, v1};
 use headwater_protocol::{ExecutionId, Session as Told, SessionId, SessionSpec, StartSpec};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
+use headwater_sandbox::link;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +20,7 @@ use crate::execution::Execution;
 use crate::folder::{Folder, SessionRecord};
 use crate::hibernation::Asleep;
 use crate::languages::Languages;
+use crate::network::Network;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
 use crate::session::{self, Accepted, Parts, Session};
@@ -33,6 +36,7 @@ pub(crate) struct Engine {
     pub(crate) languages: Languages,
     pub(crate) cgroups: Option<CgroupRoot>,
     pub(crate) pool: Pool,
+    pub(crate) network: Arc<Network>,
     /// The runtime that moves output, apart from the one that answers calls: a disk that stalls stalls only it.
     pub(crate) movers: Handle,
     /// Set when the worker is to stop.
@@ -63,14 +67,16 @@ pub(crate) struct Start {
     pub(crate) folder: Folder,
     pub(crate) cgroups: Option<CgroupRoot>,
     pub(crate) movers: Handle,
+    /// The runtime that answers calls.
+    pub(crate) answers: Handle,
 }
 
 impl Engine {
     pub(crate) fn new(start: Start) -> Arc<Self> {
-        let visible: Vec<_> = start.config.binds.iter().map(|bind| bind.inside.clone().into()).collect();
         Arc::new_cyclic(|this| Self {
-            languages: Languages::find(&start.config.languages, &visible),
+            languages: Languages::find(&start.config.languages, &start.config.binds),
             pool: Pool::new(start.config.pool),
+            network: Network::new(&start.config, start.folder.root(), start.answers),
             terminals: Hub::open(&start.folder, start.config.terminals),
             config: start.config,
             folder: start.folder,
@@ -134,7 +140,8 @@ impl Engine {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,
         }
-        let prepared = self.pool.take(self).await?;
+        self.network.permit(spec.network, self.config.sandbox)?;
+        let prepared = self.pool.take(self, spec.network).await?;
         let session = self.hand_out(prepared, id, spec)?;
         self.listen_to(&session);
         self.pool.refill(self);
@@ -193,6 +200,10 @@ impl Engine {
     /// Makes a session of its parts and begins to hear its init.
     pub(crate) fn bring_up(&self, parts: Parts) -> io::Result<Arc<Session>> {
         let _within = self.movers.enter();
+        if let Some(listen) = session::outlet_message(parts.record.spec.network) {
+            // Before anybody can start something in it. If this fails the link is broken, which is seen soon enough.
+            let _ = link::send(parts.link.as_fd(), &listen, &[]);
+        }
         let session = Session::new(parts, self.weak())?;
         self.tables().live.insert(session.id(), Arc::clone(&session));
         Ok(session)
@@ -391,7 +402,8 @@ impl Engine {
             return Accepted::known(known, session);
         }
         let (session, _inside) = self.awake(session).await?;
-        let program = Program::new(&spec.command, &self.languages, id, &session.home())?;
+        let (language, spec) = self.with_language(&session, spec).await?;
+        let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
         let program = self.terminals.shell(program, &spec, id);
         let Some(ticket) = self.tickets.take(self.config.max_running) else {
             let message = format!("{} executions are running already", self.config.max_running);

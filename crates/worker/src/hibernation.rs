@@ -59,6 +59,8 @@ impl Engine {
         let Some(Asleep { record, .. }) = self.asleep(id) else {
             return Ok(()); // somebody was faster
         };
+        // The operator may have thought better of it meanwhile.
+        self.network.permit(record.spec.network, self.config.sandbox)?;
         let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
         let engine = self.weak().upgrade().ok_or_else(stopping)?;
         let made = tokio::task::spawn_blocking(move || pool::revive(&engine, record));

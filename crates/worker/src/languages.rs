@@ -1,173 +1,116 @@
 //! Languages: how source text becomes a program to run.
 //!
-//! A registry that the configuration can extend. Interpreters are looked for in the folders that a session sees, and
-//! are called themselves, never through a version manager's shim.
+//! A registry: those in the box, and what the configuration adds or changes. Interpreters and compilers are looked for in
+//! the folders that a session sees, and are called themselves, never through a version manager's shim.
+
+mod config;
+mod entry;
+mod language;
+mod version;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde::Deserialize;
+use headwater_sandbox::wire::Bind;
 
-/// A language as an operator writes it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LanguageConfig {
-    /// The interpreters to look for, best first: absolute paths, or names in the system folders.
-    pub interpreters: Vec<String>,
-    /// Arguments that run code; `{code}` stands for it. The code's own arguments follow.
-    pub args: Vec<String>,
-    /// How names of its files end, without the dot.
-    #[serde(default)]
-    pub suffix: String,
-    /// Arguments that run a file; `{file}` stands for its path. Its own arguments follow.
-    #[serde(default = "just_the_file")]
-    pub run_file: Vec<String>,
-    /// Likewise for code that is too long to be an argument and is in a file for that reason only: it should not notice.
-    #[serde(default)]
-    pub run_long: Option<Vec<String>>,
-}
+pub use self::config::LanguageConfig;
+pub use self::entry::Entry;
+pub use self::language::Language;
 
-fn just_the_file() -> Vec<String> {
-    vec![FILE.to_owned()]
-}
-
-/// A language that can be run here.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Language {
-    /// As asked for.
-    pub name: String,
-    /// As seen inside a session.
-    pub interpreter: String,
-    /// How names of its files end, without the dot; maybe empty.
-    pub suffix: String,
-    args: Vec<String>,
-    run_file: Vec<String>,
-    run_long: Vec<String>,
-}
-
-impl Language {
-    fn new(name: String, interpreter: String, config: LanguageConfig) -> Self {
-        let LanguageConfig { args, suffix, run_file, run_long, .. } = config;
-        let run_long = run_long.unwrap_or_else(|| run_file.clone());
-        Self { name, interpreter, suffix, args, run_file, run_long }
-    }
-
-    /// The program and arguments that run this code.
-    pub fn run_code(&self, code: &str, args: &[String]) -> Vec<String> {
-        self.argv(&self.args, CODE, code, args)
-    }
-
-    /// Those that run this file, whose path is as seen inside a session.
-    pub fn run_file(&self, file: &str, args: &[String]) -> Vec<String> {
-        self.argv(&self.run_file, FILE, file, args)
-    }
-
-    /// Those that run the code in this file as if it had been an argument.
-    pub fn run_long(&self, file: &str, args: &[String]) -> Vec<String> {
-        self.argv(&self.run_long, FILE, file, args)
-    }
-
-    fn argv(&self, pattern: &[String], place: &str, value: &str, args: &[String]) -> Vec<String> {
-        let fill = |arg: &String| if arg == place { value.to_owned() } else { arg.clone() };
-        let first = std::iter::once(self.interpreter.clone());
-        first.chain(pattern.iter().map(fill)).chain(args.iter().cloned()).collect()
-    }
-}
-
-const CODE: &str = "{code}";
-const FILE: &str = "{file}";
-
-/// Runs the file that is its first argument as `python -c` runs code: modules are looked for in the working directory,
-/// `sys.argv` is the same, and no name is there that the code did not make.
-const PYTHON_LONG: &str =
-    "exec(compile(open(__import__('sys').argv[1],'rb').read(),__import__('sys').argv.pop(1),'exec'))";
-
-/// Likewise as `node -e` does.
-const NODE_LONG: &str = "require('vm').runInThisContext(require('fs').readFileSync(process.argv[1],'utf8'),\
-    {filename:process.argv[1],importModuleDynamically:require('vm').constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER})";
+/// Those in the box.
+const BOX: &str = include_str!("languages/box.toml");
 
 /// Folders that every session sees.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
 
-/// The languages of this worker.
+/// The languages of this worker; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Languages {
-    known: BTreeMap<String, Option<Language>>,
+    known: Arc<BTreeMap<String, Entry>>,
+    /// Which language another name means.
+    aliases: Arc<BTreeMap<String, String>>,
 }
 
 impl Languages {
-    /// Looks for the interpreters of the languages in the box and of those that the configuration adds. `visible` are
+    /// Looks for the tools of the languages in the box and of those that the configuration adds or changes. `binds` are
     /// the host folders that sessions see besides the system's.
-    pub fn find(extra: &BTreeMap<String, LanguageConfig>, visible: &[PathBuf]) -> Self {
-        let mut all = in_the_box();
-        all.extend(extra.iter().map(|(name, config)| (name.clone(), config.clone())));
-        let known = all.into_iter().map(|(name, config)| {
-            let found = config.interpreters.iter().find_map(|name| look_up(name, visible));
-            (name.clone(), found.map(|interpreter| Language::new(name, interpreter, config)))
+    pub fn find(extra: &BTreeMap<String, LanguageConfig>, binds: &[Bind]) -> Self {
+        let all = all(extra);
+        let aliases = all.iter().flat_map(|(name, config)| {
+            let names = config.aliases.iter().flatten();
+            names.map(move |alias| (alias.clone(), name.clone()))
         });
-        Self { known: known.collect() }
+        let aliases = aliases.filter(|(alias, _)| !all.contains_key(alias)).collect();
+        let known = all.iter().map(|(name, config)| (name.clone(), Entry::find(name, config, binds)));
+        Self { known: Arc::new(known.collect()), aliases: Arc::new(aliases) }
     }
 
-    /// The language of this name; `Err` tells which names would have done, `Ok(None)` that its interpreter is missing.
-    pub fn get(&self, name: &str) -> Result<Option<&Language>, Vec<&str>> {
-        match self.known.get(name) {
-            Some(language) => Ok(language.as_ref()),
-            None => Err(self.known.keys().map(String::as_str).collect()),
+    /// The language of this name, or by one of its other names; `Err` tells which names would have done.
+    pub fn get(&self, name: &str) -> Result<&Entry, Vec<&str>> {
+        let name = self.aliases.get(name).map_or(name, String::as_str);
+        self.known.get(name).ok_or_else(|| self.known.keys().map(String::as_str).collect())
+    }
+
+    /// All of them, by name.
+    pub fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.known.values()
+    }
+
+    /// Those that can be run, as far as that is known without asking a tool for its version.
+    pub fn present(&self) -> impl Iterator<Item = &Language> {
+        self.all().filter(|entry| entry.is_settled()).filter_map(Entry::language)
+    }
+}
+
+/// What is wrong with the languages of a configuration, if something is.
+pub(crate) fn check(extra: &BTreeMap<String, LanguageConfig>) -> Result<(), String> {
+    let known = in_the_box();
+    for (name, config) in extra {
+        config.check(name, known.contains_key(name))?;
+    }
+    let all = all(extra);
+    let mut taken: BTreeMap<&str, &str> = all.keys().map(|name| (name.as_str(), name.as_str())).collect();
+    // Only what the operator wrote: a name that it gives wins over an alias in the box.
+    for (name, config) in extra {
+        for alias in config.aliases.iter().flatten() {
+            if let Some(other) = taken.insert(alias, name).filter(|other| *other != name) {
+                return Err(format!("languages.{name}.aliases: `{alias}` means `{other}`"));
+            }
         }
     }
+    Ok(())
+}
 
-    /// Those that can be run.
-    pub fn present(&self) -> impl Iterator<Item = &Language> {
-        self.known.values().flatten()
+fn all(extra: &BTreeMap<String, LanguageConfig>) -> BTreeMap<String, LanguageConfig> {
+    let mut all = in_the_box();
+    for (name, config) in extra {
+        let base = all.remove(name).unwrap_or_default();
+        all.insert(name.clone(), base.overlaid(config));
     }
-
-    /// Those whose interpreter is missing.
-    pub fn missing(&self) -> impl Iterator<Item = &str> {
-        self.known.iter().filter(|(_, language)| language.is_none()).map(|(name, _)| name.as_str())
-    }
+    all
 }
 
 fn in_the_box() -> BTreeMap<String, LanguageConfig> {
-    let list = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let entry = |name: &str, interpreters: &[&str], suffix: &str, [args, file, long]: [&[&str]; 3]| {
-        let config = LanguageConfig {
-            interpreters: list(interpreters),
-            args: list(args),
-            suffix: suffix.to_owned(),
-            run_file: list(file),
-            run_long: Some(list(long)),
-        };
-        (name.to_owned(), config)
-    };
-    // The code's arguments are to be found where they are in a file's program: `$1`, `sys.argv[1]`, `process.argv[2]`.
-    // For that bash and node need a name in place of the file's.
-    // Python holds back what it prints to a pipe until it ends or has 8 KiB (`-u`: it does not): somebody watches.
-    BTreeMap::from([
-        entry("bash", &["bash"], "sh", [&["-c", CODE, "bash"], &[FILE], &[FILE]]),
-        entry(
-            "python",
-            &["python3", "python"],
-            "py",
-            [&["-u", "-c", CODE], &["-u", FILE], &["-u", "-c", PYTHON_LONG, FILE]],
-        ),
-        entry(
-            "node",
-            &["node", "nodejs"],
-            "js",
-            [&["-e", CODE, "--", "[eval]"], &[FILE], &["-e", NODE_LONG, "--", FILE]],
-        ),
-    ])
+    toml::from_str(BOX).unwrap_or_else(|error| {
+        tracing::error!(%error, "the languages in the box cannot be read");
+        BTreeMap::new()
+    })
 }
 
-fn look_up(name: &str, visible: &[PathBuf]) -> Option<String> {
-    if name.starts_with('/') {
-        let seen = SYSTEM_FOLDERS.iter().map(Path::new).chain(visible.iter().map(PathBuf::as_path));
-        return seen
-            .into_iter()
-            .any(|folder| Path::new(name).starts_with(folder) && is_program(name.as_ref()))
-            .then(|| name.to_owned());
+/// A tool: as seen inside a session, and on the host.
+fn look_up(name: &str, binds: &[Bind]) -> Option<(String, PathBuf)> {
+    if !name.starts_with('/') {
+        let mut places = SYSTEM_FOLDERS.iter().map(|folder| format!("{folder}/{name}"));
+        return places.find(|path| is_program(path.as_ref())).map(|path| (path.clone(), path.into()));
     }
-    SYSTEM_FOLDERS.iter().map(|folder| format!("{folder}/{name}")).find(|path| is_program(path.as_ref()))
+    let path = Path::new(name);
+    let in_system = SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder)).then(|| path.to_owned());
+    let in_bind = || {
+        binds.iter().find_map(|bind| Some(Path::new(&bind.host).join(path.strip_prefix(&bind.inside).ok()?)))
+    };
+    let host = in_system.or_else(in_bind)?;
+    is_program(&host).then(|| (name.to_owned(), host))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -179,43 +122,121 @@ fn is_program(path: &Path) -> bool {
 mod tests {
     use super::*;
 
+    fn configured(text: &str) -> BTreeMap<String, LanguageConfig> {
+        toml::from_str(text).unwrap()
+    }
+
+    fn find(text: &str) -> Languages {
+        Languages::find(&configured(text), &[])
+    }
+
+    #[test]
+    fn the_languages_in_the_box_are_well_formed_and_have_a_package_each() {
+        let all = toml::from_str::<BTreeMap<String, LanguageConfig>>(BOX).unwrap();
+        let names: Vec<_> = all.keys().map(String::as_str).collect();
+        let expected = [
+            "bash",
+            "c",
+            "cpp",
+            "go",
+            "java",
+            "lua",
+            "node",
+            "perl",
+            "php",
+            "python",
+            "r",
+            "ruby",
+            "rust",
+            "typescript",
+        ];
+        assert_eq!(names, expected);
+        for (name, config) in &all {
+            config.check(name, false).or_else(|_| config.check(name, name == "typescript")).unwrap();
+            assert!(config.package.is_some() && !config.all_suffixes().is_empty(), "{name}");
+        }
+        let mut aliases: Vec<_> = all.values().flat_map(|config| config.aliases.iter().flatten()).collect();
+        let count = aliases.len();
+        aliases.sort_unstable();
+        aliases.dedup();
+        assert_eq!(aliases.len(), count);
+    }
+
     #[test]
     fn bash_is_found_and_its_code_is_one_argument() {
-        let languages = Languages::find(&BTreeMap::new(), &[]);
-        let bash = languages.get("bash").unwrap().unwrap();
-        assert_eq!(
-            bash.run_code("echo a; echo b", &["x".into()])[1..],
-            ["-c", "echo a; echo b", "bash", "x"]
-        );
-        assert_eq!(bash.run_file("/workspace/a.sh", &["x".into()])[1..], ["/workspace/a.sh", "x"]);
-        assert_eq!(bash.suffix, "sh");
+        let languages = find("");
+        let bash = languages.get("sh").unwrap().language().unwrap();
+        let argv = bash.run_code("echo a; echo b", &["x".into()]).unwrap();
+        assert_eq!(argv[1..], ["-c", "echo a; echo b", "bash", "x"]);
+        assert_eq!(bash.run_file("/workspace/a.sh", "", &["x".into()])[1..], ["/workspace/a.sh", "x"]);
+        assert_eq!((bash.suffix.as_str(), bash.name.as_str()), ("sh", "bash"));
     }
 
     #[test]
     fn a_language_that_says_nothing_of_files_is_given_them_as_its_argument() {
-        let text = "interpreters = [\"bash\"]\nargs = [\"-c\", \"{code}\"]";
-        let config = || toml::from_str::<LanguageConfig>(text).unwrap();
-        let find = |config| Languages::find(&BTreeMap::from([("mine".to_owned(), config)]), &[]);
-        let plain = find(config());
-        let plain = plain.get("mine").unwrap().unwrap();
-        assert_eq!((plain.run_file("f", &[])[1..].concat(), plain.suffix.as_str()), ("f".into(), ""));
-        let told = find(LanguageConfig { run_file: vec!["-e".into(), FILE.into()], ..config() });
-        let told = told.get("mine").unwrap().unwrap();
-        assert_eq!(told.run_file("f", &["x".into()])[1..], ["-e", "f", "x"]);
+        let text = "[mine]\ninterpreters = [\"bash\"]\nargs = [\"-c\", \"{code}\"]\n";
+        let plain = find(text);
+        let plain = plain.get("mine").unwrap().language().unwrap();
+        assert_eq!((plain.run_file("f", "", &[])[1..].concat(), plain.suffix.as_str()), ("f".into(), ""));
+        let told = find(&format!("{text}run_file = [\"-e\", \"{{file}}\"]"));
+        let told = told.get("mine").unwrap().language().unwrap();
+        assert_eq!(told.run_file("f", "", &["x".into()])[1..], ["-e", "f", "x"]);
         assert_eq!(told.run_long("f", &[])[1..], ["-e", "f"]);
     }
 
     #[test]
     fn an_unknown_language_is_told_from_one_whose_interpreter_is_missing() {
-        let config = toml::from_str("interpreters = [\"no-such-program\"]\nargs = []").unwrap();
-        let languages = Languages::find(&BTreeMap::from([("rare".to_owned(), config)]), &[]);
-        assert_eq!(languages.get("rare"), Ok(None));
+        let languages =
+            find("[rare]\ninterpreters = [\"no-such-program\"]\nargs = []\npackage = \"rare-tools\"");
+        let rare = languages.get("rare").unwrap();
+        assert_eq!((rare.language(), rare.package.as_deref()), (None, Some("rare-tools")));
         assert!(languages.get("cobol").unwrap_err().contains(&"bash"));
-        assert_eq!(languages.missing().filter(|name| *name == "rare").count(), 1);
     }
 
     #[test]
-    fn an_interpreter_outside_the_folders_that_a_session_sees_is_not_used() {
+    fn the_configuration_changes_what_it_names_and_leaves_the_rest() {
+        let languages = find("[bash]\nmax_runtime = \"2s\"\naliases = [\"b\"]");
+        let bash = languages.get("b").unwrap().language().unwrap();
+        assert_eq!((bash.limits.wall_ms, bash.suffix.as_str()), (Some(2000), "sh"));
+        let languages = find("[c]\ninterpreters = [\"bash\"]\nargs = [\"{code}\"]");
+        let c = languages.get("c").unwrap().language().unwrap();
+        assert!(!c.needs_folder() && c.run_code("x", &[]).is_some(), "its own way instead of the box's");
+    }
+
+    #[test]
+    fn another_way_is_taken_where_the_first_is_missing_or_too_old() {
+        let text = "[mine]\ninterpreters = [\"no-such-program\"]\nargs = []\n\
+                    [[mine.otherwise]]\ninterpreters = [\"bash\"]\nleast_version = \"999\"\n\
+                    [[mine.otherwise]]\ninterpreters = [\"sh\"]\nneeds = [\"no-such-program\"]\n\
+                    [[mine.otherwise]]\ninterpreters = [\"sh\"]\nneeds = [\"bash\"]\n";
+        let languages = find(text);
+        let mine = languages.get("mine").unwrap();
+        assert!(!mine.is_settled());
+        assert!(mine.language().unwrap().interpreter.ends_with("/sh"));
+        assert!(mine.is_settled());
+    }
+
+    #[test]
+    fn a_mistake_in_a_language_is_named() {
+        for (text, says) in [
+            ("[x]\nargs = []", "languages.x.interpreters"),
+            ("[x]\ninterpreters = [\"sh\"]", "languages.x: say how"),
+            ("[x]\ninterpreters = [\"sh\"]\nargs = []\naliases = [\"bash\"]", "`bash` means `bash`"),
+            ("[x]\ninterpreters = [\"sh\"]\nargs = []\naliases = [\"a/b\"]", "languages.x.aliases"),
+            ("[python]\nmax_runtime = \"0s\"", "languages.python.max_runtime"),
+        ] {
+            let error = check(&configured(text)).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+        assert!(toml::from_str::<LanguageConfig>("max_runtime = \"long\"").is_err());
+        assert!(toml::from_str::<LanguageConfig>("limits = { pids = 0 }").is_err());
+    }
+
+    #[test]
+    fn a_tool_outside_the_folders_that_a_session_sees_is_not_used() {
         assert_eq!(look_up("/proc/self/exe", &[]), None);
+        let bind = Bind { host: "/bin".into(), inside: "/opt/tools".into(), optional: false };
+        let found = look_up("/opt/tools/sh", &[bind]).unwrap();
+        assert_eq!(found, ("/opt/tools/sh".to_owned(), PathBuf::from("/bin/sh")));
     }
 }

@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind};
-use headwater_protocol::{SandboxKind, SessionId};
+use headwater_protocol::{Network, SandboxKind, SessionId};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
-use headwater_sandbox::wire::Setup;
+use headwater_sandbox::wire::{Bind, NetworkOf, Setup};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::engine::Engine;
@@ -85,19 +85,27 @@ impl Pool {
     }
 
     /// One of them, or, if there is none, a new one. A caller that goes away meanwhile leaves it to the next.
-    pub(crate) async fn take(&self, engine: &Engine) -> Result<Prepared, Fault> {
+    ///
+    /// A session in the host's network is never prepared ahead: the others are all in networks of their own.
+    pub(crate) async fn take(&self, engine: &Engine, network: Network) -> Result<Prepared, Fault> {
         let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
         loop {
             let engine = engine.weak().upgrade().ok_or_else(stopping)?;
             if self.closed.load(Ordering::Acquire) {
                 return Err(stopping());
             }
+            if network_of(network) == NetworkOf::Host {
+                let make = move || prepare(&engine, NetworkOf::Host);
+                return tokio::task::spawn_blocking(make).await.map_err(|_| stopping())?;
+            }
             let ready = self.ready().pop_front();
             match ready {
                 Some(prepared) if prepared.is_alive() => return Ok(prepared),
                 Some(prepared) => discard_later(engine, prepared),
                 None => {
-                    let make = move || prepare(&engine).map(|made| engine.pool.ready().push_back(made));
+                    let make = move || {
+                        prepare(&engine, NetworkOf::Session).map(|made| engine.pool.ready().push_back(made))
+                    };
                     tokio::task::spawn_blocking(make).await.map_err(|_| stopping())??;
                 }
             }
@@ -117,7 +125,7 @@ impl Pool {
                 std::thread::sleep(LET_FIRST);
             }
             while engine.pool.len() < engine.pool.size && !engine.pool.closed.load(Ordering::Acquire) {
-                match prepare(&engine) {
+                match prepare(&engine, NetworkOf::Session) {
                     Ok(mut prepared) => {
                         // Here, where nobody waits for it.
                         prepared.spare = spare::make(&prepared.dir).is_ok();
@@ -166,21 +174,22 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
     let _ = fs::remove_file(dir.join("init.sock")); // of the init that is gone
     // Another name than before: what is left of the old one is not in the way.
     let slot = SessionId::random();
-    let made = make(engine, slot, &dir, record.host_uid).and_then(|prepared| {
-        let record = SessionRecord { slot, cgroup: prepared.cgroup_name.clone(), ..record };
-        let written = match &prepared.cgroup {
-            Some(cgroup) if record.spec.limits != engine.config.limits => {
-                cgroup.set_limits(&record.spec.limits)
-            }
-            _ => Ok(()),
-        };
-        written.and_then(|()| record.write(&dir)).map_err(|error| {
-            let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
-            Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
-        })?;
-        let Prepared { link, init, cgroup, spare, .. } = prepared;
-        Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare })
-    });
+    let made =
+        make(engine, slot, &dir, record.host_uid, network_of(record.spec.network)).and_then(|prepared| {
+            let record = SessionRecord { slot, cgroup: prepared.cgroup_name.clone(), ..record };
+            let written = match &prepared.cgroup {
+                Some(cgroup) if record.spec.limits != engine.config.limits => {
+                    cgroup.set_limits(&record.spec.limits)
+                }
+                _ => Ok(()),
+            };
+            written.and_then(|()| record.write(&dir)).map_err(|error| {
+                let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
+                Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
+            })?;
+            let Prepared { link, init, cgroup, spare, .. } = prepared;
+            Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare })
+        });
     if made.is_err() {
         leftovers::remove_but_workspace(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
     }
@@ -188,11 +197,11 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
 }
 
 /// Makes a session. Blocks for milliseconds.
-fn prepare(engine: &Arc<Engine>) -> Result<Prepared, Fault> {
+fn prepare(engine: &Arc<Engine>, network: NetworkOf) -> Result<Prepared, Fault> {
     let slot = SessionId::random();
     let dir = engine.folder.slots().join(slot.to_string());
     let host_uid = engine.take_uid();
-    let made = make(engine, slot, &dir, host_uid);
+    let made = make(engine, slot, &dir, host_uid, network);
     if made.is_err() {
         leftovers::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
         let _ = fs::remove_dir_all(&dir);
@@ -201,7 +210,13 @@ fn prepare(engine: &Arc<Engine>) -> Result<Prepared, Fault> {
     made
 }
 
-fn make(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) -> Result<Prepared, Fault> {
+fn make(
+    engine: &Engine,
+    slot: SessionId,
+    dir: &Path,
+    host_uid: Option<u32>,
+    network: NetworkOf,
+) -> Result<Prepared, Fault> {
     let cannot = |error: io::Error| {
         Fault::new(FaultKind::Unavailable, format!("cannot make a session's folder: {error}"))
             .hint("`headwater doctor` tells what this host lacks")
@@ -219,10 +234,11 @@ fn make(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) -> 
         sandbox: engine.config.sandbox,
         host_uid,
         workspace: workspace.to_string_lossy().into_owned(),
-        binds: engine.config.binds.clone(),
+        binds: binds(engine, network),
         tmp_bytes: TMP_BYTES,
         tmp_inodes: TMP_INODES,
         orphan_timeout_ms: u64::try_from(engine.config.orphan_timeout.as_millis()).unwrap_or(u64::MAX),
+        network,
     };
     let launched = launch(Launch { init_binary: own_binary(), listener, setup, cgroup: cgroup.as_ref() })
         .map_err(|error| launch_fault(&error, engine.config.sandbox))?;
@@ -236,6 +252,24 @@ fn make(engine: &Engine, slot: SessionId, dir: &Path, host_uid: Option<u32>) -> 
         cgroup,
         spare: false,
     })
+}
+
+/// Whose network a session is in.
+const fn network_of(network: Network) -> NetworkOf {
+    match network {
+        Network::None | Network::Packages => NetworkOf::Session,
+        Network::Full => NetworkOf::Host,
+    }
+}
+
+/// What is shown of the host. Who is in its network is shown its name servers, too.
+fn binds(engine: &Engine, network: NetworkOf) -> Vec<Bind> {
+    let mut binds = engine.config.binds.clone();
+    if network == NetworkOf::Host {
+        let path = "/etc/resolv.conf".to_owned();
+        binds.push(Bind { host: path.clone(), inside: path, optional: true });
+    }
+    binds
 }
 
 fn session_cgroup(engine: &Engine, slot: SessionId) -> Result<Option<SessionCgroup>, Fault> {

@@ -4,7 +4,7 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Command, ExecutionId};
 use headwater_sandbox::wire::CodeFile;
 
-use crate::languages::{Language, Languages};
+use crate::languages::{Entry, Language, Languages};
 use crate::workspace::WorkspacePath;
 
 /// Code up to this size is an argument of its interpreter. The kernel takes 128 KiB for one.
@@ -20,65 +20,101 @@ pub(crate) struct Program {
     pub(crate) save: Option<WorkspacePath>,
     /// Where it is while it runs, if it is too long for an argument.
     pub(crate) code_file: Option<CodeFile>,
+    /// The folder in which it is compiled, there while it runs.
+    pub(crate) scratch: Option<String>,
+}
+
+/// Code in a language that can be run here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) language: &'a Language,
+    pub(crate) code: &'a str,
+    pub(crate) file: Option<&'a str>,
+    pub(crate) args: &'a [String],
 }
 
 impl Program {
-    /// The program of a command. `home` is where programs of the session see the workspace.
+    /// The program of a command; `language` is that of its code. `home` is where programs of the session see the workspace.
     pub(crate) fn new(
         command: &Command,
-        languages: &Languages,
+        language: Option<&Language>,
         id: ExecutionId,
         home: &str,
     ) -> Result<Self, Fault> {
-        match command {
-            Command::Argv(argv) => Ok(Self::of(argv.clone())),
-            Command::Shell(line) => Ok(Self::of(vec!["/bin/sh".into(), "-c".into(), line.clone()])),
-            Command::Code { language, code, file, args } => {
-                if code.len() > MAX_CODE_BYTES {
-                    return Err(too_large(code.len()));
-                }
-                let language = find(languages, language)?;
-                match file {
-                    Some(file) => Ok(Self::saved(language, WorkspacePath::parse(file, home)?, args, home)),
-                    None if code.len() > ARGUMENT_BYTES => Ok(Self::long(language, code, args, id)),
-                    None => Ok(Self::of(language.run_code(code, args))),
-                }
+        match (command, language) {
+            (Command::Argv(argv), _) => Ok(Self::of(argv.clone())),
+            (Command::Shell(line), _) => Ok(Self::of(vec!["/bin/sh".into(), "-c".into(), line.clone()])),
+            (Command::Code { code, file, args, .. }, Some(language)) => {
+                Self::of_code(Source { language, code, file: file.as_deref(), args }, id, home)
             }
+            (Command::Code { language, .. }, None) => Err(unknown(language, &[])),
         }
+    }
+
+    fn of_code(source: Source<'_>, id: ExecutionId, home: &str) -> Result<Self, Fault> {
+        let Source { language, code, file, args } = source;
+        if code.len() > MAX_CODE_BYTES {
+            return Err(too_large(code.len()));
+        }
+        if let Some(file) = file {
+            return Ok(Self::saved(language, WorkspacePath::parse(file, home)?, args, id, home));
+        }
+        let as_argument = if code.len() > ARGUMENT_BYTES { None } else { language.run_code(code, args) };
+        Ok(as_argument.map_or_else(|| Self::in_file(source, id), Self::of))
     }
 
     fn of(argv: Vec<String>) -> Self {
-        Self { argv, save: None, code_file: None }
+        Self { argv, save: None, code_file: None, scratch: None }
     }
 
-    fn saved(language: &Language, path: WorkspacePath, args: &[String], home: &str) -> Self {
-        Self { argv: language.run_file(&path.inside(home), args), save: Some(path), code_file: None }
+    fn saved(language: &Language, path: WorkspacePath, args: &[String], id: ExecutionId, home: &str) -> Self {
+        let scratch = scratch(language, id);
+        let folder = scratch.as_deref().unwrap_or_default();
+        let argv = language.run_file(&path.inside(home), folder, args);
+        Self { argv, save: Some(path), code_file: None, scratch }
     }
 
     /// In the session's `/tmp`, so that it is not among the user's files.
-    fn long(language: &Language, code: &str, args: &[String], id: ExecutionId) -> Self {
+    fn in_file(source: Source<'_>, id: ExecutionId) -> Self {
+        let Source { language, code, args, .. } = source;
+        let scratch = scratch(language, id);
         let dot = if language.suffix.is_empty() { "" } else { "." };
-        let path = format!("/tmp/headwater-{id}{dot}{}", language.suffix);
-        Self {
-            argv: language.run_long(&path, args),
-            save: None,
-            code_file: Some(CodeFile { path, text: code.to_owned() }),
-        }
+        let (path, argv) = match &scratch {
+            Some(folder) => {
+                let path = format!("{folder}/main{dot}{}", language.suffix);
+                let argv = language.run_file(&path, folder, args);
+                (path, argv)
+            }
+            None => {
+                let path = format!("/tmp/headwater-{id}{dot}{}", language.suffix);
+                let argv = language.run_long(&path, args);
+                (path, argv)
+            }
+        };
+        let code_file = CodeFile { path, text: code.to_owned() };
+        Self { argv, save: None, code_file: Some(code_file), scratch }
     }
 }
 
-fn find<'a>(languages: &'a Languages, name: &str) -> Result<&'a Language, Fault> {
-    match languages.get(name) {
-        Ok(Some(found)) => Ok(found),
-        Ok(None) => {
-            let message = format!("the interpreter of `{name}` is not installed");
-            Err(Fault::new(FaultKind::Unavailable, message).hint("`headwater doctor` names its package"))
-        }
-        Err(known) => {
-            let fault = Fault::new(FaultKind::Invalid, format!("`{name}` is not a known language"));
-            Err(fault.hint(format!("known are: {}", known.join(", "))))
-        }
-    }
+fn scratch(language: &Language, id: ExecutionId) -> Option<String> {
+    language.needs_folder().then(|| format!("/tmp/headwater-{id}"))
+}
+
+/// The language of this name, if it is known.
+pub(crate) fn find<'a>(languages: &'a Languages, name: &str) -> Result<&'a Entry, Fault> {
+    languages.get(name).map_err(|known| unknown(name, &known))
+}
+
+/// It is known, and its tool is not here.
+pub(crate) fn missing(entry: &Entry) -> Fault {
+    let message = format!("the language `{}` is not installed on this server", entry.name);
+    Fault::new(FaultKind::Invalid, message).hint(entry.remedy())
+}
+
+fn unknown(name: &str, known: &[&str]) -> Fault {
+    let name: String = name.chars().take(64).collect();
+    let fault = Fault::new(FaultKind::Invalid, format!("`{name}` is not a known language"));
+    fault.hint(format!("known are: {}", known.join(", ")))
 }
 
 fn too_large(bytes: usize) -> Fault {
@@ -92,11 +128,18 @@ mod tests {
 
     use super::*;
 
-    fn program(code: String, file: Option<&str>) -> Result<Program, Fault> {
-        let languages = Languages::find(&BTreeMap::new(), &[]);
+    fn program_in(language: &str, code: String, file: Option<&str>) -> Result<Program, Fault> {
+        let text = "[compiled]\ninterpreters = [\"sh\"]\nbuild = [\"{file}\"]\nsuffix = \"x\"";
+        let extra: BTreeMap<_, _> = toml::from_str(text).unwrap();
+        let languages = Languages::find(&extra, &[]);
         let args = vec!["x".to_owned()];
-        let command = Command::Code { language: "bash".into(), code, file: file.map(Into::into), args };
-        Program::new(&command, &languages, ExecutionId::random(), "/workspace")
+        let found = languages.get(language).unwrap().language();
+        let command = Command::Code { language: language.into(), code, file: file.map(Into::into), args };
+        Program::new(&command, found, ExecutionId::random(), "/workspace")
+    }
+
+    fn program(code: String, file: Option<&str>) -> Result<Program, Fault> {
+        program_in("bash", code, file)
     }
 
     #[test]
@@ -124,5 +167,15 @@ mod tests {
         }
         let fault = program("a".into(), Some("../a.sh")).unwrap_err();
         assert!(fault.kind == FaultKind::Invalid && fault.hint.is_some(), "{fault:?}");
+    }
+
+    #[test]
+    fn code_that_is_compiled_has_a_folder_of_its_own() {
+        let code = program_in("compiled", "a".into(), None).unwrap();
+        let folder = code.scratch.unwrap();
+        assert_eq!(code.code_file.unwrap().path, format!("{folder}/main.x"));
+        let saved = program_in("compiled", "a".into(), Some("a.x")).unwrap();
+        assert!(saved.code_file.is_none() && saved.scratch.unwrap().starts_with("/tmp/headwater-exe_"));
+        assert!(saved.argv[2].contains("'/workspace/a.x'"), "{:?}", saved.argv);
     }
 }

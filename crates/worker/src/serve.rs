@@ -55,7 +55,13 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let cgroups = cgroups(&folder);
     let mut config = config;
     prepare_etc(&folder, &mut config);
-    let engine = Engine::new(Start { config, folder, cgroups, movers: movers.handle().clone() });
+    let engine = Engine::new(Start {
+        config,
+        folder,
+        cgroups,
+        movers: movers.handle().clone(),
+        answers: answers.handle().clone(),
+    });
     let served = answers.block_on(run(Arc::clone(&engine)));
     engine.pool.close();
     // Followers go before the logs' writers, whose end they would take for the end of the log; and what is being

@@ -98,7 +98,8 @@ impl Worker for Service {
         let request = request.into_inner();
         let id = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
         let spec: SessionSpec = request.spec.map(TryInto::try_into).transpose()?.unwrap_or_default();
-        let session = self.engine.create_session(id, spec).await?;
+        let engine = Arc::clone(&self.engine);
+        let session = to_the_end(async move { engine.create_session(id, spec).await }).await?;
         Ok(Response::new((&session).into()))
     }
 

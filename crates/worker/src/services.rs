@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use headwater_contract::MAX_MESSAGE_BYTES;
 use headwater_contract::v1::builds_server::BuildsServer;
 use headwater_contract::v1::files_server::FilesServer;
+use headwater_contract::v1::languages_server::LanguagesServer;
 use headwater_contract::v1::terminals_server::TerminalsServer;
 use headwater_contract::v1::trees_server::TreesServer;
 use headwater_contract::v1::worker_server::WorkerServer;
@@ -17,6 +18,7 @@ use tonic::codegen::{BoxFuture, Service as Tower};
 use crate::builds::Builds;
 use crate::engine::Engine;
 use crate::files::Files;
+use crate::known::Known;
 use crate::service::Service;
 use crate::terminals::Terminals;
 use crate::trees::Trees;
@@ -29,6 +31,7 @@ pub(crate) struct Services {
     trees: TreesServer<Trees>,
     builds: BuildsServer<Builds>,
     terminals: TerminalsServer<Terminals>,
+    languages: LanguagesServer<Known>,
 }
 
 macro_rules! server {
@@ -46,6 +49,7 @@ impl Services {
             files: server!(FilesServer, Files::new(Arc::clone(engine))),
             trees: server!(TreesServer, Trees::new(Arc::clone(engine))),
             builds: server!(BuildsServer, Builds::new(Arc::clone(engine))),
+            languages: server!(LanguagesServer, Known::new(Arc::clone(engine))),
             terminals: server!(TerminalsServer, Terminals::new(Arc::clone(engine))),
         }
     }
@@ -75,6 +79,7 @@ where
             "Files" => self.files.call(request),
             "Trees" => self.trees.call(request),
             "Builds" => self.builds.call(request),
+            "Languages" => self.languages.call(request),
             "Terminals" => self.terminals.call(request),
             _ => self.worker.call(request), // also what is unknown: it says so
         }

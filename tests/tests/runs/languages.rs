@@ -38,13 +38,15 @@ async fn a_language_that_is_not_known_is_refused_with_those_that_are() -> Result
 
 #[tokio::test]
 async fn a_language_of_the_configuration_runs_and_is_listed() -> Result<()> {
-    let config = "[languages.perl]\ninterpreters = [\"perl\"]\nargs = [\"-we\", \"{code}\"]\n";
+    let config = "[languages.mine]\ninterpreters = [\"perl\"]\nargs = [\"-we\", \"{code}\"]\n";
     let options = Options { pool: Some(1), config: Some(config.into()), ..Options::default() };
     let worker = TestWorker::with(options).await?;
-    let seen = worker.run(&StartSpec::code("perl", "print 6 * 7, \"\\n\"")).await?;
+    let seen = worker.run(&StartSpec::code("mine", "print 6 * 7, \"\\n\"")).await?;
     assert_eq!(seen.text(), "42\n", "{}", seen.errors());
     let known: Vec<_> = worker.client().await?.info().await?.languages.into_iter().map(|l| l.name).collect();
-    assert_eq!(known, ["bash", "node", "perl", "python"]);
+    for name in ["bash", "mine", "node", "python"] {
+        assert!(known.iter().any(|known| known == name), "{known:?}");
+    }
     Ok(())
 }
 

@@ -50,6 +50,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "heartbeat_ms": ms(server.heartbeat),
             "shutdown_grace_ms": ms(server.shutdown_grace),
             "key_lifetime_ms": ms(server.key_lifetime),
+            "binary_max_runtime_ms": server.binary_max_runtime.map(ms),
         },
         "worker": {
             "sandbox": worker.sandbox,
@@ -58,7 +59,31 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "limits": worker.limits,
             "uid_base": worker.uid_base,
             "max_running": worker.max_running,
+            "network": network(worker),
+            "packages": packages(worker),
             "languages": worker.languages.keys().collect::<Vec<_>>(),
         },
+    })
+}
+
+fn network(worker: &WorkerConfig) -> Value {
+    let network = &worker.network;
+    let texts = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>();
+    json!({
+        "allow_packages": network.allow_packages,
+        "allow_full": network.allow_full,
+        "registries": texts(&mut network.registries.iter().map(ToString::to_string)),
+        "allow_private": texts(&mut network.allow_private.iter().map(ToString::to_string)),
+        "hosts": network.hosts,
+    })
+}
+
+/// A password in an address is nobody's to read.
+fn packages(worker: &WorkerConfig) -> Value {
+    let shown = |url: &Option<_>| url.as_ref().map(headwater_worker::config::network::without_password);
+    json!({
+        "python_index": shown(&worker.packages.python_index),
+        "npm_registry": shown(&worker.packages.npm_registry),
+        "cache_bytes": worker.packages.cache_bytes,
     })
 }

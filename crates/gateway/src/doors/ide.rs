@@ -1,4 +1,4 @@
-//! The editor's two routes: run code of a language in a session, and ask how it went.
+//! The editor's routes: run code of a language or a program of the workspace in a session, and ask how it went.
 //!
 //! They say `completed` and `failed` where the native API says how an execution ended, and hand out output as text.
 
@@ -22,16 +22,19 @@ use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::extract::{NoQuery, Path};
 use crate::idempotency::Keyed;
+use crate::packages::in_workspace;
 use crate::recorder::is_missing;
 use crate::start::Order;
 use crate::state::Gateway;
 use crate::stream::follow;
 
+/// So much of code is in the log, if that is asked for: `HEADWATER_LOG=debug`.
+const LOGGED_CHARS: usize = 100;
 /// So much of each stream's end is handed out.
 const TAIL_BYTES: usize = 1 << 20;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    OpenApiRouter::new().routes(routes!(execute)).routes(routes!(status))
+    OpenApiRouter::new().routes(routes!(execute)).routes(routes!(binary)).routes(routes!(status))
 }
 
 /// Code to run.
@@ -104,20 +107,94 @@ async fn execute(
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
     let Keyed { value, key, hash } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
-    if let Some(other) = value.language.as_ref().filter(|other| **other != language) {
-        let other: String = other.chars().take(64).collect();
-        return Err(ApiError::invalid(format!("`language` is `{other}`, and the path says `{language}`")));
-    }
+    let language = one_language(&gateway, language, value.language.as_deref()).await?;
     let ExecuteRequest { code, file_path: file, args, .. } = value;
+    tracing::debug!(%session, language, code = ?beginning(&code), "code of the editor");
     let spec = StartSpec::new(Command::Code { language, code, file, args });
     spec.check()?;
-    let order = Order { session: Some(session), spec, key, request_hash: hash };
-    let told = gateway.start(&who, order).await?;
+    begin(&gateway, &who, Order { session: Some(session), spec, key, request_hash: hash }).await
+}
+
+/// The one name of the language in the path, which the body's must mean too.
+async fn one_language(gateway: &Gateway, path: String, body: Option<&str>) -> Result<String, ApiError> {
+    let meant = gateway.language_named(&path).await?.map_or(path, |known| known.name);
+    if let Some(body) = body.filter(|body| *body != meant) {
+        let other = gateway.language_named(body).await?.map(|known| known.name);
+        if other.as_ref() != Some(&meant) {
+            let body: String = body.chars().take(64).collect();
+            return Err(ApiError::invalid(format!("`language` is `{body}`, and the path says `{meant}`")));
+        }
+    }
+    Ok(meant)
+}
+
+/// The beginning of code, for a log: it is shown escaped.
+fn beginning(code: &str) -> String {
+    code.chars().take(LOGGED_CHARS).collect()
+}
+
+async fn begin(
+    gateway: &Arc<Gateway>,
+    who: &Identity,
+    order: Order,
+) -> Result<JsonBody<ExecuteBody>, ApiError> {
+    let told = gateway.start(who, order).await?;
     let pid = match told.state {
         ExecutionState::Running { pid } => Some(pid),
         _ => None,
     };
     Ok(JsonBody(ExecuteBody { execution_id: told.id, status: status_name(&told.state), pid }))
+}
+
+/// A program to run.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BinaryRequest {
+    /// Where: a session's id, or its name.
+    session_id: String,
+    /// The program's path in the workspace.
+    binary_path: String,
+    /// Its arguments.
+    #[serde(default)]
+    args: Vec<String>,
+}
+
+/// Runs a program of a session's workspace.
+///
+/// One that cannot be started is an execution that has `failed`; its status tells why.
+#[utoipa::path(post, path = "/v1/sessions/execute/binary", tag = "editor",
+    params(
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "the same key with the same request starts one execution, however often it is sent"),
+    ),
+    request_body = BinaryRequest,
+    responses(
+        (status = 200, body = ExecuteBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
+        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
+        (status = 422, body = ErrorBody, description = "the key came before with another request"),
+        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+async fn binary(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    request: Keyed<BinaryRequest>,
+) -> Result<JsonBody<ExecuteBody>, ApiError> {
+    let Keyed { value, key, hash } = request;
+    let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
+    let program = in_workspace(&value.binary_path).map_err(|why| {
+        ApiError::invalid(format!("`binary_path` {why}"))
+            .hint("name a file, for example `/workspace/build/main`")
+    })?;
+    let mut argv = vec![program];
+    argv.extend(value.args);
+    let mut spec = StartSpec::new(Command::Argv(argv));
+    let longest = gateway.config.binary_max_runtime;
+    spec.timeout_ms = longest.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    spec.check()?;
+    begin(&gateway, &who, Order { session: Some(session), spec, key, request_hash: hash }).await
 }
 
 /// How an execution went, with its output as text.
@@ -140,6 +217,9 @@ struct StatusBody {
     /// From start to end.
     #[serde(skip_serializing_if = "Option::is_none")]
     execution_time_ms: Option<u64>,
+    /// Why it ended, if not by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 /// Tells how an execution stands, and what it has printed.
@@ -171,6 +251,7 @@ async fn status(
         stderr: err?,
         exit_code: verdict.and_then(exit_code),
         execution_time_ms: verdict.map(|verdict| verdict.duration_ms),
+        message: verdict.and_then(|verdict| verdict.message.clone()),
     }))
 }
 

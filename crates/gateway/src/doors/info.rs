@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{Html, IntoResponse};
 use headwater_protocol::SandboxKind;
-use headwater_protocol::api::{ErrorBody, InfoBody, LanguageBody, LanguagesBody, Timestamp};
+use headwater_protocol::api::{ErrorBody, InfoBody, LanguagesBody, Timestamp};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -43,7 +43,8 @@ async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<I
     }))
 }
 
-/// The languages that code can be run in.
+/// The languages that the server knows: those that code can be run in, and those whose tool is missing, with the package
+/// that brings it.
 #[utoipa::path(get, path = "/v1/languages", tag = "server", responses(
     (status = 200, body = LanguagesBody), (status = 401, body = ErrorBody), (status = 429, body = ErrorBody),
     (status = 503, body = ErrorBody),
@@ -52,10 +53,7 @@ async fn languages(
     _: Identity,
     State(gateway): State<Arc<Gateway>>,
 ) -> Result<Json<LanguagesBody>, ApiError> {
-    let worker = gateway.worker.calls().insist(async |client| client.info().await).await?;
-    let languages = worker.languages.into_iter();
-    let languages = languages.map(|found| LanguageBody { name: found.name, interpreter: found.interpreter });
-    Ok(Json(LanguagesBody { languages: languages.collect() }))
+    Ok(Json(LanguagesBody { languages: gateway.list_languages().await? }))
 }
 
 async fn openapi(_: Identity) -> impl IntoResponse {

@@ -207,12 +207,11 @@ async fn missing_runtime(
     let Command::Code { language, .. } = &spec.command else {
         return Ok(None);
     };
-    if error.status != StatusCode::SERVICE_UNAVAILABLE {
+    if error.status != StatusCode::BAD_REQUEST {
         return Ok(None);
     }
-    let info = insist(gateway.worker.calls(), |client| async move { client.info().await }).await?;
-    let is_there = info.languages.iter().any(|found| found.name == *language);
-    Ok((!is_there).then(|| language.clone()))
+    let known = gateway.language_named(language).await?;
+    Ok(known.filter(|known| known.interpreter.is_none()).map(|known| known.name))
 }
 
 /// The answer to a call whose runtime is missing: a result like any other.

@@ -33,16 +33,36 @@ pub struct InfoBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LanguagesBody {
-    /// Those that can be run.
+    /// Those that the server knows, by name.
     pub languages: Vec<LanguageBody>,
 }
 
-/// A language that can be run.
+/// A language, whether or not it can be run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LanguageBody {
     /// As a start names it.
     pub name: String,
-    /// As seen inside a session.
-    pub interpreter: String,
+    /// Other names that do.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// How names of its files end, without the dot; the first is the usual one.
+    #[serde(default)]
+    pub suffixes: Vec<String>,
+    /// The name of its icon.
+    #[serde(default)]
+    pub icon: String,
+    /// What its tool calls itself; absent while it has not told, or if it is missing.
+    pub version: Option<String>,
+    /// Whether it can be run here.
+    pub available: bool,
+    /// The Debian package that brings its tool, if that is known.
+    pub package: Option<String>,
+    /// The interpreter or compiler as seen inside a session; absent if it is missing.
+    pub interpreter: Option<String>,
+    /// Whether it is compiled before it runs.
+    #[serde(default)]
+    pub can_build: bool,
+    /// The longest that its code may run here, if the operator set that.
+    pub max_runtime_ms: Option<u64>,
 }

@@ -80,6 +80,7 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
         tmp_bytes: 1 << 20,
         tmp_inodes: 64,
         orphan_timeout_ms: 1000,
+        network: crate::wire::NetworkOf::Session,
     };
     let listener = listen(&scratch).map_err(cannot("listen"))?;
     let begun = Instant::now();
@@ -136,6 +137,7 @@ fn program(launched: &Launched) -> Result<(), Failure> {
         kill_children: true,
         cgroups: 0,
         code_file: None,
+        scratch: None,
         note: Vec::new(),
     };
     let link = launched.link_fd.as_fd();

@@ -42,6 +42,7 @@ impl Init {
             spawner: Spawner { stack: Stack::new()?, files, highest_fd },
             link: None,
             listener,
+            outlet: None,
             children,
             epoll,
             orphan_timeout_ms: setup.orphan_timeout_ms,

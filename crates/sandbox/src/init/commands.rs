@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
 use headwater_protocol::ExecutionId;
+use rustix::io::Errno;
 
 use super::ends::Ends;
 use super::held::{Held, Known};
 use super::outbox::Say;
 use super::turn::Init;
-use super::{clock, signals, stat, tree};
+use super::{clock, outlet, signals, stat, tree};
 use crate::link::{self, LinkError, Received};
 use crate::wire::{Cause, FromInit, Start, Target, ToInit};
 
@@ -58,6 +59,7 @@ impl Init {
             ToInit::ExitLogged { execution } => self.exit_logged(execution),
             ToInit::Release { execution } => self.release(execution),
             ToInit::Processes { execution } => self.processes(execution),
+            ToInit::Listen { port } => self.listen(port),
             ToInit::Setup(_) => {} // the walls stand
             ToInit::End => return ControlFlow::Break(()),
         }
@@ -75,6 +77,24 @@ impl Init {
         if let Some(link) = &mut self.link {
             link.say(say);
         }
+    }
+
+    /// The socket is made once: connections that wait in it outlive a worker.
+    fn listen(&mut self, port: u16) {
+        let outlet = match self.outlet.take() {
+            Some(outlet) => Ok(outlet),
+            None => outlet::open(port),
+        };
+        let answer = outlet.and_then(|outlet| {
+            let lent =
+                outlet.try_clone().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE));
+            self.outlet = Some(outlet);
+            lent
+        });
+        self.say(match answer {
+            Ok(lent) => Say::Listening(lent),
+            Err(errno) => Say::Message(FromInit::ListenFailed { errno: errno.raw_os_error() }),
+        });
     }
 
     fn start(&mut self, start: Start, fds: Vec<OwnedFd>) {

@@ -5,6 +5,7 @@ use headwater_protocol::ExecutionId;
 use super::clock;
 use super::code_file::CodeFile;
 use super::ends::Ends;
+use super::scratch::Scratch;
 use super::spawn::Spawned;
 use super::tree;
 use crate::wire::{Cause, Exit, Start};
@@ -39,6 +40,8 @@ pub(super) struct Held {
     pub(super) ends: Ends,
     /// While the program runs.
     pub(super) code_file: Option<CodeFile>,
+    /// Likewise.
+    pub(super) scratch: Option<Scratch>,
     /// Why it was stopped, if it was while the program ran.
     pub(super) cause: Option<Cause>,
     pub(super) exit: Option<Exit>,
@@ -60,6 +63,7 @@ impl Held {
             kill_children: start.kill_children,
             ends: spawned.ends,
             code_file: spawned.code_file,
+            scratch: spawned.scratch,
             cause: None,
             exit: None,
             known: Known::Untold,

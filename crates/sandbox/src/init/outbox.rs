@@ -26,6 +26,8 @@ pub(super) enum Say {
     Exited(ExecutionId),
     /// All about it, for a worker that comes back.
     Adopt(ExecutionId),
+    /// The socket that programs find the worker at.
+    Listening(OwnedFd),
 }
 
 /// A worker that is connected.
@@ -121,6 +123,7 @@ fn utter(fd: &OwnedFd, say: &Say, executions: &mut Executions) -> Result<(), Lin
     let fd = fd.as_fd();
     match say {
         Say::Message(message) => link::send(fd, message, &[]),
+        Say::Listening(outlet) => link::send(fd, &FromInit::Listening, &[outlet.as_fd()]),
         Say::Started(id) => {
             let Some(held) = executions.get(*id) else {
                 return Ok(());

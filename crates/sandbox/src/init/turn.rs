@@ -36,6 +36,8 @@ pub(super) struct Init {
     pub(super) spawner: Spawner,
     pub(super) link: Option<Link>,
     pub(super) listener: OwnedFd,
+    /// Where programs find what the worker offers them, if it asked for that: held for as long as the session lives.
+    pub(super) outlet: Option<OwnedFd>,
     pub(super) children: OwnedFd,
     pub(super) epoll: OwnedFd,
     pub(super) orphan_timeout_ms: u64,
@@ -127,7 +129,7 @@ impl Init {
         };
         held.exit = Some(ended.exit(held));
         held.deadline = None;
-        held.code_file = None; // before the exit is told: whoever hears of it finds it gone
+        (held.code_file, held.scratch) = (None, None); // before the exit is told: whoever hears of it finds them gone
         let (id, tag, kill_children) = (held.id, held.tag, held.kill_children);
         if let Some(link) = &mut self.link {
             link.say(Say::Exited(id));

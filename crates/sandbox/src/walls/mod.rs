@@ -8,6 +8,9 @@
 //!    belong to the host's user namespace, nobody inside can ever change one;
 //! 5. no capabilities, no new privileges, the filter of system calls ([`seccomp`]), non-dumpable.
 //!
+//! A session that was given the host's network makes none of its own; [`landlock`] then keeps it from the host's abstract
+//! sockets, where the kernel can.
+//!
 //! As an ordinary user the user namespace comes first and owns the others; the rest is the same.
 //!
 //! What stays visible: `/proc/self/mountinfo` names, for each bind, the path within its own file system (of the
@@ -18,6 +21,7 @@ mod etc;
 mod failure;
 mod identity;
 mod image;
+mod landlock;
 mod mounts;
 mod net;
 mod privileges;
@@ -30,7 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::thread::UnshareFlags;
 
-use crate::wire::{Setup, WallFailure};
+use crate::wire::{NetworkOf, Setup, WallFailure};
 use failure::{OrWall, Wall};
 
 pub use image::prepare_etc;
@@ -58,18 +62,30 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     if ordinary {
         identity::own_user_namespace()?;
     }
-    let network = net::Handover::new()?;
+    let network = match setup.network {
+        NetworkOf::Session => Some(net::Handover::new()?),
+        NetworkOf::Host => None,
+    };
     unshare(UnshareFlags::NEWPID, "unshare the pid namespace")?;
-    process::continue_in_child(|| network.make())?;
+    process::continue_in_child(|| {
+        if let Some(network) = &network {
+            network.make();
+        }
+    })?;
     unshare(NAMESPACES, "unshare the mount, ipc, uts and cgroup namespaces")?;
     rustix::system::sethostname(b"headwater").or_wall(Wall::Namespaces, "set the host name")?;
     root::build(setup)?;
-    network.take()?;
+    if let Some(network) = network {
+        network.take()?;
+    }
     if let Some(uid) = setup.host_uid {
         identity::become_user(uid)?;
     }
     let cookie = random_cookie()?;
     privileges::drop_all()?;
+    if setup.network == NetworkOf::Host {
+        landlock::hide_abstract_sockets()?;
+    }
     process::close_from(FIRST_FREE_FD)?;
     seccomp::install(&seccomp::program(cookie))?;
     process::set_dumpable(false)?;

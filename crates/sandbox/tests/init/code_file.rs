@@ -49,3 +49,33 @@ fn a_file_of_code_replaces_nothing_and_is_gone_when_its_program_cannot_start() {
     assert!(worker.try_start(start, &[]).is_err());
     assert!(!path.exists());
 }
+
+#[test]
+fn a_scratch_folder_goes_with_its_program_whatever_that_left_in_it() {
+    let worker = Worker::launch();
+    let (path, outside) = (worker.dir.path().join("scratch"), worker.dir.path().join("outside"));
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("kept"), "kept").unwrap();
+    let inside = path.to_str().unwrap().to_owned();
+    let script = "cd $0 && mkdir -p a/b/c && touch a/b/c/d e && ln -s ../outside f && ln -s .. a/g && cat code && exit 4";
+    let mut start = worker.spec(&["sh", "-c", script, &inside]);
+    start.code_file = Some(CodeFile { path: format!("{inside}/code"), text: "in it".into() });
+    start.scratch = Some(inside.clone());
+    let program = worker.start(start);
+    read_until(&program.fds[0], |text| text.contains("in it"));
+    assert_eq!(worker.exit(program.id).code, Some(4));
+    assert!(!path.exists() && outside.join("kept").exists());
+
+    // What is there is neither used nor removed.
+    std::fs::create_dir(&path).unwrap();
+    let mut start = worker.spec(&["true"]);
+    start.scratch = Some(inside.clone());
+    assert!(worker.try_start(start, &[]).is_err());
+    assert!(path.exists());
+    std::fs::remove_dir(&path).unwrap();
+
+    let mut start = worker.spec(&["no-such-command"]);
+    start.scratch = Some(inside);
+    assert!(worker.try_start(start, &[]).is_err());
+    assert!(!path.exists());
+}

@@ -108,6 +108,7 @@ impl Worker {
             tmp_bytes: 1 << 20,
             tmp_inodes: 1 << 10,
             orphan_timeout_ms: options.orphan_timeout_ms,
+            network: headwater_sandbox::wire::NetworkOf::Session,
         }
     }
 
@@ -171,6 +172,7 @@ impl Worker {
             kill_children: false,
             cgroups: 0,
             code_file: None,
+            scratch: None,
             note: Vec::new(),
         }
     }

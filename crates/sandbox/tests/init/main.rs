@@ -7,6 +7,7 @@ mod code_file;
 mod ending;
 mod failures;
 mod harness;
+mod outlet;
 mod output;
 mod terminal;
 mod walled;

@@ -146,6 +146,7 @@ impl Ground {
             tmp_bytes: 16 << 20,
             tmp_inodes: 1024,
             orphan_timeout_ms: 5000,
+            network: headwater_sandbox::wire::NetworkOf::Session,
         }
     }
 }

@@ -17,8 +17,13 @@ pub(super) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String
     }
 }
 
-/// The whole environment: ours, then the session's, then the execution's; nothing of the worker's.
-pub(super) fn environment(home: &str, session: &BTreeMap<String, String>, spec: &StartSpec) -> Vec<String> {
+/// The whole environment: ours, what its network needs, then the session's, then the execution's; nothing of the worker's.
+pub(super) fn environment(
+    home: &str,
+    network: &[(&str, String)],
+    session: &BTreeMap<String, String>,
+    spec: &StartSpec,
+) -> Vec<String> {
     let term = if spec.tty.is_some() { "xterm-256color" } else { "dumb" };
     let ours = [
         ("PATH", PATH),
@@ -31,6 +36,7 @@ pub(super) fn environment(home: &str, session: &BTreeMap<String, String>, spec: 
         ("TERM", term),
     ];
     let mut all: BTreeMap<&str, &str> = BTreeMap::from(ours);
+    all.extend(network.iter().map(|(name, value)| (*name, value.as_str())));
     all.extend(session.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     all.extend(spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     all.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
@@ -65,9 +71,9 @@ mod tests {
         let session = BTreeMap::from([("TERM".into(), "vt100".into()), ("A".into(), "1".into())]);
         let mut spec = StartSpec::shell("true");
         spec.env.insert("A".into(), "2".into());
-        let env = environment("/workspace", &session, &spec);
+        let env = environment("/workspace", &[("A", "0".into()), ("B", "0".into())], &session, &spec);
         assert!(env.contains(&"A=2".into()) && env.contains(&"TERM=vt100".into()), "{env:?}");
-        assert!(env.contains(&"HOME=/workspace".into()));
+        assert!(env.contains(&"HOME=/workspace".into()) && env.contains(&"B=0".into()));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! output ([`crate::pump`]). Everything else is a caller who sends a message and waits for the log to tell.
 
 mod env;
+mod outlet;
 mod running;
 mod sleep;
 pub(crate) mod spare;
@@ -32,6 +33,8 @@ use crate::leftovers;
 use crate::link::Link;
 use crate::workspace::Workspace;
 
+use outlet::Outlet;
+pub(crate) use outlet::message as outlet_message;
 use running::Running;
 pub(crate) use sleep::Inside;
 use spare::Spare;
@@ -78,6 +81,8 @@ pub(crate) struct Session {
     used_at: Mutex<Instant>,
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
+    /// Where its programs find what they reach of the network.
+    outlet: Outlet,
 }
 
 /// What a session is made of.
@@ -117,6 +122,7 @@ impl Session {
             oom_seen: AtomicU64::new(oom_kills),
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
+            outlet: Outlet::default(),
         }))
     }
 
@@ -288,6 +294,7 @@ impl Session {
             tokio::time::sleep(ASK_AGAIN).await;
             // If it is gone, `listen` hears of that.
             let _ = session.tell(&ToInit::Hello).await;
+            let _ = session.open_outlet().await;
         });
     }
 
@@ -309,6 +316,11 @@ impl Session {
                     let _ = questions.remove(n).1.send(processes);
                 }
             }
+            FromInit::Listening => self.outlet_is_there(fds),
+            FromInit::ListenFailed { errno } => {
+                let error = io::Error::from_raw_os_error(errno);
+                tracing::error!(session = %self.id, %error, "init cannot listen: programs reach no packages");
+            }
             FromInit::Hello { .. } => {} // we asked again
             FromInit::Adopt { execution, pid, started_at_us, fds: kind, exit, .. } => {
                 self.has_started(execution, pid, started_at_us, kind, fds);
@@ -327,6 +339,7 @@ impl Session {
         if !self.is_ending() && !self.is_dozing() {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
+        self.outlet.close();
         self.gone.store(true, Ordering::Relaxed);
         self.link.shut(); // what is asked for from now on is refused
         self.kill_what_is_left();

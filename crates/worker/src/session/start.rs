@@ -181,7 +181,8 @@ impl Session {
             _ if spec.tty.is_some() => StdinFrom::Open,
             _ => StdinFrom::Null,
         };
-        let env = env::environment(&home, &session.spec.env, spec);
+        let network = self.network_environment(session.spec.network);
+        let env = env::environment(&home, &network, &session.spec.env, spec);
         drop(session);
         Start {
             execution: record.id,
@@ -197,6 +198,7 @@ impl Session {
             kill_children: spec.children == Children::Kill,
             cgroups: u8::try_from(cgroups).unwrap_or(0),
             code_file: program.code_file,
+            scratch: program.scratch,
             note: Vec::new(),
         }
     }

@@ -22,13 +22,18 @@ pub(super) fn integrated(secret: &str, id: ExecutionId) -> Program {
 
 fn with(bash: Option<&str>, secret: &str, id: ExecutionId) -> Program {
     let Some(bash) = bash else {
-        return Program { argv: vec!["/bin/sh".into(), "-l".into()], save: None, code_file: None };
+        return Program {
+            argv: vec!["/bin/sh".into(), "-l".into()],
+            save: None,
+            code_file: None,
+            scratch: None,
+        };
     };
     // The session's own, and gone as soon as the shell has read it: the secret is for nobody else.
     let path = format!("/tmp/headwater-{id}.bashrc");
     let argv = [bash, "--rcfile", &path, "-i"].map(str::to_owned).to_vec();
     let text = SCRIPT.replace("@SECRET@", secret);
-    Program { argv, save: None, code_file: Some(CodeFile { path, text }) }
+    Program { argv, save: None, code_file: Some(CodeFile { path, text }), scratch: None }
 }
 
 #[cfg(test)]

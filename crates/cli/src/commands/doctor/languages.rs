@@ -1,45 +1,33 @@
-//! The languages that code can be given in: which interpreter, which version.
-
-use std::process::{Command, Stdio};
+//! The languages that code can be given in: which tool, which version.
 
 use headwater_sandbox::doctor::Check;
 use headwater_worker::config::Config;
-use headwater_worker::languages::Languages;
+use headwater_worker::languages::{Entry, Languages};
 
-/// Looks for the interpreters.
+/// Looks for the tools.
 pub fn check(config: &Config) -> Vec<Check> {
-    let visible: Vec<_> = config.binds.iter().map(|bind| bind.inside.clone().into()).collect();
-    let languages = Languages::find(&config.languages, &visible);
-    let present = languages
-        .present()
-        .map(|language| Check::fine(format!("language {}", language.name), version(&language.interpreter)));
-    let missing = languages.missing().map(|name| {
-        let detail = format!("no interpreter in the folders that a session sees: `--lang {name}` is refused");
-        Check::warning(format!("language {name}"), detail, fix(name))
-    });
-    present.chain(missing).collect()
+    let languages = Languages::find(&config.languages, &config.binds);
+    // All at once: some take a while to tell their version.
+    std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            languages.all().map(|entry| (entry, scope.spawn(|| entry.ask_version().is_some()))).collect();
+        let told = asked.into_iter().map(|(entry, asked)| {
+            let _ = asked.join();
+            look(entry)
+        });
+        told.collect()
+    })
 }
 
-/// The Debian package that brings it.
-fn fix(language: &str) -> String {
-    match language {
-        "bash" => "apt-get install bash".to_owned(),
-        "python" => "apt-get install python3".to_owned(),
-        "node" => "apt-get install nodejs".to_owned(),
-        other => format!(
-            "install it in a system folder, or correct `languages.{other}.interpreters` (and `binds`) in the \
-             configuration"
-        ),
-    }
-}
-
-/// The interpreter and what it calls itself.
-fn version(interpreter: &str) -> String {
-    let said = Command::new(interpreter).arg("--version").stdin(Stdio::null()).output();
-    let said = said.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
-    let first = said.lines().next().unwrap_or_default().trim();
-    if first.is_empty() { interpreter.to_owned() } else { format!("{interpreter}: {first}") }
+fn look(entry: &Entry) -> Check {
+    let name = format!("language {}", entry.name);
+    let Some(language) = entry.language() else {
+        let detail =
+            format!("its tool is in no folder that a session sees: `--lang {}` is refused", entry.name);
+        return Check::warning(name, detail, entry.remedy());
+    };
+    let tool = &language.interpreter;
+    Check::fine(name, entry.version().map_or_else(|| tool.clone(), |said| format!("{tool}: {said}")))
 }
 
 #[cfg(test)]
@@ -63,8 +51,12 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_language_in_the_box_names_its_debian_package() {
-        assert_eq!(fix("python"), "apt-get install python3");
-        assert_eq!(fix("node"), "apt-get install nodejs");
+    fn a_missing_language_names_its_debian_package() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "[languages.ruby]\ninterpreters = [\"no-such-program\"]\n";
+        std::fs::write(folder.path().join("headwater.toml"), text).unwrap();
+        let checks = check(&Config::load(folder.path(), None).unwrap());
+        let ruby = checks.iter().find(|check| check.name == "language ruby").unwrap();
+        assert_eq!(ruby.fix.as_deref(), Some("apt-get install ruby"));
     }
 }

@@ -20,6 +20,7 @@ use self::child::Shared;
 use self::plan::Plan;
 pub(super) use self::stack::Stack;
 use super::code_file::CodeFile;
+use super::scratch::Scratch;
 use super::{clock, ends, signals, stat};
 use crate::wire::{Start, StartFailure, StdinFrom};
 
@@ -36,6 +37,7 @@ pub(super) struct Spawned {
     pub(super) pid: i32,
     pub(super) ends: ends::Ends,
     pub(super) code_file: Option<CodeFile>,
+    pub(super) scratch: Option<Scratch>,
     /// When: monotonic nanoseconds.
     pub(super) at: u64,
     /// When: unix microseconds.
@@ -61,6 +63,8 @@ impl Spawner {
         if ends.highest() > self.highest_fd {
             return Err(failure::no_descriptors());
         }
+        let scratch = start.scratch.as_deref().map(Scratch::make).transpose();
+        let scratch = scratch.map_err(|errno| failure::cannot_make("a folder in `/tmp`", errno))?;
         let code_file = start.code_file.as_ref().map(CodeFile::write).transpose();
         let code_file =
             code_file.map_err(|errno| failure::cannot_make("the code's file in `/tmp`", errno))?;
@@ -68,7 +72,7 @@ impl Spawner {
         let (at, at_us) = (clock::now(), clock::unix_us());
         let pid = self.clone(&mut shared)?;
         match shared.failed() {
-            None => Ok(Spawned { pid, ends, code_file, at, at_us }),
+            None => Ok(Spawned { pid, ends, code_file, scratch, at, at_us }),
             Some((stage, errno)) => {
                 reap(pid);
                 Err(failure::in_child(stage, errno, start, &shared.plan))

@@ -1,0 +1,29 @@
+//! Languages and packages, asked for.
+
+use std::time::Duration;
+
+use headwater_protocol::SessionId;
+
+use crate::client::Client;
+use crate::error::ContractError;
+use crate::v1;
+
+impl Client {
+    /// All languages that the worker knows. Waits at most so long for versions that were not asked for before.
+    pub async fn known_languages(&self, wait: Duration) -> Result<Vec<v1::KnownLanguage>, ContractError> {
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let request = v1::ListLanguagesRequest { wait_ms };
+        Ok(self.languages().list_languages(request).await?.into_inner().languages)
+    }
+
+    /// What is installed in a session's environment.
+    pub async fn packages(
+        &self,
+        session: SessionId,
+        ecosystem: v1::Ecosystem,
+    ) -> Result<v1::ListPackagesResponse, ContractError> {
+        let session_id = session.to_string();
+        let request = v1::ListPackagesRequest { session_id, ecosystem: ecosystem.into() };
+        Ok(self.languages().list_packages(request).await?.into_inner())
+    }
+}

@@ -1,0 +1,66 @@
+//! The languages that the worker knows, remembered for a while: which one a name means, and which interpreter it has.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use headwater_contract::v1::KnownLanguage;
+use headwater_protocol::api::LanguageBody;
+
+use crate::error::ApiError;
+use crate::insist::insist;
+use crate::state::Gateway;
+
+/// How long what the worker told is believed: it may be started again with another configuration.
+const MEMORY: Duration = Duration::from_secs(5);
+/// How long a list waits for tools that are asked for their version the first time.
+const VERSIONS: Duration = Duration::from_secs(2);
+
+/// What the worker told last.
+#[derive(Debug, Default)]
+pub(crate) struct Languages(Mutex<Option<(Instant, Arc<Vec<KnownLanguage>>)>>);
+
+impl Gateway {
+    /// All of them, as clients see them.
+    pub(crate) async fn list_languages(&self) -> Result<Vec<LanguageBody>, ApiError> {
+        Ok(self.ask_languages(VERSIONS).await?.iter().map(body).collect())
+    }
+
+    /// The one name of the language that is meant, if it is known.
+    pub(crate) async fn language_named(&self, name: &str) -> Result<Option<KnownLanguage>, ApiError> {
+        let known = self.languages().await?;
+        let is_meant =
+            |known: &&KnownLanguage| known.name == name || known.aliases.iter().any(|alias| alias == name);
+        Ok(known.iter().find(|known| known.name == name).or_else(|| known.iter().find(is_meant)).cloned())
+    }
+
+    async fn languages(&self) -> Result<Arc<Vec<KnownLanguage>>, ApiError> {
+        let remembered = self.languages.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match remembered.filter(|(at, _)| at.elapsed() < MEMORY) {
+            Some((_, known)) => Ok(known),
+            None => self.ask_languages(Duration::ZERO).await,
+        }
+    }
+
+    async fn ask_languages(&self, wait: Duration) -> Result<Arc<Vec<KnownLanguage>>, ApiError> {
+        let ask = |client: headwater_contract::Client| async move { client.known_languages(wait).await };
+        let known = Arc::new(insist(self.worker.calls(), ask).await?);
+        let remembered = Some((Instant::now(), Arc::clone(&known)));
+        *self.languages.0.lock().unwrap_or_else(PoisonError::into_inner) = remembered;
+        Ok(known)
+    }
+}
+
+fn body(known: &KnownLanguage) -> LanguageBody {
+    LanguageBody {
+        name: known.name.clone(),
+        aliases: known.aliases.clone(),
+        suffixes: known.suffixes.clone(),
+        icon: known.icon.clone(),
+        version: known.version.clone(),
+        available: known.interpreter.is_some(),
+        package: known.package.clone(),
+        interpreter: known.interpreter.clone(),
+        can_build: known.can_build,
+        max_runtime_ms: known.max_runtime_ms,
+    }
+}

@@ -1,0 +1,264 @@
+//! Packages of a session: what may be asked for, and the shell lines that do it. Every word of a caller is checked before,
+//! and quoted: none can be an option, a URL or a second command.
+
+/// The most packages of one request.
+const MAX_PACKAGES: usize = 200;
+/// The longest name of one.
+const MAX_NAME: usize = 256;
+
+/// What is wanted of a session's packages.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Packages, with versions or not, or paths of the workspace.
+    pub(crate) install: Vec<String>,
+    /// Names of packages.
+    pub(crate) uninstall: Vec<String>,
+    /// A file that names packages: `requirements.txt`; for node any, as it is always `package.json`.
+    pub(crate) listed_in: Option<String>,
+    /// Registries are left alone.
+    pub(crate) is_offline: bool,
+}
+
+/// Which kind of packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Python,
+    Node,
+}
+
+impl Wanted {
+    /// Checks all words and writes them as the tools take them.
+    pub(crate) fn checked(self, kind: Kind) -> Result<Self, String> {
+        let Self { install, uninstall, listed_in, is_offline } = self;
+        if install.is_empty() && uninstall.is_empty() && listed_in.is_none() {
+            return Err("nothing is asked for: name packages in `install` or `uninstall`".to_owned());
+        }
+        if install.len() + uninstall.len() > MAX_PACKAGES {
+            return Err(format!("{MAX_PACKAGES} packages at once are the most"));
+        }
+        let each = |words: Vec<String>, check: fn(Kind, &str) -> Option<String>, what: &str| {
+            let checked = words.iter().map(|word| {
+                let shown: String = word.chars().take(64).collect();
+                check(kind, word).ok_or_else(|| format!("`{what}`: `{}` is no package", shown.escape_debug()))
+            });
+            checked.collect::<Result<Vec<_>, _>>()
+        };
+        let listed_in = listed_in.map(|path| in_workspace(&path)).transpose();
+        Ok(Self {
+            install: each(install, requirement, "install")?,
+            uninstall: each(
+                uninstall,
+                |kind, word| is_name(kind, word).then(|| word.to_owned()),
+                "uninstall",
+            )?,
+            listed_in: listed_in.map_err(|why| format!("`requirements` {why}"))?,
+            is_offline,
+        })
+    }
+
+    /// Whether a registry has to be reached for it.
+    pub(crate) fn needs_network(&self) -> bool {
+        !self.is_offline
+            && (self.listed_in.is_some() || self.install.iter().any(|word| !word.starts_with("./")))
+    }
+}
+
+/// The path of something in the workspace from there on: `/src/a`, `/workspace/src/a` and `src/a` are the same.
+pub(crate) fn in_workspace(path: &str) -> Result<String, &'static str> {
+    let within = path.strip_prefix("/workspace/").unwrap_or(path);
+    let names: Vec<_> = within.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    if names.is_empty() || path.ends_with('/') {
+        return Err("names no file");
+    }
+    if path.len() > 4096 {
+        return Err("is longer than 4096 bytes");
+    }
+    if names.contains(&"..") {
+        return Err("contains `..`");
+    }
+    if path.chars().any(char::is_control) {
+        return Err("contains a control character");
+    }
+    Ok(format!("./{}", names.join("/")))
+}
+
+/// A package to install, as its tool takes it.
+fn requirement(kind: Kind, word: &str) -> Option<String> {
+    if word.starts_with("./") || word.starts_with("/workspace/") {
+        return in_workspace(word).ok();
+    }
+    let is_good = match kind {
+        Kind::Python => {
+            let end = word.find(['[', '=', '<', '>', '~', '!']).unwrap_or(word.len());
+            let (name, rest) = word.split_at(end);
+            let (extras, version) = match rest.strip_prefix('[') {
+                Some(rest) => rest.split_once(']')?,
+                None => ("", rest),
+            };
+            is_name(kind, name) && is_made_of(extras, ",._-") && is_version(version, "<>=~!")
+        }
+        Kind::Node => {
+            let at = word.get(1..).and_then(|rest| rest.find('@')).map_or(word.len(), |at| at + 1);
+            let (name, version) = word.split_at(at);
+            is_name(kind, name) && (version.is_empty() || version.len() > 1) && is_version(version, "@")
+        }
+    };
+    (is_good && word.len() <= MAX_NAME).then(|| word.to_owned())
+}
+
+/// Empty, or a version after one of these.
+fn is_version(text: &str, first: &str) -> bool {
+    text.is_empty() || text.starts_with(|c| first.contains(c)) && is_made_of(text, "@<>=~!^*,.+_-|")
+}
+
+fn is_made_of(text: &str, others: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+}
+
+fn is_name(kind: Kind, word: &str) -> bool {
+    let is_plain =
+        |text: &str| text.starts_with(|c: char| c.is_ascii_alphanumeric()) && is_made_of(text, "._-~");
+    let name = match (kind, word.strip_prefix('@').and_then(|word| word.split_once('/'))) {
+        (Kind::Node, Some((scope, name))) if is_plain(scope) => name,
+        _ => word,
+    };
+    is_plain(name) && word.len() <= MAX_NAME
+}
+
+/// One word for the shell, whatever is in it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn all_quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!(" {}", quoted(word))).collect()
+}
+
+/// One at a time: two that change an environment at once would leave it half changed.
+const TURN: &str =
+    "set -e\nif command -v flock >/dev/null; then exec 9>>/tmp/headwater-packages.lock; flock 9; fi\n";
+
+/// Makes the session's virtual environment, if it is not there, with this interpreter.
+pub(crate) fn make_environment(python: &str) -> String {
+    format!("{TURN}[ -x .venv/bin/python ] || {} -m venv .venv\n", quoted(python))
+}
+
+/// Does what is wanted in the session's virtual environment, which is made first if it is not there.
+pub(crate) fn change_python(python: &str, wanted: &Wanted) -> String {
+    let pip = ".venv/bin/python -m pip --disable-pip-version-check --no-input";
+    let mut script = make_environment(python);
+    if !wanted.uninstall.is_empty() {
+        script += &format!("{pip} uninstall -y --{}\n", all_quoted(&wanted.uninstall));
+    }
+    if !wanted.install.is_empty() || wanted.listed_in.is_some() {
+        let offline = if wanted.needs_network() { "" } else { " --no-index" };
+        let listed = wanted.listed_in.iter().map(|file| format!(" -r {}", quoted(file))).collect::<String>();
+        let words = all_quoted(&wanted.install);
+        script += &format!("{pip} install --no-cache-dir{offline}{listed} --{words}\n");
+    }
+    script
+}
+
+/// Does what is wanted with the session's node modules.
+pub(crate) fn change_node(wanted: &Wanted) -> String {
+    let npm = "npm --no-audit --no-fund --no-update-notifier --cache=/tmp/headwater-npm";
+    let mut script = TURN.to_owned();
+    if !wanted.uninstall.is_empty() {
+        script += &format!("{npm} uninstall --{}\n", all_quoted(&wanted.uninstall));
+    }
+    if !wanted.install.is_empty() || wanted.listed_in.is_some() {
+        let offline = if wanted.needs_network() { "" } else { " --offline" };
+        if wanted.listed_in.is_some() {
+            script += &format!("{npm} install{offline}\n");
+        }
+        if !wanted.install.is_empty() {
+            script += &format!("{npm} install{offline} --{}\n", all_quoted(&wanted.install));
+        }
+    }
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn install(kind: Kind, word: &str) -> Result<Wanted, String> {
+        Wanted { install: vec![word.to_owned()], ..Wanted::default() }.checked(kind)
+    }
+
+    #[test]
+    fn packages_and_paths_are_taken_and_nothing_that_a_tool_could_take_for_more() {
+        for word in ["requests", "requests==2.32.0", "a[b,c]>=1.0,<2", "zope.interface~=5", "./a b.whl"] {
+            assert!(install(Kind::Python, word).is_ok(), "{word}");
+        }
+        for word in ["left-pad", "left-pad@1.3.0", "@scope/name@^1.2.0", "a@latest", "/workspace/p.tgz"] {
+            assert!(install(Kind::Node, word).is_ok(), "{word}");
+        }
+        let bad = [
+            "",
+            "-r",
+            "--index-url=http://x",
+            "a b",
+            "a;b",
+            "a$(b)",
+            "http://x/y.whl",
+            "git+https://x",
+            "a @ http://x",
+            "../a.whl",
+            "./../a.whl",
+            "a\nb",
+            "/etc/passwd",
+            "a[",
+            "a[b",
+            "é",
+            "./a\u{1b}",
+            "a==1;os",
+            "file:x",
+        ];
+        for word in bad {
+            assert!(install(Kind::Python, word).is_err(), "{word}");
+            assert!(install(Kind::Node, word).is_err(), "{word}");
+        }
+        for word in ["user/repo", "@scope", "@/a", "a@", "a@http://x", "@-a/b", "a@b/c", "@a/b/c"] {
+            assert!(install(Kind::Node, word).is_err(), "{word}");
+        }
+        assert!(install(Kind::Python, &"a".repeat(257)).is_err());
+        let many = Wanted { install: vec!["a".into(); MAX_PACKAGES + 1], ..Wanted::default() };
+        assert!(many.checked(Kind::Python).is_err());
+        assert!(Wanted::default().checked(Kind::Python).is_err());
+        let gone = Wanted { uninstall: vec!["./a.whl".into()], ..Wanted::default() };
+        assert!(gone.checked(Kind::Python).is_err());
+    }
+
+    #[test]
+    fn only_paths_and_what_says_so_need_no_network() {
+        assert!(install(Kind::Python, "requests").unwrap().needs_network());
+        assert!(!install(Kind::Python, "/workspace/a.whl").unwrap().needs_network());
+        let listed = Wanted { listed_in: Some("requirements.txt".into()), ..Wanted::default() };
+        let listed = listed.checked(Kind::Python).unwrap();
+        assert!(listed.needs_network());
+        assert!(!Wanted { is_offline: true, ..listed }.needs_network());
+        let gone = Wanted { uninstall: vec!["a".into()], ..Wanted::default() };
+        assert!(!gone.checked(Kind::Python).unwrap().needs_network());
+    }
+
+    #[test]
+    fn words_are_quoted_and_come_after_the_options() {
+        let wanted = install(Kind::Python, "./it's.whl").unwrap();
+        let script = change_python("/usr/bin/python3", &wanted);
+        assert!(script.ends_with("install --no-cache-dir --no-index -- './it'\\''s.whl'\n"), "{script}");
+        assert!(script.contains("'/usr/bin/python3' -m venv .venv"), "{script}");
+        let script = change_node(&install(Kind::Node, "a@1").unwrap());
+        assert!(script.ends_with(" install -- 'a@1'\n"), "{script}");
+    }
+
+    #[test]
+    fn paths_lie_in_the_workspace() {
+        for path in ["/workspace/build/main", "/build/main", "build/main", "./build//main"] {
+            assert_eq!(in_workspace(path).as_deref(), Ok("./build/main"));
+        }
+        for path in ["", "/", "/workspace/", "a/", "../a", "a/../../b", "a\0b"] {
+            assert!(in_workspace(path).is_err(), "{path}");
+        }
+    }
+}

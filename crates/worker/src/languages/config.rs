@@ -1,0 +1,143 @@
+//! A language as an operator writes it, and as those in the box are written.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use headwater_protocol::Limits;
+use headwater_protocol::units::parse_duration;
+use serde::{Deserialize, Deserializer};
+
+use crate::config::FileLimits;
+
+/// The longest name of a language.
+const MAX_NAME_BYTES: usize = 64;
+
+/// A language, or what is different from the one in the box. What is absent is as it is there.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LanguageConfig {
+    /// Other names.
+    pub aliases: Option<Vec<String>>,
+    /// How names of its files end, without the dot; the first is that of files that we make.
+    pub suffixes: Option<Vec<String>>,
+    /// The same if there is only one.
+    pub suffix: Option<String>,
+    /// The interpreters or compilers to look for, best first: absolute paths, or names in the system folders.
+    pub interpreters: Option<Vec<String>>,
+    /// Other programs that must be there.
+    pub needs: Option<Vec<String>>,
+    /// The interpreter must be as new as this: `22.18`.
+    pub least_version: Option<String>,
+    /// Arguments that run code; `{code}` stands for it. The code's own arguments follow. Absent: code waits in a file.
+    pub args: Option<Vec<String>>,
+    /// Arguments that run a file; `{file}` stands for its path. Its own arguments follow.
+    pub run_file: Option<Vec<String>>,
+    /// Likewise for code that is too long to be an argument and is in a file for that reason only: it should not notice.
+    pub run_long: Option<Vec<String>>,
+    /// Arguments that compile `{file}` to `{out}`, a program in the folder `{dir}` that is there while it runs.
+    pub build: Option<Vec<String>>,
+    /// Variables of the compiler.
+    pub build_env: Option<BTreeMap<String, String>>,
+    /// What was built is run so: `["{out}"]` unless told. `{stem}` is the file's name without its suffix.
+    pub run_built: Option<Vec<String>>,
+    /// It compiles before it runs, without a step of its own.
+    pub compiles: Option<bool>,
+    /// An interpreter in the workspace that is taken instead if it is there, as in a virtual environment.
+    pub environment: Option<String>,
+    /// Arguments that make the interpreter tell its version: `["--version"]` unless told.
+    pub version: Option<Vec<String>>,
+    /// The Debian package that brings the interpreter.
+    pub package: Option<String>,
+    /// The name of its icon: the language's own unless told.
+    pub icon: Option<String>,
+    /// The longest that its code may run: `300s`.
+    #[serde(deserialize_with = "duration")]
+    pub max_runtime: Option<Duration>,
+    /// What its code may use, if that is less than what its session may.
+    #[serde(deserialize_with = "limits")]
+    pub limits: Limits,
+    /// Other ways, if the interpreter is not there: each says what is different.
+    pub otherwise: Vec<LanguageConfig>,
+}
+
+fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(from)?;
+    parse_duration(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<Limits, D::Error> {
+    let limits = FileLimits::deserialize(from)?.parse().map_err(serde::de::Error::custom)?;
+    limits.nonsense().map_or(Ok(limits), |why| Err(serde::de::Error::custom(why)))
+}
+
+impl LanguageConfig {
+    /// This one with what the other says differently.
+    #[must_use]
+    pub(super) fn overlaid(mut self, other: &Self) -> Self {
+        let changes_tool = other.interpreters.is_some();
+        let changes_run = other.args.is_some() || other.run_file.is_some();
+        if changes_tool {
+            // What goes with one tool does not go with another.
+            (self.otherwise, self.needs, self.least_version) = (Vec::new(), None, None);
+        }
+        if changes_run && other.build.is_none() {
+            (self.build, self.run_built) = (None, None);
+        }
+        if other.build.is_some() && !changes_run {
+            (self.args, self.run_file, self.run_long) = (None, None, None);
+        }
+        if other.suffix.is_some() {
+            self.suffixes = None;
+        }
+        macro_rules! take {
+            ($($field:ident),*) => { $( if other.$field.is_some() { self.$field.clone_from(&other.$field); } )* };
+        }
+        take!(aliases, suffixes, suffix, interpreters, needs, least_version, args, run_file, run_long, build);
+        take!(build_env, run_built, compiles, environment, version, package, icon, max_runtime);
+        self.limits = other.limits.or(&self.limits);
+        if !other.otherwise.is_empty() {
+            self.otherwise.clone_from(&other.otherwise);
+        }
+        self
+    }
+
+    /// How names of its files end.
+    pub(super) fn all_suffixes(&self) -> Vec<String> {
+        match (&self.suffixes, &self.suffix) {
+            (Some(all), _) => all.clone(),
+            (None, Some(one)) if !one.is_empty() => vec![one.clone()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is wrong with it, if something is. `known`: it changes a language in the box.
+    pub(super) fn check(&self, name: &str, known: bool) -> Result<(), String> {
+        let is_name = |text: &str| {
+            (1..=MAX_NAME_BYTES).contains(&text.len())
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'`' | b'%' | b'?'))
+        };
+        if !is_name(name) {
+            return Err(format!("languages: `{name}` cannot be the name of a language"));
+        }
+        if let Some(alias) = self.aliases.iter().flatten().find(|alias| !is_name(alias)) {
+            return Err(format!("languages.{name}.aliases: `{alias}` cannot be the name of a language"));
+        }
+        let suffixes = self.all_suffixes();
+        if let Some(suffix) = suffixes.iter().find(|suffix| suffix.is_empty() || suffix.contains(['/', '\0']))
+        {
+            return Err(format!("languages.{name}.suffix: `{suffix}` cannot end a file's name"));
+        }
+        if !known && self.interpreters.is_none() {
+            return Err(format!("languages.{name}.interpreters: say which programs run it"));
+        }
+        if !known && self.args.is_none() && self.run_file.is_none() && self.build.is_none() {
+            return Err(format!("languages.{name}: say how it runs: `args`, `run_file` or `build`"));
+        }
+        if self.max_runtime.is_some_and(|time| time.is_zero()) {
+            return Err(format!("languages.{name}.max_runtime: `0` is no time to run in"));
+        }
+        self.otherwise.iter().try_for_each(|other| other.check(name, true))
+    }
+}

@@ -1,0 +1,69 @@
+//! What a session did with its network, in numbers: for the log, which a session must not be able to flood.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use headwater_protocol::SessionId;
+
+use super::answer::Refusal;
+
+/// Refusals that are logged one by one; the rest are counted.
+const LOGGED: u64 = 100;
+
+/// The numbers of one session since this worker serves it.
+#[derive(Debug)]
+pub(super) struct Meter {
+    session: SessionId,
+    pub(super) connections: AtomicU64,
+    pub(super) requests: AtomicU64,
+    denied: AtomicU64,
+    /// To the session.
+    pub(super) received: AtomicU64,
+    /// From the session.
+    pub(super) sent: AtomicU64,
+}
+
+/// Adds to a number.
+pub(super) fn add(number: &AtomicU64, more: usize) {
+    number.fetch_add(more as u64, Ordering::Relaxed);
+}
+
+impl Meter {
+    pub(super) fn new(session: SessionId) -> Self {
+        let zero = || AtomicU64::new(0);
+        Self {
+            session,
+            connections: zero(),
+            requests: zero(),
+            denied: zero(),
+            received: zero(),
+            sent: zero(),
+        }
+    }
+
+    /// A request was not carried out. What it asked for is data: it is escaped.
+    pub(super) fn refused(&self, asked: &str, refusal: &Refusal) {
+        if refusal.status != hyper::StatusCode::FORBIDDEN {
+            tracing::debug!(session = %self.session, ?asked, status = %refusal.status, "not carried out");
+            return;
+        }
+        if self.denied.fetch_add(1, Ordering::Relaxed) < LOGGED {
+            let asked: String = asked.chars().take(200).collect();
+            tracing::warn!(session = %self.session, ?asked, why = refusal.message, "network access denied");
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        let told = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        tracing::info!(
+            session = %self.session,
+            connections = told(&self.connections),
+            requests = told(&self.requests),
+            denied = told(&self.denied),
+            received = told(&self.received),
+            sent = told(&self.sent),
+            "the session's outlet is closed"
+        );
+    }
+}

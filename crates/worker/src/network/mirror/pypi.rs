@@ -1,0 +1,218 @@
+//! Python's index: pages of either form (PEP 503 in HTML, PEP 691 in JSON) come in, and either form goes out.
+
+use bytes::Bytes;
+use hyper::{Response, StatusCode};
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+use super::super::PORT;
+use super::super::answer::{Body, Refusal, with_type};
+use super::checksum::Checksum;
+use super::html;
+use super::pages::{Entries, Entry, Page, Source};
+
+const JSON: &str = "application/vnd.pypi.simple.v1+json";
+const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, text/html;q=0.5";
+/// What a file's metadata is called (PEP 658).
+const METADATA: &str = ".metadata";
+/// Keys by which a page tells of a file's metadata.
+const TELLS_METADATA: [&str; 3] = ["core-metadata", "data-dist-info-metadata", "dist-info-metadata"];
+
+/// An index of Python packages.
+#[derive(Debug)]
+pub(super) struct Pypi {
+    index: Url,
+}
+
+impl Pypi {
+    pub(super) const fn new(index: Url) -> Self {
+        Self { index }
+    }
+
+    /// Where the page of a package is.
+    pub(super) fn source(&self, name: &str) -> Result<Source, Refusal> {
+        let name = normal(name).ok_or_else(|| Refusal::missing("this is no name of a Python package"))?;
+        let mut url = self.index.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push(&name).push("");
+        }
+        Ok(Source { url, accept: ACCEPT, read, name })
+    }
+}
+
+/// The one form of a package's name (PEP 503), if it is one.
+fn normal(name: &str) -> Option<String> {
+    let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = name.as_bytes();
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    if bytes.len() > 200 || !edge(bytes.first()) || !edge(bytes.last()) || !bytes.iter().all(plain) {
+        return None;
+    }
+    let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
+    Some(parts.collect::<Vec<_>>().join("-").to_ascii_lowercase())
+}
+
+/// Takes a page apart: what is shown is always JSON.
+fn read(url: &Url, kind: &str, bytes: &[u8], name: &str) -> Result<(Vec<u8>, Entries), String> {
+    let mut page = if kind.contains("json") {
+        serde_json::from_slice(bytes).map_err(|error| format!("the index answers nonsense: {error}"))?
+    } else {
+        from_html(&String::from_utf8_lossy(bytes), name)
+    };
+    let files = page.get_mut("files").and_then(Value::as_array_mut).ok_or("the index tells of no files")?;
+    let mut entries = Entries::new();
+    files.retain_mut(|file| file.as_object_mut().is_some_and(|file| take(file, url, name, &mut entries)));
+    let body = serde_json::to_vec(&page).map_err(|error| error.to_string())?;
+    Ok((body, entries))
+}
+
+/// Leads a file's address to the mirror. A file whose checksum is not told is left out: nobody could check it.
+fn take(file: &mut Map<String, Value>, page: &Url, name: &str, entries: &mut Entries) -> bool {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let told = |value: Option<&Value>| Checksum::sha256(value?.get("sha256")?.as_str()?);
+    let (Some(filename), Some(url)) = (text(file.get("filename")), text(file.get("url"))) else {
+        return false;
+    };
+    let Some(checksum) = told(file.get("hashes")) else { return false };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+!".contains(&byte);
+    let Ok(mut url) = page.join(&url) else { return false };
+    if filename.is_empty() || !filename.bytes().all(plain) {
+        return false;
+    }
+    url.set_fragment(None);
+    let metadata = TELLS_METADATA.iter().find_map(|key| told(file.get(*key)));
+    for key in TELLS_METADATA {
+        file.remove(key);
+    }
+    if let Some(checksum) = metadata {
+        file.insert("core-metadata".into(), json!({ "sha256": hex(&checksum) }));
+        let mut beside = url.clone();
+        beside.set_path(&format!("{}{METADATA}", url.path()));
+        entries.insert(format!("{filename}{METADATA}"), Entry { url: beside.into(), checksum });
+    }
+    file.remove("gpg-sig"); // signatures are not mirrored
+    file.insert("url".into(), format!("http://127.0.0.1:{PORT}/pypi/files/{name}/{filename}").into());
+    entries.insert(filename, Entry { url: url.into(), checksum });
+    true
+}
+
+fn hex(checksum: &Checksum) -> String {
+    match checksum {
+        Checksum::Sha256(hex) | Checksum::Sha512(hex) => hex.clone(),
+    }
+}
+
+/// The JSON form of a page in HTML.
+fn from_html(page: &str, name: &str) -> Value {
+    let file = |link: html::Link| {
+        let (url, fragment) = link.attributes.get("href")?.split_once('#')?;
+        let mut file = json!({
+            "filename": link.text,
+            "url": url,
+            "hashes": { "sha256": fragment.strip_prefix("sha256=")? },
+        });
+        let object = file.as_object_mut()?;
+        for (attribute, key) in [("data-requires-python", "requires-python"), ("data-yanked", "yanked")] {
+            if let Some(value) = link.attributes.get(attribute) {
+                let flag = key == "yanked" && value.is_empty();
+                object.insert(key.into(), if flag { true.into() } else { value.as_str().into() });
+            }
+        }
+        let metadata = ["data-core-metadata", "data-dist-info-metadata"];
+        let metadata = metadata.iter().find_map(|name| link.attributes.get(*name)?.strip_prefix("sha256="));
+        if let Some(sha256) = metadata {
+            object.insert("core-metadata".into(), json!({ "sha256": sha256 }));
+        }
+        Some(file)
+    };
+    let files: Vec<_> = html::links(page).into_iter().filter_map(file).collect();
+    json!({ "meta": { "api-version": "1.0" }, "name": name, "files": files })
+}
+
+/// The page in the form that the program wants.
+pub(super) fn show(page: &Page, accept: &str) -> Result<Response<Body>, Refusal> {
+    if accept.contains(JSON) {
+        return Ok(with_type(StatusCode::OK, JSON, Bytes::clone(&page.body)));
+    }
+    let page: Value = serde_json::from_slice(&page.body)
+        .map_err(|_| Refusal::upstream("the mirror cannot read what it keeps"))?;
+    Ok(with_type(StatusCode::OK, "text/html; charset=utf-8", to_html(&page)))
+}
+
+fn to_html(page: &Value) -> String {
+    let text = |value: &Value| html::escape(value.as_str().unwrap_or_default());
+    let mut out =
+        "<!DOCTYPE html>\n<html><head><meta name=\"pypi:repository-version\" content=\"1.0\"></head><body>\n"
+            .to_owned();
+    for file in page["files"].as_array().into_iter().flatten() {
+        let mut line =
+            format!("<a href=\"{}#sha256={}\"", text(&file["url"]), text(&file["hashes"]["sha256"]));
+        if file["requires-python"].is_string() {
+            line = format!("{line} data-requires-python=\"{}\"", text(&file["requires-python"]));
+        }
+        if file["yanked"].is_string() || file["yanked"] == Value::Bool(true) {
+            line = format!("{line} data-yanked=\"{}\"", text(&file["yanked"]));
+        }
+        if let Some(sha256) = file["core-metadata"]["sha256"].as_str() {
+            line = format!("{line} data-core-metadata=\"sha256={}\"", html::escape(sha256));
+        }
+        out = format!("{out}{line}>{}</a><br>\n", text(&file["filename"]));
+    }
+    format!("{out}</body></html>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUM: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    fn page() -> Url {
+        "https://index.example/simple/a/".parse().unwrap()
+    }
+
+    #[test]
+    fn names_have_one_form_and_paths_are_none() {
+        assert_eq!(normal("Ruamel.YAML__x").as_deref(), Some("ruamel-yaml-x"));
+        for name in ["", "..", ".", "-a", "a/", "a/b", "a%2f", "ä"] {
+            assert_eq!(normal(name), None, "{name}");
+        }
+        let url = Pypi::new("https://index.example/simple".parse().unwrap()).source("A_b").unwrap().url;
+        assert_eq!(url.as_str(), "https://index.example/simple/a-b/");
+    }
+
+    #[test]
+    fn both_forms_of_a_page_tell_the_same_and_both_can_be_asked_for() {
+        let json = format!(
+            "{{\"meta\":{{}},\"name\":\"a\",\"files\":[{{\"filename\":\"a-1.whl\",\"url\":\"../../f/a-1.whl\",\
+             \"hashes\":{{\"sha256\":\"{SUM}\"}},\"requires-python\":\">=3\",\"yanked\":true,\
+             \"core-metadata\":{{\"sha256\":\"{SUM}\"}}}},\
+             {{\"filename\":\"no-sum.whl\",\"url\":\"x\",\"hashes\":{{}}}}]}}"
+        );
+        let html = format!(
+            "<a href=\"../../f/a-1.whl#sha256={SUM}\" data-requires-python=\"&gt;=3\" data-yanked=\"\" \
+             data-core-metadata=\"sha256={SUM}\">a-1.whl</a><a href=no-sum.whl>no-sum.whl</a>"
+        );
+        let (json, entries) = read(&page(), JSON, json.as_bytes(), "a").unwrap();
+        let (other, same) = read(&page(), "text/html", html.as_bytes(), "a").unwrap();
+        assert_eq!(entries, same);
+        assert_eq!(entries["a-1.whl"].url, "https://index.example/f/a-1.whl");
+        assert_eq!(entries["a-1.whl.metadata"].url, "https://index.example/f/a-1.whl.metadata");
+        assert_eq!(entries.len(), 2);
+        let files = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap()["files"].clone();
+        assert_eq!(files(&json), files(&other));
+        assert_eq!(files(&json)[0]["url"], format!("http://127.0.0.1:{PORT}/pypi/files/a/a-1.whl"));
+        // What is written in HTML is read again as the same.
+        let written = to_html(&serde_json::from_slice(&json).unwrap());
+        assert_eq!(from_html(&written, "a")["files"], files(&json));
+    }
+
+    #[test]
+    fn nonsense_is_no_page() {
+        for (kind, text) in [(JSON, "{"), (JSON, "[]"), (JSON, "{\"files\":1}")] {
+            assert!(read(&page(), kind, text.as_bytes(), "a").is_err(), "{text}");
+        }
+        let odd = format!("<a href=\"x#sha256={SUM}\">../../a</a>");
+        assert!(read(&page(), "text/html", odd.as_bytes(), "a").unwrap().1.is_empty());
+    }
+}

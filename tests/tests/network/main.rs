@@ -1,0 +1,12 @@
+//! What a session reaches of the network: nothing, the operator's registries, or what the host reaches.
+
+#![allow(clippy::unwrap_used)] // a test may panic
+
+mod full;
+mod lifetime;
+mod made;
+mod npm;
+mod pip;
+mod reach;
+mod registry;
+mod scene;
