@@ -32,7 +32,8 @@ impl Engine {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,
         }
-        let prepared = self.pool.take(self).await?;
+        self.network.permit(order.spec.network, self.config.sandbox)?;
+        let prepared = self.pool.take(self, order.spec.network).await?;
         let engine = Arc::clone(self);
         let work = move || {
             let filled = fill(&engine, &order, &prepared);
