@@ -17,6 +17,7 @@ mod staging;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod whole;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
