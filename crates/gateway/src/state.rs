@@ -122,8 +122,6 @@ impl Gateway {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.look_after_tokens().await });
         let gateway = Arc::clone(self);
-        self.tasks.spawn(async move { gateway.look_after_terminals().await });
-        let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {
                 let gateway = Arc::clone(&gateway);

@@ -103,6 +103,7 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/executions/{id}/output", For::Owner, ""),
     ("HEAD", "/v1/executions/{id}/output", For::Owner, ""),
     ("GET", "/v1/executions/{id}/attach", For::Owner, ""),
+    ("GET", "/v1/executions/{id}/recording", For::Owner, ""),
     ("GET", "/v1/executions/{id}/processes", For::Owner, ""),
     ("POST", "/v1/executions/{id}/stdin", For::OwnerWrites, "x"),
     ("POST", "/v1/executions/{id}/signal", For::OwnerWrites, r#"{"signal":"SIGCONT"}"#),
