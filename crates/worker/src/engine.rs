@@ -148,7 +148,13 @@ impl Engine {
         Ok(session.told())
     }
 
-    fn hand_out(&self, prepared: Prepared, id: SessionId, spec: SessionSpec) -> Result<Arc<Session>, Fault> {
+    /// Makes a prepared session this one.
+    pub(crate) fn hand_out(
+        &self,
+        prepared: Prepared,
+        id: SessionId,
+        spec: SessionSpec,
+    ) -> Result<Arc<Session>, Fault> {
         let (dir, record) = match self.claim(&prepared, id, spec) {
             Ok(claimed) => claimed,
             Err(fault) => {

@@ -17,7 +17,7 @@ use crate::folder;
 use crate::idle::Quiet;
 use crate::session::Session;
 use crate::tree::{self, Usage};
-use crate::unnamed;
+use crate::{trees, unnamed};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -118,13 +118,14 @@ async fn is_over_its_limit(
     if !near && last.at.elapsed() < wait {
         return false;
     }
-    let workspace = folder::workspace(session.dir());
+    let (workspace, dir) = (folder::workspace(session.dir()), session.dir().to_owned());
     let init = session.walled_init();
     let walk = move || {
         let mut usage = tree::measure(&workspace)?;
         if let Some(init) = init {
             unnamed::add(init, &workspace, &mut usage);
         }
+        usage.bytes += trees::kept_bytes(&dir);
         Ok::<_, std::io::Error>(usage)
     };
     let began = Instant::now();
