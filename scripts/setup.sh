@@ -32,6 +32,8 @@ in_system python3 || wanted+=(python3)
 in_system node nodejs || wanted+=(nodejs)
 in_system gcc || wanted+=(gcc libc6-dev)
 in_system g++ || wanted+=(g++)
+in_system make || wanted+=(make)
+in_system cmake || wanted+=(cmake)
 in_system perl || wanted+=(perl)
 # What the tests look at the host with.
 has ps || wanted+=(procps)
@@ -42,6 +44,7 @@ has npm || wanted+=(npm)
 # Who the benchmark is compared with.
 if [ "${1:-}" = bench ]; then
     has bwrap || wanted+=(bubblewrap)
+    has ccache || wanted+=(ccache)
 fi
 
 install() {

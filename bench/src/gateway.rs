@@ -3,6 +3,7 @@
 mod absent;
 pub mod echo;
 mod events;
+pub mod files;
 pub mod first_byte;
 pub mod flood;
 mod http;

@@ -42,10 +42,6 @@ pub struct Config {
     pub key_lifetime: Duration,
     /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
     pub binary_max_runtime: Option<Duration>,
-    /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
-    pub terminal_idle_timeout: Duration,
-    /// Who misses more of a terminal's output gets its screen instead.
-    pub terminal_max_buffer_bytes: u64,
 }
 
 /// How the log is written.
@@ -135,8 +131,6 @@ impl Config {
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
             binary_max_runtime: None,
-            terminal_idle_timeout: Duration::from_mins(30),
-            terminal_max_buffer_bytes: 1_000_000,
         }
     }
 
@@ -221,8 +215,6 @@ struct FileServer {
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
     binary_max_runtime: Option<String>,
-    terminal_idle_timeout: Option<String>,
-    terminal_max_buffer: Option<String>,
 }
 
 impl FileServer {
@@ -257,14 +249,6 @@ impl FileServer {
         if self.binary_max_runtime.is_some() {
             let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
             config.binary_max_runtime = Some(longest);
-        }
-        if let Some(text) = self.terminal_idle_timeout {
-            config.terminal_idle_timeout =
-                parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
-        }
-        if let Some(text) = self.terminal_max_buffer {
-            config.terminal_max_buffer_bytes =
-                parse_bytes(&text).map_err(|error| format!("server.terminal_max_buffer: {error}"))?;
         }
         Ok(())
     }

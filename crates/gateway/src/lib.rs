@@ -6,6 +6,7 @@
 
 mod access;
 pub mod auth;
+mod builds;
 pub mod config;
 mod doors;
 mod error;

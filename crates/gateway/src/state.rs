@@ -118,10 +118,9 @@ impl Gateway {
     /// Starts what runs besides requests.
     pub(crate) async fn begin(self: &Arc<Self>) {
         self.take_up().await;
+        self.take_up_builds().await;
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.look_after_tokens().await });
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move { gateway.look_after_terminals().await });
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {

@@ -6,7 +6,7 @@
 //! # The tables
 //!
 //! ```text
-//! sessions ──1:n──▶ executions            a foreign key; an execution goes with its session
+//! sessions ──1:n──▶ executions, builds    a foreign key; an execution or a build goes with its session
 //!     ▲                 ▲
 //!     └──── object ─────┴── keys          no foreign key: a key is claimed before its object is there
 //! tokens ◀─ token_id ── audit             no foreign key: an audit row outlives all that it names
@@ -27,6 +27,7 @@
 //!
 //! [`Store`] is what the gateway sees; [`SqliteStore`] is what it has on one machine.
 
+mod builds;
 mod error;
 mod page;
 mod rows;
@@ -36,6 +37,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use builds::BuildRow;
 pub use error::StoreError;
 pub use page::{ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
 pub use rows::{

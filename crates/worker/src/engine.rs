@@ -346,6 +346,13 @@ impl Engine {
         self.tables().asleep.insert(asleep.record.id, asleep);
     }
 
+    /// A session that sleeps was used, without being woken.
+    pub(crate) fn used_asleep(&self, id: SessionId) {
+        if let Some(asleep) = self.tables().asleep.get_mut(&id) {
+            asleep.used_at = std::time::Instant::now();
+        }
+    }
+
     /// A session that slept is awake, or over.
     pub(crate) fn take_asleep(&self, id: SessionId) -> Option<Asleep> {
         self.tables().asleep.remove(&id)

@@ -15,6 +15,7 @@ mod staging;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod whole;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -31,6 +32,7 @@ use self::error::told;
 pub(crate) use self::path::{PathError, WorkspacePath};
 pub(crate) use self::put::{Expect, NewFile, write_all};
 pub(crate) use self::staging::Staging;
+#[allow(unused_imports)] // the names of what a walk gives, for those who take it apart
 pub(crate) use self::walk::{Step, Walk};
 
 /// Nothing above the folder, no link, none of those that `/proc` has, and no other disk.

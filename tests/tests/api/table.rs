@@ -61,6 +61,17 @@ const TABLE: &[(&str, &str, For, &str)] = &[
         r#"{"session_id":"SESSION","binary_path":"/workspace/build/main"}"#,
     ),
     ("GET", "/v1/sessions/executions/{execution_id}", For::Owner, ""),
+    (
+        "POST",
+        "/v1/sessions/build/cpp",
+        For::OwnerWrites,
+        r#"{"session_id":"SESSION","source_files":[],"output_binary":"x"}"#,
+    ),
+    ("POST", "/v1/sessions/{id}/builds", For::OwnerWrites, r#"{"kind":"make","wait":false}"#),
+    ("GET", "/v1/sessions/{id}/builds", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/builds/compile-commands", For::Owner, ""),
+    ("GET", "/v1/builds/{id}", For::Owner, ""),
+    ("POST", "/v1/builds/{id}/cancel", For::OwnerWrites, ""),
     ("GET", "/v1/sessions/{id}/python/environment", For::Owner, ""),
     ("POST", "/v1/sessions/{id}/python/environment", For::OwnerWrites, ""),
     ("GET", "/v1/sessions/{id}/python/packages", For::Owner, ""),
@@ -92,6 +103,7 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/executions/{id}/output", For::Owner, ""),
     ("HEAD", "/v1/executions/{id}/output", For::Owner, ""),
     ("GET", "/v1/executions/{id}/attach", For::Owner, ""),
+    ("GET", "/v1/executions/{id}/recording", For::Owner, ""),
     ("GET", "/v1/executions/{id}/processes", For::Owner, ""),
     ("POST", "/v1/executions/{id}/stdin", For::OwnerWrites, "x"),
     ("POST", "/v1/executions/{id}/signal", For::OwnerWrites, r#"{"signal":"SIGCONT"}"#),
@@ -117,12 +129,14 @@ struct Scene {
     server: TestServer,
     session: String,
     execution: String,
+    build: String,
 }
 
 impl Scene {
     /// ann's session with an execution on a terminal that waits for input.
     async fn new(server: TestServer, ann: &str) -> Result<Self> {
-        let mut scene = Self { server, session: String::new(), execution: String::new() };
+        let (session, execution, build) = (String::new(), String::new(), String::new());
+        let mut scene = Self { server, session, execution, build };
         let made = scene.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
         made["id"].as_str().context("no session")?.clone_into(&mut scene.session);
         let path = format!("/v1/sessions/{}/executions", scene.session);
@@ -130,11 +144,19 @@ impl Scene {
         let made = scene.ask("POST", &path, ann, body).await?.json()?;
         let id = made["id"].as_str().with_context(|| format!("no execution: {made}"))?;
         id.clone_into(&mut scene.execution);
+        let path = format!("/v1/sessions/{}/builds", scene.session);
+        let made = scene.ask("POST", &path, ann, r#"{"kind":"make","wait":false}"#).await?.json()?;
+        let id = made["build_id"].as_str().with_context(|| format!("no build: {made}"))?;
+        id.clone_into(&mut scene.build);
         Ok(scene)
     }
 
     fn path(&self, path: &str) -> String {
-        let id = if path.starts_with("/v1/sessions/{id}") { &self.session } else { &self.execution };
+        let id = match path {
+            _ if path.starts_with("/v1/sessions/{id}") => &self.session,
+            _ if path.starts_with("/v1/builds/{id}") => &self.build,
+            _ => &self.execution,
+        };
         path.replace("{id}", id)
             .replace("{execution_id}", &self.execution)
             .replace("{language}", "bash")

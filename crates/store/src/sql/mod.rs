@@ -2,6 +2,7 @@
 //! become Rust types again. One file for each table; nothing here touches a database.
 
 pub(crate) mod audit;
+pub(crate) mod builds;
 pub(crate) mod executions;
 pub(crate) mod keys;
 mod select;

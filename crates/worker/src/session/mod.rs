@@ -33,6 +33,7 @@ use crate::leftovers;
 use crate::link::Link;
 use crate::workspace::Workspace;
 
+pub(crate) use env::workspace_inside;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;
 use running::Running;
@@ -138,7 +139,7 @@ impl Session {
 
     /// Where its programs see the workspace.
     pub(crate) fn home(&self) -> String {
-        env::workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
+        workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {
@@ -207,11 +208,7 @@ impl Session {
 
     /// The way into its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
-        let owner = self.record().host_uid;
-        Workspace::open(&folder::workspace(&self.dir), owner).map_err(|error| {
-            let message = format!("cannot open the workspace: {error}");
-            Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
-        })
+        open_workspace(&folder::workspace(&self.dir), self.record().host_uid)
     }
 
     /// It was used just now.
@@ -408,6 +405,14 @@ impl Session {
             let _ = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await;
         }
     }
+}
+
+/// The way into the workspace in this folder, whose files are this user's.
+pub(crate) fn open_workspace(folder: &Path, owner: Option<u32>) -> Result<Workspace, Fault> {
+    Workspace::open(folder, owner).map_err(|error| {
+        let message = format!("cannot open the workspace: {error}");
+        Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+    })
 }
 
 /// A session as told to others.
