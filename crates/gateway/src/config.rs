@@ -1,11 +1,16 @@
 //! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
 
+mod auth;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use serde::Deserialize;
+
+use self::auth::FileAuth;
+pub use self::auth::{AuthConfig, JwtConfig, KeySource};
 
 /// Where and how the gateway serves.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +47,8 @@ pub struct Config {
     pub key_lifetime: Duration,
     /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
     pub binary_max_runtime: Option<Duration>,
+    /// How users sign in.
+    pub auth: AuthConfig,
 }
 
 /// How the log is written.
@@ -131,6 +138,7 @@ impl Config {
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
             binary_max_runtime: None,
+            auth: AuthConfig::default(),
         }
     }
 
@@ -164,6 +172,7 @@ impl Config {
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
         let file: File = toml::from_str(text).map_err(|error| nonsense(error.to_string()))?;
+        file.auth.apply(&mut self.auth).map_err(nonsense)?;
         file.server.apply(self).map_err(nonsense)
     }
 
@@ -184,6 +193,11 @@ impl Config {
         self.data.join("token")
     }
 
+    /// Where the secret of access tokens is.
+    pub fn jwt_key_path(&self) -> PathBuf {
+        self.data.join("jwt.key")
+    }
+
     /// Where the running server says who and where it is.
     pub fn address_path(&self) -> PathBuf {
         self.data.join("server.json")
@@ -194,6 +208,7 @@ impl Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct File {
+    auth: FileAuth,
     server: FileServer,
 }
 

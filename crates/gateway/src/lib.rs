@@ -20,6 +20,7 @@ mod limits;
 mod metrics;
 mod packages;
 mod paging;
+pub mod people;
 mod reconcile;
 mod recorder;
 mod routes;

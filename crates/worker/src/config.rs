@@ -198,6 +198,9 @@ struct File {
     /// The gateway's, who checks it.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
+    /// The gateway's, too.
+    #[serde(rename = "auth")]
+    _auth: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]

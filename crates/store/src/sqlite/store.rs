@@ -109,7 +109,7 @@ impl Store for SqliteStore {
     }
 
     async fn put_token(&self, row: &TokenRow) -> Result<bool, StoreError> {
-        Ok(self.write(vec![tokens::put(row)]).await?.changed > 0)
+        Ok(self.write(vec![tokens::put(row)?]).await?.changed > 0)
     }
 
     async fn token_by_hash(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, StoreError> {
