@@ -131,7 +131,7 @@ async fn a_body_that_breaks_off_changes_nothing() -> Result<()> {
     let scene = Scene::new().await?;
     good(&scene.put("file", b"before").await?, 201)?;
     let bearer = format!("Bearer {}", scene.server.token());
-    for query in ["file", "file&mode=append", "file&offset=1", "new"] {
+    for query in ["file", "file&mode=append", "file&offset=1", "new/er"] {
         let path = scene.route(&format!("/content?path={query}"));
         let head = format!(
             "PUT {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {bearer}\r\nContent-Length: 5000000\r\n\r\n",
