@@ -30,6 +30,9 @@ has cc || needed+=(gcc)
 in_system bash || wanted+=(bash)
 in_system python3 || wanted+=(python3)
 in_system node nodejs || wanted+=(nodejs)
+in_system g++ || wanted+=(g++)
+in_system make || wanted+=(make)
+in_system cmake || wanted+=(cmake)
 # What the tests look at the host with.
 has ps || wanted+=(procps)
 { has setpriv && has unshare; } || wanted+=(util-linux)
@@ -39,6 +42,7 @@ has npm || wanted+=(npm)
 # Who the benchmark is compared with.
 if [ "${1:-}" = bench ]; then
     has bwrap || wanted+=(bubblewrap)
+    has ccache || wanted+=(ccache)
 fi
 
 install() {

@@ -1,6 +1,7 @@
 //! The contract between whoever fronts users and a worker: the code generated from `proto/`, the conversions from
 //! and to the words of the protocol crate, and a client for the worker's socket.
 
+mod builds;
 mod bytes;
 mod client;
 mod codec;
@@ -14,6 +15,7 @@ mod stdin;
 mod terminals;
 mod turns;
 
+pub use builds::{BuildOrder, BuildTold};
 pub use bytes::{ByteReader, Kept, OutputOf};
 pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
 pub use convert::stream;

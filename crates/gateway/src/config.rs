@@ -1,11 +1,16 @@
 //! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
 
+mod auth;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use serde::Deserialize;
+
+use self::auth::FileAuth;
+pub use self::auth::{AuthConfig, JwtConfig, KeySource};
 
 /// Where and how the gateway serves.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,10 +47,8 @@ pub struct Config {
     pub key_lifetime: Duration,
     /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
     pub binary_max_runtime: Option<Duration>,
-    /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
-    pub terminal_idle_timeout: Duration,
-    /// Who misses more of a terminal's output gets its screen instead.
-    pub terminal_max_buffer_bytes: u64,
+    /// How users sign in.
+    pub auth: AuthConfig,
 }
 
 /// How the log is written.
@@ -135,8 +138,7 @@ impl Config {
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
             binary_max_runtime: None,
-            terminal_idle_timeout: Duration::from_mins(30),
-            terminal_max_buffer_bytes: 1_000_000,
+            auth: AuthConfig::default(),
         }
     }
 
@@ -170,6 +172,7 @@ impl Config {
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
         let file: File = toml::from_str(text).map_err(|error| nonsense(error.to_string()))?;
+        file.auth.apply(&mut self.auth).map_err(nonsense)?;
         file.server.apply(self).map_err(nonsense)
     }
 
@@ -190,6 +193,11 @@ impl Config {
         self.data.join("token")
     }
 
+    /// Where the secret of access tokens is.
+    pub fn jwt_key_path(&self) -> PathBuf {
+        self.data.join("jwt.key")
+    }
+
     /// Where the running server says who and where it is.
     pub fn address_path(&self) -> PathBuf {
         self.data.join("server.json")
@@ -200,6 +208,7 @@ impl Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct File {
+    auth: FileAuth,
     server: FileServer,
 }
 
@@ -221,8 +230,6 @@ struct FileServer {
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
     binary_max_runtime: Option<String>,
-    terminal_idle_timeout: Option<String>,
-    terminal_max_buffer: Option<String>,
 }
 
 impl FileServer {
@@ -257,14 +264,6 @@ impl FileServer {
         if self.binary_max_runtime.is_some() {
             let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
             config.binary_max_runtime = Some(longest);
-        }
-        if let Some(text) = self.terminal_idle_timeout {
-            config.terminal_idle_timeout =
-                parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
-        }
-        if let Some(text) = self.terminal_max_buffer {
-            config.terminal_max_buffer_bytes =
-                parse_bytes(&text).map_err(|error| format!("server.terminal_max_buffer: {error}"))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 mod access;
 pub mod auth;
+mod builds;
 pub mod config;
 mod doors;
 mod error;
@@ -19,6 +20,7 @@ mod limits;
 mod metrics;
 mod packages;
 mod paging;
+pub mod people;
 mod reconcile;
 mod recorder;
 mod routes;

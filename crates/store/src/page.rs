@@ -22,6 +22,8 @@ pub struct ExecutionFilter {
     pub started_after_ms: Option<u64>,
     /// Accepted before this time.
     pub started_before_ms: Option<u64>,
+    /// In one of these sessions.
+    pub among: Option<Vec<SessionId>>,
 }
 
 /// Where an execution stands, as far as the store knows.
@@ -44,6 +46,10 @@ pub struct SessionFilter {
     pub name: Option<String>,
     /// Whether they have ended.
     pub ended: Option<bool>,
+    /// Of which this one is a member, and not the owner.
+    pub member: Option<String>,
+    /// Among these.
+    pub among: Option<Vec<SessionId>>,
 }
 
 /// Which part of a list; the newest row comes first.

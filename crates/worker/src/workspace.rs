@@ -15,6 +15,7 @@ mod staging;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod whole;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -16,6 +16,7 @@ mod output;
 mod rebuilt;
 mod scene;
 mod sessions;
+mod shared;
 mod table;
 mod tool_progress;
 mod tools;

@@ -83,6 +83,9 @@ pub(crate) fn token(number: u8) -> TokenRow {
         created_at_ms: NOW,
         expires_at_ms: None,
         revoked_at_ms: None,
+        sessions: None,
+        scopes: None,
+        last_used_at_ms: None,
     }
 }
 
