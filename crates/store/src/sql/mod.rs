@@ -7,7 +7,10 @@ pub(crate) mod executions;
 pub(crate) mod keys;
 mod select;
 pub(crate) mod sessions;
+pub(crate) mod shares;
 pub(crate) mod tokens;
+pub(crate) mod usage;
+pub(crate) mod users;
 mod value;
 
 use std::fmt::Write;

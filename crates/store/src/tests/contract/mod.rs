@@ -5,7 +5,10 @@ pub(super) mod executions;
 pub(super) mod keys;
 pub(super) mod service;
 pub(super) mod sessions;
+pub(super) mod shares;
 pub(super) mod tokens;
+pub(super) mod usage;
+pub(super) mod users;
 
 use std::fmt::Debug;
 
