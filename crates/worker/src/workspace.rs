@@ -10,7 +10,9 @@ mod entry;
 mod error;
 mod find;
 mod path;
+mod plant;
 mod put;
+mod shift;
 mod staging;
 #[cfg(test)]
 mod tests;
@@ -30,10 +32,10 @@ pub(crate) use self::entry::{Entry, Kind};
 pub(crate) use self::error::WorkspaceError;
 use self::error::told;
 pub(crate) use self::path::{PathError, WorkspacePath};
+pub(crate) use self::plant::set_modified;
 pub(crate) use self::put::{Expect, NewFile, write_all};
 pub(crate) use self::staging::Staging;
-#[allow(unused_imports)] // the names of what a walk gives, for those who take it apart
-pub(crate) use self::walk::{Step, Walk};
+pub(crate) use self::walk::{MAX_DEPTH, Step};
 
 /// Nothing above the folder, no link, none of those that `/proc` has, and no other disk.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH
