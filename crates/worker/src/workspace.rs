@@ -61,6 +61,12 @@ impl Workspace {
         Ok(Self { root: rustix::fs::openat(CWD, folder, flags, Mode::empty())?, owner })
     }
 
+    /// The same workspace once more.
+    fn again(&self) -> Result<Self, Errno> {
+        let root = open_beneath(self.root.as_fd(), b".", OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
+        Ok(Self { root, owner: self.owner })
+    }
+
     /// Writes a file, in place of the one that is there; the folders above it are made.
     pub(crate) fn save(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), WorkspaceError> {
         let file = self.create(path)?;
