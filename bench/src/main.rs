@@ -79,7 +79,7 @@ type Measuring = Pin<Box<dyn Future<Output = Result<Report>>>>;
 type Measure = fn(Effort) -> Measuring;
 
 /// All of them, in the order in which they run.
-const BENCHMARKS: [(&str, Measure); 22] = [
+const BENCHMARKS: [(&str, Measure); 23] = [
     ("run", |effort| Box::pin(run::measure(effort))),
     ("first_byte", |effort| Box::pin(first_byte::measure(effort))),
     ("session", |effort| Box::pin(session::measure(effort))),
@@ -101,6 +101,7 @@ const BENCHMARKS: [(&str, Measure); 22] = [
     ("http_echo", |effort| Box::pin(gateway::echo::measure(effort))),
     ("http_flood", |effort| Box::pin(gateway::flood::measure(effort))),
     ("http_files", |effort| Box::pin(gateway::files::measure(effort))),
+    ("builds", |effort| Box::pin(gateway::builds::measure(effort))),
     ("jupyter", |effort| Box::pin(gateway::jupyter::measure(effort))),
 ];
 

@@ -13,6 +13,7 @@ mod flags;
 mod gcc;
 mod inputs;
 mod key;
+mod own;
 mod plan;
 mod record;
 mod run;

@@ -169,10 +169,10 @@ impl Gateway {
         if let Some(why) = &verdict.message {
             stderr.push_str(why);
         }
-        let name = |file: &str| match file.strip_prefix("./").unwrap_or(file) {
-            file if file.starts_with('/') => file.to_owned(),
-            file => format!("/workspace/{file}"),
-        };
+        // make names files from where the makefile is; `CMake` from the root on.
+        let folder =
+            row.request.get("source_dir").and_then(|path| path.as_str()).filter(|_| row.kind == "make");
+        let name = |file: &str| in_workspace(folder.unwrap_or_default(), file);
         let mut result = BuildResult::ended(status, stderr);
         let all = format!("{stdout}\n{}", result.stderr);
         result.diagnostics = bounded(diagnostics_of_text(&all, &name));
@@ -208,5 +208,29 @@ impl Gateway {
         }
         text.push_str(&decoder.finish());
         Ok(text)
+    }
+}
+
+/// A file that a compiler in this folder names, as the session sees it.
+fn in_workspace(folder: &str, file: &str) -> String {
+    if file.starts_with('/') {
+        return file.to_owned();
+    }
+    let within = folder.strip_prefix("/workspace").filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let names = within.unwrap_or(folder).split('/').chain(file.split('/'));
+    let names: Vec<_> = names.filter(|name| !matches!(*name, "" | ".")).collect();
+    format!("/workspace/{}", names.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_from_the_folder_that_it_was_compiled_in() {
+        assert_eq!(in_workspace("", "./a.cpp"), "/workspace/a.cpp");
+        assert_eq!(in_workspace("/workspace/proj", "src/a.cpp"), "/workspace/proj/src/a.cpp");
+        assert_eq!(in_workspace("/proj/", "a.cpp"), "/workspace/proj/a.cpp");
+        assert_eq!(in_workspace("proj", "/usr/include/x.h"), "/usr/include/x.h");
     }
 }

@@ -16,29 +16,24 @@ use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind, Turns};
 use headwater_protocol::build::{BuildResult, BuildStatus, CompileSpec, SUCCESS};
-use headwater_protocol::{
-    BuildId, Children, Command, ExecutionId, Network, SandboxKind, SessionId, SessionSpec, StartSpec, Verdict,
-};
+use headwater_protocol::{BuildId, ExecutionId, Network, SessionId, SessionSpec, StartSpec, Verdict};
 use tokio::sync::watch;
 
 use super::cache::{Cache, Entry};
 use super::collect::Collecting;
 use super::compiler::Compilers;
-use super::driver::{left, script};
-use super::inputs::{Inputs, OURS, Scans};
+use super::inputs::{Inputs, Scans};
+use super::own::{fill, open, start_spec};
 use super::plan::{Outlook, Plan, Planner};
 use super::record::{Record, Records};
 use super::system::SystemFiles;
 use crate::clock::now_ms;
 use crate::engine::Engine;
-use crate::folder;
 use crate::session::Session;
-use crate::workspace::{Workspace, WorkspacePath};
+use crate::workspace::WorkspacePath;
 
 /// A build's own session ends by itself if nobody ends it.
 const FORGOTTEN: Duration = Duration::from_mins(30);
-/// Between SIGTERM and SIGKILL: compilers have nothing to finish.
-const GRACE_MS: u64 = 500;
 /// One wait for the end of an execution.
 const WAIT: Duration = Duration::from_mins(5);
 
@@ -254,9 +249,13 @@ impl Workshop {
             Ok(()) => self.engine.start(order.build_session, Some(order.execution), start.clone()).await,
             Err(fault) => Err(fault),
         };
-        if let Err(fault) = started.map(drop) {
-            let _ = self.engine.end_session(order.build_session, true).await; // the cause is told
-            return Err(fault);
+        match started {
+            // Dropped without a word when there is nothing to wait for.
+            Ok(accepted) => _ = accepted.answered.await,
+            Err(fault) => {
+                let _ = self.engine.end_session(order.build_session, true).await; // the cause is told
+                return Err(fault);
+            }
         }
         Ok((told.spec, start))
     }
@@ -339,52 +338,6 @@ fn give(session: &Session, plan: &Plan, entry: Entry, began: u64) -> Result<Buil
     result.cached_objects = u32::try_from(plan.units.len()).unwrap_or(u32::MAX);
     result.duration_ms = now_ms().saturating_sub(began);
     Ok(result)
-}
-
-fn start_spec(plan: &Plan) -> StartSpec {
-    let mut spec = StartSpec::new(Command::Argv(vec!["/bin/bash".into(), format!("{OURS}/drive")]));
-    spec.timeout_ms = Some(plan.timeout_ms);
-    spec.grace_ms = Some(GRACE_MS);
-    spec.children = Children::Kill;
-    spec.metadata.insert("build".into(), plan.output.clone());
-    spec
-}
-
-fn open(session: &Session) -> Result<Workspace, Fault> {
-    let owner = session.record().host_uid;
-    Workspace::open(&folder::workspace(session.dir()), owner).map_err(|error| {
-        Fault::new(FaultKind::Conflict, format!("cannot open the workspace: {error}"))
-            .hint("has the session ended?")
-    })
-}
-
-/// Puts everything that is compiled and linked into a build's own workspace.
-fn fill(session: &Session, plan: &Plan, inputs: &Inputs, objects: &[(usize, Vec<u8>)]) -> Result<(), Fault> {
-    let (workspace, home) = (open(session)?, session.home());
-    let put = |path: &str, mut bytes: &[u8]| {
-        Ok::<_, Fault>(workspace.put(&WorkspacePath::parse(path, &home)?, &mut bytes, false)?)
-    };
-    for (path, input) in &inputs.files {
-        put(path, &input.bytes)?;
-    }
-    for (n, object) in objects {
-        put(&left(*n, "o"), object)?;
-        let text = plan.units.get(*n).and_then(|unit| unit.hit.as_ref()).map(|told| told.text.as_str());
-        put(&left(*n, "txt"), text.unwrap_or_default().as_bytes())?;
-    }
-    let (sandbox, limits) = {
-        let record = session.record();
-        (record.sandbox, record.spec.limits.clone())
-    };
-    let mapped = (sandbox == SandboxKind::None).then_some(home.as_str());
-    put(&format!("{OURS}/drive"), script(plan, jobs(limits.cpus), mapped).as_bytes())
-}
-
-/// How many compilers run at once.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few, and never less than none
-fn jobs(cpus: Option<f64>) -> usize {
-    let here = std::thread::available_parallelism().map_or(1, usize::from);
-    cpus.map_or(here, |cpus| (cpus.ceil().clamp(1.0, 1024.0) as usize).min(here))
 }
 
 async fn blocking<T: Send + 'static>(
