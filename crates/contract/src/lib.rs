@@ -13,6 +13,7 @@ mod languages;
 mod revive;
 mod stdin;
 mod terminals;
+mod trees;
 mod turns;
 
 pub use builds::{BuildOrder, BuildTold};
@@ -25,6 +26,7 @@ pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
+pub use trees::Messages;
 pub use turns::Turns;
 
 /// The generated code.

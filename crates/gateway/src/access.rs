@@ -176,6 +176,18 @@ impl Gateway {
         Ok(owner)
     }
 
+    /// Whose session this is, if it is there.
+    pub(crate) async fn owner_of(&self, id: SessionId) -> Result<Option<String>, ApiError> {
+        if let Some(owner) = self.known.sessions.get(&id) {
+            return Ok(Some(owner));
+        }
+        let owner = self.store.session(id).await?.map(|row| row.owner);
+        if let Some(owner) = &owner {
+            self.known.put_session(id, owner.clone());
+        }
+        Ok(owner)
+    }
+
     /// The same for an execution; tells what is known of it.
     pub(crate) async fn may_use_execution(
         self: &Arc<Self>,

@@ -15,6 +15,7 @@ use headwater_store::{BuildRow, Claim, KeyRow, SessionRow};
 use serde_json::Value;
 
 use crate::access::KnownExecution;
+use crate::admission::Permit;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::idempotency::key_reused;
@@ -81,9 +82,10 @@ impl Gateway {
             result: None,
             created_at_ms: now_ms(),
         };
+        let permit = self.may_start(&row.owner, &session.to_string()).await?;
         let detail = format!("session={session} kind={kind}");
         self.audit(who, "build.start", id.to_string(), detail);
-        self.carry_out_compile(row, spec).await
+        self.carry_out_compile(row, spec, permit).await
     }
 
     async fn claim_build(
@@ -115,6 +117,7 @@ impl Gateway {
         self: &Arc<Self>,
         mut row: BuildRow,
         spec: CompileSpec,
+        permit: Permit,
     ) -> Result<BuildRow, ApiError> {
         let order = order_of(&row, spec);
         let ask = insist(self.worker.calls(), |client| {
@@ -136,7 +139,7 @@ impl Gateway {
         stored?;
         row.executed = told.executed;
         if let Some((session, start)) = told.specs {
-            self.take_up_build_execution(&row, session, start).await?;
+            self.take_up_build_execution(&row, session, start, permit).await?;
         }
         match told.result {
             Some(result) => self.end_build(&mut row, result).await?,
@@ -151,6 +154,7 @@ impl Gateway {
         build: &BuildRow,
         spec: SessionSpec,
         start: StartSpec,
+        permit: Permit,
     ) -> Result<(), ApiError> {
         let (id, session_id, owner) = (build.id.execution(), build.id.own_session(), build.owner.clone());
         let session = SessionRow {
@@ -163,7 +167,7 @@ impl Gateway {
             ended_at_ms: None,
         };
         let mut row = execution_row(id, session_id, owner.clone(), start, build.created_at_ms);
-        self.recorder.begin(&row, true);
+        self.recorder.begin(&row, true, Some(permit));
         self.store.put_session(&session).await?;
         let number = self.store.put_execution(&row).await?;
         self.known.put_session(session_id, owner.clone());

@@ -1,6 +1,7 @@
 //! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
 
 mod auth;
+mod quotas;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use serde::Deserialize;
 
 use self::auth::FileAuth;
 pub use self::auth::{AuthConfig, JwtConfig, KeySource};
+pub use self::quotas::{Action, Quota, Quotas, Watchdog};
+use self::quotas::{FileQuotas, FileWatchdog};
 
 /// Where and how the gateway serves.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +40,10 @@ pub struct Config {
     pub header_timeout: Duration,
     /// Requests a second of one token; 0 means any number.
     pub requests_per_second: u32,
+    /// Requests a second of one user, by all of its tokens together; 0 means any number.
+    pub requests_per_second_of_user: u32,
+    /// Requests a second from one address; 0 means any number.
+    pub requests_per_second_of_address: u32,
     /// Requests that were not authenticated, a second from one address.
     pub failures_per_second: u32,
     /// How often a stream without events says that it lives.
@@ -45,6 +52,10 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
+    /// What owners may use.
+    pub quotas: Quotas,
+    /// What looks like abuse.
+    pub watchdog: Watchdog,
     /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
     pub binary_max_runtime: Option<Duration>,
     /// How users sign in.
@@ -133,10 +144,14 @@ impl Config {
             max_stdin_bytes: 64 << 20,
             header_timeout: Duration::from_secs(10),
             requests_per_second: 2_000,
+            requests_per_second_of_user: 4_000,
+            requests_per_second_of_address: 8_000,
             failures_per_second: 5,
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
+            quotas: Quotas::default(),
+            watchdog: Watchdog::default(),
             binary_max_runtime: None,
             auth: AuthConfig::default(),
         }
@@ -173,7 +188,10 @@ impl Config {
         let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
         let file: File = toml::from_str(text).map_err(|error| nonsense(error.to_string()))?;
         file.auth.apply(&mut self.auth).map_err(nonsense)?;
-        file.server.apply(self).map_err(nonsense)
+        file.server.apply(self).map_err(nonsense)?;
+        self.quotas = file.quotas.parse().map_err(nonsense)?;
+        self.watchdog = file.watchdog.parse().map_err(nonsense)?;
+        Ok(())
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -210,6 +228,8 @@ impl Config {
 struct File {
     auth: FileAuth,
     server: FileServer,
+    quotas: FileQuotas,
+    watchdog: FileWatchdog,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -225,6 +245,8 @@ struct FileServer {
     max_stdin: Option<String>,
     header_timeout: Option<String>,
     requests_per_second: Option<u32>,
+    requests_per_second_of_user: Option<u32>,
+    requests_per_second_of_address: Option<u32>,
     failures_per_second: Option<u32>,
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
@@ -257,6 +279,10 @@ impl FileServer {
         config.max_stdin_bytes = bytes("max_stdin", self.max_stdin, config.max_stdin_bytes)?;
         config.header_timeout = time("header_timeout", self.header_timeout, config.header_timeout)?;
         config.requests_per_second = self.requests_per_second.unwrap_or(config.requests_per_second);
+        config.requests_per_second_of_user =
+            self.requests_per_second_of_user.unwrap_or(config.requests_per_second_of_user);
+        config.requests_per_second_of_address =
+            self.requests_per_second_of_address.unwrap_or(config.requests_per_second_of_address);
         config.failures_per_second = self.failures_per_second.unwrap_or(config.failures_per_second);
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;

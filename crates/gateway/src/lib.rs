@@ -5,6 +5,8 @@
 //! asks, a door in [`doors`] says what for, and [`state::Gateway`] holds what all of them share.
 
 mod access;
+mod admission;
+mod audit;
 pub mod auth;
 mod builds;
 pub mod config;
@@ -21,6 +23,7 @@ mod metrics;
 mod packages;
 mod paging;
 pub mod people;
+mod quotas;
 mod reconcile;
 mod recorder;
 mod routes;
@@ -35,6 +38,7 @@ mod strict;
 mod terminals;
 mod tick;
 mod to_the_end;
+mod watchdog;
 mod worker;
 
 pub use config::Config;

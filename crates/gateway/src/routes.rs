@@ -29,6 +29,7 @@ pub(crate) fn takes_query_token(path: &str) -> bool {
     path.ends_with("/events")
         || path.ends_with("/attach")
         || path.ends_with("/terminal")
+        || path.ends_with("/files/watch")
         || path.starts_with("/tool-progress/")
         || path.starts_with("/v1/tool-progress/")
 }

@@ -56,6 +56,7 @@ impl Gateway {
                 }
             }
         }
+        self.may_make_session(&who.owner).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
         self.make_session(who, id, &spec).await
     }

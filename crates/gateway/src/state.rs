@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use headwater_contract::{Client, Reviver, Turns};
 use headwater_protocol::{SandboxKind, SessionId};
-use headwater_store::{AuditRow, Store};
-use tokio::time::sleep_until;
+use headwater_store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Known;
-use crate::auth::{Identity, Jwts, OpenStreams, Origins, Passwords, Recalled, Slow, Tickets};
+use crate::admission::Admission;
+use crate::auth::{Jwts, OpenStreams, Origins, Passwords, Recalled, Slow, Tickets};
 use crate::config::Config;
 use crate::doors::terminals::Viewers;
 use crate::feed::Hub;
@@ -21,12 +21,12 @@ use crate::languages::Languages;
 use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
+use crate::quotas::Meter;
 use crate::recorder::Recorder;
-use crate::tick::tick_after;
 use crate::worker::Worker;
 
-/// An audit row is written so long after what it tells of, or a little later.
-const AUDIT_DELAY: Duration = Duration::from_millis(20);
+/// Denials of one address that are noted in a second.
+const DENIALS_PER_SECOND: u32 = 10;
 /// So many failures to sign in from an address cost nothing, and the longest wait after more.
 const ADDRESS_FAILURES: (u32, Duration) = (20, Duration::from_mins(1));
 /// The same for a name: short, for whoever has it must wait, too, when others try.
@@ -51,7 +51,15 @@ pub struct Gateway {
     pub(crate) slow_addresses: Slow<IpAddr>,
     pub(crate) slow_names: Slow<String>,
     pub(crate) requests: Buckets<String>,
+    pub(crate) requests_of_user: Buckets<String>,
+    pub(crate) requests_of_address: Buckets<IpAddr>,
     pub(crate) failures: Buckets<IpAddr>,
+    /// Denials that are noted, of each address.
+    pub(crate) denials: Buckets<IpAddr>,
+    /// Who may run something now.
+    pub(crate) admission: Admission,
+    /// What owners were last seen to use.
+    pub(crate) meter: Meter,
     pub(crate) metrics: Metrics,
     /// Wakes live feeds when something starts.
     pub(crate) feeds: Hub,
@@ -104,7 +112,12 @@ impl Gateway {
             slow_addresses: Slow::new(ADDRESS_FAILURES.0, ADDRESS_FAILURES.1),
             slow_names: Slow::new(NAME_FAILURES.0, NAME_FAILURES.1),
             requests: Buckets::new(config.requests_per_second),
+            requests_of_user: Buckets::new(config.requests_per_second_of_user),
+            requests_of_address: Buckets::new(config.requests_per_second_of_address),
             failures: Buckets::new(config.failures_per_second),
+            denials: Buckets::new(DENIALS_PER_SECOND),
+            admission: Admission::default(),
+            meter: Meter::default(),
             metrics: Metrics::new(),
             feeds: Hub::default(),
             known: Known::default(),
@@ -131,39 +144,14 @@ impl Gateway {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.look_after_streams().await });
         let gateway = Arc::clone(self);
+        self.tasks.spawn(async move { gateway.watch_usage().await });
+        let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {
                 let gateway = Arc::clone(&gateway);
                 gateway.clone().until_stopped(async move { gateway.reconcile().await });
             };
             gateway.worker.supervise(gateway.stopping.clone(), came_back).await;
-        });
-    }
-
-    /// Notes who did what, in the background: an audit row never holds up what it tells of.
-    pub(crate) fn audit(
-        self: &Arc<Self>,
-        who: &Identity,
-        action: &'static str,
-        object: String,
-        detail: String,
-    ) {
-        let row = AuditRow {
-            at_ms: now_ms(),
-            owner: who.owner.clone(),
-            token_id: who.token_id.clone(),
-            action: action.to_owned(),
-            object,
-            address: who.address.to_string(),
-            detail,
-        };
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move {
-            // With those of the same moment, and out of the way of what they tell of.
-            sleep_until(tick_after(AUDIT_DELAY)).await;
-            if let Err(error) = gateway.store.append_audit(&row).await {
-                tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
-            }
         });
     }
 }

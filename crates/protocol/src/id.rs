@@ -93,6 +93,10 @@ id!(
     ExecutionId, "execution", "exe_"
 );
 id!(
+    /// Names a snapshot of a session's workspace: `snp_` and 32 hexadecimal digits.
+    SnapshotId, "snapshot", "snp_"
+);
+id!(
     /// Names a build: `bld_` and 32 hexadecimal digits.
     BuildId, "build", "bld_"
 );

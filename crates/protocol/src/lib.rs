@@ -16,7 +16,7 @@ pub mod units;
 
 pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
 pub use execution::{Execution, ExecutionState, Process};
-pub use id::{BuildId, ExecutionId, IdError, SessionId};
+pub use id::{BuildId, ExecutionId, IdError, SessionId, SnapshotId};
 pub use limits::Limits;
 pub use session::{Network, SandboxKind, Session, SessionSpec, SessionState};
 pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};

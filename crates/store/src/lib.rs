@@ -45,7 +45,7 @@ mod users;
 
 pub use builds::BuildRow;
 pub use error::StoreError;
-pub use page::{ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
+pub use page::{AuditFilter, ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
 pub use rows::{
     AuditRow, Claim, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, TokenRow, UnknownRole,
 };

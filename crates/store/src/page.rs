@@ -52,6 +52,23 @@ pub struct SessionFilter {
     pub among: Option<Vec<SessionId>>,
 }
 
+/// Which audit rows. Absent means any.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Of this owner.
+    pub owner: Option<String>,
+    /// Exactly this action.
+    pub action: Option<String>,
+    /// About exactly this object.
+    pub object: Option<String>,
+    /// With exactly this result.
+    pub result: Option<String>,
+    /// At this time or later.
+    pub since_ms: Option<u64>,
+    /// Before this time.
+    pub until_ms: Option<u64>,
+}
+
 /// Which part of a list; the newest row comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {

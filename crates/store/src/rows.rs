@@ -189,6 +189,8 @@ pub struct AuditRow {
     pub address: String,
     /// More for people; never content.
     pub detail: String,
+    /// How it ended: `ok`, `denied`, or the code of an error.
+    pub result: String,
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest,
-    SessionFilter, SessionRow, Shares, StoreError, TokenRow, Users,
+    AuditFilter, AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page,
+    PageRequest, SessionFilter, SessionRow, Shares, StoreError, TokenRow, Users,
 };
 
 /// What the gateway remembers.
@@ -118,7 +118,16 @@ pub trait Store: Users + Shares + Send + Sync + Debug {
     async fn append_audit(&self, row: &AuditRow) -> Result<(), StoreError>;
 
     /// Audit rows, the newest first.
-    async fn audit(&self, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+    async fn audit(&self, filter: &AuditFilter, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+
+    /// How many sessions of this owner have not ended.
+    async fn count_sessions(&self, owner: &str) -> Result<u64, StoreError>;
+
+    /// Adds processor time to an owner's day (days since 1970).
+    async fn add_cpu(&self, owner: &str, day: u64, cpu_ms: u64) -> Result<(), StoreError>;
+
+    /// An owner's processor time of a day.
+    async fn cpu_of_day(&self, owner: &str, day: u64) -> Result<u64, StoreError>;
 
     /// Whether the store answers.
     async fn ping(&self) -> Result<(), StoreError>;

@@ -195,9 +195,13 @@ struct File {
     builds: FileBuilds,
     network: FileNetwork,
     packages: FilePackages,
-    /// The gateway's, who checks it.
+    /// The gateway's, who checks them.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "quotas")]
+    _quotas: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "watchdog")]
+    _watchdog: Option<serde::de::IgnoredAny>,
     /// The gateway's, too.
     #[serde(rename = "auth")]
     _auth: Option<serde::de::IgnoredAny>,

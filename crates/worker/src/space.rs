@@ -28,6 +28,7 @@ impl Engine {
     pub(crate) fn space(&self, id: SessionId) -> Result<Space, Fault> {
         let (record, dir) = if let Some(asleep) = self.asleep(id) {
             self.used_asleep(id);
+            self.note_asleep_disk(id, None); // it may be about to change
             (asleep.record, self.folder.session(id))
         } else {
             let session = self.live_session(id)?;

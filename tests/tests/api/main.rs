@@ -13,6 +13,7 @@ mod hostile;
 mod ide;
 mod idempotency;
 mod output;
+mod quotas;
 mod rebuilt;
 mod scene;
 mod sessions;

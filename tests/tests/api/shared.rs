@@ -38,7 +38,8 @@ fn is_closed_to_links(path: &str) -> bool {
 
 /// Whether an answer is one of who was let in. What is gone by now is no refusal: that names the session.
 fn is_let_in(scene: &Scene, answer: &Raw) -> bool {
-    let names_it = answer.text().contains(&scene.session) || answer.text().contains(&scene.execution);
+    let told = answer.json().map(|told| told["error"]["message"].to_string()).unwrap_or_default();
+    let names_it = told.contains(&scene.session) || told.contains(&scene.execution);
     let_through(answer.status) || (answer.status == 404 && !names_it)
 }
 

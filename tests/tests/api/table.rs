@@ -35,6 +35,9 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/metrics", For::Admins, ""),
     ("GET", "/v1/info", For::Users, ""),
     ("GET", "/v1/languages", For::Users, ""),
+    ("GET", "/v1/usage", For::Users, ""),
+    ("GET", "/v1/audit", For::Users, ""),
+    ("GET", "/v1/audit/export", For::Users, ""),
     ("GET", "/openapi.json", For::Users, ""),
     ("GET", "/docs", For::Users, ""),
     ("GET", "/", For::Users, ""),
@@ -134,6 +137,17 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
+    ("GET", "/v1/sessions/{id}/files/watch", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files/search", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files/archive", For::Owner, ""),
+    ("PUT", "/v1/sessions/{id}/files/archive", For::OwnerWrites, "TAR"),
+    ("POST", "/v1/sessions/{id}/files/archive", For::OwnerWrites, "TAR"),
+    ("GET", "/v1/sessions/{id}/files/diff", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/snapshots", For::OwnerWrites, "{}"),
+    ("GET", "/v1/sessions/{id}/snapshots", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/snapshots/{snapshot}/restore", For::OwnerWrites, ""),
+    ("DELETE", "/v1/sessions/{id}/snapshots/{snapshot}", For::OwnerWrites, ""),
+    ("POST", "/v1/sessions/{id}/fork", For::OwnerWrites, "{}"),
     // The last ones end what the others are about.
     ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
     ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
@@ -156,14 +170,15 @@ pub(crate) struct Scene {
     share: String,
     /// A token of ann's, by its id.
     token: String,
+    snapshot: String,
 }
 
 impl Scene {
     /// ann's session with an execution on a terminal that waits for input.
     pub(crate) async fn new(server: TestServer, ann: &str) -> Result<Self> {
         let (session, execution, build) = (String::new(), String::new(), String::new());
-        let (share, token) = (String::new(), String::new());
-        let mut scene = Self { server, session, execution, build, share, token };
+        let (share, token, snapshot) = (String::new(), String::new(), String::new());
+        let mut scene = Self { server, session, execution, build, share, token, snapshot };
         let made = scene.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
         made["id"].as_str().context("no session")?.clone_into(&mut scene.session);
         let path = format!("/v1/sessions/{}/executions", scene.session);
@@ -176,6 +191,8 @@ impl Scene {
         let id = made["build_id"].as_str().with_context(|| format!("no build: {made}"))?;
         id.clone_into(&mut scene.build);
         scene.share_it(ann).await?;
+        let kept = scene.ask("POST", "/v1/sessions/{id}/snapshots", ann, "{}").await?.json()?;
+        kept["id"].as_str().context("no snapshot")?.clone_into(&mut scene.snapshot);
         Ok(scene)
     }
 
@@ -206,6 +223,7 @@ impl Scene {
             .replace("{share}", &self.share)
             .replace("{token}", &self.token)
             .replace("{execution_id}", &self.execution)
+            .replace("{snapshot}", &self.snapshot)
             .replace("{language}", "bash")
             .replace("{name}", "main")
             .replace("{conversation_id}", "anns")
@@ -258,9 +276,7 @@ impl Scene {
 
 fn is_stream(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
-    path.ends_with("/events")
-        || path.ends_with("/attach")
-        || path.ends_with("/terminal")
+    ["/events", "/attach", "/terminal", "/watch"].iter().any(|end| path.ends_with(end))
         || path.contains("tool-progress")
 }
 

@@ -31,7 +31,9 @@ async fn whole_log(server: &TestServer, id: &str) -> Result<Vec<u8>> {
 async fn begin(server: &TestServer, session: &str) -> Result<(Viewer, String)> {
     let mut viewer = Viewer::open(server, session, "frames=binary").await?;
     let id = viewer.hears("attached").await?["execution_id"].as_str().context("no id")?.to_owned();
-    viewer.keys(format!("stty -echo; {DRAW}\r").as_bytes()).await?;
+    // What is typed before the loop reads would be the shell's.
+    viewer.keys(format!("stty -echo; echo reads-$((1 + 1)); {DRAW}\r").as_bytes()).await?;
+    viewer.shows("reads-2").await?;
     viewer.keys(b"5\r").await?;
     viewer.shows("at-5\r").await?;
     Ok((viewer, id))

@@ -83,8 +83,8 @@ async fn what_viewers_emulators_answer_never_reaches_the_program() -> Result<()>
     for _ in 0..3 {
         viewers.push(Viewer::open(&server, &session, "frames=binary").await?);
     }
-    viewers[0].keys(b"stty -echo; cat -v; stty echo\r").await?;
-    viewers[0].shows("stty echo\r\n").await?;
+    viewers[0].keys(b"stty -echo; echo reads-$((1 + 1)); cat -v\r").await?;
+    viewers[0].shows("reads-2").await?;
     for viewer in &mut viewers {
         viewer.keys(b"\x1b[5;7R").await?;
         viewer.keys(b"\x1b[?1;2c").await?;

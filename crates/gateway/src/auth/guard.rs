@@ -20,6 +20,7 @@ use tracing::Instrument;
 use super::good::while_good;
 use super::scope::out_of_scope;
 use super::{Area, Credential, Identity, Need, Tickets, cookie, cors, hash, unauthenticated};
+use crate::audit::{Denial, is_denial};
 use crate::error::ApiError;
 use crate::limits::{new_request_id, with_request_id};
 use crate::routes;
@@ -34,11 +35,13 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
     let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
     let header = HeaderValue::from_str(&id);
     let told = cors::told(&gateway.origins, request.headers());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (address, mut who) = (address(&request), None);
     let handling = async {
         match admit(&gateway, request).await {
             Ok(Admitted::Answered(answer)) => answer,
             Ok(Admitted::Inside(request)) => {
-                let who = request.extensions().get::<Identity>().cloned();
+                who = request.extensions().get::<Identity>().cloned();
                 while_good(&gateway, who.as_ref(), next.run(request).await)
             }
             Err(error) => error.into_response(),
@@ -46,7 +49,11 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
     };
     let begun = Instant::now();
     let mut response = with_request_id(id, handling.instrument(span)).await;
-    gateway.metrics.answered(response.status(), begun.elapsed());
+    let status = response.status();
+    gateway.metrics.answered(status, begun.elapsed());
+    if is_denial(status) {
+        gateway.audit_denial(&Denial { who: who.as_ref(), address, method: &method, path: &path, status });
+    }
     let headers = response.headers_mut();
     if let Ok(header) = header {
         headers.insert(REQUEST_ID, header);
@@ -68,6 +75,7 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
         return Ok(Admitted::Inside(request));
     }
     let now = Instant::now();
+    gateway.requests_of_address.take(address, now).map_err(too_many)?;
     let shown = shown(&request);
     let by_cookie = matches!(shown, Some(Shown::Cookie(_)));
     let Some(mut who) = identify(gateway, shown, address).await? else {
@@ -79,6 +87,7 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
         cookie::check(&gateway.origins, request.method(), request.headers())?;
     }
     gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;
+    gateway.requests_of_user.take(who.owner.clone(), now).map_err(too_many)?;
     who.bounds.area = Area::of(request.uri().path());
     if !who.bounds.allows(Need::Read) {
         return Err(out_of_scope(who.bounds.area, Need::Read));

@@ -73,7 +73,7 @@ impl Area {
             "files" | "file" | "tree" | "trees" | "search" | "watch" | "archive" | "snapshots"
             | "snapshot" | "export" | "import" | "diff" | "fork" | "restore" | "workspace" => Self::Files,
             "terminal" | "terminals" | "recordings" => Self::Terminals,
-            "build" | "builds" | "packages" | "environment" | "environments" => Self::Builds,
+            "build" | "builds" | "packages" | "python" | "node" => Self::Builds,
             _ => Self::Sessions,
         }
     }

@@ -87,7 +87,8 @@ impl Gateway {
         match begun.await {
             Ok(mut told) => {
                 if let Some((session, start)) = told.specs.take() {
-                    self.take_up_build_execution(row, session, start).await?;
+                    self.take_up_build_execution(row, session, start, self.admission.take(&row.owner))
+                        .await?;
                 }
                 Ok(ended(told))
             }

@@ -9,6 +9,7 @@ mod select;
 pub(crate) mod sessions;
 pub(crate) mod shares;
 pub(crate) mod tokens;
+pub(crate) mod usage;
 pub(crate) mod users;
 mod value;
 

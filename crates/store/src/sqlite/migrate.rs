@@ -12,6 +12,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "keys", include_str!("../../migrations/sqlite/0002_keys.sql")),
     (3, "tokens and audit", include_str!("../../migrations/sqlite/0003_tokens_and_audit.sql")),
     (4, "users", include_str!("../../migrations/sqlite/0004_users.sql")),
+    (5, "usage and audit", include_str!("../../migrations/sqlite/0005_usage_and_audit.sql")),
     (10, "builds", include_str!("../../migrations/sqlite/0010_builds.sql")),
 ];
 

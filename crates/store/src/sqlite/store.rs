@@ -5,10 +5,10 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use super::SqliteStore;
-use crate::sql::{audit, builds, cut, executions, keys, ping, read_all, sessions, tokens};
+use crate::sql::{audit, builds, cut, executions, keys, ping, read_all, sessions, tokens, usage};
 use crate::{
-    AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest,
-    SessionFilter, SessionRow, Store, StoreError, TokenRow,
+    AuditFilter, AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page,
+    PageRequest, SessionFilter, SessionRow, Store, StoreError, TokenRow,
 };
 
 /// How often a key is claimed that is taken and then forgotten, each time just before it is looked at.
@@ -154,9 +154,23 @@ impl Store for SqliteStore {
         self.write(vec![audit::append(row)]).await.map(drop)
     }
 
-    async fn audit(&self, page: PageRequest) -> Result<Page<AuditRow>, StoreError> {
-        let rows = self.fetch(audit::list(page)).await?;
+    async fn audit(&self, filter: &AuditFilter, page: PageRequest) -> Result<Page<AuditRow>, StoreError> {
+        let rows = self.fetch(audit::list(filter, page)).await?;
         Ok(cut(read_all(&rows, audit::read)?, page.limit))
+    }
+
+    async fn count_sessions(&self, owner: &str) -> Result<u64, StoreError> {
+        let rows = self.fetch(usage::sessions(owner)).await?;
+        Ok(read_all(&rows, usage::read)?.pop().unwrap_or(0))
+    }
+
+    async fn add_cpu(&self, owner: &str, day: u64, cpu_ms: u64) -> Result<(), StoreError> {
+        self.write(vec![usage::add_cpu(owner, day, cpu_ms)]).await.map(drop)
+    }
+
+    async fn cpu_of_day(&self, owner: &str, day: u64) -> Result<u64, StoreError> {
+        let rows = self.fetch(usage::cpu_of_day(owner, day)).await?;
+        Ok(read_all(&rows, usage::read)?.pop().unwrap_or(0))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

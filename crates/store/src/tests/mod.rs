@@ -108,6 +108,11 @@ on_sqlite! {
     audit {
         audit_rows_come_newest_first_page_by_page
         audit_rows_outlive_what_they_name
+        audit_rows_are_found_by_who_what_and_when
+    }
+    usage {
+        processor_time_adds_up_by_owner_and_day
+        sessions_that_have_not_ended_are_counted
     }
     service {
         a_store_answers_until_it_is_closed

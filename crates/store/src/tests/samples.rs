@@ -98,6 +98,7 @@ pub(crate) fn audit(number: u64) -> AuditRow {
         object: format!("exe_{number:032x}"),
         address: "127.0.0.1:50000".into(),
         detail: number.to_string(),
+        result: "ok".into(),
     }
 }
 

@@ -80,6 +80,8 @@ pub(crate) struct Session {
     oom_seen: AtomicU64,
     /// When it was last used, for the idle timeout; by a clock that nobody sets.
     used_at: Mutex<Instant>,
+    /// Bytes of its workspace when it was last walked.
+    disk_bytes: AtomicU64,
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
     /// Where its programs find what they reach of the network.
@@ -121,6 +123,7 @@ impl Session {
             closed: Notify::new(),
             spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
+            disk_bytes: AtomicU64::new(0),
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
             outlet: Outlet::default(),
@@ -176,6 +179,16 @@ impl Session {
     /// What the executions that are not closed have printed.
     pub(crate) fn printed_bytes(&self) -> u64 {
         self.running().values().map(|running| running.execution.head().ends.total()).sum()
+    }
+
+    /// Bytes of its workspace when it was last walked.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.disk_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Its workspace was walked.
+    pub(crate) fn has_disk_bytes(&self, bytes: u64) {
+        self.disk_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Its cgroup, if it has one.

@@ -8,6 +8,7 @@ pub(super) mod service;
 pub(super) mod sessions;
 pub(super) mod shares;
 pub(super) mod tokens;
+pub(super) mod usage;
 pub(super) mod users;
 
 use std::fmt::Debug;
