@@ -79,6 +79,10 @@ on_sqlite! {
         old_keys_are_forgotten_and_can_be_claimed_again
         a_key_names_its_object_and_the_session_of_that
     }
+    builds {
+        the_first_result_of_a_build_stays
+        builds_are_listed_by_session_and_go_with_it
+    }
     tokens {
         a_token_is_found_by_its_hash_whatever_became_of_it
         two_tokens_of_one_hash_are_refused

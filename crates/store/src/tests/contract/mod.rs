@@ -1,6 +1,7 @@
 //! What every store must do: functions over `&dyn Store`, run on each database. Each gets a store that is empty.
 
 pub(super) mod audit;
+pub(super) mod builds;
 pub(super) mod executions;
 pub(super) mod keys;
 pub(super) mod service;
