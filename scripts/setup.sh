@@ -30,15 +30,25 @@ has cc || needed+=(gcc)
 in_system bash || wanted+=(bash)
 in_system python3 || wanted+=(python3)
 in_system node nodejs || wanted+=(nodejs)
+in_system gcc || wanted+=(gcc libc6-dev)
+in_system g++ || wanted+=(g++)
+in_system make || wanted+=(make)
+in_system cmake || wanted+=(cmake)
+in_system perl || wanted+=(perl)
 # What the tests look at the host with.
 has ps || wanted+=(procps)
 { has setpriv && has unshare; } || wanted+=(util-linux)
 has curl || wanted+=(curl)
 python3 -c 'import ensurepip, venv' 2>/dev/null || wanted+=(python3-venv)
 has npm || wanted+=(npm)
+# What the tests run in terminals.
+in_system less || wanted+=(less)
+in_system top || wanted+=(procps)
+in_system vim vim.tiny || wanted+=(vim-tiny)
 # Who the benchmark is compared with.
 if [ "${1:-}" = bench ]; then
     has bwrap || wanted+=(bubblewrap)
+    has ccache || wanted+=(ccache)
 fi
 
 install() {

@@ -29,7 +29,7 @@ token=$(cat "$data/token")
 "$venv/bin/st" run "http://$address/openapi.json" \
     --header "Authorization: Bearer $token" \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
-    --exclude-path-regex '/events$|/attach$|tool-progress' \
+    --exclude-path-regex '/events$|/attach$|/files/watch$|tool-progress' \
     --phases examples,coverage,fuzzing --max-examples "$examples" \
     --seed 1 --generation-deterministic --request-timeout 90 --workers 2 --no-color --warnings off \
     || { tail -n 20 "$folder/log"; exit 1; }

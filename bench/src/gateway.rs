@@ -1,8 +1,10 @@
 //! The gateway's benchmarks: what the engine's measure at the contract, measured again by a client of the API.
 
 mod absent;
+pub mod builds;
 pub mod echo;
 mod events;
+pub mod files;
 pub mod first_byte;
 pub mod flood;
 mod http;

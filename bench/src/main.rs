@@ -19,6 +19,7 @@ mod resume;
 mod run;
 mod session;
 mod stats;
+mod terminals;
 mod throughput;
 
 use std::path::PathBuf;
@@ -79,7 +80,7 @@ type Measuring = Pin<Box<dyn Future<Output = Result<Report>>>>;
 type Measure = fn(Effort) -> Measuring;
 
 /// All of them, in the order in which they run.
-const BENCHMARKS: [(&str, Measure); 21] = [
+const BENCHMARKS: [(&str, Measure); 24] = [
     ("run", |effort| Box::pin(run::measure(effort))),
     ("first_byte", |effort| Box::pin(first_byte::measure(effort))),
     ("session", |effort| Box::pin(session::measure(effort))),
@@ -87,6 +88,7 @@ const BENCHMARKS: [(&str, Measure); 21] = [
     ("rate", |effort| Box::pin(rate::measure(effort))),
     ("throughput", |effort| Box::pin(throughput::measure(effort))),
     ("memory", |effort| Box::pin(memory::measure(effort))),
+    ("terminals", |effort| Box::pin(terminals::measure(effort))),
     ("echo", |effort| Box::pin(echo::measure(effort))),
     ("flood", |effort| Box::pin(flood::measure(effort))),
     ("resume", |effort| Box::pin(resume::measure(effort))),
@@ -100,6 +102,8 @@ const BENCHMARKS: [(&str, Measure); 21] = [
     ("http_resume", |effort| Box::pin(gateway::resume::measure(effort))),
     ("http_echo", |effort| Box::pin(gateway::echo::measure(effort))),
     ("http_flood", |effort| Box::pin(gateway::flood::measure(effort))),
+    ("http_files", |effort| Box::pin(gateway::files::measure(effort))),
+    ("builds", |effort| Box::pin(gateway::builds::measure(effort))),
     ("jupyter", |effort| Box::pin(gateway::jupyter::measure(effort))),
 ];
 

@@ -26,15 +26,17 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let id = start(&mut http, &session, body).await?;
     let mut ours_socket = site.attach(&id).await?;
     ours_socket.message().await?; // `started`
+    let mut terminal_socket = site.terminal(&mut http, &session, "sleep 1000").await?;
     let peer = Peer::start(None)?;
     let mut peers_socket = peer.connect().await?;
-    let (mut theirs, mut ours) = (Samples::default(), Samples::default());
+    let (mut theirs, mut ours, mut terminals) = (Samples::default(), Samples::default(), Samples::default());
     for round in 0..rounds {
         tokio::time::sleep(PAUSE).await;
         // Whoever is first after the pause finds the machine asleep: take turns.
-        for turn in 0..2 {
-            match (round + turn) % 2 {
+        for turn in 0..3 {
+            match (round + turn) % 3 {
                 0 => echo(&mut peers_socket, b"x", 0, &mut theirs).await?,
+                1 => echo(&mut terminal_socket, b"\x10x", FRAME, &mut terminals).await?,
                 _ => echo(&mut ours_socket, b"\x10x", FRAME, &mut ours).await?,
             }
         }
@@ -44,7 +46,9 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let mut report = Report::new("http_echo", title);
     report.times("minimal WebSocket server", &theirs);
     report.times("through the API", &ours);
+    report.times("a session's terminal", &terminals);
     report.ratio("p50 beside the minimal server", ours.p50() / theirs.p50(), Goal::AtMost(2.0));
+    report.ratio("p50 of the terminal beside it", terminals.p50() / theirs.p50(), Goal::None);
     let p99 = ours.spread().p99 / theirs.spread().p99;
     report.ratio("p99 beside the minimal server's", p99, Goal::None);
     Ok(report)

@@ -29,7 +29,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     // The terminal puts a return before each end of a line.
     let expected = ((LINE.len() + 1) * lines) as u64;
     let shows = json!({ "argv": ["/bin/cat", "lines"], "tty": { "rows": 24, "cols": 80 } });
-    let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+    let (mut theirs, mut ours, mut shown, mut sent) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for _ in 0..turns {
         let peer = Peer::start(Some(&file))?;
         let mut socket = peer.connect().await?;
@@ -41,6 +41,12 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         let mut socket = site.attach(&id).await?;
         ours.push(flood(&mut socket, FRAME, expected, begun, Some(OUTPUT)).await?);
         remove(&mut http, &id).await?;
+        // A viewer of a terminal that falls behind is shown the screen: what counts is when all of it is over.
+        let mut socket = site.terminal(&mut http, &session, "read x; cat lines").await?;
+        let begun = Instant::now();
+        socket.binary(b"\x10\r").await?;
+        sent = count(&mut socket, FRAME, Some(OUTPUT), None).await?;
+        shown.push(expected as f64 / begun.elapsed().as_secs_f64() / MB);
     }
     let (theirs, ours) = (median(&mut theirs), median(&mut ours));
     let megabytes = expected as f64 / MB;
@@ -50,6 +56,8 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let mut report = Report::new("http_flood", title);
     report.value("minimal WebSocket server", theirs, "MB/s");
     report.value("through the API", ours, "MB/s");
+    report.value("a session's terminal", median(&mut shown), "MB/s");
+    report.value("bytes that its viewer was sent", sent as f64 / MB, "MB");
     report.ratio("beside the minimal server", ours / theirs, Goal::AtLeast(0.8));
     Ok(report)
 }
@@ -62,6 +70,13 @@ async fn flood(
     begun: Instant,
     kind: Option<u8>,
 ) -> Result<f64> {
+    let got = count(socket, before, kind, Some(expected)).await?;
+    ensure!(got == expected, "{got} bytes came of {expected}");
+    Ok(got as f64 / begun.elapsed().as_secs_f64() / MB)
+}
+
+/// The bytes until the socket is closed or, without `kind`, until there are enough.
+async fn count(socket: &mut Socket, before: u64, kind: Option<u8>, enough: Option<u64>) -> Result<u64> {
     let mut got = 0;
     while let Some((first, rest)) = socket.count().await? {
         match kind {
@@ -69,10 +84,9 @@ async fn flood(
             Some(kind) if kind == first => got += rest - before,
             Some(_) => {}
         }
-        if kind.is_none() && got >= expected {
+        if kind.is_none() && enough.is_some_and(|enough| got >= enough) {
             break;
         }
     }
-    ensure!(got == expected, "{got} bytes came of {expected}");
-    Ok(got as f64 / begun.elapsed().as_secs_f64() / MB)
+    Ok(got)
 }

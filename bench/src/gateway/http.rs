@@ -58,6 +58,18 @@ impl Http {
         self.wire.send(request.as_bytes()).await
     }
 
+    /// Sends the head of a request whose body of so many bytes comes by [`more`](Self::more).
+    pub async fn begin(&mut self, method: &str, path: &str, length: u64) -> Result<()> {
+        let headers = &self.headers;
+        let head = format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n");
+        self.wire.send(head.as_bytes()).await
+    }
+
+    /// Sends some of a body.
+    pub async fn more(&mut self, bytes: &[u8]) -> Result<()> {
+        self.wire.send(bytes).await
+    }
+
     /// Reads the head of the answer; answers its status.
     pub async fn head(&mut self) -> Result<u16> {
         let line = self.wire.line().await?;

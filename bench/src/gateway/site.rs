@@ -61,6 +61,18 @@ impl Site {
         Ok([self.server.pid(), self.worker.info().await?.pid])
     }
 
+    /// A terminal of a session that runs this line, and a viewer of it that has its first screen.
+    pub async fn terminal(&self, http: &mut Http, session: &str, line: &str) -> Result<Socket> {
+        let body = json!({ "name": "bench", "command": line }).to_string();
+        http.call("POST", &format!("/v1/sessions/{session}/terminals"), &body, 201).await?;
+        let path = format!("/v1/sessions/{session}/terminal?name=bench&frames=binary");
+        let mut socket = Socket::open(self.http().await?, &path).await?;
+        for kind in ["attached", "snapshot", "its screen"] {
+            socket.message().await?.with_context(|| format!("the terminal ended before {kind}"))?;
+        }
+        Ok(socket)
+    }
+
     /// What gateway and worker hold, in MiB.
     pub async fn rss_mib(&self) -> Result<f64> {
         let [gateway, worker] = self.pids().await?;

@@ -3,6 +3,7 @@
 mod limits;
 mod run;
 mod serve;
+mod user;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use headwater_protocol::{SandboxKind, Stream};
 pub use self::limits::{LimitArgs, millis};
 pub use self::run::{RunArgs, StdinArg, Variable};
 pub use self::serve::{ConfigArgs, ServeArgs, TokenAction, TokenArgs};
+pub use self::user::{UserAction, UserArgs};
 use crate::error::CommandError;
 use crate::signals;
 
@@ -65,6 +67,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Make, list and revoke the tokens that the server takes
     Token(TokenArgs),
+    /// Make, list, disable users, and set their passwords
+    User(UserArgs),
     /// Show the configuration that `serve` would use, with all defaults
     Config(ConfigArgs),
     /// Run the worker in the foreground (other commands start one when they need it)

@@ -12,4 +12,5 @@ pub mod serve;
 pub mod sessions;
 pub mod stop;
 pub mod token;
+pub mod user;
 pub mod worker;

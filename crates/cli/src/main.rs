@@ -58,6 +58,7 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         Command::Doctor(args) => return commands::doctor::doctor(&data, &args),
         Command::Serve(args) => return commands::serve::serve(&data, &args),
         Command::Token(args) => return commands::token::token(&data, args),
+        Command::User(args) => return commands::user::user(&data, args),
         Command::Config(args) => return commands::config::config(&data, &args),
         _ => {}
     }
@@ -92,6 +93,7 @@ async fn with_worker(place: Place, command: Command) -> Result<u8, CommandError>
         | Command::Doctor(_)
         | Command::Serve(_)
         | Command::Token(_)
+        | Command::User(_)
         | Command::Config(_) => Ok(0),
     }
 }

@@ -190,7 +190,7 @@ impl Client {
         one(self.raw().hibernate_session(request).await)
     }
 
-    /// What each session that is awake uses now.
+    /// What each session uses now, those that sleep included.
     pub async fn usage(&self) -> Result<Vec<v1::SessionUsage>> {
         Ok(self.raw().list_usage(v1::ListUsageRequest {}).await?.into_inner().sessions)
     }

@@ -1,6 +1,7 @@
 //! The contract between whoever fronts users and a worker: the code generated from `proto/`, the conversions from
 //! and to the words of the protocol crate, and a client for the worker's socket.
 
+mod builds;
 mod bytes;
 mod client;
 mod codec;
@@ -12,8 +13,10 @@ mod languages;
 mod revive;
 mod stdin;
 mod terminals;
+mod trees;
 mod turns;
 
+pub use builds::{BuildOrder, BuildTold};
 pub use bytes::{ByteReader, Kept, OutputOf};
 pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
 pub use convert::stream;
@@ -23,6 +26,7 @@ pub use follower::{FollowOptions, Follower};
 pub use revive::{Revival, Reviver};
 pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
+pub use trees::Messages;
 pub use turns::Turns;
 
 /// The generated code.

@@ -1,18 +1,22 @@
-//! Whose sessions and executions are whose: looked up in the store once, then remembered. Owners never change.
+//! Whose sessions and executions are whose: looked up in the store once, then remembered. Owners never change; members
+//! do, and are believed for a second.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use headwater_protocol::{ExecutionId, SessionId};
-use headwater_store::Role;
+use headwater_store::{Role, SessionRole};
 
-use crate::auth::{Identity, Need, authorise};
+use crate::auth::{Identity, Need, Whose, authorise};
 use crate::error::ApiError;
 use crate::state::Gateway;
 
 /// What is remembered of each kind, in two generations: when the young one is full it becomes the old one.
 const REMEMBERED: usize = 50_000;
+/// How long it is believed who is a member: so long after a membership ended it still counts.
+const MEMBER_MEMORY: Duration = Duration::from_secs(1);
 
 /// What is known of an execution without asking anybody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +64,16 @@ impl<K: Hash + Eq, V: Clone> Memory<K, V> {
 pub(crate) struct Known {
     sessions: Memory<SessionId, String>,
     executions: Memory<ExecutionId, KnownExecution>,
+    members: Memory<(SessionId, String), (Option<SessionRole>, Instant)>,
+}
+
+/// Whether a role in a session is enough for this.
+pub(crate) fn suffices(role: SessionRole, need: Need) -> bool {
+    match need {
+        Need::Read => true,
+        Need::Write => role == SessionRole::Editor,
+        Need::Own | Need::Admin => false,
+    }
 }
 
 impl Known {
@@ -73,6 +87,10 @@ impl Known {
 
     pub(crate) fn forget_session(&self, id: SessionId) {
         self.sessions.forget(&id);
+    }
+
+    pub(crate) fn forget_member(&self, id: SessionId, member: &str) {
+        self.members.forget(&(id, member.to_owned()));
     }
 
     pub(crate) fn forget_execution(&self, id: ExecutionId) {
@@ -90,8 +108,56 @@ impl Gateway {
     ) -> Result<String, ApiError> {
         let missing = || ApiError::not_found("session", &id.to_string());
         let owner = self.session_owner(who, id).await?.ok_or_else(missing)?;
-        authorise(who, need, Some(&owner), missing)?;
+        self.may_use(who, need, &owner, id, missing).await?;
         Ok(owner)
+    }
+
+    /// Lets `who` do this with what is in that session of `owner`.
+    async fn may_use(
+        &self,
+        who: &Identity,
+        need: Need,
+        owner: &str,
+        session: SessionId,
+        missing: impl FnOnce() -> ApiError,
+    ) -> Result<(), ApiError> {
+        let is_owner = owner == who.owner || who.role == Role::Admin;
+        let shared = match who.bounds.link {
+            // A link is for the one session that it is bound to.
+            Some(role) => Some(role),
+            None if is_owner => None,
+            None => self.member_role(&who.owner, session).await?,
+        };
+        authorise(who, need, Some(Whose { owner, session: Some(session), shared }), missing)?;
+        if shared.is_some() && who.bounds.link.is_none() {
+            who.grants.add(session, need);
+        }
+        Ok(())
+    }
+
+    /// What somebody may do with a session of another, if they are a member of it.
+    pub(crate) async fn member_role(
+        &self,
+        who: &str,
+        session: SessionId,
+    ) -> Result<Option<SessionRole>, ApiError> {
+        let key = (session, who.to_owned());
+        if let Some((role, until)) = self.known.members.get(&key)
+            && Instant::now() < until
+        {
+            return Ok(role);
+        }
+        let until = Instant::now() + MEMBER_MEMORY;
+        let role = self.store.member(session, who).await?.map(|row| row.role);
+        self.known.members.put(key, (role, until));
+        Ok(role)
+    }
+
+    /// Whose things this one sees in lists, and in which sessions: absent means all.
+    pub(crate) fn sees(who: &Identity) -> (Option<String>, Option<Vec<SessionId>>) {
+        let is_bounded = who.role == Role::Admin || who.bounds.link.is_some();
+        let owner = (!is_bounded).then(|| who.owner.clone());
+        (owner, who.bounds.sessions.as_deref().map(<[SessionId]>::to_vec))
     }
 
     async fn session_owner(&self, who: &Identity, id: SessionId) -> Result<Option<String>, ApiError> {
@@ -110,6 +176,18 @@ impl Gateway {
         Ok(owner)
     }
 
+    /// Whose session this is, if it is there.
+    pub(crate) async fn owner_of(&self, id: SessionId) -> Result<Option<String>, ApiError> {
+        if let Some(owner) = self.known.sessions.get(&id) {
+            return Ok(Some(owner));
+        }
+        let owner = self.store.session(id).await?.map(|row| row.owner);
+        if let Some(owner) = &owner {
+            self.known.put_session(id, owner.clone());
+        }
+        Ok(owner)
+    }
+
     /// The same for an execution; tells what is known of it.
     pub(crate) async fn may_use_execution(
         self: &Arc<Self>,
@@ -119,7 +197,7 @@ impl Gateway {
     ) -> Result<KnownExecution, ApiError> {
         let missing = || ApiError::not_found("execution", &id.to_string());
         let known = self.known_execution(who, id).await?.ok_or_else(missing)?;
-        authorise(who, need, Some(&known.owner), missing)?;
+        self.may_use(who, need, &known.owner, known.session_id, missing).await?;
         Ok(known)
     }
 

@@ -1,76 +1,104 @@
 //! Who asks, and whether they may.
 //!
-//! [`guard`] stands before every door: it names the request, checks `Host` and `Origin`, finds the token and counts
-//! requests. [`authorise`] is the one place that says who may do what to whose things.
+//! [`guard`] stands before every door: it names the request, checks `Host` and `Origin`, finds the credential and counts
+//! requests. [`recall`] says whom a credential speaks for. [`authorise`] is the one place that says who may do what to
+//! whose things.
 
+mod authorise;
+mod cookie;
+mod cors;
+mod credential;
 mod good;
 mod guard;
+mod jwks;
+mod jwt;
 mod origin;
+mod password;
+mod recall;
+mod scope;
+mod slow;
 mod tickets;
 mod token;
 
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use headwater_store::Role;
+use headwater_protocol::SessionId;
+use headwater_store::{Role, SessionRole};
 
-pub(crate) use self::good::OpenTokens;
-pub(crate) use self::guard::{COOKIE as TOKEN_COOKIE, guard, too_many};
+pub(crate) use self::authorise::{Need, Whose, authorise};
+pub(crate) use self::cookie::{cleared, set as set_cookie};
+pub(crate) use self::credential::{Credential, Foreign};
+pub(crate) use self::good::OpenStreams;
+pub(crate) use self::guard::{guard, too_many};
+pub use self::jwt::JwtError;
+pub(crate) use self::jwt::Jwts;
 pub(crate) use self::origin::Origins;
+pub(crate) use self::password::Passwords;
+pub use self::password::{PasswordError, check_password, hash_password};
+pub(crate) use self::recall::Recalled;
+pub(crate) use self::scope::{Area, Scope};
+pub(crate) use self::slow::Slow;
 pub(crate) use self::tickets::{LIFETIME as TICKET_LIFETIME, Tickets};
-pub(crate) use self::token::hash;
+pub(crate) use self::token::{FIRST_OWNER, LINK_PREFIX, hash, random_hex, secret};
 pub use self::token::{FirstTokenError, NewToken, first_token, make_token};
 use crate::error::ApiError;
 
 /// Who asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Identity {
-    /// Whom the token speaks for.
+    /// Whom the credential speaks for.
     pub owner: String,
     /// What it may do.
     pub role: Role,
-    /// Which token.
+    /// Which credential.
     pub token_id: String,
-    /// ... by its hash: what a ticket is looked up by again.
-    pub token_hash: [u8; 32],
     /// From where.
     pub address: IpAddr,
+    /// ... and how it is looked up again: what ended since then ends what it has open.
+    pub(crate) credential: Credential,
+    /// Within which bounds.
+    pub(crate) bounds: Bounds,
+    /// What it was let into as a member.
+    pub(crate) grants: Grants,
 }
 
-/// What somebody wants to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// Look.
-    Read,
-    /// Start, change, end.
-    Write,
-    /// See the server itself.
-    Admin,
+/// What narrows a credential down.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// The only sessions that it may use.
+    pub(crate) sessions: Option<Arc<[SessionId]>>,
+    /// The only things that it may do.
+    pub(crate) scopes: Option<Arc<[Scope]>>,
+    /// It is a link: what it may do with its one session.
+    pub(crate) link: Option<SessionRole>,
+    /// The user, if a user signed in.
+    pub(crate) user_id: Option<String>,
+    /// When a token ends, if it does: what it makes ends no later.
+    pub(crate) expires_at_ms: Option<u64>,
+    /// What this request is about.
+    pub(crate) area: Area,
 }
 
-/// The one authorisation: whether this one may do this to what belongs to `owner`. `None`: it belongs to nobody yet.
-/// Another's thing looks like one that is not there, so the caller's `missing` is the answer.
-pub(crate) fn authorise(
-    who: &Identity,
-    need: Need,
-    owner: Option<&str>,
-    missing: impl FnOnce() -> ApiError,
-) -> Result<(), ApiError> {
-    if owner.is_some_and(|owner| owner != who.owner) && who.role != Role::Admin {
-        return Err(missing());
+/// What a request was let into because somebody is a member, and not the owner: its streams end with the membership.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Grants(Arc<Mutex<Vec<(SessionId, Need)>>>);
+
+impl Grants {
+    /// Notes one.
+    pub(crate) fn add(&self, session: SessionId, need: Need) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains(&(session, need)) {
+            all.push((session, need));
+        }
     }
-    match (need, who.role) {
-        (_, Role::Admin) | (Need::Read, _) | (Need::Write, Role::Member) => Ok(()),
-        (Need::Write, Role::Reader) => Err(ApiError::forbidden(
-            "this token may look and not touch",
-            "use a token of the role `member`: `headwater token create --role member`",
-        )),
-        (Need::Admin, _) => Err(ApiError::forbidden(
-            "this is for the operator",
-            "use a token of the role `admin`: `headwater token create --role admin`",
-        )),
+
+    /// All so far.
+    pub(crate) fn all(&self) -> Vec<(SessionId, Need)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -89,42 +117,7 @@ pub(crate) fn unauthenticated() -> ApiError {
         StatusCode::UNAUTHORIZED,
         "unauthenticated",
         "no valid token came with this request",
-        "send `Authorization: Bearer <token>`; the first token is in the file `token` of the server's data folder",
+        "send `Authorization: Bearer <token>`: an API token, or what `POST /v1/login` gives; the first token is in the \
+         file `token` of the server's data folder",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::Ipv4Addr;
-
-    use super::*;
-
-    fn who(owner: &str, role: Role) -> Identity {
-        let address = Ipv4Addr::LOCALHOST.into();
-        Identity { owner: owner.into(), role, token_id: "tok_x".into(), token_hash: [0; 32], address }
-    }
-
-    fn status(who: &Identity, need: Need, owner: Option<&str>) -> u16 {
-        let missing = || ApiError::not_found("session", "ses_x");
-        authorise(who, need, owner, missing).map_or_else(|error| error.status.as_u16(), |()| 200)
-    }
-
-    #[test]
-    fn who_may_do_what_to_whose_things() {
-        let table = [
-            (Role::Admin, "ann", [200, 200, 200]),
-            (Role::Admin, "bob", [200, 200, 200]),
-            (Role::Member, "ann", [200, 200, 403]),
-            (Role::Member, "bob", [404, 404, 404]),
-            (Role::Reader, "ann", [200, 403, 403]),
-            (Role::Reader, "bob", [404, 404, 404]),
-        ];
-        for (role, owner, expected) in table {
-            let ann = who("ann", role);
-            let got = [Need::Read, Need::Write, Need::Admin].map(|need| status(&ann, need, Some(owner)));
-            assert_eq!(got, expected, "{role} of ann, thing of {owner}");
-        }
-        assert_eq!(status(&who("ann", Role::Reader), Need::Write, None), 403);
-        assert_eq!(status(&who("ann", Role::Member), Need::Write, None), 200);
-    }
 }

@@ -1,11 +1,19 @@
 //! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
 
+mod auth;
+mod quotas;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use serde::Deserialize;
+
+use self::auth::FileAuth;
+pub use self::auth::{AuthConfig, JwtConfig, KeySource};
+pub use self::quotas::{Action, Quota, Quotas, Watchdog};
+use self::quotas::{FileQuotas, FileWatchdog};
 
 /// Where and how the gateway serves.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +40,10 @@ pub struct Config {
     pub header_timeout: Duration,
     /// Requests a second of one token; 0 means any number.
     pub requests_per_second: u32,
+    /// Requests a second of one user, by all of its tokens together; 0 means any number.
+    pub requests_per_second_of_user: u32,
+    /// Requests a second from one address; 0 means any number.
+    pub requests_per_second_of_address: u32,
     /// Requests that were not authenticated, a second from one address.
     pub failures_per_second: u32,
     /// How often a stream without events says that it lives.
@@ -40,12 +52,14 @@ pub struct Config {
     pub shutdown_grace: Duration,
     /// How long an idempotency key is remembered.
     pub key_lifetime: Duration,
+    /// What owners may use.
+    pub quotas: Quotas,
+    /// What looks like abuse.
+    pub watchdog: Watchdog,
     /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
     pub binary_max_runtime: Option<Duration>,
-    /// A terminal that nobody looks at and that prints nothing ends after so long; 0 means never.
-    pub terminal_idle_timeout: Duration,
-    /// Who misses more of a terminal's output gets its screen instead.
-    pub terminal_max_buffer_bytes: u64,
+    /// How users sign in.
+    pub auth: AuthConfig,
 }
 
 /// How the log is written.
@@ -130,13 +144,16 @@ impl Config {
             max_stdin_bytes: 64 << 20,
             header_timeout: Duration::from_secs(10),
             requests_per_second: 2_000,
+            requests_per_second_of_user: 4_000,
+            requests_per_second_of_address: 8_000,
             failures_per_second: 5,
             heartbeat: Duration::from_secs(15),
             shutdown_grace: Duration::from_secs(10),
             key_lifetime: Duration::from_hours(24),
+            quotas: Quotas::default(),
+            watchdog: Watchdog::default(),
             binary_max_runtime: None,
-            terminal_idle_timeout: Duration::from_mins(30),
-            terminal_max_buffer_bytes: 1_000_000,
+            auth: AuthConfig::default(),
         }
     }
 
@@ -170,7 +187,11 @@ impl Config {
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
         let file: File = toml::from_str(text).map_err(|error| nonsense(error.to_string()))?;
-        file.server.apply(self).map_err(nonsense)
+        file.auth.apply(&mut self.auth).map_err(nonsense)?;
+        file.server.apply(self).map_err(nonsense)?;
+        self.quotas = file.quotas.parse().map_err(nonsense)?;
+        self.watchdog = file.watchdog.parse().map_err(nonsense)?;
+        Ok(())
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -190,6 +211,11 @@ impl Config {
         self.data.join("token")
     }
 
+    /// Where the secret of access tokens is.
+    pub fn jwt_key_path(&self) -> PathBuf {
+        self.data.join("jwt.key")
+    }
+
     /// Where the running server says who and where it is.
     pub fn address_path(&self) -> PathBuf {
         self.data.join("server.json")
@@ -200,7 +226,10 @@ impl Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct File {
+    auth: FileAuth,
     server: FileServer,
+    quotas: FileQuotas,
+    watchdog: FileWatchdog,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -216,13 +245,13 @@ struct FileServer {
     max_stdin: Option<String>,
     header_timeout: Option<String>,
     requests_per_second: Option<u32>,
+    requests_per_second_of_user: Option<u32>,
+    requests_per_second_of_address: Option<u32>,
     failures_per_second: Option<u32>,
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
     binary_max_runtime: Option<String>,
-    terminal_idle_timeout: Option<String>,
-    terminal_max_buffer: Option<String>,
 }
 
 impl FileServer {
@@ -250,6 +279,10 @@ impl FileServer {
         config.max_stdin_bytes = bytes("max_stdin", self.max_stdin, config.max_stdin_bytes)?;
         config.header_timeout = time("header_timeout", self.header_timeout, config.header_timeout)?;
         config.requests_per_second = self.requests_per_second.unwrap_or(config.requests_per_second);
+        config.requests_per_second_of_user =
+            self.requests_per_second_of_user.unwrap_or(config.requests_per_second_of_user);
+        config.requests_per_second_of_address =
+            self.requests_per_second_of_address.unwrap_or(config.requests_per_second_of_address);
         config.failures_per_second = self.failures_per_second.unwrap_or(config.failures_per_second);
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
@@ -257,14 +290,6 @@ impl FileServer {
         if self.binary_max_runtime.is_some() {
             let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
             config.binary_max_runtime = Some(longest);
-        }
-        if let Some(text) = self.terminal_idle_timeout {
-            config.terminal_idle_timeout =
-                parse_duration(&text).map_err(|error| format!("server.terminal_idle_timeout: {error}"))?;
-        }
-        if let Some(text) = self.terminal_max_buffer {
-            config.terminal_max_buffer_bytes =
-                parse_bytes(&text).map_err(|error| format!("server.terminal_max_buffer: {error}"))?;
         }
         Ok(())
     }

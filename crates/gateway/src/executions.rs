@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use headwater_contract::ContractError;
 use headwater_protocol::api::ExecutionStateName;
 use headwater_protocol::{Execution, ExecutionId, ExecutionState};
-use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, Role, StateFilter};
+use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, StateFilter};
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
@@ -85,7 +85,10 @@ impl Gateway {
         state: Option<ExecutionStateName>,
         page: PageRequest,
     ) -> Result<Page<Execution>, ApiError> {
-        filter.owner = (who.role != Role::Admin).then(|| who.owner.clone());
+        let (owner, among) = Self::sees(who);
+        // Whoever was let into a session sees all that is in it.
+        filter.owner = if filter.session_id.is_some() { None } else { owner };
+        filter.among = among;
         filter.state = state.map(stored_state);
         let found = self.rows(&filter, page).await?;
         let mut running = HashMap::new();

@@ -5,7 +5,10 @@
 //! asks, a door in [`doors`] says what for, and [`state::Gateway`] holds what all of them share.
 
 mod access;
+mod admission;
+mod audit;
 pub mod auth;
+mod builds;
 pub mod config;
 mod doors;
 mod error;
@@ -19,6 +22,8 @@ mod limits;
 mod metrics;
 mod packages;
 mod paging;
+pub mod people;
+mod quotas;
 mod reconcile;
 mod recorder;
 mod routes;
@@ -33,6 +38,7 @@ mod strict;
 mod terminals;
 mod tick;
 mod to_the_end;
+mod watchdog;
 mod worker;
 
 pub use config::Config;

@@ -26,6 +26,11 @@ struct Ending {
     reason: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Flag {
+    reason: &'static str,
+}
+
 /// All that is counted.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -41,6 +46,7 @@ pub(crate) struct Metrics {
     ended: Family<Ending, Counter>,
     /// Bytes of output that went to clients.
     pub(crate) sent_bytes: Counter,
+    flags: Family<Flag, Counter>,
 }
 
 impl Metrics {
@@ -61,7 +67,9 @@ impl Metrics {
         registry.register("executions_ended", "executions that ended, by reason", ended.clone());
         let sent_bytes = Counter::default();
         registry.register("sent_bytes", "bytes of output that went to clients", sent_bytes.clone());
-        Self { registry, requests, seconds, connections, streams, started, ended, sent_bytes }
+        let flags = Family::default();
+        registry.register("watchdog_flags", "what looked like abuse, by reason", flags.clone());
+        Self { registry, requests, seconds, connections, streams, started, ended, sent_bytes, flags }
     }
 
     /// A request was answered.
@@ -73,6 +81,11 @@ impl Metrics {
     /// An execution ended.
     pub(crate) fn ended(&self, reason: &'static str) {
         self.ended.get_or_create(&Ending { reason }).inc();
+    }
+
+    /// Something looks like abuse.
+    pub(crate) fn flagged(&self, reason: &'static str) {
+        self.flags.get_or_create(&Flag { reason }).inc();
     }
 
     /// All of it as text.

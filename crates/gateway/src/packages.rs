@@ -131,7 +131,7 @@ fn quoted(word: &str) -> String {
 }
 
 fn all_quoted(words: &[String]) -> String {
-    words.iter().map(|word| format!(" {}", quoted(word))).collect()
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// One at a time: two that change an environment at once would leave it half changed.
@@ -146,36 +146,35 @@ pub(crate) fn make_environment(python: &str) -> String {
 /// Does what is wanted in the session's virtual environment, which is made first if it is not there.
 pub(crate) fn change_python(python: &str, wanted: &Wanted) -> String {
     let pip = ".venv/bin/python -m pip --disable-pip-version-check --no-input";
-    let mut script = make_environment(python);
+    let mut lines = vec![make_environment(python)];
     if !wanted.uninstall.is_empty() {
-        script += &format!("{pip} uninstall -y --{}\n", all_quoted(&wanted.uninstall));
+        lines.push(format!("{pip} uninstall -y -- {}\n", all_quoted(&wanted.uninstall)));
     }
     if !wanted.install.is_empty() || wanted.listed_in.is_some() {
-        let offline = if wanted.needs_network() { "" } else { " --no-index" };
-        let listed = wanted.listed_in.iter().map(|file| format!(" -r {}", quoted(file))).collect::<String>();
+        let offline = if wanted.is_offline { " --no-index" } else { "" };
+        let listed = wanted.listed_in.as_ref().map(|file| format!(" -r {}", quoted(file)));
+        let listed = listed.unwrap_or_default();
         let words = all_quoted(&wanted.install);
-        script += &format!("{pip} install --no-cache-dir{offline}{listed} --{words}\n");
+        lines.push(format!("{pip} install --no-cache-dir{offline}{listed} -- {words}\n"));
     }
-    script
+    lines.concat()
 }
 
 /// Does what is wanted with the session's node modules.
 pub(crate) fn change_node(wanted: &Wanted) -> String {
     let npm = "npm --no-audit --no-fund --no-update-notifier --cache=/tmp/headwater-npm";
-    let mut script = TURN.to_owned();
+    let offline = if wanted.is_offline { " --offline" } else { "" };
+    let mut lines = vec![TURN.to_owned()];
     if !wanted.uninstall.is_empty() {
-        script += &format!("{npm} uninstall --{}\n", all_quoted(&wanted.uninstall));
+        lines.push(format!("{npm} uninstall -- {}\n", all_quoted(&wanted.uninstall)));
     }
-    if !wanted.install.is_empty() || wanted.listed_in.is_some() {
-        let offline = if wanted.needs_network() { "" } else { " --offline" };
-        if wanted.listed_in.is_some() {
-            script += &format!("{npm} install{offline}\n");
-        }
-        if !wanted.install.is_empty() {
-            script += &format!("{npm} install{offline} --{}\n", all_quoted(&wanted.install));
-        }
+    if wanted.listed_in.is_some() {
+        lines.push(format!("{npm} install{offline}\n"));
     }
-    script
+    if !wanted.install.is_empty() {
+        lines.push(format!("{npm} install{offline} -- {}\n", all_quoted(&wanted.install)));
+    }
+    lines.concat()
 }
 
 #[cfg(test)]
@@ -244,7 +243,7 @@ mod tests {
 
     #[test]
     fn words_are_quoted_and_come_after_the_options() {
-        let wanted = install(Kind::Python, "./it's.whl").unwrap();
+        let wanted = Wanted { is_offline: true, ..install(Kind::Python, "./it's.whl").unwrap() };
         let script = change_python("/usr/bin/python3", &wanted);
         assert!(script.ends_with("install --no-cache-dir --no-index -- './it'\\''s.whl'\n"), "{script}");
         assert!(script.contains("'/usr/bin/python3' -m venv .venv"), "{script}");

@@ -133,7 +133,8 @@ impl Gateway {
             return Ok(()); // removed meanwhile
         };
         let one_shot = self.store.session(session).await?.is_some_and(|session| session.spec.one_shot);
-        self.recorder.begin(&row, one_shot);
+        let permit = row.end.is_none().then(|| self.admission.take(&row.owner));
+        self.recorder.begin(&row, one_shot, permit);
         match told {
             Some(told) => {
                 self.note(&told).await?;
@@ -271,7 +272,8 @@ impl Gateway {
         let mut row = execution_row(id, session.id, session.owner, told.spec.clone(), told.started_at_ms);
         row.end = end_of(&told);
         if !row.end.as_ref().is_some_and(|end| end.closed) {
-            self.recorder.begin(&row, session.spec.one_shot);
+            let permit = row.end.is_none().then(|| self.admission.take(&row.owner));
+            self.recorder.begin(&row, session.spec.one_shot, permit);
         }
         if self.store.put_execution(&row).await?.is_some() {
             self.announce_start(&row);

@@ -20,6 +20,7 @@ use headwater_store::{ExecutionEnd, ExecutionRow};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::admission::Permit;
 use crate::error::ApiError;
 use crate::insist::insist;
 use crate::now_ms;
@@ -46,6 +47,10 @@ pub(crate) struct Recorder {
 #[derive(Debug)]
 struct Open {
     session_id: SessionId,
+    /// Whose it is.
+    owner: String,
+    /// Its place among those that run; given back when it ends.
+    permit: Mutex<Option<Permit>>,
     /// Its session was made for it, and ends with it.
     one_shot: bool,
     queued_at_ms: u64,
@@ -72,9 +77,11 @@ impl Recorder {
     }
 
     /// An execution is about to start, or was found to be unfinished.
-    pub(crate) fn begin(&self, row: &ExecutionRow, one_shot: bool) {
+    pub(crate) fn begin(&self, row: &ExecutionRow, one_shot: bool, permit: Option<Permit>) {
         let open = Open {
             session_id: row.session_id,
+            owner: row.owner.clone(),
+            permit: Mutex::new(permit),
             one_shot,
             queued_at_ms: row.queued_at_ms,
             started_at_ms: OnceLock::new(),
@@ -130,6 +137,8 @@ impl Gateway {
         verdict: &Verdict,
     ) -> Result<Verdict, ApiError> {
         self.store.end_execution(id, &end(open, seq, verdict, false)).await?;
+        drop(open.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.count_usage(&open.owner, verdict).await;
         self.metrics.ended(verdict.reason.name());
         tracing::info!(
             execution = %id,

@@ -16,8 +16,8 @@ use crate::doors;
 use crate::error::ApiError;
 use crate::state::Gateway;
 
-/// Doors that need no token: they tell nothing but whether the server lives.
-const PUBLIC: [&str; 3] = ["/healthz", "/readyz", "/login"];
+/// Doors that need no token: they tell nothing but whether the server lives, or are the way to one.
+const PUBLIC: [&str; 5] = ["/healthz", "/readyz", "/login", "/v1/login", "/v1/login/refresh"];
 
 /// Whether a path needs no token.
 pub(crate) fn is_public(path: &str) -> bool {
@@ -29,6 +29,7 @@ pub(crate) fn takes_query_token(path: &str) -> bool {
     path.ends_with("/events")
         || path.ends_with("/attach")
         || path.ends_with("/terminal")
+        || path.ends_with("/files/watch")
         || path.starts_with("/tool-progress/")
         || path.starts_with("/v1/tool-progress/")
 }

@@ -31,7 +31,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use self::body::TimedBody;
-use crate::auth::{FirstTokenError, NewToken, first_token};
+use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
 use crate::routes;
 use crate::state::Gateway;
@@ -65,6 +65,9 @@ pub enum ServeError {
     /// No first token.
     #[error(transparent)]
     Token(#[from] FirstTokenError),
+    /// No secret for access tokens.
+    #[error(transparent)]
+    Jwt(#[from] JwtError),
     /// No worker.
     #[error(transparent)]
     Worker(#[from] ContractError),
@@ -118,7 +121,8 @@ pub async fn serve(
     let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&config.store_path()).await?);
     let first_token = first_token(store.as_ref(), &config.token_path()).await?;
-    let gateway = Gateway::new(config, address, store, worker, reviver).await?;
+    let jwts = Jwts::new(&config.jwt_key_path(), &config.auth)?;
+    let gateway = Gateway::new(config, address, store, worker, reviver, jwts).await?;
     announce(&gateway.config.address_path(), address)
         .map_err(|error| ServeError::Data(gateway.config.data.display().to_string(), error))?;
     gateway.begin().await;

@@ -29,8 +29,12 @@ impl Gateway {
     }
 
     async fn newest_named(&self, who: &Identity, name: &str) -> Result<Option<SessionId>, ApiError> {
-        let filter =
-            SessionFilter { owner: Some(who.owner.clone()), name: Some(name.to_owned()), ended: Some(false) };
+        let filter = SessionFilter {
+            owner: Some(who.owner.clone()),
+            name: Some(name.to_owned()),
+            ended: Some(false),
+            ..SessionFilter::default()
+        };
         for row in self.store.sessions(&filter, PageRequest::first(OF_ONE_NAME)).await?.items {
             let id = row.id;
             if !matches!(self.session_told(row).await?.state, SessionState::Ended { .. }) {

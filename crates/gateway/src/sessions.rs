@@ -6,7 +6,7 @@ use std::sync::Arc;
 use headwater_contract::v1;
 use headwater_protocol::api::SessionPatch;
 use headwater_protocol::{Session, SessionId, SessionSpec, SessionState};
-use headwater_store::{Claim, KeyRow, Page, PageRequest, Role, SessionFilter, SessionRow};
+use headwater_store::{Claim, KeyRow, Page, PageRequest, SessionFilter, SessionRow};
 
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
@@ -56,6 +56,7 @@ impl Gateway {
                 }
             }
         }
+        self.may_make_session(&who.owner).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
         self.make_session(who, id, &spec).await
     }
@@ -116,7 +117,10 @@ impl Gateway {
         mut filter: SessionFilter,
         page: PageRequest,
     ) -> Result<Page<Session>, ApiError> {
-        filter.owner = (who.role != Role::Admin).then(|| who.owner.clone());
+        let (owner, among) = Self::sees(who);
+        // What is shared with somebody is not theirs.
+        filter.owner = if filter.member.is_some() { None } else { owner };
+        filter.among = among;
         let found = self.store.sessions(&filter, page).await?;
         let mut live = HashMap::new();
         if found.items.iter().any(|row| row.ended_at_ms.is_none()) {
@@ -204,7 +208,7 @@ impl Gateway {
         who: &Identity,
         id: SessionId,
     ) -> Result<(), ApiError> {
-        self.may_use_session(who, Need::Write, id).await?;
+        self.may_use_session(who, Need::Own, id).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.to_the_end(async move { gateway.remove_session(&who, id).await }).await
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use headwater_protocol::api::{ExecutionBody, SessionBody};
-use headwater_protocol::{Execution, ExecutionState, Seq, Session, SessionState};
+use headwater_protocol::{Execution, ExecutionState, Seq, Session, SessionState, Verdict};
 use headwater_store::{ExecutionEnd, ExecutionRow, SessionRow};
 
 use crate::error::ApiError;
@@ -46,6 +46,12 @@ pub(crate) fn execution_body(execution: Execution) -> ExecutionBody {
     body
 }
 
+/// The one number that an end is told as, where there is room for one: as shells do, 128 and the signal; -1 where there
+/// is neither.
+pub(crate) fn exit_number(verdict: &Verdict) -> i32 {
+    verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal)).unwrap_or(-1)
+}
+
 /// What the store knows of a session, for those that the worker does not know: it is over.
 pub(crate) fn session_by_row(row: SessionRow, now_ms: u64) -> Session {
     let state = SessionState::Ended { ended_at_ms: row.ended_at_ms.unwrap_or(now_ms) };
@@ -81,7 +87,7 @@ pub(crate) fn execution_by_row(row: ExecutionRow) -> Execution {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{ExecutionId, Reason, SessionId, StartSpec, Usage, Verdict};
+    use headwater_protocol::{ExecutionId, Reason, SessionId, StartSpec, Usage};
 
     use super::*;
     use crate::start::execution_row;

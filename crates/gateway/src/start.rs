@@ -18,6 +18,7 @@ use headwater_store::{Claim, ExecutionRow, KeyRow, SessionRow, StoreError};
 use tracing::Instrument;
 
 use crate::access::KnownExecution;
+use crate::admission::Permit;
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::idempotency::key_reused;
@@ -105,8 +106,12 @@ impl Gateway {
             authorise(who, Need::Write, None, || ApiError::not_found("route", "/v1/executions"))?;
             who.owner.clone()
         };
+        // Before anything is begun: who goes away while it waits has started nothing.
+        let what = order.session.map_or_else(|| "one-shot".to_owned(), |id| id.to_string());
+        let permit = self.may_start(&owner, &what).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move { gateway.begin_execution(&who, owner, order, &wish).await }).await
+        let begin = async move { gateway.begin_execution(&who, owner, order, &wish, permit).await };
+        self.to_the_end(Box::pin(begin)).await
     }
 
     async fn begin_execution(
@@ -115,6 +120,7 @@ impl Gateway {
         owner: String,
         order: Order,
         wish: &Wish,
+        permit: Permit,
     ) -> Result<(ExecutionId, Granted), ApiError> {
         let mut ids = (ExecutionId::random(), order.session.unwrap_or_else(SessionId::random));
         // Held to the end: who comes with the same key at the same time finds this start done, or undone.
@@ -134,7 +140,7 @@ impl Gateway {
             }
         }
         let mut plan = Plan::new(self, owner, ids, order);
-        let granted = self.carry_out(who, &mut plan, wish).await?;
+        let granted = self.carry_out(who, &mut plan, wish, permit).await?;
         Ok((ids.0, granted))
     }
 
@@ -189,9 +195,10 @@ impl Gateway {
         who: &Identity,
         plan: &mut Plan,
         wish: &Wish,
+        permit: Permit,
     ) -> Result<Granted, ApiError> {
         let (id, session) = (plan.row.id, plan.row.session_id);
-        self.recorder.begin(&plan.row, plan.own.is_some());
+        self.recorder.begin(&plan.row, plan.own.is_some(), Some(permit));
         // The first to be polled is the first in the store's queue: a row is refused whose session is not there.
         let (stored, granted) = futures_util::future::join(self.put(plan), self.ask(plan, wish)).await;
         let number = match (stored, &granted) {

@@ -1,38 +1,36 @@
 //! What all doors share.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use headwater_contract::{Client, Reviver, Turns};
 use headwater_protocol::{SandboxKind, SessionId};
-use headwater_store::{AuditRow, Store, TokenRow};
-use tokio::time::sleep_until;
+use headwater_store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Known;
-use crate::auth::{Identity, OpenTokens, Origins, Tickets};
+use crate::admission::Admission;
+use crate::auth::{Jwts, OpenStreams, Origins, Passwords, Recalled, Slow, Tickets};
 use crate::config::Config;
 use crate::doors::terminals::Viewers;
-use crate::error::ApiError;
 use crate::feed::Hub;
 use crate::languages::Languages;
 use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
+use crate::quotas::Meter;
 use crate::recorder::Recorder;
-use crate::tick::tick_after;
 use crate::worker::Worker;
 
-/// How long a token that was looked up is believed: so long after it was revoked by another process it is refused.
-const TOKEN_MEMORY: Duration = Duration::from_secs(1);
-/// An audit row is written so long after what it tells of, or a little later.
-const AUDIT_DELAY: Duration = Duration::from_millis(20);
-/// Tokens remembered at once.
-const TOKENS: usize = 10_000;
+/// Denials of one address that are noted in a second.
+const DENIALS_PER_SECOND: u32 = 10;
+/// So many failures to sign in from an address cost nothing, and the longest wait after more.
+const ADDRESS_FAILURES: (u32, Duration) = (20, Duration::from_mins(1));
+/// The same for a name: short, for whoever has it must wait, too, when others try.
+const NAME_FAILURES: (u32, Duration) = (10, Duration::from_secs(5));
 
 /// The gateway.
 pub struct Gateway {
@@ -44,9 +42,24 @@ pub struct Gateway {
     pub(crate) origins: Origins,
     pub(crate) tickets: Tickets,
     /// Whose streams are open.
-    pub(crate) open_tokens: OpenTokens,
+    pub(crate) open_streams: OpenStreams,
+    /// Credentials that were looked up lately.
+    pub(crate) recalled: Recalled,
+    pub(crate) jwts: Jwts,
+    pub(crate) passwords: Passwords,
+    /// Failures to sign in, from an address and with a name.
+    pub(crate) slow_addresses: Slow<IpAddr>,
+    pub(crate) slow_names: Slow<String>,
     pub(crate) requests: Buckets<String>,
+    pub(crate) requests_of_user: Buckets<String>,
+    pub(crate) requests_of_address: Buckets<IpAddr>,
     pub(crate) failures: Buckets<IpAddr>,
+    /// Denials that are noted, of each address.
+    pub(crate) denials: Buckets<IpAddr>,
+    /// Who may run something now.
+    pub(crate) admission: Admission,
+    /// What owners were last seen to use.
+    pub(crate) meter: Meter,
     pub(crate) metrics: Metrics,
     /// Wakes live feeds when something starts.
     pub(crate) feeds: Hub,
@@ -66,7 +79,6 @@ pub struct Gateway {
     pub(crate) removing: tokio::sync::RwLock<()>,
     /// The walls that the worker builds.
     pub(crate) sandbox: OnceLock<SandboxKind>,
-    tokens: Mutex<HashMap<[u8; 32], (TokenRow, Instant)>>,
     /// Told when streams shall end and clients come back to the next gateway.
     pub(crate) stopping: CancellationToken,
     /// What runs besides requests.
@@ -82,19 +94,30 @@ impl fmt::Debug for Gateway {
 
 impl Gateway {
     /// A gateway that really listens on `listens`, over this store and this worker.
-    pub async fn new(
+    pub(crate) async fn new(
         config: Config,
         listens: SocketAddr,
         store: Arc<dyn Store>,
         worker: Client,
         reviver: Arc<dyn Reviver>,
+        jwts: Jwts,
     ) -> Result<Arc<Self>, headwater_contract::ContractError> {
         Ok(Arc::new(Self {
             origins: Origins::new(&config, listens),
             tickets: Tickets::default(),
-            open_tokens: OpenTokens::default(),
+            open_streams: OpenStreams::default(),
+            recalled: Recalled::default(),
+            jwts,
+            passwords: Passwords::default(),
+            slow_addresses: Slow::new(ADDRESS_FAILURES.0, ADDRESS_FAILURES.1),
+            slow_names: Slow::new(NAME_FAILURES.0, NAME_FAILURES.1),
             requests: Buckets::new(config.requests_per_second),
+            requests_of_user: Buckets::new(config.requests_per_second_of_user),
+            requests_of_address: Buckets::new(config.requests_per_second_of_address),
             failures: Buckets::new(config.failures_per_second),
+            denials: Buckets::new(DENIALS_PER_SECOND),
+            admission: Admission::default(),
+            meter: Meter::default(),
             metrics: Metrics::new(),
             feeds: Hub::default(),
             known: Known::default(),
@@ -105,7 +128,6 @@ impl Gateway {
             key_turns: Turns::default(),
             removing: tokio::sync::RwLock::default(),
             sandbox: OnceLock::new(),
-            tokens: Mutex::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             started_at_ms: now_ms(),
@@ -118,10 +140,11 @@ impl Gateway {
     /// Starts what runs besides requests.
     pub(crate) async fn begin(self: &Arc<Self>) {
         self.take_up().await;
+        self.take_up_builds().await;
         let gateway = Arc::clone(self);
-        self.tasks.spawn(async move { gateway.look_after_tokens().await });
+        self.tasks.spawn(async move { gateway.look_after_streams().await });
         let gateway = Arc::clone(self);
-        self.tasks.spawn(async move { gateway.look_after_terminals().await });
+        self.tasks.spawn(async move { gateway.watch_usage().await });
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {
@@ -129,69 +152,6 @@ impl Gateway {
                 gateway.clone().until_stopped(async move { gateway.reconcile().await });
             };
             gateway.worker.supervise(gateway.stopping.clone(), came_back).await;
-        });
-    }
-
-    /// Who shows a token of this hash, if it is good.
-    pub(crate) async fn identity(
-        &self,
-        hash: &[u8; 32],
-        address: IpAddr,
-        now_ms: u64,
-    ) -> Result<Option<Identity>, ApiError> {
-        let Some(row) = self.token(hash).await? else {
-            return Ok(None);
-        };
-        let is_over = row.revoked_at_ms.is_some() || row.expires_at_ms.is_some_and(|at| at <= now_ms);
-        let who =
-            Identity { owner: row.owner, role: row.role, token_id: row.id, token_hash: row.hash, address };
-        Ok((!is_over).then_some(who))
-    }
-
-    async fn token(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, ApiError> {
-        let now = Instant::now();
-        {
-            let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((row, _)) = tokens.get(hash).filter(|(_, until)| now < *until) {
-                return Ok(Some(row.clone()));
-            }
-        }
-        let row = self.store.token_by_hash(hash).await?;
-        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        if tokens.len() >= TOKENS {
-            tokens.clear();
-        }
-        match &row {
-            Some(row) => tokens.insert(*hash, (row.clone(), now + TOKEN_MEMORY)),
-            None => tokens.remove(hash),
-        };
-        Ok(row)
-    }
-
-    /// Notes who did what, in the background: an audit row never holds up what it tells of.
-    pub(crate) fn audit(
-        self: &Arc<Self>,
-        who: &Identity,
-        action: &'static str,
-        object: String,
-        detail: String,
-    ) {
-        let row = AuditRow {
-            at_ms: now_ms(),
-            owner: who.owner.clone(),
-            token_id: who.token_id.clone(),
-            action: action.to_owned(),
-            object,
-            address: who.address.to_string(),
-            detail,
-        };
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move {
-            // With those of the same moment, and out of the way of what they tell of.
-            sleep_until(tick_after(AUDIT_DELAY)).await;
-            if let Err(error) = gateway.store.append_audit(&row).await {
-                tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
-            }
         });
     }
 }

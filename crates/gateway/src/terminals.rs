@@ -1,8 +1,6 @@
 //! Terminals of a session: an execution of a login shell on a terminal of its own, found by its name. Exactly one runs
 //! for each name, also when two ask at once and when this process is killed while it makes one.
 
-mod idle;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,6 +12,7 @@ mod page;
 mod session;
 mod start;
 mod timestamp;
+mod tree;
 
 pub use error::{ErrorBody, ErrorDetail};
 pub use event::{EventBody, EventJsonError, EventViews, read_event, write_event};
@@ -25,3 +26,7 @@ pub use page::PageBody;
 pub use session::{SessionBody, SessionPatch, SessionRequest, SessionStateName};
 pub use start::{RequestError, ResizeRequest, SignalName, SignalRequest, StartRequest, StdinRequest};
 pub use timestamp::{Timestamp, TimestampError};
+pub use tree::{
+    ChangeBody, ChangeName, DiffBody, DifferenceBody, DifferenceName, ForkRequest, MatchBody, SearchBody,
+    SearchSummaryBody, SnapshotBody, SnapshotRequest, SnapshotsBody, UnpackedBody,
+};

@@ -92,6 +92,32 @@ id!(
     /// Names an execution: `exe_` and 32 hexadecimal digits.
     ExecutionId, "execution", "exe_"
 );
+id!(
+    /// Names a snapshot of a session's workspace: `snp_` and 32 hexadecimal digits.
+    SnapshotId, "snapshot", "snp_"
+);
+id!(
+    /// Names a build: `bld_` and 32 hexadecimal digits.
+    BuildId, "build", "bld_"
+);
+
+impl BuildId {
+    /// The execution that runs it: its id has the same digits, so that whoever asks twice is led to the same one.
+    pub const fn execution(self) -> ExecutionId {
+        ExecutionId(self.0)
+    }
+
+    /// The session that it has for itself, likewise.
+    pub const fn own_session(self) -> SessionId {
+        SessionId(self.0)
+    }
+}
+
+impl From<ExecutionId> for BuildId {
+    fn from(id: ExecutionId) -> Self {
+        Self(id.0)
+    }
+}
 
 #[cfg(test)]
 mod tests {

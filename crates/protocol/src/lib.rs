@@ -4,6 +4,7 @@
 //! list of [`Event`]s, and a [`Seq`] is the one resume token of every door.
 
 pub mod api;
+pub mod build;
 mod event;
 mod execution;
 mod id;
@@ -17,7 +18,7 @@ pub mod units;
 
 pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
 pub use execution::{Execution, ExecutionState, Process};
-pub use id::{ExecutionId, IdError, SessionId};
+pub use id::{BuildId, ExecutionId, IdError, SessionId, SnapshotId};
 pub use limits::Limits;
 pub use session::{Network, SandboxKind, Session, SessionSpec, SessionState};
 pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};

@@ -177,12 +177,11 @@ impl Cutter {
             self.held.push(byte);
         }
         self.state = match (self.state, byte) {
-            (State::Escape, b'[') => State::Csi,
+            (State::Escape, b'[') | (State::Csi, 0x20..=0x3f) => State::Csi,
             (State::Escape, b']') => State::Osc,
             (State::Escape, b'P') => State::DcsEntry,
             (State::Escape, b'X' | b'^' | b'_') => State::Ignored,
             (State::Escape | State::Intermediate, 0x20..=0x2f) => State::Intermediate,
-            (State::Csi, 0x20..=0x3f) => State::Csi,
             _ => State::Ground,
         };
         if self.state == State::Ground {

@@ -153,7 +153,7 @@ impl Handler for Model {
         let column = self.term.grid().cursor.point.column;
         match &mode {
             TabulationClearMode::Current => {
-                self.tabs.iter_mut().skip(column.0).take(1).for_each(|stop| *stop = false)
+                self.tabs.iter_mut().skip(column.0).take(1).for_each(|stop| *stop = false);
             }
             TabulationClearMode::All => self.tabs.fill(false),
         }

@@ -75,11 +75,13 @@ fn unescape(bytes: &[u8]) -> String {
     let mut rest = bytes;
     while let Some((&byte, after)) = rest.split_first() {
         let hex = after.get(1..3).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
-        (rest, _) = match (byte, after.first(), hex) {
-            (b'\\', Some(b'\\'), _) => (after.get(1..).unwrap_or_default(), out.push(b'\\')),
-            (b'\\', Some(b'x'), Some(value)) => (after.get(3..).unwrap_or_default(), out.push(value)),
-            _ => (after, out.push(byte)),
+        let (value, used) = match (byte, after.first(), hex) {
+            (b'\\', Some(b'\\'), _) => (b'\\', 1),
+            (b'\\', Some(b'x'), Some(value)) => (value, 3),
+            _ => (byte, 0),
         };
+        out.push(value);
+        rest = after.get(used..).unwrap_or_default();
     }
     text(&out)
 }

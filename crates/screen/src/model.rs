@@ -133,7 +133,7 @@ impl Model {
         }
         mend::grid(self.term.grid_mut());
         if self.is_alt() {
-            self.with_primary(|grid| mend::grid(grid));
+            self.with_primary(mend::grid);
         }
         self.settle();
     }

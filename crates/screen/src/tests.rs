@@ -6,7 +6,16 @@ mod hostile;
 mod properties;
 mod view;
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+
 use super::*;
+
+/// The same cases every time; with `PROPTEST_CASES`, so many others.
+fn cases() -> ProptestConfig {
+    let fixed = std::env::var_os("PROPTEST_CASES").is_none();
+    let rng_seed = if fixed { RngSeed::Fixed(20_261_115) } else { RngSeed::Random };
+    ProptestConfig { rng_seed, failure_persistence: None, ..ProptestConfig::default() }
+}
 
 /// A small screen with some scrollback.
 fn screen(rows: u16, cols: u16) -> Screen {

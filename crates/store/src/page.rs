@@ -22,6 +22,8 @@ pub struct ExecutionFilter {
     pub started_after_ms: Option<u64>,
     /// Accepted before this time.
     pub started_before_ms: Option<u64>,
+    /// In one of these sessions.
+    pub among: Option<Vec<SessionId>>,
 }
 
 /// Where an execution stands, as far as the store knows.
@@ -44,6 +46,27 @@ pub struct SessionFilter {
     pub name: Option<String>,
     /// Whether they have ended.
     pub ended: Option<bool>,
+    /// Of which this one is a member, and not the owner.
+    pub member: Option<String>,
+    /// Among these.
+    pub among: Option<Vec<SessionId>>,
+}
+
+/// Which audit rows. Absent means any.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Of this owner.
+    pub owner: Option<String>,
+    /// Exactly this action.
+    pub action: Option<String>,
+    /// About exactly this object.
+    pub object: Option<String>,
+    /// With exactly this result.
+    pub result: Option<String>,
+    /// At this time or later.
+    pub since_ms: Option<u64>,
+    /// Before this time.
+    pub until_ms: Option<u64>,
 }
 
 /// Which part of a list; the newest row comes first.

@@ -110,6 +110,16 @@ impl Role {
     /// All roles, the mightiest first.
     pub const ALL: [Self; 3] = [Self::Admin, Self::Member, Self::Reader];
 
+    /// The less mighty of two.
+    #[must_use]
+    pub const fn at_most(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Reader, _) | (_, Self::Reader) => Self::Reader,
+            (Self::Member, _) | (_, Self::Member) => Self::Member,
+            (Self::Admin, Self::Admin) => Self::Admin,
+        }
+    }
+
     /// The name on the wire and in the store.
     pub const fn name(self) -> &'static str {
         match self {
@@ -154,6 +164,12 @@ pub struct TokenRow {
     pub expires_at_ms: Option<u64>,
     /// When it was taken back, if it was.
     pub revoked_at_ms: Option<u64>,
+    /// The only sessions that it may use, if it may not use all.
+    pub sessions: Option<Vec<SessionId>>,
+    /// What it may do, as in `files:read`, if it may not do all that its role may.
+    pub scopes: Option<Vec<String>>,
+    /// When it was used last, to within a minute.
+    pub last_used_at_ms: Option<u64>,
 }
 
 /// One thing that somebody did.
@@ -173,6 +189,8 @@ pub struct AuditRow {
     pub address: String,
     /// More for people; never content.
     pub detail: String,
+    /// How it ended: `ok`, `denied`, or the code of an error.
+    pub result: String,
 }
 
 #[cfg(test)]

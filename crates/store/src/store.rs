@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 
 use async_trait::async_trait;
-use headwater_protocol::{ExecutionId, SessionId, SessionSpec};
+use headwater_protocol::build::BuildResult;
+use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
-    SessionRow, StoreError, TokenRow,
+    AuditFilter, AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page,
+    PageRequest, SessionFilter, SessionRow, Shares, StoreError, TokenRow, Users,
 };
 
 /// What the gateway remembers.
@@ -15,7 +16,7 @@ use crate::{
 /// A write that has answered `Ok` is there after a `kill -9`, and every later read sees it. Writes take effect in the
 /// order in which they were called. A caller may go away: once the store has taken the write up it happens.
 #[async_trait]
-pub trait Store: Send + Sync + Debug {
+pub trait Store: Users + Shares + Send + Sync + Debug {
     /// Adds a session. Answers false, and changes nothing, if its id is there.
     async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError>;
 
@@ -93,11 +94,40 @@ pub trait Store: Send + Sync + Debug {
     /// Takes a token back. Answers false, and changes nothing, if that was done before or if there is no such token.
     async fn revoke_token(&self, id: &str, at_ms: u64) -> Result<bool, StoreError>;
 
+    /// Adds a build. Answers false, and changes nothing, if its id is there. Its session must be there: else
+    /// [`StoreError::Conflict`].
+    async fn put_build(&self, row: &BuildRow) -> Result<bool, StoreError>;
+
+    /// The build of this id.
+    async fn build(&self, id: BuildId) -> Result<Option<BuildRow>, StoreError>;
+
+    /// Builds of a session, the newest first.
+    async fn builds(&self, session: SessionId, page: PageRequest) -> Result<Page<BuildRow>, StoreError>;
+
+    /// Notes what became of a build. The first result stays. Answers false, and changes nothing, if there is one, or no
+    /// such build.
+    async fn end_build(&self, id: BuildId, result: &BuildResult, executed: bool) -> Result<bool, StoreError>;
+
+    /// All builds that have no result, the oldest first.
+    async fn unfinished_builds(&self) -> Result<Vec<BuildRow>, StoreError>;
+
+    /// Removes a build. Answers false if there is none.
+    async fn remove_build(&self, id: BuildId) -> Result<bool, StoreError>;
+
     /// Adds an audit row.
     async fn append_audit(&self, row: &AuditRow) -> Result<(), StoreError>;
 
     /// Audit rows, the newest first.
-    async fn audit(&self, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+    async fn audit(&self, filter: &AuditFilter, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+
+    /// How many sessions of this owner have not ended.
+    async fn count_sessions(&self, owner: &str) -> Result<u64, StoreError>;
+
+    /// Adds processor time to an owner's day (days since 1970).
+    async fn add_cpu(&self, owner: &str, day: u64, cpu_ms: u64) -> Result<(), StoreError>;
+
+    /// An owner's processor time of a day.
+    async fn cpu_of_day(&self, owner: &str, day: u64) -> Result<u64, StoreError>;
 
     /// Whether the store answers.
     async fn ping(&self) -> Result<(), StoreError>;

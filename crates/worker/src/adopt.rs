@@ -25,7 +25,7 @@ use crate::folder::{self, ExecutionRecord, SessionRecord};
 use crate::hibernation::Asleep;
 use crate::log::{Log, LogOptions, Writer};
 use crate::session::{Parts, unseen};
-use crate::{leftovers, tree};
+use crate::{leftovers, tree, trees};
 
 /// How long an init may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -53,6 +53,9 @@ pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
 
 fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
     let found = if record.ended_at_ms.is_some() { None } else { call(&dir) };
+    if record.ended_at_ms.is_none() {
+        trees::tidy(&dir, record.host_uid);
+    }
     let Some(found) = found else {
         for (id, path) in executions_in(&dir) {
             // Init may have started it before it was gone.
@@ -66,7 +69,7 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
                 if let Some(uid) = record.host_uid {
                     engine.keep_uid(uid);
                 }
-                engine.put_asleep(Asleep { record, used_at: Instant::now() });
+                engine.put_asleep(Asleep { record, used_at: Instant::now(), disk_bytes: None });
                 return;
             }
             leftovers::remove_workspace(&dir);

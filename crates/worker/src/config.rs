@@ -16,6 +16,7 @@ use headwater_protocol::{Limits, SandboxKind};
 use headwater_sandbox::wire::Bind;
 use serde::Deserialize;
 
+use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::languages::LanguageConfig;
 use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
@@ -63,6 +64,8 @@ pub struct Config {
     pub uid_base: u32,
     /// How many executions may run at once.
     pub max_running: usize,
+    /// How builds are run.
+    pub builds: BuildsConfig,
     /// What sessions may reach.
     pub network: NetworkConfig,
     /// Where packages come from.
@@ -120,6 +123,7 @@ impl Config {
             languages: BTreeMap::new(),
             uid_base,
             max_running: 4096,
+            builds: BuildsConfig::default(),
             network: NetworkConfig::default(),
             packages: PackagesConfig::default(),
             hibernation: Hibernation::default(),
@@ -134,12 +138,16 @@ impl Config {
         let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => return Ok(config),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => String::new(),
             Err(source) => return Err(ConfigError::Unreadable { path, source }),
         };
         let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
         let file: File = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
         file.apply(&mut config).map_err(invalid)?;
+        config
+            .builds
+            .apply_env(|name| std::env::var(name).ok())
+            .map_err(|message| ConfigError::Invalid { path: "the environment".into(), message })?;
         Ok(config)
     }
 
@@ -184,11 +192,19 @@ struct File {
     limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
+    builds: FileBuilds,
     network: FileNetwork,
     packages: FilePackages,
-    /// The gateway's, who checks it.
+    /// The gateway's, who checks them.
     #[serde(rename = "server")]
     _server: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "quotas")]
+    _quotas: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "watchdog")]
+    _watchdog: Option<serde::de::IgnoredAny>,
+    /// The gateway's, too.
+    #[serde(rename = "auth")]
+    _auth: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -267,6 +283,7 @@ impl File {
         }
         crate::languages::check(&self.languages)?;
         config.languages = self.languages;
+        self.builds.apply(&mut config.builds)?;
         Ok(())
     }
 }

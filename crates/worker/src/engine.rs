@@ -148,7 +148,13 @@ impl Engine {
         Ok(session.told())
     }
 
-    fn hand_out(&self, prepared: Prepared, id: SessionId, spec: SessionSpec) -> Result<Arc<Session>, Fault> {
+    /// Makes a prepared session this one.
+    pub(crate) fn hand_out(
+        &self,
+        prepared: Prepared,
+        id: SessionId,
+        spec: SessionSpec,
+    ) -> Result<Arc<Session>, Fault> {
         let (dir, record) = match self.claim(&prepared, id, spec) {
             Ok(claimed) => claimed,
             Err(fault) => {
@@ -333,7 +339,7 @@ impl Engine {
         tracing::info!(session = %id, "session hibernates");
         let mut tables = self.tables();
         tables.live.remove(&id);
-        tables.asleep.insert(id, Asleep { record, used_at });
+        tables.asleep.insert(id, Asleep { record, used_at, disk_bytes: None });
     }
 
     /// A session that sleeps, if it does.
@@ -346,6 +352,13 @@ impl Engine {
         self.tables().asleep.insert(asleep.record.id, asleep);
     }
 
+    /// A session that sleeps was used, without being woken.
+    pub(crate) fn used_asleep(&self, id: SessionId) {
+        if let Some(asleep) = self.tables().asleep.get_mut(&id) {
+            asleep.used_at = std::time::Instant::now();
+        }
+    }
+
     /// A session that slept is awake, or over.
     pub(crate) fn take_asleep(&self, id: SessionId) -> Option<Asleep> {
         self.tables().asleep.remove(&id)
@@ -355,6 +368,18 @@ impl Engine {
     pub(crate) fn slept_too_long(&self) -> Vec<SessionId> {
         let tables = self.tables();
         tables.asleep.values().filter(|asleep| asleep.is_too_long()).map(|asleep| asleep.record.id).collect()
+    }
+
+    /// All that sleep.
+    pub(crate) fn all_asleep(&self) -> Vec<Asleep> {
+        self.tables().asleep.values().cloned().collect()
+    }
+
+    /// The workspace of one that sleeps was walked: nothing changes it until it wakes, but through the files API.
+    pub(crate) fn note_asleep_disk(&self, id: SessionId, bytes: Option<u64>) {
+        if let Some(asleep) = self.tables().asleep.get_mut(&id) {
+            asleep.disk_bytes = bytes;
+        }
     }
 
     /// The turn of whoever makes, wakes or ends a session.

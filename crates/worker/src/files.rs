@@ -16,7 +16,7 @@ use self::told::{told, told_at};
 use crate::engine::Engine;
 use crate::quota::{Quotas, full};
 use crate::space::Space;
-use crate::workspace::{Copied, Entry, Kind, Overwrite, WorkspaceError, WorkspacePath};
+use crate::workspace::{Copied, Entry, Kind, Overwrite, Room, WorkspaceError, WorkspacePath};
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -206,7 +206,7 @@ fn copy(
     let workspace = &space.workspace;
     let copied: Result<(Entry, Copied), Fault> = match workspace.stat(&from)?.kind {
         Kind::File if room.inodes == 0 => return Err(full(space, room)),
-        Kind::Folder => copy_folder(space, &from, &to, request.overwrite),
+        Kind::Folder => copy_folder(space, &from, &to, overwrite, room),
         _ => workspace.copy_file(&from, &to, overwrite, room).map_err(|error| match error {
             WorkspaceError::Full { .. } => full(space, room),
             error => error.into(),
@@ -226,15 +226,15 @@ fn copy_folder(
     space: &Space,
     from: &WorkspacePath,
     to: &WorkspacePath,
-    replace: bool,
+    overwrite: Overwrite,
+    room: Room,
 ) -> Result<(Entry, Copied), Fault> {
-    let room = Quotas::default().room(space)?;
     let staging = space.stage()?;
     let mode = space.workspace.stat(from)?.mode;
     let copied = match space.workspace.copy_tree(from, to, &staging, room) {
         Err(WorkspaceError::Full { .. }) => return Err(full(space, room)),
         copied => copied?,
     };
-    staging.publish(&space.workspace, to, overwrite(replace))?;
+    staging.publish(&space.workspace, to, overwrite)?;
     Ok((space.workspace.chmod(to, mode)?, copied))
 }

@@ -31,7 +31,7 @@ impl Known {
         let asks = self.engine.languages.all().filter(|entry| !entry.is_asked()).map(|entry| {
             let (languages, name) = (self.engine.languages.clone(), entry.name.clone());
             tokio::task::spawn_blocking(move || {
-                drop(languages.get(&name).map(|entry| entry.ask_version().is_some()))
+                drop(languages.get(&name).map(|entry| entry.ask_version().is_some()));
             })
         });
         let asks: Vec<_> = asks.collect();

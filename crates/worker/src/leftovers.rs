@@ -9,7 +9,7 @@ use headwater_sandbox::init;
 
 use crate::folder::SessionRecord;
 use crate::session::spare;
-use crate::{folder, tree};
+use crate::{folder, tree, trees};
 
 /// Ends what outlived a session's init where there were no walls. Blocks.
 pub(crate) fn end_strays(record: &SessionRecord) {
@@ -24,11 +24,12 @@ pub(crate) fn remove(session: &Path, cgroup: Option<&SessionCgroup>) {
     remove_workspace(session);
 }
 
-/// Removes the workspace of a session in which nothing runs. Blocks.
+/// Removes the workspace and the snapshots of a session in which nothing runs. Blocks.
 pub(crate) fn remove_workspace(session: &Path) {
     if let Err(error) = tree::remove(&folder::workspace(session)) {
         tracing::warn!(dir = %session.display(), %error, "the workspace cannot be removed");
     }
+    trees::remove_all(session);
 }
 
 /// Removes what a session that sleeps does not need. Blocks.

@@ -34,7 +34,6 @@ mod serve;
 mod service;
 mod services;
 mod session;
-#[allow(dead_code)] // the services that need it land one by one
 mod space;
 mod stdin;
 mod terminals;
@@ -44,7 +43,6 @@ mod trees;
 mod unnamed;
 mod usage;
 mod watch;
-#[allow(dead_code, unused_imports)] // the services that need them land one by one
 mod workspace;
 
 pub use serve::{ServeError, serve};

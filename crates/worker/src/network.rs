@@ -15,6 +15,7 @@ mod meter;
 mod mirror;
 mod names;
 mod outlet;
+mod patient;
 mod proxy;
 pub(crate) mod target;
 mod tunnel;

@@ -70,8 +70,8 @@ impl Program {
     fn saved(language: &Language, path: WorkspacePath, args: &[String], id: ExecutionId, home: &str) -> Self {
         let scratch = scratch(language, id);
         let folder = scratch.as_deref().unwrap_or_default();
-        let argv = language.run_file(&path.inside(home), folder, args);
-        Self { argv, save: Some(path), code_file: None, scratch }
+        let words = language.run_file(&path.inside(home), folder, args);
+        Self { argv: words, save: Some(path), code_file: None, scratch }
     }
 
     /// In the session's `/tmp`, so that it is not among the user's files.
@@ -79,20 +79,17 @@ impl Program {
         let Source { language, code, args, .. } = source;
         let scratch = scratch(language, id);
         let dot = if language.suffix.is_empty() { "" } else { "." };
-        let (path, argv) = match &scratch {
-            Some(folder) => {
-                let path = format!("{folder}/main{dot}{}", language.suffix);
-                let argv = language.run_file(&path, folder, args);
-                (path, argv)
-            }
-            None => {
-                let path = format!("/tmp/headwater-{id}{dot}{}", language.suffix);
-                let argv = language.run_long(&path, args);
-                (path, argv)
-            }
+        let (path, words) = if let Some(folder) = &scratch {
+            let path = format!("{folder}/main{dot}{}", language.suffix);
+            let words = language.run_file(&path, folder, args);
+            (path, words)
+        } else {
+            let path = format!("/tmp/headwater-{id}{dot}{}", language.suffix);
+            let words = language.run_long(&path, args);
+            (path, words)
         };
         let code_file = CodeFile { path, text: code.to_owned() };
-        Self { argv, save: None, code_file: Some(code_file), scratch }
+        Self { argv: words, save: None, code_file: Some(code_file), scratch }
     }
 }
 

@@ -138,8 +138,8 @@ impl Worker for Service {
     }
 
     async fn list_usage(&self, _: Request<v1::ListUsageRequest>) -> Answer<v1::ListUsageResponse> {
-        let sessions = self.engine.live_sessions();
-        let measure = move || sessions.iter().map(|session| usage::told(session)).collect();
+        let engine = Arc::clone(&self.engine);
+        let measure = move || usage::all(&engine);
         let sessions = tokio::task::spawn_blocking(measure)
             .await
             .map_err(|_| Fault::new(FaultKind::Internal, "the worker is stopping"))?;

@@ -1,7 +1,6 @@
 //! The one door from a call to a session's workspace: which session, whose its files are, and how much may be in it.
 //!
-//! A session that sleeps has its workspace all the same: whoever builds that lets [`Engine::space`] find it, and nothing
-//! that works on files needs to know.
+//! A session that sleeps has its workspace all the same: nothing that works on files needs to know.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use headwater_protocol::{Limits, SessionId};
 
 use crate::engine::Engine;
 use crate::folder;
+use crate::session;
 use crate::workspace::{PathError, Staging, Workspace, WorkspacePath};
 
 /// A session's workspace, to be worked on.
@@ -24,14 +24,21 @@ pub(crate) struct Space {
 }
 
 impl Engine {
-    /// The workspace of this session, which is used by that. Blocks for a moment.
-    pub(crate) fn space(&self, session: SessionId) -> Result<Space, Fault> {
-        let session = self.live_session(session)?;
-        session.touch();
-        let limits = session.record().spec.limits.clone();
-        let folder = folder::workspace(session.dir());
-        let staging = self.folder.staging();
-        Ok(Space { workspace: session.workspace()?, home: session.home(), limits, folder, staging })
+    /// The workspace of this session, which is used by that; one that sleeps is not woken. Blocks for a moment.
+    pub(crate) fn space(&self, id: SessionId) -> Result<Space, Fault> {
+        let (record, dir) = if let Some(asleep) = self.asleep(id) {
+            self.used_asleep(id);
+            self.note_asleep_disk(id, None); // it may be about to change
+            (asleep.record, self.folder.session(id))
+        } else {
+            let session = self.live_session(id)?;
+            session.touch();
+            (session.record().clone(), session.dir().to_owned())
+        };
+        let folder = folder::workspace(&dir);
+        let workspace = session::open_workspace(&folder, record.host_uid)?;
+        let home = session::workspace_inside(record.sandbox, &folder);
+        Ok(Space { workspace, home, limits: record.spec.limits, folder, staging: self.folder.staging() })
     }
 }
 

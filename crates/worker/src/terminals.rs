@@ -79,8 +79,8 @@ impl Terminals {
         let failed = |error: &dyn std::fmt::Display| {
             Fault::new(FaultKind::Internal, format!("the terminal's log cannot be read: {error}"))
         };
-        let build = move || rebuild::shown(&engine.terminals, &execution, scrollback);
-        let built = tokio::task::spawn_blocking(build).await.map_err(|error| failed(&error))?;
+        let work = move || rebuild::shown(&engine.terminals, &execution, scrollback);
+        let built = tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))?;
         built.map_err(|error| failed(&error))
     }
 }

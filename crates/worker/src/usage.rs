@@ -6,7 +6,9 @@ use std::fs;
 use headwater_contract::v1;
 use headwater_sandbox::cgroup::SessionCgroup;
 
+use crate::engine::Engine;
 use crate::session::Session;
+use crate::{folder, tree};
 
 /// Ticks of the kernel's clock in a second, as `/proc` counts: 100 on every Linux.
 const TICKS: u64 = 100;
@@ -54,6 +56,22 @@ pub(crate) fn measure(session: &Session) -> Usage {
     usage
 }
 
+/// What all sessions use, those that sleep included. Blocks.
+pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
+    let awake: Vec<_> = engine.live_sessions().iter().map(|session| told(session)).collect();
+    let asleep = engine.all_asleep().into_iter().map(|asleep| {
+        let id = asleep.record.id;
+        let bytes = asleep.disk_bytes.unwrap_or_else(|| {
+            let walked = tree::measure(&folder::workspace(&engine.folder.session(id)));
+            let bytes = walked.map_or(0, |usage| usage.bytes);
+            engine.note_asleep_disk(id, Some(bytes));
+            bytes
+        });
+        v1::SessionUsage { session_id: id.to_string(), disk_bytes: bytes, ..v1::SessionUsage::default() }
+    });
+    awake.into_iter().chain(asleep).collect()
+}
+
 /// A session's usage as told to others.
 pub(crate) fn told(session: &Session) -> v1::SessionUsage {
     let usage = measure(session);
@@ -64,6 +82,7 @@ pub(crate) fn told(session: &Session) -> v1::SessionUsage {
         printed_bytes: usage.printed_bytes,
         memory_bytes: session.cgroup().and_then(SessionCgroup::memory_current).unwrap_or(0),
         processes: usage.members.into_iter().map(process).collect(),
+        disk_bytes: session.disk_bytes(),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::folder;
 use crate::idle::Quiet;
 use crate::session::Session;
 use crate::tree::{self, Usage};
-use crate::unnamed;
+use crate::{trees, unnamed};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -118,18 +118,20 @@ async fn is_over_its_limit(
     if !near && last.at.elapsed() < wait {
         return false;
     }
-    let workspace = folder::workspace(session.dir());
+    let (workspace, dir) = (folder::workspace(session.dir()), session.dir().to_owned());
     let init = session.walled_init();
     let walk = move || {
         let mut usage = tree::measure(&workspace)?;
         if let Some(init) = init {
             unnamed::add(init, &workspace, &mut usage);
         }
+        usage.bytes += trees::kept_bytes(&dir);
         Ok::<_, std::io::Error>(usage)
     };
     let began = Instant::now();
     let walked = tokio::task::spawn_blocking(walk).await;
     let Ok(Ok(usage)) = walked else { return false };
+    session.has_disk_bytes(usage.bytes);
     measured.insert(session.id(), Measured { usage, at: Instant::now(), took: began.elapsed(), free });
     let over = usage.bytes > bytes || usage.inodes > inodes || usage.too_deep;
     if over {

@@ -10,11 +10,14 @@ mod entry;
 mod error;
 mod find;
 mod path;
+mod plant;
 mod put;
+mod shift;
 mod staging;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod whole;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,9 +32,10 @@ pub(crate) use self::entry::{Entry, Kind};
 pub(crate) use self::error::WorkspaceError;
 use self::error::told;
 pub(crate) use self::path::{PathError, WorkspacePath};
+pub(crate) use self::plant::set_modified;
 pub(crate) use self::put::{Expect, NewFile, write_all};
 pub(crate) use self::staging::Staging;
-pub(crate) use self::walk::{Step, Walk};
+pub(crate) use self::walk::{MAX_DEPTH, Step};
 
 /// Nothing above the folder, no link, none of those that `/proc` has, and no other disk.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH
@@ -55,6 +59,12 @@ impl Workspace {
     pub(crate) fn open(folder: &Path, owner: Option<u32>) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self { root: rustix::fs::openat(CWD, folder, flags, Mode::empty())?, owner })
+    }
+
+    /// The same workspace once more.
+    fn again(&self) -> Result<Self, Errno> {
+        let root = open_beneath(self.root.as_fd(), b".", OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
+        Ok(Self { root, owner: self.owner })
     }
 
     /// Writes a file, in place of the one that is there; the folders above it are made.

@@ -1,5 +1,6 @@
 //! The route table: every route, over every transport, for its owner, another user, a reader, an expired and a revoked
-//! token, and nobody. A route that has no row here fails the test: whoever adds a door says who may use it.
+//! token, and nobody. A route that has no row here fails the test: whoever adds a door says who may use it. What members,
+//! links and users that signed in may follows from the same rows: see `shared.rs`.
 
 use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum For {
+pub(crate) enum For {
     /// Everybody, without a token.
     All,
     /// Whoever has a token; each sees only what is theirs.
@@ -20,22 +21,45 @@ enum For {
     Owner,
     /// As `Owner`, but not readers.
     OwnerWrites,
+    /// As `OwnerWrites`, but not those with whom the owner shares it.
+    OwnerOnly,
     /// The operator.
     Admins,
 }
 
 /// Method, path as in the OpenAPI document, who may, a body.
-const TABLE: &[(&str, &str, For, &str)] = &[
+pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/healthz", For::All, ""),
     ("GET", "/readyz", For::All, ""),
     ("GET", "/login", For::All, ""),
     ("GET", "/metrics", For::Admins, ""),
     ("GET", "/v1/info", For::Users, ""),
     ("GET", "/v1/languages", For::Users, ""),
+    ("GET", "/v1/usage", For::Users, ""),
+    ("GET", "/v1/audit", For::Users, ""),
+    ("GET", "/v1/audit/export", For::Users, ""),
     ("GET", "/openapi.json", For::Users, ""),
     ("GET", "/docs", For::Users, ""),
     ("GET", "/", For::Users, ""),
     ("POST", "/v1/tickets", For::Users, ""),
+    ("POST", "/v1/login", For::All, r#"{"name":"nobody","password":"wrong"}"#),
+    ("POST", "/v1/login/refresh", For::All, r#"{"refresh_token":"hwr_x"}"#),
+    ("GET", "/v1/me", For::Users, ""),
+    ("POST", "/v1/logout", For::Users, ""),
+    ("POST", "/v1/users", For::Admins, r#"{"name":"zoe"}"#),
+    ("GET", "/v1/users", For::Admins, ""),
+    ("GET", "/v1/users/{user}", For::Owner, ""),
+    ("PATCH", "/v1/users/{user}", For::OwnerWrites, "{}"),
+    ("POST", "/v1/tokens", For::Writers, "{}"),
+    ("GET", "/v1/tokens", For::Users, ""),
+    ("DELETE", "/v1/tokens/{token}", For::OwnerWrites, ""),
+    ("GET", "/v1/sessions/{id}/members", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/members/{user}", For::Owner, ""),
+    ("PUT", "/v1/sessions/{id}/members/{user}", For::OwnerOnly, r#"{"role":"viewer"}"#),
+    ("DELETE", "/v1/sessions/{id}/members/{user}", For::OwnerOnly, ""),
+    ("POST", "/v1/sessions/{id}/shares", For::OwnerOnly, r#"{"access":"read"}"#),
+    ("GET", "/v1/sessions/{id}/shares", For::OwnerOnly, ""),
+    ("DELETE", "/v1/sessions/{id}/shares/{share}", For::OwnerOnly, ""),
     ("POST", "/v1/sessions", For::Writers, "{}"),
     ("GET", "/v1/sessions", For::Users, ""),
     ("GET", "/v1/sessions/{id}", For::Owner, ""),
@@ -61,6 +85,17 @@ const TABLE: &[(&str, &str, For, &str)] = &[
         r#"{"session_id":"SESSION","binary_path":"/workspace/build/main"}"#,
     ),
     ("GET", "/v1/sessions/executions/{execution_id}", For::Owner, ""),
+    (
+        "POST",
+        "/v1/sessions/build/cpp",
+        For::OwnerWrites,
+        r#"{"session_id":"SESSION","source_files":[],"output_binary":"x"}"#,
+    ),
+    ("POST", "/v1/sessions/{id}/builds", For::OwnerWrites, r#"{"kind":"make","wait":false}"#),
+    ("GET", "/v1/sessions/{id}/builds", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/builds/compile-commands", For::Owner, ""),
+    ("GET", "/v1/builds/{id}", For::Owner, ""),
+    ("POST", "/v1/builds/{id}/cancel", For::OwnerWrites, ""),
     ("GET", "/v1/sessions/{id}/python/environment", For::Owner, ""),
     ("POST", "/v1/sessions/{id}/python/environment", For::OwnerWrites, ""),
     ("GET", "/v1/sessions/{id}/python/packages", For::Owner, ""),
@@ -92,6 +127,7 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/executions/{id}/output", For::Owner, ""),
     ("HEAD", "/v1/executions/{id}/output", For::Owner, ""),
     ("GET", "/v1/executions/{id}/attach", For::Owner, ""),
+    ("GET", "/v1/executions/{id}/recording", For::Owner, ""),
     ("GET", "/v1/executions/{id}/processes", For::Owner, ""),
     ("POST", "/v1/executions/{id}/stdin", For::OwnerWrites, "x"),
     ("POST", "/v1/executions/{id}/signal", For::OwnerWrites, r#"{"signal":"SIGCONT"}"#),
@@ -101,28 +137,48 @@ const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/conversations/{conversation_id}/events", For::Users, ""),
     ("GET", "/tool-progress/{conversation_id}", For::Users, ""),
     ("GET", "/v1/tool-progress/{conversation_id}", For::Users, ""),
+    ("GET", "/v1/sessions/{id}/files/watch", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files/search", For::Owner, ""),
+    ("GET", "/v1/sessions/{id}/files/archive", For::Owner, ""),
+    ("PUT", "/v1/sessions/{id}/files/archive", For::OwnerWrites, "TAR"),
+    ("POST", "/v1/sessions/{id}/files/archive", For::OwnerWrites, "TAR"),
+    ("GET", "/v1/sessions/{id}/files/diff", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/snapshots", For::OwnerWrites, "{}"),
+    ("GET", "/v1/sessions/{id}/snapshots", For::Owner, ""),
+    ("POST", "/v1/sessions/{id}/snapshots/{snapshot}/restore", For::OwnerWrites, ""),
+    ("DELETE", "/v1/sessions/{id}/snapshots/{snapshot}", For::OwnerWrites, ""),
+    ("POST", "/v1/sessions/{id}/fork", For::OwnerWrites, "{}"),
     // The last ones end what the others are about.
     ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
     ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
     ("POST", "/v1/sessions/{id}/hibernate", For::OwnerWrites, ""),
-    ("DELETE", "/v1/sessions/{id}", For::OwnerWrites, ""),
+    ("DELETE", "/v1/sessions/{id}", For::OwnerOnly, ""),
+    ("DELETE", "/v1/users/{user}", For::Admins, ""),
 ];
 
 /// Statuses of an answer that was let through: whatever else it says, it is not "who are you" or "you may not".
-fn let_through(status: u16) -> bool {
+pub(crate) fn let_through(status: u16) -> bool {
     !matches!(status, 401 | 403 | 404 | 421 | 429) && status < 500
 }
 
-struct Scene {
-    server: TestServer,
-    session: String,
-    execution: String,
+pub(crate) struct Scene {
+    pub(crate) server: TestServer,
+    pub(crate) session: String,
+    pub(crate) execution: String,
+    build: String,
+    /// A link to the session, by its id.
+    share: String,
+    /// A token of ann's, by its id.
+    token: String,
+    snapshot: String,
 }
 
 impl Scene {
     /// ann's session with an execution on a terminal that waits for input.
-    async fn new(server: TestServer, ann: &str) -> Result<Self> {
-        let mut scene = Self { server, session: String::new(), execution: String::new() };
+    pub(crate) async fn new(server: TestServer, ann: &str) -> Result<Self> {
+        let (session, execution, build) = (String::new(), String::new(), String::new());
+        let (share, token, snapshot) = (String::new(), String::new(), String::new());
+        let mut scene = Self { server, session, execution, build, share, token, snapshot };
         let made = scene.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
         made["id"].as_str().context("no session")?.clone_into(&mut scene.session);
         let path = format!("/v1/sessions/{}/executions", scene.session);
@@ -130,25 +186,70 @@ impl Scene {
         let made = scene.ask("POST", &path, ann, body).await?.json()?;
         let id = made["id"].as_str().with_context(|| format!("no execution: {made}"))?;
         id.clone_into(&mut scene.execution);
+        let path = format!("/v1/sessions/{}/builds", scene.session);
+        let made = scene.ask("POST", &path, ann, r#"{"kind":"make","wait":false}"#).await?.json()?;
+        let id = made["build_id"].as_str().with_context(|| format!("no build: {made}"))?;
+        id.clone_into(&mut scene.build);
+        scene.share_it(ann).await?;
+        let kept = scene.ask("POST", "/v1/sessions/{id}/snapshots", ann, "{}").await?.json()?;
+        kept["id"].as_str().context("no snapshot")?.clone_into(&mut scene.snapshot);
         Ok(scene)
     }
 
+    /// A user `ann`, a member, a link and a token for the rows to be about.
+    async fn share_it(&mut self, ann: &str) -> Result<()> {
+        let admin = self.server.token().to_owned();
+        let user = r#"{"name":"ann","password":"correct horse"}"#;
+        let made = self.ask("POST", "/v1/users", &admin, user).await?;
+        ensure!(made.status == 201, "{}", made.text());
+        let put = self.ask("PUT", "/v1/sessions/{id}/members/carol", ann, r#"{"role":"viewer"}"#).await?;
+        ensure!(put.status == 200, "{}", put.text());
+        let link = self.ask("POST", "/v1/sessions/{id}/shares", ann, r#"{"access":"read"}"#).await?.json()?;
+        link["id"].as_str().context("no link")?.clone_into(&mut self.share);
+        let token = self.ask("POST", "/v1/tokens", ann, "{}").await?.json()?;
+        token["id"].as_str().context("no token")?.clone_into(&mut self.token);
+        Ok(())
+    }
+
     fn path(&self, path: &str) -> String {
-        let id = if path.starts_with("/v1/sessions/{id}") { &self.session } else { &self.execution };
+        let id = match path {
+            _ if path.starts_with("/v1/sessions/{id}") => &self.session,
+            _ if path.starts_with("/v1/builds/{id}") => &self.build,
+            _ => &self.execution,
+        };
+        let user = if path.starts_with("/v1/users") { "ann" } else { "carol" };
         path.replace("{id}", id)
+            .replace("{user}", user)
+            .replace("{share}", &self.share)
+            .replace("{token}", &self.token)
             .replace("{execution_id}", &self.execution)
+            .replace("{snapshot}", &self.snapshot)
             .replace("{language}", "bash")
             .replace("{name}", "main")
             .replace("{conversation_id}", "anns")
     }
 
-    async fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> Result<Raw> {
+    pub(crate) async fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> Result<Raw> {
         let bearer = format!("Bearer {token}");
         let headers = [("Authorization", bearer.as_str())];
         self.ask_with(method, path, if token.is_empty() { &[] } else { &headers }, body).await
     }
 
-    async fn ask_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Result<Raw> {
+    /// The cookie that a browser gets for a token, as it sends it.
+    async fn cookie(&self, token: &str) -> Result<String> {
+        let answer = self.ask("GET", &format!("/login?token={token}"), "", "").await?;
+        let cookie = answer.header("set-cookie").context("no cookie")?;
+        ensure!(!cookie.contains(token), "the cookie is the token");
+        Ok(cookie.split(';').next().unwrap_or_default().to_owned())
+    }
+
+    pub(crate) async fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Result<Raw> {
         let path = self.path(path);
         let body = body.replace("SESSION", &self.session);
         let mut headers = headers.to_vec();
@@ -175,9 +276,7 @@ impl Scene {
 
 fn is_stream(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
-    path.ends_with("/events")
-        || path.ends_with("/attach")
-        || path.ends_with("/terminal")
+    ["/events", "/attach", "/terminal", "/watch"].iter().any(|end| path.ends_with(end))
         || path.contains("tool-progress")
 }
 
@@ -238,19 +337,19 @@ async fn every_route_is_for_whom_it_is_for_and_for_nobody_else() -> Result<()> {
                         let_through(answer.status)
                     }
                 }
-                For::Owner | For::OwnerWrites => answer.status == 404,
+                For::Owner | For::OwnerWrites | For::OwnerOnly => answer.status == 404,
                 For::Admins => answer.status == 403,
             };
             ensure!(fits, "{method} {path} answered {} to {name}: {}", answer.status, answer.text());
             let leaks = answer.text().contains(&scene.execution) && path != "/v1/executions/{id}";
             ensure!(
-                !leaks || matches!(who, For::Owner | For::OwnerWrites),
+                !leaks || matches!(who, For::Owner | For::OwnerWrites | For::OwnerOnly),
                 "{method} {path} tells {name} of ann's execution"
             );
         }
         let answer = scene.ask(method, path, &anns_reader, body).await?;
         let fits = match who {
-            For::Admins | For::Writers | For::OwnerWrites => answer.status == 403,
+            For::Admins | For::Writers | For::OwnerWrites | For::OwnerOnly => answer.status == 403,
             For::All => true,
             For::Users | For::Owner => let_through(answer.status),
         };
@@ -285,7 +384,7 @@ async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -
     let server = TestServer::start().await?;
     let token = server.token().to_owned();
     let scene = Scene::new(server, &token).await?;
-    let (bearer, cookie) = (format!("Bearer {token}"), format!("headwater_token={token}"));
+    let (bearer, cookie) = (format!("Bearer {token}"), scene.cookie(&token).await?);
     let ways: [&[(&str, &str)]; 2] = [&[("Authorization", &bearer)], &[("Cookie", &cookie)]];
     let paths = [
         "/v1/sessions",
@@ -351,7 +450,7 @@ async fn a_ticket_is_no_token_and_ends_with_the_token_that_it_was_given_for() ->
         let shown = ticket().await?;
         let status = scene.ask(method, path, &shown, body).await?.status;
         ensure!(status == 401, "{method} {path} answered {status} to a ticket in `Authorization`");
-        let cookie = format!("headwater_token={shown}");
+        let cookie = format!("headwater_session={shown}");
         let status = scene.ask_with(method, path, &[("Cookie", &cookie)], body).await?.status;
         ensure!(status == 401, "{method} {path} answered {status} to a ticket in a cookie");
     }

@@ -10,3 +10,4 @@ mod pip;
 mod reach;
 mod registry;
 mod scene;
+mod tls;

@@ -5,7 +5,11 @@ use headwater_tests::raw::{self, Raw};
 use headwater_tests::{Received, Socket, TestServer};
 use serde_json::{Value, json};
 
+/// What a shell prints when it has made the terminal its own to read a line: what is typed before is read as text.
+pub(crate) const READS_KEYS: &str = "\u{1b}[?2004h";
 pub(crate) const KEYS: u8 = 0x10;
+pub(crate) const RESIZE: u8 = 0x12;
+pub(crate) const CREDIT: u8 = 0x14;
 
 /// Asks with this token.
 pub(crate) async fn ask_as(
@@ -51,6 +55,8 @@ pub(crate) struct Viewer {
     pub(crate) socket: Socket,
     /// All output so far, a screen's included.
     pub(crate) shown: Vec<u8>,
+    /// How many bytes of output came in all.
+    pub(crate) bytes: usize,
     /// What is no output.
     pub(crate) told: Vec<Value>,
     /// The last event.
@@ -72,13 +78,19 @@ impl Viewer {
         token: &str,
     ) -> Result<Self> {
         let socket = Socket::open_with(server, &path(session, query), token).await?;
-        Ok(Self { socket, shown: Vec::new(), told: Vec::new(), seq: 0, looked: 0 })
+        Ok(Self { socket, shown: Vec::new(), bytes: 0, told: Vec::new(), seq: 0, looked: 0 })
+    }
+
+    /// Has seen what another one saw.
+    pub(crate) fn goes_on_from(&mut self, other: Self) {
+        (self.shown, self.looked, self.seq) = (other.shown, other.looked, other.seq);
     }
 
     /// Takes the next frame; false when the server has closed.
     pub(crate) async fn take(&mut self) -> Result<bool> {
         match self.socket.next().await? {
             Received::Output(_, seq, bytes) => {
+                self.bytes += bytes.len();
                 self.shown.extend(bytes);
                 self.seq = self.seq.max(seq);
             }
@@ -87,7 +99,10 @@ impl Viewer {
                 self.seq = self.seq.max(message["seq"].as_u64().context("no seq")?);
             }
             Received::Text(other) | Received::Event(other) => {
-                if other["type"] != "snapshot" {
+                if other["type"] == "snapshot" {
+                    // The screen stands in for all that was shown before.
+                    (self.shown, self.looked) = (Vec::new(), 0);
+                } else {
                     self.seq = self.seq.max(other["seq"].as_u64().unwrap_or(0));
                 }
                 self.told.push(other);
@@ -122,7 +137,10 @@ impl Viewer {
             if let Some(at) = self.told.iter().position(|told| told["type"] == kind) {
                 return Ok(self.told.remove(at));
             }
-            if !self.take().await? && kind != "close" {
+            let taken = self.take().await;
+            if !taken.with_context(|| format!("waiting for `{kind}` after {:?}", self.text()))?
+                && kind != "close"
+            {
                 bail!("closed before `{kind}`: {:?}", self.told);
             }
         }

@@ -41,7 +41,7 @@ async fn top_is_shown_as_its_output_draws_it() -> Result<()> {
 async fn vim_is_shown_as_its_output_draws_it_and_is_given_back_the_screen() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
-    let line = "echo before; vim -u NONE -N -i NONE /tmp/text; echo after; sleep 1000";
+    let line = "echo before; $(command -v vim vim.tiny | head -n 1) -u NONE -N -i NONE /tmp/text; echo after; sleep 1000";
     let mut vim = Terminal::start(&worker, StartSpec::shell(line)).await?;
     vim.shows(&client, "~").await?;
     vim.types("ihello from vim\x1b").await?;

@@ -30,8 +30,8 @@ async fn after_a_kill_the_screen_is_that_of_an_uninterrupted_one() -> Result<()>
 #[tokio::test]
 async fn a_long_log_is_not_read_from_its_beginning_and_may_have_lost_it() -> Result<()> {
     let mut worker = worker().await?;
-    // A title and colours from the beginning, which is trimmed away, and 12 MB of lines after them.
-    let line = "printf '\\033]2;kept\\007\\033[32m'; seq 1500000; printf 'end of it'; sleep 1000";
+    // A title and colours from the beginning, which is trimmed away, and 5 MB of lines after them.
+    let line = "printf '\\033]2;kept\\007\\033[32m'; seq 700000; printf 'end of it'; sleep 1000";
     let mut spec = StartSpec::shell(line);
     spec.limits.output_bytes = Some(256 << 10);
     let terminal = Terminal::start(&worker, spec).await?;

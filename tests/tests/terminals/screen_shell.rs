@@ -1,5 +1,7 @@
 //! The login shell: job control, history, and marks that its programs cannot forge.
 
+use std::collections::VecDeque;
+
 use anyhow::{Context, Result};
 use headwater_contract::Client;
 use headwater_contract::v1::{self, mark::Kind};
@@ -12,7 +14,7 @@ use crate::screen_scene::{PATIENCE, Terminal, worker};
 struct Shell {
     terminal: Terminal,
     marks: Streaming<v1::FollowMarksResponse>,
-    ready: std::collections::VecDeque<Kind>,
+    ready: VecDeque<Kind>,
 }
 
 async fn marks(
@@ -28,7 +30,7 @@ impl Shell {
     async fn start(worker: &TestWorker) -> Result<Self> {
         let terminal = Terminal::start(worker, StartSpec::argv(["/bin/bash", "-l"])).await?;
         let marks = marks(&worker.client().await?, terminal.id, 0).await?;
-        Ok(Self { terminal, marks, ready: Default::default() })
+        Ok(Self { terminal, marks, ready: VecDeque::new() })
     }
 
     async fn next(&mut self) -> Result<Kind> {
@@ -39,6 +41,12 @@ impl Shell {
                 .extend(batch.context("no marks are left")?.marks.into_iter().filter_map(|mark| mark.kind));
         }
         self.ready.pop_front().context("no mark")
+    }
+
+    /// What was typed is shown by the terminal, and then by the program, which has it in front by then.
+    async fn comes_back(&mut self, line: &str) -> Result<()> {
+        let twice = format!("{line}\r\n{line}\r\n");
+        self.terminal.watcher.until_printed(&twice).await
     }
 
     /// The marks up to the next prompt, folders left out.
@@ -126,7 +134,7 @@ async fn jobs_stop_and_go_on_and_keys_signal() -> Result<()> {
     shell.terminal.types("cat\n").await?;
     shell.next().await?;
     shell.terminal.types("echoed\n").await?;
-    shell.terminal.shows(&client, "echoed").await?;
+    shell.comes_back("echoed").await?;
     shell.terminal.types("\x1a").await?;
     let stopped = shell.until_prompt().await?;
     assert_eq!(stopped, [Kind::Ended(v1::CommandEnded { exit_code: Some(148) })]);
@@ -135,6 +143,8 @@ async fn jobs_stop_and_go_on_and_keys_signal() -> Result<()> {
     shell.terminal.shows(&client, "Stopped").await?;
     shell.terminal.types("fg\n").await?;
     shell.next().await?;
+    shell.terminal.types("again\n").await?;
+    shell.comes_back("again").await?;
     shell.terminal.types("\x03").await?;
     let ended = shell.until_prompt().await?;
     assert_eq!(ended, [Kind::Ended(v1::CommandEnded { exit_code: Some(130) })]);

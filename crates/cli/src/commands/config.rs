@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use headwater_gateway::config::{Config, ConfigError};
+use headwater_gateway::config::{Config, ConfigError, KeySource};
 use headwater_worker::config::Config as WorkerConfig;
 use serde_json::{Value, json};
 
@@ -51,6 +51,23 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "shutdown_grace_ms": ms(server.shutdown_grace),
             "key_lifetime_ms": ms(server.key_lifetime),
             "binary_max_runtime_ms": server.binary_max_runtime.map(ms),
+        },
+        "auth": {
+            "access_lifetime_ms": ms(server.auth.access_lifetime),
+            "refresh_lifetime_ms": ms(server.auth.refresh_lifetime),
+            "cookie_lifetime_ms": ms(server.auth.cookie_lifetime),
+            "jwt": server.auth.jwt.as_ref().map(|jwt| json!({
+                "issuer": jwt.issuer,
+                "audience": jwt.audience,
+                "jwks": match &jwt.keys {
+                    KeySource::Url(url) => url.clone(),
+                    KeySource::File(path) => path.display().to_string(),
+                },
+                "owner_claim": jwt.owner_claim,
+                "role_claim": jwt.role_claim,
+                "jwks_refresh_ms": ms(jwt.refresh),
+                "jwks_unknown_refresh_ms": ms(jwt.unknown_refresh),
+            })),
         },
         "worker": {
             "sandbox": worker.sandbox,

@@ -76,7 +76,9 @@ fn explain(error: ServeError) -> CommandError {
         ServeError::Data(..) => {
             CommandError::new(ErrorKind::Refused, text).hint("choose another with `--data DIR`")
         }
-        ServeError::Store(_) | ServeError::Token(_) => CommandError::new(ErrorKind::Refused, text),
+        ServeError::Store(_) | ServeError::Token(_) | ServeError::Jwt(_) => {
+            CommandError::new(ErrorKind::Refused, text)
+        }
         ServeError::Worker(error) => error.into(),
     }
 }

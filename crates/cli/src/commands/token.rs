@@ -14,14 +14,25 @@ use crate::words::now_ms;
 
 /// Does what was asked.
 pub fn token(data: &Path, args: TokenArgs) -> Result<u8, CommandError> {
+    with_store(data, async |store| act(store, args.action).await)
+}
+
+/// Opens the store of this folder, does something with it and closes it.
+pub(super) fn with_store(
+    data: &Path,
+    act: impl AsyncFnOnce(&dyn Store) -> Result<u8, CommandError>,
+) -> Result<u8, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
-    runtime.block_on(run(data, args.action))
+    runtime.block_on(run(data, act))
 }
 
-async fn run(data: &Path, action: TokenAction) -> Result<u8, CommandError> {
+async fn run(
+    data: &Path,
+    act: impl AsyncFnOnce(&dyn Store) -> Result<u8, CommandError>,
+) -> Result<u8, CommandError> {
     let path = Config::new(data).store_path();
     if !path.exists() {
         let message = format!("no server has run in `{}` yet", data.display());
@@ -29,7 +40,7 @@ async fn run(data: &Path, action: TokenAction) -> Result<u8, CommandError> {
             .hint("`headwater serve` makes the first token; `--data DIR` names another folder"));
     }
     let store = SqliteStore::open(&path).await.map_err(refused)?;
-    let done = act(&store, action).await;
+    let done = act(&store).await;
     store.close().await.map_err(refused)?;
     done
 }
@@ -104,10 +115,13 @@ fn token_json(row: &TokenRow) -> Value {
         "created_at": Timestamp(row.created_at_ms),
         "expires_at": row.expires_at_ms.map(Timestamp),
         "revoked_at": row.revoked_at_ms.map(Timestamp),
+        "last_used_at": row.last_used_at_ms.map(Timestamp),
+        "sessions": row.sessions,
+        "scopes": row.scopes,
     })
 }
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over
-fn refused(error: StoreError) -> CommandError {
+pub(super) fn refused(error: StoreError) -> CommandError {
     CommandError::new(ErrorKind::Refused, error.to_string())
 }

@@ -1,7 +1,8 @@
-//! A stream lasts no longer than the token that opened it: one that is revoked or expires ends what it has open.
+//! A stream lasts no longer than what let it be opened: a credential that is revoked or expires ends what it has open,
+//! and so does the end of a membership.
 //!
-//! All streams of a token share one mark. A task looks the tokens of open streams up again and sets the marks of those
-//! that are no longer good.
+//! All streams that were opened by the same share one mark. A task looks again whether it is still good and sets the
+//! marks of those that are not.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -12,35 +13,43 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use headwater_protocol::SessionId;
 use http_body::{Body as _, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::Identity;
-use crate::now_ms;
+use super::{Credential, Identity, Need};
 use crate::state::Gateway;
 
-/// How often the tokens of open streams are looked up.
+/// How often it is looked whether what opened a stream is still good.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The mark of a token that has something open.
+/// The mark of something that has streams open.
 #[derive(Debug, Default)]
 pub(crate) struct Good(CancellationToken);
 
 impl Good {
-    /// Waits until the token is no longer good.
+    /// Waits until it is no longer good.
     pub(crate) async fn over(&self) {
         self.0.cancelled().await;
     }
 }
 
-/// The tokens that have something open.
-#[derive(Debug, Default)]
-pub(crate) struct OpenTokens(Mutex<HashMap<[u8; 32], Weak<Good>>>);
+/// What let a stream be opened.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Opener {
+    credential: Credential,
+    owner: String,
+    grants: Vec<(SessionId, Need)>,
+}
 
-impl OpenTokens {
-    fn of(&self, hash: [u8; 32]) -> Arc<Good> {
+/// What has streams open.
+#[derive(Debug, Default)]
+pub(crate) struct OpenStreams(Mutex<HashMap<Opener, Weak<Good>>>);
+
+impl OpenStreams {
+    fn of(&self, opener: Opener) -> Arc<Good> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = open.entry(hash).or_default();
+        let entry = open.entry(opener).or_default();
         entry.upgrade().unwrap_or_else(|| {
             let good = Arc::default();
             *entry = Arc::downgrade(&good);
@@ -49,37 +58,53 @@ impl OpenTokens {
     }
 
     /// Those with something open; the others are forgotten.
-    fn all(&self) -> Vec<([u8; 32], Arc<Good>)> {
+    fn all(&self) -> Vec<(Opener, Arc<Good>)> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, good| good.strong_count() > 0);
-        open.iter().filter_map(|(hash, good)| Some((*hash, good.upgrade()?))).collect()
+        open.iter().filter_map(|(opener, good)| Some((opener.clone(), good.upgrade()?))).collect()
     }
 }
 
 impl Gateway {
-    /// The mark of this one's token; to be held as long as the stream is open.
+    /// The mark of what lets this one in; to be held as long as the stream is open. Whoever asks for it has been let
+    /// into what the stream shows: what it was let into later does not count.
     pub(crate) fn good(&self, who: &Identity) -> Arc<Good> {
-        self.open_tokens.of(who.token_hash)
+        let (credential, owner, grants) = (who.credential.clone(), who.owner.clone(), who.grants.all());
+        self.open_streams.of(Opener { credential, owner, grants })
     }
 
-    /// Ends the streams of tokens that are no longer good, until the server ends.
-    pub(crate) async fn look_after_tokens(&self) {
+    /// Ends the streams of what is no longer good, until the server ends.
+    pub(crate) async fn look_after_streams(&self) {
         loop {
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
-            for (hash, good) in self.open_tokens.all() {
-                // A store that fails says nothing of the token.
-                if let Ok(None) = self.identity(&hash, [0, 0, 0, 0].into(), now_ms()).await {
+            for (opener, good) in self.open_streams.all() {
+                if !self.is_good(&opener).await {
                     good.0.cancel();
                 }
             }
         }
     }
+
+    /// A store that fails says nothing of anybody.
+    async fn is_good(&self, opener: &Opener) -> bool {
+        if let Ok(None) = self.recall(&opener.credential, [0, 0, 0, 0].into()).await {
+            return false;
+        }
+        for (session, need) in &opener.grants {
+            if let Ok(role) = self.member_role(&opener.owner, *session).await
+                && !role.is_some_and(|role| crate::access::suffices(role, *need))
+            {
+                return false;
+            }
+        }
+        true
+    }
 }
 
-/// The answer, ending when the token of whoever asked is no longer good. What has a known length is not a stream.
+/// The answer, ending when what let whoever asked in is no longer good. What has a known length is not a stream.
 pub(super) fn while_good(gateway: &Gateway, who: Option<&Identity>, answer: Response) -> Response {
     match who {
         Some(who) if answer.body().size_hint().exact().is_none() => {

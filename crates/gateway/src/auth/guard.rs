@@ -2,9 +2,10 @@
 //!
 //! 1. The request gets an id, which its answer, its errors and the log carry.
 //! 2. `Host` and `Origin` must be ours.
-//! 3. A token must come with it: in `Authorization`, in the cookie that `/login` sets, or, for streams that a browser
-//!    opens by itself, as `?token=` (a token or a ticket). Health is for everybody.
-//! 4. Requests are counted for each token, and failures for each address.
+//! 3. A credential must come with it: in `Authorization` (a token, a JWT or a link), in the cookie that signing in sets,
+//!    or, for streams that a browser opens by itself, as `?token=` (any of these, or a ticket). Health is for everybody.
+//!    A token with scopes is let into their areas only.
+//! 4. Requests are counted for each credential, and failures for each address.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -17,14 +18,14 @@ use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
 
 use super::good::while_good;
-use super::{Identity, Tickets, token, unauthenticated};
+use super::scope::out_of_scope;
+use super::{Area, Credential, Identity, Need, Tickets, cookie, cors, hash, unauthenticated};
+use crate::audit::{Denial, is_denial};
 use crate::error::ApiError;
 use crate::limits::{new_request_id, with_request_id};
+use crate::routes;
 use crate::state::Gateway;
-use crate::{now_ms, routes};
 
-/// The cookie that `/login` sets.
-pub(crate) const COOKIE: &str = "headwater_token";
 const REQUEST_ID: &str = "x-request-id";
 
 /// Lets a request through to its door, or answers for it.
@@ -33,10 +34,14 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
     // The path only: a query string may hold a token.
     let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
     let header = HeaderValue::from_str(&id);
+    let told = cors::told(&gateway.origins, request.headers());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (address, mut who) = (address(&request), None);
     let handling = async {
         match admit(&gateway, request).await {
-            Ok(request) => {
-                let who = request.extensions().get::<Identity>().cloned();
+            Ok(Admitted::Answered(answer)) => answer,
+            Ok(Admitted::Inside(request)) => {
+                who = request.extensions().get::<Identity>().cloned();
                 while_good(&gateway, who.as_ref(), next.run(request).await)
             }
             Err(error) => error.into_response(),
@@ -44,32 +49,59 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
     };
     let begun = Instant::now();
     let mut response = with_request_id(id, handling.instrument(span)).await;
-    gateway.metrics.answered(response.status(), begun.elapsed());
+    let status = response.status();
+    gateway.metrics.answered(status, begun.elapsed());
+    if is_denial(status) {
+        gateway.audit_denial(&Denial { who: who.as_ref(), address, method: &method, path: &path, status });
+    }
     let headers = response.headers_mut();
     if let Ok(header) = header {
         headers.insert(REQUEST_ID, header);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    cors::say(&told, headers);
     response
 }
 
-async fn admit(gateway: &Gateway, mut request: Request) -> Result<Request, ApiError> {
+async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiError> {
     let address = address(&request);
     gateway.origins.check_host(request.headers(), request.uri())?;
     gateway.origins.check_origin(request.headers())?;
+    let told = cors::told(&gateway.origins, request.headers());
+    if let Some(answer) = cors::preflight(&told, request.method(), request.headers()) {
+        return Ok(Admitted::Answered(answer));
+    }
     if routes::is_public(request.uri().path()) {
-        return Ok(request);
+        return Ok(Admitted::Inside(request));
     }
     let now = Instant::now();
+    gateway.requests_of_address.take(address, now).map_err(too_many)?;
     let shown = shown(&request);
-    let Some(who) = identify(gateway, shown, address).await? else {
+    let by_cookie = matches!(shown, Some(Shown::Cookie(_)));
+    let Some(mut who) = identify(gateway, shown, address).await? else {
         // Only failures are slowed down: whoever has a good token is let in, whatever others at its address do.
         gateway.failures.take(address, now).map_err(too_many)?;
         return Err(unauthenticated());
     };
+    if by_cookie {
+        cookie::check(&gateway.origins, request.method(), request.headers())?;
+    }
     gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;
+    gateway.requests_of_user.take(who.owner.clone(), now).map_err(too_many)?;
+    who.bounds.area = Area::of(request.uri().path());
+    if !who.bounds.allows(Need::Read) {
+        return Err(out_of_scope(who.bounds.area, Need::Read));
+    }
     request.extensions_mut().insert(who);
-    Ok(request)
+    Ok(Admitted::Inside(request))
+}
+
+/// What became of a request before its door.
+enum Admitted {
+    /// It goes on.
+    Inside(Request),
+    /// There was nothing more to it.
+    Answered(Response),
 }
 
 fn address(request: &Request) -> IpAddr {
@@ -87,30 +119,35 @@ pub(crate) fn too_many(wait: std::time::Duration) -> ApiError {
     ApiError { retry_after: Some(wait), ..error }
 }
 
-/// The token or ticket that came with a request. A ticket counts in an address only: as a token it would open every
-/// door, also the one to the next ticket, and so would never end.
-fn shown(request: &Request) -> Option<String> {
+/// What came with a request.
+enum Shown {
+    /// Said on purpose.
+    Token(String),
+    /// Sent by a browser by itself.
+    Cookie(String),
+}
+
+/// What came with a request. A ticket counts in an address only: as a token it would open every door, also the one to the
+/// next ticket, and so would never end.
+fn shown(request: &Request) -> Option<Shown> {
     let headers = request.headers();
-    let token = |token: &String| !Tickets::looks_like(token);
+    let said = bearer(headers).filter(|token| !Tickets::looks_like(token)).or_else(|| query_token(request));
     // A cookie comes by itself: what was said on purpose wins over one that may be old.
-    bearer(headers).filter(token).or_else(|| query_token(request)).or_else(|| cookie(headers).filter(token))
+    said.map(Shown::Token).or_else(|| cookie::get(headers).map(Shown::Cookie))
 }
 
 async fn identify(
     gateway: &Gateway,
-    shown: Option<String>,
+    shown: Option<Shown>,
     address: IpAddr,
 ) -> Result<Option<Identity>, ApiError> {
-    let Some(shown) = shown else {
-        return Ok(None);
+    let credential = match shown {
+        Some(Shown::Token(token)) => gateway.credential(&token).await?,
+        Some(Shown::Cookie(secret)) => Some(Credential::Cookie(hash(&secret))),
+        None => None,
     };
-    let hash = if Tickets::looks_like(&shown) {
-        gateway.tickets.redeem(&shown, Instant::now())
-    } else {
-        Some(token::hash(&shown))
-    };
-    match hash {
-        Some(hash) => gateway.identity(&hash, address, now_ms()).await,
+    match credential {
+        Some(credential) => gateway.recall(&credential, address).await,
         None => Ok(None),
     }
 }
@@ -119,12 +156,6 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = text.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
-}
-
-fn cookie(headers: &HeaderMap) -> Option<String> {
-    let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = pairs.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value.to_owned())
 }
 
 /// Only where a browser can set no header, and only for looking: `EventSource` and `WebSocket`.

@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 use crate::config::Config;
 use crate::error::ApiError;
@@ -72,6 +72,27 @@ impl Origins {
         self.any_address && literal.or(bare) == Ok(self.port)
     }
 
+    /// Whether this is one of `[server] origins`, by its name.
+    pub(super) fn is_listed(&self, origin: &HeaderValue) -> bool {
+        origin.to_str().is_ok_and(|origin| self.pages.contains(&origin.to_ascii_lowercase())) && origin != "*"
+    }
+
+    /// Whether pages of everybody may call.
+    pub(super) fn lists_all(&self) -> bool {
+        self.pages.iter().any(|page| page == "*")
+    }
+
+    /// Whether a request says that it comes from a page of ours, or of one that was named: not just from any.
+    pub(super) fn may_use_cookies(&self, headers: &HeaderMap) -> bool {
+        headers.get(header::ORIGIN).is_some_and(|origin| self.is_listed(origin) || self.is_own_page(origin))
+    }
+
+    fn is_own_page(&self, origin: &HeaderValue) -> bool {
+        let origin = origin.to_str().unwrap_or("null").to_ascii_lowercase();
+        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        host.is_some_and(|host| self.is_ours(host))
+    }
+
     /// Refuses a request that a page of another site makes. Programs send no `Origin`.
     pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let refused = |origin: &str| {
@@ -83,7 +104,8 @@ impl Origins {
                 "add the origin to `[server] origins` if they should",
             )
         };
-        if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site")
+        // `same-site` is another port or another name beside ours: what a session serves to the world may be one.
+        if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site")
             && headers.get(header::ORIGIN).is_none()
             && headers.get("sec-fetch-mode").is_none_or(|mode| mode != "navigate")
         {
@@ -92,12 +114,10 @@ impl Origins {
         let Some(origin) = headers.get(header::ORIGIN) else {
             return Ok(());
         };
-        let origin = origin.to_str().unwrap_or("null").to_ascii_lowercase();
-        if self.pages.iter().any(|ours| ours == "*" || *ours == origin) {
+        if self.lists_all() || self.is_listed(origin) || self.is_own_page(origin) {
             return Ok(());
         }
-        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        if host.is_some_and(|host| self.is_ours(host)) { Ok(()) } else { Err(refused(&origin)) }
+        Err(refused(&origin.to_str().unwrap_or("null").to_ascii_lowercase()))
     }
 }
 
@@ -137,6 +157,22 @@ mod tests {
         let mut two = headers(header::HOST, "127.0.0.1:8080");
         two.append(header::HOST, "evil.example".parse().unwrap());
         assert!(ours.check_host(&two, &uri).is_err() && ours.check_host(&HeaderMap::new(), &uri).is_err());
+    }
+
+    #[test]
+    fn a_page_beside_us_that_says_no_origin_may_only_lead_here() {
+        let ours = ours();
+        let ask = |site: &str, mode: &str| {
+            let mut headers = headers("sec-fetch-site".parse().unwrap(), site);
+            headers.insert("sec-fetch-mode", mode.parse().unwrap());
+            ours.check_origin(&headers).is_ok()
+        };
+        for site in ["cross-site", "same-site"] {
+            assert!(!ask(site, "no-cors") && !ask(site, "cors") && ask(site, "navigate"), "{site}");
+        }
+        for site in ["same-origin", "none"] {
+            assert!(ask(site, "no-cors") && ask(site, "navigate"), "{site}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::Credential;
+
 /// How long a ticket is good.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(30);
 /// Tickets that nobody used; past this the oldest go.
@@ -11,14 +13,14 @@ const MAX: usize = 10_000;
 /// What makes a ticket recognisable.
 const PREFIX: &str = "hwt_";
 
-/// The tickets that were given out and not used yet, each with the hash of the token that it stands for: what that may
-/// is looked up when the ticket is used, so that it ends with its token.
+/// The tickets that were given out and not used yet, each with the credential that it stands for: what that may is
+/// looked up when the ticket is used, so that it ends with it.
 #[derive(Debug, Default)]
-pub(crate) struct Tickets(Mutex<HashMap<String, ([u8; 32], Instant)>>);
+pub(crate) struct Tickets(Mutex<HashMap<String, (Credential, Instant)>>);
 
 impl Tickets {
-    /// A ticket for whoever has the token of this hash.
-    pub(crate) fn issue(&self, token_hash: [u8; 32], now: Instant) -> String {
+    /// A ticket for whoever has this credential.
+    pub(crate) fn issue(&self, credential: Credential, now: Instant) -> String {
         let ticket = format!("{PREFIX}{:032x}", headwater_protocol::SessionId::random().bits());
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if tickets.len() >= MAX {
@@ -29,7 +31,7 @@ impl Tickets {
                 tickets.iter().min_by_key(|(_, (_, until))| *until).map(|(ticket, _)| ticket.clone());
             oldest.and_then(|ticket| tickets.remove(&ticket));
         }
-        tickets.insert(ticket.clone(), (token_hash, now + LIFETIME));
+        tickets.insert(ticket.clone(), (credential, now + LIFETIME));
         ticket
     }
 
@@ -38,10 +40,10 @@ impl Tickets {
         text.starts_with(PREFIX)
     }
 
-    /// Uses a ticket up; tells the hash of its token.
-    pub(crate) fn redeem(&self, ticket: &str, now: Instant) -> Option<[u8; 32]> {
-        let (token_hash, until) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(ticket)?;
-        (now < until).then_some(token_hash)
+    /// Uses a ticket up; tells what it stands for.
+    pub(crate) fn redeem(&self, ticket: &str, now: Instant) -> Option<Credential> {
+        let (credential, until) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(ticket)?;
+        (now < until).then_some(credential)
     }
 }
 
@@ -52,10 +54,10 @@ mod tests {
     #[test]
     fn a_ticket_is_good_once_and_not_for_long() {
         let (tickets, now) = (Tickets::default(), Instant::now());
-        let ticket = tickets.issue([7; 32], now);
-        assert_eq!(tickets.redeem(&ticket, now), Some([7; 32]));
+        let ticket = tickets.issue(Credential::Token([7; 32]), now);
+        assert_eq!(tickets.redeem(&ticket, now), Some(Credential::Token([7; 32])));
         assert_eq!(tickets.redeem(&ticket, now), None);
-        let late = tickets.issue([7; 32], now);
+        let late = tickets.issue(Credential::Token([7; 32]), now);
         assert_eq!(tickets.redeem(&late, now + LIFETIME), None);
         assert!(Tickets::looks_like(&late) && !Tickets::looks_like("hw_x"));
     }

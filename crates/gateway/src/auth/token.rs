@@ -12,6 +12,8 @@ use crate::now_ms;
 
 /// What makes a token recognisable, to people and to scanners for leaked secrets.
 const PREFIX: &str = "hw_";
+/// The same for links to sessions.
+pub(crate) const LINK_PREFIX: &str = "hws_";
 /// Whose the first token is.
 pub(crate) const FIRST_OWNER: &str = "admin";
 
@@ -27,7 +29,7 @@ pub struct NewToken {
 /// Makes a token; the caller stores its row.
 #[must_use]
 pub fn make_token(name: &str, owner: &str, role: Role, expires_at_ms: Option<u64>) -> NewToken {
-    let secret = format!("{PREFIX}{}{}", random_hex(), random_hex());
+    let secret = secret(PREFIX);
     let row = TokenRow {
         id: format!("tok_{}", random_hex()),
         name: name.to_owned(),
@@ -37,12 +39,29 @@ pub fn make_token(name: &str, owner: &str, role: Role, expires_at_ms: Option<u64
         created_at_ms: now_ms(),
         expires_at_ms,
         revoked_at_ms: None,
+        sessions: None,
+        scopes: None,
+        last_used_at_ms: None,
     };
     NewToken { row, secret }
 }
 
+/// A new secret.
+pub(crate) fn secret(prefix: &str) -> String {
+    format!("{prefix}{}{}", random_hex(), random_hex())
+}
+
+/// Bytes as digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}"); // a string takes all that is written to it
+        text
+    })
+}
+
 /// 128 random bits as 32 digits.
-fn random_hex() -> String {
+pub(crate) fn random_hex() -> String {
     let id = headwater_protocol::SessionId::random();
     format!("{:032x}", id.bits())
 }

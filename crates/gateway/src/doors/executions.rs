@@ -197,6 +197,7 @@ async fn list(
         conversation_id: query.conversation_id,
         started_after_ms: query.started_after.map(|at| at.0),
         started_before_ms: query.started_before.map(|at| at.0),
+        among: None,
     };
     let found = gateway.list_executions(&who, filter, query.state, page).await?;
     Ok(JsonBody(page_body(found.items.into_iter().map(execution_body).collect(), found.next)))

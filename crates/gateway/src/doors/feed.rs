@@ -138,6 +138,10 @@ async fn conversation_events(
 pub(crate) fn conversation(who: &Identity, id: String) -> Result<Topic, ApiError> {
     let missing = || ApiError::not_found("conversation", &id);
     authorise(who, Need::Read, None, missing)?;
+    if who.bounds.sessions.is_some() {
+        let hint = "use `GET /v1/sessions/{id}/events`";
+        return Err(ApiError::forbidden("this token is for using certain sessions only", hint));
+    }
     if id.len() > MAX_CONVERSATION {
         return Err(ApiError::invalid(format!("a conversation's name has at most {MAX_CONVERSATION} bytes")));
     }

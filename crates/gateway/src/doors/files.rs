@@ -6,7 +6,7 @@ mod change;
 mod content;
 mod editor;
 mod list;
-mod path;
+pub(super) mod path;
 mod put;
 
 use std::sync::Arc;

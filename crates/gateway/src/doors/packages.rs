@@ -277,13 +277,15 @@ async fn may_change(
         )
     })?;
     let session = gateway.look_at_session(who, id).await?;
-    if wanted.needs_network() && session.spec.network == Network::None {
+    let has_none = session.spec.network == Network::None;
+    if wanted.needs_network() && has_none {
         return Err(ApiError::conflict(
             format!("the session `{id}` reaches no package registry"),
             "make a session with `\"network\": \"packages\"`, or install from files: `./dist/mine.whl`, `\"offline\": true`",
         ));
     }
-    Ok(wanted)
+    // Where there is no registry none is asked: that would only take its time to fail.
+    Ok(Wanted { is_offline: wanted.is_offline || has_none, ..wanted })
 }
 
 async fn change(gateway: &Arc<Gateway>, who: &Identity, order: Order) -> Result<Response, ApiError> {

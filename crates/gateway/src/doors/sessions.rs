@@ -73,6 +73,8 @@ struct ListQuery {
     state: Option<SessionStateName>,
     /// Only those of exactly this name.
     name: Option<String>,
+    /// Those of others that are shared with you, instead of your own.
+    shared: Option<bool>,
 }
 
 /// Lists sessions, the newest first.
@@ -90,7 +92,8 @@ async fn list(
 ) -> Result<JsonBody<PageBody<SessionBody>>, ApiError> {
     let page = page_request(query.limit, query.cursor.as_deref())?;
     let ended = query.state.map(|state| state == SessionStateName::Ended);
-    let filter = SessionFilter { owner: None, name: query.name, ended };
+    let member = (query.shared == Some(true)).then(|| who.owner.clone());
+    let filter = SessionFilter { name: query.name, ended, member, ..SessionFilter::default() };
     let mut found = gateway.list_sessions(&who, filter, page).await?;
     found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
     Ok(JsonBody(page_body(found.items.into_iter().map(session_body).collect(), found.next)))

@@ -128,9 +128,9 @@ impl TerminalQuery {
 /// `headwater.frames` or the client's first binary frame, binary frames as under `attach`, with the events `attached`,
 /// `resized`, `snapshot`, `prompt`, `command_started`, `command_ended` and `directory` besides.
 ///
-/// Coming back with `after=` the last `seq` brings what is missing, or, if that is more than the terminal's buffer
-/// (`terminal_max_buffer`), the screen: bytes that reset the viewer's terminal and draw it. So does falling behind. Who
-/// comes without `after=` begins with the screen. Close codes as under `attach`.
+/// Coming back with `after=` the last `seq` brings what is missing, or, if that is more than 256 KiB, the screen: bytes
+/// that reset the viewer's terminal and draw it. So does falling behind. Who comes without `after=` begins with the
+/// screen. Close codes as under `attach`.
 #[utoipa::path(get, path = "/v1/sessions/{id}/terminal", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name"), TerminalQuery),
     responses(
@@ -198,10 +198,10 @@ impl Viewer {
         let after = if is_new { Some(Seq(0)) } else { query.after(&execution) };
         let skip = if after.is_some() { query.skip.unwrap_or(0) } else { 0 };
         let (follower, drawn) = match after {
-            Some(after) => (follow(&gateway, id, options(&gateway, after)).await?, None),
+            Some(after) => (follow(&gateway, id, options(after)).await?, None),
             None => match screen(&gateway, id, None).await? {
                 Some((snapshot, follower)) => (follower, Some(snapshot)),
-                None => (follow(&gateway, id, options(&gateway, Seq(0))).await?, None),
+                None => (follow(&gateway, id, options(Seq(0))).await?, None),
             },
         };
         let mut due = VecDeque::from([Due::Note(Note::Attached(size))]);
@@ -231,6 +231,7 @@ impl Viewer {
             name: self.name,
             shared: Arc::clone(&shared),
             read_only: self.refusal.is_some(),
+            came_at: position,
             marks: marks
                 .await
                 .inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks"))

@@ -80,3 +80,14 @@ fn a_screen_that_sleeps_knows_its_title_and_wakes_as_it_was() {
     assert!(screen.is_awake());
     assert_eq!(view(&mut screen), before);
 }
+
+#[test]
+fn an_idle_screen_costs_little() {
+    let mut screen = screen(24, 80);
+    for line in 0..30 {
+        screen.feed(format!("\x1b[32mline {line}\x1b[0m\r\n$ ").as_bytes());
+    }
+    screen.sleep();
+    let held = screen.asleep.drawing.len() + screen.cutter.held().len() + size_of::<Screen>();
+    assert!(held < 4096, "{held} bytes");
+}

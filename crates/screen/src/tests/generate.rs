@@ -148,7 +148,7 @@ fn sequence() -> impl Strategy<Value = String> {
 /// What happens, one after the other.
 pub(super) fn acts(most: usize) -> impl Strategy<Value = Vec<Act>> {
     let raw = prop::collection::vec(
-        prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b']'), Just(b';'), b'0'..b'9'],
+        prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b']'), Just(b';'), b'0'..=b'9'],
         1..12,
     );
     let act = prop_oneof![

@@ -42,6 +42,8 @@ fn huge_and_tiny_terminals_are_emulated_within_bounds() {
 }
 
 proptest! {
+    #![proptest_config(cases())]
+
 
     #[test]
     fn no_bytes_panic(

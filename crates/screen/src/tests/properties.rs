@@ -32,6 +32,8 @@ fn play(screen: &mut Screen, acts: &[Act]) -> Vec<Fed> {
 }
 
 proptest! {
+    #![proptest_config(cases())]
+
 
     #[test]
     fn a_snapshot_draws_what_was_there_and_all_goes_on_the_same(

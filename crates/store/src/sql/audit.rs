@@ -1,9 +1,9 @@
 //! The table `audit`.
 
 use super::{Columns, Select, Statement, page_size, time};
-use crate::{AuditRow, PageRequest, StoreError};
+use crate::{AuditFilter, AuditRow, PageRequest, StoreError};
 
-const COLUMNS: &str = "number, at_ms, owner, token_id, action, object, address, detail FROM audit";
+const COLUMNS: &str = "number, at_ms, owner, token_id, action, object, address, detail, result FROM audit";
 
 pub(crate) fn append(row: &AuditRow) -> Statement {
     let values = [
@@ -14,16 +14,25 @@ pub(crate) fn append(row: &AuditRow) -> Statement {
         row.object.as_str().into(),
         row.address.as_str().into(),
         row.detail.as_str().into(),
+        row.result.as_str().into(),
     ];
     Statement::new(
-        "INSERT INTO audit (at_ms, owner, token_id, action, object, address, detail) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO audit (at_ms, owner, token_id, action, object, address, detail, result) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         values,
     )
 }
 
-pub(crate) fn list(page: PageRequest) -> Statement {
-    Select::new(COLUMNS).when("number <", page.cursor).page("number DESC", page_size(page.limit) + 1)
+pub(crate) fn list(filter: &AuditFilter, page: PageRequest) -> Statement {
+    Select::new(COLUMNS)
+        .when("owner =", filter.owner.as_deref())
+        .when("action =", filter.action.as_deref())
+        .when("object =", filter.object.as_deref())
+        .when("result =", filter.result.as_deref())
+        .when("at_ms >=", filter.since_ms)
+        .when("at_ms <", filter.until_ms)
+        .when("number <", page.cursor)
+        .page("number DESC", page_size(page.limit) + 1)
 }
 
 /// A row and its number.
@@ -36,6 +45,7 @@ pub(crate) fn read(row: &impl Columns) -> Result<(i64, AuditRow), StoreError> {
         object: row.some_text("object")?,
         address: row.some_text("address")?,
         detail: row.some_text("detail")?,
+        result: row.some_text("result")?,
     };
     Ok((row.some_number("number")?, audit))
 }

@@ -66,7 +66,8 @@ fn chosen(filter: &ExecutionFilter) -> Select {
         .when("language =", filter.language.as_deref())
         .when("conversation_id =", filter.conversation_id.as_deref())
         .when("queued_at_ms >=", filter.started_after_ms)
-        .when("queued_at_ms <", filter.started_before_ms);
+        .when("queued_at_ms <", filter.started_before_ms)
+        .among("session_id IN", filter.among.as_deref());
     match filter.state {
         None => select,
         Some(StateFilter::Running) => select.only("closed = 0 AND verdict IS NULL"),

@@ -2,11 +2,15 @@
 //! become Rust types again. One file for each table; nothing here touches a database.
 
 pub(crate) mod audit;
+pub(crate) mod builds;
 pub(crate) mod executions;
 pub(crate) mod keys;
 mod select;
 pub(crate) mod sessions;
+pub(crate) mod shares;
 pub(crate) mod tokens;
+pub(crate) mod usage;
+pub(crate) mod users;
 mod value;
 
 use std::fmt::Write;

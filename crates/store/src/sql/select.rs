@@ -36,6 +36,29 @@ impl Select {
         select
     }
 
+    /// A condition whose value stands inside of it.
+    pub(super) fn within(self, before: &'static str, value: &str, after: &'static str) -> Self {
+        let mut select = self.only(before);
+        select.push(value.into());
+        select.sql += after;
+        select
+    }
+
+    /// Only rows whose column is one of these, if it matters.
+    pub(super) fn among<V: ToString>(self, column_in: &'static str, values: Option<&[V]>) -> Self {
+        let Some(values) = values else { return self };
+        if values.is_empty() {
+            return self.only("1 = 0");
+        }
+        let mut select = self.only(column_in);
+        for (index, value) in values.iter().enumerate() {
+            select.sql += if index == 0 { " (" } else { "," };
+            select.push(value.to_string().into());
+        }
+        select.sql += " )";
+        select
+    }
+
     /// The order, and one row more than the page holds.
     pub(super) fn page(mut self, order: &'static str, limit: u32) -> Statement {
         self.sql += " ORDER BY ";

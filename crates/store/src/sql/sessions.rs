@@ -32,7 +32,11 @@ pub(crate) fn list(filter: &SessionFilter, page: PageRequest) -> Statement {
     let mut select = Select::new(COLUMNS)
         .when("owner =", filter.owner.as_deref())
         .when("name =", filter.name.as_deref())
+        .among("id IN", filter.among.as_deref())
         .when("number <", page.cursor);
+    if let Some(member) = filter.member.as_deref() {
+        select = select.within("id IN (SELECT session_id FROM session_members WHERE member =", member, ")");
+    }
     if let Some(ended) = filter.ended {
         select = select.only(if ended { "ended_at_ms IS NOT NULL" } else { "ended_at_ms IS NULL" });
     }

@@ -11,6 +11,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "sessions and executions", include_str!("../../migrations/sqlite/0001_sessions_and_executions.sql")),
     (2, "keys", include_str!("../../migrations/sqlite/0002_keys.sql")),
     (3, "tokens and audit", include_str!("../../migrations/sqlite/0003_tokens_and_audit.sql")),
+    (4, "users", include_str!("../../migrations/sqlite/0004_users.sql")),
+    (5, "usage and audit", include_str!("../../migrations/sqlite/0005_usage_and_audit.sql")),
+    (10, "builds", include_str!("../../migrations/sqlite/0010_builds.sql")),
 ];
 
 /// Brings the file up to date, wholly or not at all. The lock is taken before it is looked at, for the server and a

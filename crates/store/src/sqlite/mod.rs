@@ -16,7 +16,9 @@ mod open;
 #[cfg(test)]
 mod raw;
 mod row;
+mod shares;
 mod store;
+mod users;
 mod writer;
 #[cfg(test)]
 mod writer_tests;

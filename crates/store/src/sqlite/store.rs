@@ -1,13 +1,14 @@
 //! The store's methods: the SQL of the tables, run by the writer or by a reader.
 
 use async_trait::async_trait;
-use headwater_protocol::{ExecutionId, SessionId, SessionSpec};
+use headwater_protocol::build::BuildResult;
+use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use super::SqliteStore;
-use crate::sql::{audit, cut, executions, keys, ping, read_all, sessions, tokens};
+use crate::sql::{audit, builds, cut, executions, keys, ping, read_all, sessions, tokens, usage};
 use crate::{
-    AuditRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page, PageRequest, SessionFilter,
-    SessionRow, Store, StoreError, TokenRow,
+    AuditFilter, AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page,
+    PageRequest, SessionFilter, SessionRow, Store, StoreError, TokenRow,
 };
 
 /// How often a key is claimed that is taken and then forgotten, each time just before it is looked at.
@@ -108,7 +109,7 @@ impl Store for SqliteStore {
     }
 
     async fn put_token(&self, row: &TokenRow) -> Result<bool, StoreError> {
-        Ok(self.write(vec![tokens::put(row)]).await?.changed > 0)
+        Ok(self.write(vec![tokens::put(row)?]).await?.changed > 0)
     }
 
     async fn token_by_hash(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, StoreError> {
@@ -123,13 +124,53 @@ impl Store for SqliteStore {
         Ok(self.write(vec![tokens::revoke(id, at_ms)]).await?.changed > 0)
     }
 
+    async fn put_build(&self, row: &BuildRow) -> Result<bool, StoreError> {
+        Ok(self.write(vec![builds::put(row)?]).await?.changed > 0)
+    }
+
+    async fn build(&self, id: BuildId) -> Result<Option<BuildRow>, StoreError> {
+        Ok(read_all(&self.fetch(builds::get(id)).await?, builds::read)?.pop().map(|(_, row)| row))
+    }
+
+    async fn builds(&self, session: SessionId, page: PageRequest) -> Result<Page<BuildRow>, StoreError> {
+        let rows = self.fetch(builds::list(session, page)).await?;
+        Ok(cut(read_all(&rows, builds::read)?, page.limit))
+    }
+
+    async fn end_build(&self, id: BuildId, result: &BuildResult, executed: bool) -> Result<bool, StoreError> {
+        Ok(self.write(vec![builds::end(id, result, executed)?]).await?.changed > 0)
+    }
+
+    async fn unfinished_builds(&self) -> Result<Vec<BuildRow>, StoreError> {
+        let rows = read_all(&self.fetch(builds::unfinished()).await?, builds::read)?;
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
+    }
+
+    async fn remove_build(&self, id: BuildId) -> Result<bool, StoreError> {
+        Ok(self.write(vec![builds::remove(id)]).await?.changed > 0)
+    }
+
     async fn append_audit(&self, row: &AuditRow) -> Result<(), StoreError> {
         self.write(vec![audit::append(row)]).await.map(drop)
     }
 
-    async fn audit(&self, page: PageRequest) -> Result<Page<AuditRow>, StoreError> {
-        let rows = self.fetch(audit::list(page)).await?;
+    async fn audit(&self, filter: &AuditFilter, page: PageRequest) -> Result<Page<AuditRow>, StoreError> {
+        let rows = self.fetch(audit::list(filter, page)).await?;
         Ok(cut(read_all(&rows, audit::read)?, page.limit))
+    }
+
+    async fn count_sessions(&self, owner: &str) -> Result<u64, StoreError> {
+        let rows = self.fetch(usage::sessions(owner)).await?;
+        Ok(read_all(&rows, usage::read)?.pop().unwrap_or(0))
+    }
+
+    async fn add_cpu(&self, owner: &str, day: u64, cpu_ms: u64) -> Result<(), StoreError> {
+        self.write(vec![usage::add_cpu(owner, day, cpu_ms)]).await.map(drop)
+    }
+
+    async fn cpu_of_day(&self, owner: &str, day: u64) -> Result<u64, StoreError> {
+        let rows = self.fetch(usage::cpu_of_day(owner, day)).await?;
+        Ok(read_all(&rows, usage::read)?.pop().unwrap_or(0))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

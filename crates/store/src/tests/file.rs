@@ -185,3 +185,15 @@ async fn a_folder_that_is_missing_is_named() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn audit_rows_can_be_neither_changed_nor_removed() {
+    let place = Place::new();
+    let store = place.open().await;
+    store.append_audit(&audit(1)).await.unwrap();
+    for text in ["UPDATE audit SET owner = 'nobody'", "DELETE FROM audit"] {
+        let error = raw(&place.path(), text).await.unwrap_err();
+        assert!(error.to_string().contains("append-only"), "{error}");
+    }
+    store.close().await.unwrap();
+}

@@ -79,15 +79,40 @@ on_sqlite! {
         old_keys_are_forgotten_and_can_be_claimed_again
         a_key_names_its_object_and_the_session_of_that
     }
+    builds {
+        the_first_result_of_a_build_stays
+        builds_are_listed_by_session_and_go_with_it
+    }
     tokens {
         a_token_is_found_by_its_hash_whatever_became_of_it
         two_tokens_of_one_hash_are_refused
         tokens_are_listed_in_the_order_they_came
         a_token_is_revoked_once
     }
+    users {
+        a_user_is_found_by_its_id_and_its_name
+        a_name_is_given_once
+        a_change_leaves_what_it_does_not_name
+        a_removed_user_takes_its_sign_ins_memberships_and_tokens_along
+        a_sign_in_is_found_by_its_secret_and_by_the_one_before
+        of_many_that_rotate_one_secret_one_does
+        old_sign_ins_are_forgotten
+        a_token_tells_when_it_was_used
+    }
+    shares {
+        a_member_is_found_and_its_role_changes
+        sessions_are_found_by_their_members_and_among_some
+        a_link_is_found_by_its_hash_whatever_became_of_it
+        members_and_links_go_with_their_session
+    }
     audit {
         audit_rows_come_newest_first_page_by_page
         audit_rows_outlive_what_they_name
+        audit_rows_are_found_by_who_what_and_when
+    }
+    usage {
+        processor_time_adds_up_by_owner_and_day
+        sessions_that_have_not_ended_are_counted
     }
     service {
         a_store_answers_until_it_is_closed

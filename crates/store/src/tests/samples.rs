@@ -83,6 +83,9 @@ pub(crate) fn token(number: u8) -> TokenRow {
         created_at_ms: NOW,
         expires_at_ms: None,
         revoked_at_ms: None,
+        sessions: None,
+        scopes: None,
+        last_used_at_ms: None,
     }
 }
 
@@ -95,6 +98,7 @@ pub(crate) fn audit(number: u64) -> AuditRow {
         object: format!("exe_{number:032x}"),
         address: "127.0.0.1:50000".into(),
         detail: number.to_string(),
+        result: "ok".into(),
     }
 }
 

@@ -108,7 +108,10 @@ fn begin(
     if path.is_root() {
         return Err(WorkspaceError::Root.into());
     }
-    let there = space.workspace.stat(&path).ok();
+    let there = match space.workspace.stat(&path) {
+        Err(WorkspaceError::Missing { .. }) => None,
+        there => Some(there?), // what lies in the way is told before the bytes are sent
+    };
     let mut room = shared.quotas.room(&space)?;
     match place {
         // What is replaced goes.
@@ -123,7 +126,6 @@ fn begin(
     if size.is_some_and(|size| size > room.bytes) || (there.is_none() && room.inodes == 0) {
         return Err(full(&space, room));
     }
-    // Only the folders that are needed for a file that will be.
     let file = space.workspace.create(&path)?;
     Ok(Draft { space, path, file, room, written: 0 })
 }

@@ -35,7 +35,7 @@ pub(super) async fn forward(
     *request.uri_mut() = path.parse::<Uri>().map_err(|_| Refusal::bad("the request has no good path"))?;
     *request.version_mut() = Version::HTTP_11;
     let stream = visit.network.dialler.connect(target).await.map_err(|error| {
-        tracing::info!(%error, "a request is not passed on");
+        tracing::debug!(%error, "a request is not passed on");
         Refusal::from(error)
     })?;
     let broken = |_| Refusal::upstream(format!("`{target}` broke off"));

@@ -9,6 +9,9 @@ use super::answer::Refusal;
 /// Refusals that are logged one by one; the rest are counted.
 const LOGGED: u64 = 100;
 
+/// Between two words about a registry that does not serve.
+const SELDOM: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// The numbers of one session since this worker serves it.
 #[derive(Debug)]
 pub(super) struct Meter {
@@ -50,6 +53,22 @@ impl Meter {
             let asked: String = asked.chars().take(200).collect();
             tracing::warn!(session = %self.session, ?asked, why = refusal.message, "network access denied");
         }
+    }
+}
+
+/// Lets something be said now and then, however often there is a reason to.
+#[derive(Debug, Default)]
+pub(super) struct Seldom(std::sync::Mutex<Option<std::time::Instant>>);
+
+impl Seldom {
+    /// Whether it may be said now.
+    pub(super) fn may(&self) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let may = last.is_none_or(|last| last.elapsed() > SELDOM);
+        if may {
+            *last = Some(std::time::Instant::now());
+        }
+        may
     }
 }
 

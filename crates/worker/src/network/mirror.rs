@@ -98,16 +98,19 @@ impl Mirror {
         match asked {
             Asked::NpmPing => Ok(with_type(StatusCode::OK, "application/json", "{}")),
             Asked::PypiPage(name) => {
-                let page = self.pages.get(&self.pypi()?.source(name)?, Page::whole).await?;
-                pypi::show(&page, accept)
+                let source = self.pypi()?.source(name)?;
+                if pypi::wants_json(accept) {
+                    return Ok(shown(visit, self.pages.get(&source, Page::json).await?, pypi::JSON));
+                }
+                Ok(shown(visit, self.pages.get(&source, Page::html).await?, pypi::HTML))
             }
             Asked::PypiFile(name, file) => {
                 let entries = self.pages.get(&self.pypi()?.source(name)?, Page::entries).await?;
                 self.files.get(visit, entries.get(file)).await
             }
             Asked::NpmPage(name) => {
-                let page = self.pages.get(&self.npm()?.source(&name, accept), Page::whole).await?;
-                Ok(with_type(StatusCode::OK, npm::kind(accept), page.body))
+                let page = self.pages.get(&self.npm()?.source(&name, accept), Page::json).await?;
+                Ok(shown(visit, page, npm::kind(accept)))
             }
             Asked::NpmFile(name, file) => {
                 let entries = self.pages.get(&self.npm()?.source(&name, npm::SHORT), Page::entries).await?;
@@ -127,14 +130,17 @@ impl Mirror {
     }
 }
 
+/// An answer with a page.
+fn shown(visit: &Visit, page: Page, kind: &'static str) -> Response<Body> {
+    let Page { file, bytes } = page;
+    let mut response = with_type(StatusCode::OK, kind, "");
+    response.headers_mut().insert(CONTENT_LENGTH, bytes.into());
+    response.map(|_| reader::whole(file.into(), bytes, &visit.meter))
+}
+
 /// The same answer to HEAD.
 fn without_body(response: Response<Body>) -> Response<Body> {
-    let length = hyper::body::Body::size_hint(response.body()).exact();
-    let mut response = response.map(|_| whole(""));
-    if let Some(length) = length {
-        response.headers_mut().entry(CONTENT_LENGTH).or_insert(length.into());
-    }
-    response
+    response.map(|_| whole(""))
 }
 
 fn asked(path: &str) -> Option<Asked<'_>> {

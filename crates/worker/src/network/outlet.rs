@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::meter::{Meter, add};
+use super::patient::Patient;
 use super::{Network, proxy};
 
 /// Connections of one session at once; more wait in the socket.
@@ -23,6 +24,8 @@ const SEATS: usize = 64;
 const HEAD_BYTES: usize = 16 * 1024;
 /// How long a head may take, and a connection may be idle between two.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a program may take nothing of what it is sent.
+const STUCK: Duration = Duration::from_mins(2);
 /// A rest when the host has no descriptor to spare.
 const REST: Duration = Duration::from_millis(100);
 
@@ -95,7 +98,7 @@ async fn receive(visit: Arc<Visit>, stream: TcpStream) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), answer)
+        .serve_connection(TokioIo::new(Patient::new(stream, STUCK)), answer)
         .with_upgrades();
     tokio::select! {
         () = over.cancelled() => {}

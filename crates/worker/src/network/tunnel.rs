@@ -30,7 +30,7 @@ pub(super) async fn open(
     target: &Target,
 ) -> Result<Response<Body>, Refusal> {
     let there = visit.network.dialler.connect(target).await.map_err(|error| {
-        tracing::info!(%error, "no tunnel");
+        tracing::debug!(%error, "no tunnel");
         Refusal::from(error)
     })?;
     let here = hyper::upgrade::on(&mut request);

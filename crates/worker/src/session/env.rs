@@ -10,7 +10,7 @@ use headwater_sandbox::wire::Rlimits;
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where the workspace is, as a program in the session sees it.
-pub(super) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String {
+pub(crate) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String {
     match sandbox {
         SandboxKind::Full => "/workspace".to_owned(),
         SandboxKind::None => workspace.to_string_lossy().into_owned(),

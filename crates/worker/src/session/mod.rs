@@ -33,6 +33,7 @@ use crate::leftovers;
 use crate::link::Link;
 use crate::workspace::Workspace;
 
+pub(crate) use env::workspace_inside;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;
 use running::Running;
@@ -79,6 +80,8 @@ pub(crate) struct Session {
     oom_seen: AtomicU64,
     /// When it was last used, for the idle timeout; by a clock that nobody sets.
     used_at: Mutex<Instant>,
+    /// Bytes of its workspace when it was last walked.
+    disk_bytes: AtomicU64,
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
     /// Where its programs find what they reach of the network.
@@ -120,6 +123,7 @@ impl Session {
             closed: Notify::new(),
             spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
+            disk_bytes: AtomicU64::new(0),
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
             outlet: Outlet::default(),
@@ -138,7 +142,7 @@ impl Session {
 
     /// Where its programs see the workspace.
     pub(crate) fn home(&self) -> String {
-        env::workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
+        workspace_inside(self.record().sandbox, &folder::workspace(&self.dir))
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ExecutionId, Running>> {
@@ -177,6 +181,16 @@ impl Session {
         self.running().values().map(|running| running.execution.head().ends.total()).sum()
     }
 
+    /// Bytes of its workspace when it was last walked.
+    pub(crate) fn disk_bytes(&self) -> u64 {
+        self.disk_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Its workspace was walked.
+    pub(crate) fn has_disk_bytes(&self, bytes: u64) {
+        self.disk_bytes.store(bytes, Ordering::Relaxed);
+    }
+
     /// Its cgroup, if it has one.
     pub(crate) const fn cgroup(&self) -> Option<&SessionCgroup> {
         self.cgroup.as_ref()
@@ -207,11 +221,7 @@ impl Session {
 
     /// The way into its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
-        let owner = self.record().host_uid;
-        Workspace::open(&folder::workspace(&self.dir), owner).map_err(|error| {
-            let message = format!("cannot open the workspace: {error}");
-            Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
-        })
+        open_workspace(&folder::workspace(&self.dir), self.record().host_uid)
     }
 
     /// It was used just now.
@@ -408,6 +418,14 @@ impl Session {
             let _ = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await;
         }
     }
+}
+
+/// The way into the workspace in this folder, whose files are this user's.
+pub(crate) fn open_workspace(folder: &Path, owner: Option<u32>) -> Result<Workspace, Fault> {
+    Workspace::open(folder, owner).map_err(|error| {
+        let message = format!("cannot open the workspace: {error}");
+        Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+    })
 }
 
 /// A session as told to others.

@@ -130,7 +130,7 @@ impl Feeder {
                 Some(engine) if !bytes.is_empty() => engine.terminals.drawing.acquire().await.ok(),
                 _ => None,
             };
-            self.live.feed(event.seq.0, Some(&bytes))
+            self.live.feed(event.seq.0, &bytes)
         };
         if event.seq.0 > self.answered && !fed.replies.is_empty() {
             self.answer(&fed.replies);

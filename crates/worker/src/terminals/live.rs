@@ -77,10 +77,10 @@ impl Live {
     }
 
     /// Takes a record.
-    pub(crate) fn feed(&self, seq: u64, bytes: Option<&[u8]>) -> Fed {
+    pub(crate) fn feed(&self, seq: u64, bytes: &[u8]) -> Fed {
         let mut state = self.state();
         state.apply_sizes(seq.saturating_sub(1));
-        let fed = bytes.map(|bytes| state.screen.feed(bytes)).unwrap_or_default();
+        let fed = if bytes.is_empty() { Fed::default() } else { state.screen.feed(bytes) };
         // Under the lock: a size belongs after what was taken before it.
         self.fed.send_replace(seq);
         fed
@@ -95,15 +95,17 @@ impl Live {
         }
         state.ahead.push_back(change);
         let fed = self.fed();
-        state.apply_sizes(fed);
+        state.without_waking(|state| state.apply_sizes(fed));
     }
 
     /// What it shows.
     pub(crate) fn show(&self, scrollback: Option<usize>) -> Shown {
         let mut state = self.state();
         let seq = self.fed();
-        state.apply_sizes(seq);
-        show(&mut state.screen, seq, scrollback)
+        state.without_waking(|state| {
+            state.apply_sizes(seq);
+            show(&mut state.screen, seq, scrollback)
+        })
     }
 
     /// What it shows, to be kept.
@@ -146,6 +148,16 @@ impl Drop for Viewer {
 }
 
 impl State {
+    /// A screen that sleeps does so afterwards too.
+    fn without_waking<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let was_awake = self.screen.is_awake();
+        let done = act(self);
+        if !was_awake {
+            self.screen.sleep();
+        }
+        done
+    }
+
     /// Applies the sizes that belong before what follows this record.
     fn apply_sizes(&mut self, after: u64) {
         while let Some(change) = self.ahead.front().filter(|change| change.after <= after) {

@@ -74,8 +74,8 @@ pub(super) fn reader(log: &Arc<Log>, after: u64) -> Reader {
 pub(super) fn shown(hub: &Hub, execution: &Execution, scrollback: Option<usize>) -> Result<Shown, LogError> {
     let Beginning { mut screen, seq, ahead, .. } = begin(hub, execution);
     let log = execution.log().map_err(|_| LogError::NotClosed)?;
-    let long = seq == 0 && log.head().ends.total() > MAX_REPLAY_BYTES;
-    let tail = long.then_some(MAX_REPLAY_BYTES);
+    let from_its_end = seq == 0 && log.head().ends.total() > MAX_REPLAY_BYTES;
+    let tail = from_its_end.then_some(MAX_REPLAY_BYTES);
     let mut reader = log.reader(Seq(seq), ReaderOptions { max_bytes: 1, tail, streams: Streams::ALL });
     let mut ahead = ahead.into_iter().peekable();
     let mut last = seq;

@@ -95,6 +95,7 @@ impl WorkspacePath {
     }
 
     /// The last name; that of the workspace itself is empty.
+    #[allow(dead_code)] // the services of trees ask for it
     pub(crate) fn name(&self) -> &[u8] {
         self.names.last().map_or(&[], Vec::as_slice)
     }

@@ -43,21 +43,21 @@ impl Expect {
 /// A file that is written and has no name yet.
 #[derive(Debug)]
 pub(crate) struct NewFile {
-    owner: Option<u32>,
+    workspace: Workspace,
     path: WorkspacePath,
-    folder: OwnedFd,
     file: OwnedFd,
     /// The name that it has after all, where the file system knows no files without one.
     named: Option<String>,
 }
 
 impl Workspace {
-    /// Begins a file that is to lie at this path; the folders above it are made.
+    /// Begins a file that is to lie at this path. Nothing is made or looked at there before it is committed.
     pub(crate) fn create(&self, path: &WorkspacePath) -> Result<NewFile, WorkspaceError> {
-        let (folders, _) = path.split();
-        let folder = self.enter_all(folders).map_err(|error| told(path, error))?;
-        let (file, named) = new_file(folder.as_fd()).map_err(|error| told(path, error))?;
-        Ok(NewFile { owner: self.owner, path: path.clone(), folder, file, named })
+        let begun = self.again().and_then(|workspace| {
+            let (file, named) = new_file(workspace.root.as_fd())?;
+            Ok(NewFile { workspace, path: path.clone(), file, named })
+        });
+        begun.map_err(|error| told(path, error))
     }
 
     /// Opens an ordinary file with one name to write into it.
@@ -90,16 +90,18 @@ impl NewFile {
         write_all(self.fd(), bytes).map_err(|error| told(&self.path, error))
     }
 
-    /// Gives the file to the session and puts it in its place, in one step. Without a mode it gets that of the file whose
+    /// Gives the file to the session and puts it in its place, in one step; the folders above it are made. Without a mode it gets that of the file whose
     /// place it takes.
     pub(crate) fn commit(mut self, expect: &Expect, mode: Option<u32>) -> Result<Entry, WorkspaceError> {
         let path = self.path.clone();
-        let there = look_at(self.folder.as_fd(), &path)?;
+        let folder = self.workspace.parent(&path, true)?.0;
+        let there = look_at(folder.as_fd(), &path)?;
         expect.check(&path, there.as_ref())?;
         let kept = there.map_or(FILE_MODE, |there| Mode::from_raw_mode(there.mode & 0o777));
         let mode = mode.map_or(kept, |mode| Mode::from_raw_mode(mode & 0o777));
-        let placed = hand_over(self.owner, self.file.as_fd(), mode)
-            .and_then(|()| if *expect == Expect::Nothing { self.appear() } else { self.replace() });
+        let placed = hand_over(self.workspace.owner, self.file.as_fd(), mode).and_then(|()| {
+            if *expect == Expect::Nothing { self.appear(&folder) } else { self.replace(&folder) }
+        });
         let stat = placed.and_then(|()| rustix::fs::fstat(&self.file));
         stat.map(|stat| Entry::from(&stat)).map_err(|error| match error {
             Errno::EXIST if *expect == Expect::Nothing => WorkspaceError::Exists { path: path.to_string() },
@@ -108,27 +110,27 @@ impl NewFile {
     }
 
     /// Takes its name, which nothing may have.
-    fn appear(&mut self) -> Result<(), Errno> {
+    fn appear(&mut self, folder: &OwnedFd) -> Result<(), Errno> {
         let (_, name) = self.path.split();
         if let Some(named) = &self.named {
             let flags = rustix::fs::RenameFlags::NOREPLACE;
-            rustix::fs::renameat_with(&self.folder, named, &self.folder, name, flags)?;
+            rustix::fs::renameat_with(&self.workspace.root, named, folder, name, flags)?;
             self.named = None;
             return Ok(());
         }
-        link(self.file.as_fd(), self.folder.as_fd(), name)
+        link(self.file.as_fd(), folder.as_fd(), name)
     }
 
     /// Takes its name, whatever has it.
-    fn replace(&mut self) -> Result<(), Errno> {
+    fn replace(&mut self, folder: &OwnedFd) -> Result<(), Errno> {
         let (_, name) = self.path.split();
         if self.named.is_none() {
             let hidden = hidden_name();
-            link(self.file.as_fd(), self.folder.as_fd(), hidden.as_bytes())?;
+            link(self.file.as_fd(), self.workspace.root.as_fd(), hidden.as_bytes())?;
             self.named = Some(hidden);
         }
         if let Some(hidden) = &self.named {
-            rustix::fs::renameat(&self.folder, hidden, &self.folder, name)?;
+            rustix::fs::renameat(&self.workspace.root, hidden, folder, name)?;
         }
         self.named = None;
         Ok(())
@@ -138,8 +140,8 @@ impl NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(named) = &self.named {
-            // A program may have removed it, or its folder.
-            let _ = rustix::fs::unlinkat(&self.folder, named, AtFlags::empty());
+            // A program may have removed it.
+            let _ = rustix::fs::unlinkat(&self.workspace.root, named, AtFlags::empty());
         }
     }
 }

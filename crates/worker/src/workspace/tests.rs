@@ -1,5 +1,8 @@
 //! Writing into a workspace while somebody inside works against it.
 
+mod verbs;
+mod walks;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;

@@ -70,6 +70,13 @@ impl Walk {
         self.cut
     }
 
+    /// Leaves out what is in the folder that was met last.
+    pub(crate) fn leave_out(&mut self, folder: &WorkspacePath) {
+        if self.frames.last().is_some_and(|frame| frame.path == *folder) {
+            self.frames.pop();
+        }
+    }
+
     fn enter(&mut self, folder: OwnedFd, path: WorkspacePath, after: Option<&[u8]>) -> Result<(), Errno> {
         let (names, next) = batch(folder.as_fd(), after)?;
         self.frames.push(Frame { folder, path, names, next });

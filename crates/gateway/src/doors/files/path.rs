@@ -10,7 +10,7 @@ use serde::de::value::StrDeserializer;
 use crate::error::ApiError;
 
 /// The path in a query string, `path=`: by its bytes, since what stands there percent-encoded need not be text.
-pub(super) struct QueryPath(pub(super) Option<Bytes>);
+pub(in crate::doors) struct QueryPath(pub(in crate::doors) Option<Bytes>);
 
 impl<S: Send + Sync> FromRequestParts<S> for QueryPath {
     type Rejection = ApiError;
@@ -68,7 +68,7 @@ pub(super) fn mode(text: &str) -> Result<u32, ApiError> {
 }
 
 /// Reads the word of an encoding where a query string has one.
-pub(super) fn encoding<'de, D: serde::Deserializer<'de>>(
+pub(in crate::doors) fn encoding<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<PathEncoding>, D::Error> {
     let word = String::deserialize(deserializer)?;

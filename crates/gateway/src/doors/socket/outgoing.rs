@@ -55,8 +55,12 @@ pub(in crate::doors) trait Dialect: Send {
         pending()
     }
 
-    /// What is shown in the place of bytes that are missing; none: that they are.
-    fn instead_of_gap(&mut self) -> impl Future<Output = Result<Option<Screen>, ApiError>> + Send {
+    /// What is shown in the place of bytes that are missing after `position`; none: that they are.
+    fn instead_of_gap(
+        &mut self,
+        position: Seq,
+    ) -> impl Future<Output = Result<Option<Screen>, ApiError>> + Send {
+        let _ = position;
         std::future::ready(Ok(None))
     }
 }
@@ -225,7 +229,7 @@ impl<D: Dialect> Outgoing<D> {
         self.open.gateway().note_event(self.id, &event).await?;
         if matches!(event.kind, EventKind::Gap { .. })
             // What is rare is boxed: thousands of sockets wait, and each carries the largest of all ways.
-            && let Some(screen) = Box::pin(self.dialect.instead_of_gap()).await?
+            && let Some(screen) = Box::pin(self.dialect.instead_of_gap(self.position)).await?
         {
             self.jump(screen);
             return Ok(());

@@ -10,18 +10,19 @@ use headwater_contract::{Mark, MarkFollower, MarkKind};
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
 use serde_json::json;
 
-use super::messages::{Told, exit_code};
+use super::messages::Told;
 use super::screen::screen;
 use crate::doors::socket::frames::{binary_event, binary_json, error_json, text};
 use crate::doors::socket::note::Note;
 use crate::doors::socket::outgoing::{Dialect, Screen};
 use crate::doors::socket::shared::Shared;
 use crate::error::ApiError;
+use crate::shown::exit_number;
 use crate::state::Gateway;
 
 /// Small output in JSON waits so long for more: half a frame of a screen.
 const PACE: Duration = Duration::from_millis(8);
-/// So much scrollback comes with the screen of who has fallen behind.
+/// So many lines of scrollback come with the screen of who has fallen behind; who comes back gets all.
 const SCROLLBACK_BEHIND: u32 = 200;
 
 /// What a viewer of a terminal is told.
@@ -31,6 +32,8 @@ pub(super) struct ViewerDialect {
     pub(super) name: String,
     pub(super) shared: Arc<Shared>,
     pub(super) read_only: bool,
+    /// Where it went on from.
+    pub(super) came_at: Seq,
     /// What the shell tells; none where it cannot be followed.
     pub(super) marks: Option<MarkFollower>,
     /// A mark of an event that has not been sent yet.
@@ -55,7 +58,7 @@ impl Dialect for ViewerDialect {
                 // JSON has no other bytes than text; whoever wants them asks for binary frames.
                 Told::Output { content: &String::from_utf8_lossy(bytes), seq: event.seq.0 }.json()
             }
-            EventKind::Exited(verdict) => Told::Exit { code: exit_code(verdict) }.json(),
+            EventKind::Exited(verdict) => Told::Exit { code: exit_number(verdict) }.json(),
             EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => return None,
         };
         Some(text(json))
@@ -94,8 +97,9 @@ impl Dialect for ViewerDialect {
         }
     }
 
-    async fn instead_of_gap(&mut self) -> Result<Option<Screen>, ApiError> {
-        screen(&self.gateway, self.id, Some(SCROLLBACK_BEHIND)).await
+    async fn instead_of_gap(&mut self, position: Seq) -> Result<Option<Screen>, ApiError> {
+        let has_come_back = position == self.came_at;
+        screen(&self.gateway, self.id, (!has_come_back).then_some(SCROLLBACK_BEHIND)).await
     }
 }
 

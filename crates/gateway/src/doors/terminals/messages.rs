@@ -4,7 +4,7 @@
 //! Server: `output`, `error`, `prompt`, `exit`, `resized`.
 
 use bytes::Bytes;
-use headwater_protocol::{TtySize, Verdict};
+use headwater_protocol::TtySize;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
@@ -83,11 +83,6 @@ impl Told<'_> {
     pub(super) fn json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
-}
-
-/// The one number that an end is told as: as shells do, 128 and the signal; -1 where there is neither.
-pub(super) fn exit_code(verdict: &Verdict) -> i32 {
-    verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use headwater_contract::ContractError;
 use headwater_protocol::api::{ErrorBody, Timestamp};
-use headwater_protocol::{Execution, SpecError, TtySize};
+use headwater_protocol::{Execution, ExecutionId, SpecError, TtySize};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -41,9 +41,6 @@ struct TerminalBody {
     /// What its program called it; text of the program's.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// Where its shell is, if the shell tells; text of the program's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cwd: Option<String>,
     /// Whether its shell runs.
     running: bool,
     /// When it was made.
@@ -212,15 +209,22 @@ async fn snapshot(
 }
 
 async fn body(gateway: &Gateway, execution: Execution) -> Result<TerminalBody, ContractError> {
+    let (id, running) = (execution.id, is_running(&execution));
     let size = gateway.terminal_size(&execution).await?;
+    let title = if running { title(gateway, id).await } else { None };
     Ok(TerminalBody {
         name: name_of(&execution).unwrap_or_default().to_owned(),
-        execution_id: execution.id.to_string(),
+        execution_id: id.to_string(),
         rows: size.rows,
         cols: size.cols,
-        title: None,
-        cwd: None,
-        running: is_running(&execution),
+        title,
+        running,
         created_at: Timestamp(execution.started_at_ms),
     })
+}
+
+/// The title of a terminal that runs, from its screen without the scrollback.
+async fn title(gateway: &Gateway, id: ExecutionId) -> Option<String> {
+    let told = insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, Some(0)).await });
+    told.await.ok().map(|told| told.title).filter(|title| !title.is_empty())
 }

@@ -1,6 +1,5 @@
 //! The screen of a terminal, for a viewer that misses more than is worth sending.
 
-use bytes::{BufMut, BytesMut};
 use headwater_contract::FollowOptions;
 use headwater_protocol::{ExecutionId, Seq};
 
@@ -13,14 +12,13 @@ use crate::stream::follow;
 /// Makes an emulator as it was when it was new, so that the screen that follows is all that it shows.
 const RESET: &[u8] = b"\x1bc";
 
-/// How a terminal's log is followed: until its shell has ended, and whoever falls behind by more than the terminal's
-/// buffer is told of a gap, in whose place it gets the screen.
-pub(super) fn options(gateway: &Gateway, after: Seq) -> FollowOptions {
-    FollowOptions {
-        after,
-        tail_bytes: Some(gateway.config.terminal_max_buffer_bytes),
-        ..FollowOptions::default()
-    }
+/// Who misses more than this gets the screen instead: at the pace of a browser's emulator it is a twentieth of a second.
+const MISSED_BYTES: u64 = 256 << 10;
+
+/// How a terminal's log is followed: until its shell has ended, and whoever falls behind is told of a gap, in whose
+/// place it gets the screen.
+pub(super) fn options(after: Seq) -> FollowOptions {
+    FollowOptions { after, tail_bytes: Some(MISSED_BYTES), ..FollowOptions::default() }
 }
 
 /// The screen now, and who goes on after it. None where the worker has none to give: then the log is read instead.
@@ -39,10 +37,9 @@ pub(super) async fn screen(
             return Ok(None);
         }
     };
-    let mut data = BytesMut::with_capacity(RESET.len() + snapshot.data.len());
-    data.put_slice(RESET);
-    data.put_slice(&snapshot.data);
-    snapshot.data = data.freeze();
-    let follower = follow(gateway, id, options(gateway, snapshot.seq)).await?;
+    if !snapshot.data.starts_with(RESET) {
+        snapshot.data = [RESET, &snapshot.data].concat().into();
+    }
+    let follower = follow(gateway, id, options(snapshot.seq)).await?;
     Ok(Some((snapshot, follower)))
 }

@@ -87,11 +87,6 @@ impl Viewers {
             room.viewers.values().for_each(|viewer| viewer.shared.note(Note::Resized(size)));
         }
     }
-
-    /// Whether anybody looks at it.
-    pub(crate) fn has(&self, id: ExecutionId) -> bool {
-        self.rooms().contains_key(&id)
-    }
 }
 
 /// The place of one viewer; it is free again when this is dropped.

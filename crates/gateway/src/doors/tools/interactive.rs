@@ -24,7 +24,8 @@ const IDLE: Duration = Duration::from_mins(15);
 /// The session of this name.
 pub(super) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) -> Result<SessionId, ApiError> {
     let name = format!("interactive:{id}");
-    let filter = SessionFilter { owner: Some(who.owner.clone()), name: Some(name.clone()), ended: None };
+    let (owner, name_of) = (Some(who.owner.clone()), Some(name.clone()));
+    let filter = SessionFilter { owner, name: name_of, ..SessionFilter::default() };
     let newest = gateway.store.sessions(&filter, PageRequest::first(1)).await?.items.into_iter().next();
     let predecessor = newest.as_ref().map_or_else(|| "none".to_owned(), |row| row.id.to_string());
     if let Some(row) = newest

@@ -18,6 +18,7 @@ const ANY: ExecutionFilter = ExecutionFilter {
     conversation_id: None,
     started_after_ms: None,
     started_before_ms: None,
+    among: None,
 };
 
 async fn list(store: &dyn Store, filter: &ExecutionFilter) -> Vec<ExecutionRow> {
@@ -93,6 +94,7 @@ pub(crate) async fn every_filter_chooses_and_all_of_them_together(store: &dyn St
             conversation_id: Some("c".into()),
             started_after_ms: Some(NOW + 1),
             started_before_ms: Some(NOW + 11),
+            among: None,
         },
     ];
     for filter in filters {

@@ -1,11 +1,15 @@
 //! What every store must do: functions over `&dyn Store`, run on each database. Each gets a store that is empty.
 
 pub(super) mod audit;
+pub(super) mod builds;
 pub(super) mod executions;
 pub(super) mod keys;
 pub(super) mod service;
 pub(super) mod sessions;
+pub(super) mod shares;
 pub(super) mod tokens;
+pub(super) mod usage;
+pub(super) mod users;
 
 use std::fmt::Debug;
 

@@ -16,6 +16,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::{Semaphore, watch};
 
 use super::super::answer::{Body, Refusal, with_type};
+use super::super::meter::Seldom;
 use super::super::outlet::Visit;
 use super::checksum::Checksum;
 use super::fetch::Fetch;
@@ -46,11 +47,18 @@ pub(super) struct Files {
     store: Arc<Store>,
     coming: Mutex<HashMap<Checksum, watch::Receiver<Coming>>>,
     turns: Semaphore,
+    told: Seldom,
 }
 
 impl Files {
     pub(super) fn new(fetch: Arc<Fetch>, store: Arc<Store>) -> Self {
-        Self { fetch, store, coming: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
+        Self {
+            fetch,
+            store,
+            coming: Mutex::default(),
+            turns: Semaphore::new(AT_ONCE),
+            told: Seldom::default(),
+        }
     }
 
     /// Answers with a file.
@@ -114,7 +122,9 @@ impl Files {
             let end = match files.fetch(&entry, &told).await {
                 Ok(bytes) => Coming::Whole { bytes },
                 Err(why) => {
-                    tracing::warn!(checksum = %entry.checksum, why, "a file of a package is not kept");
+                    if files.told.may() {
+                        tracing::warn!(checksum = %entry.checksum, why, "a file of a package is not kept");
+                    }
                     Coming::Failed(why.into())
                 }
             };
@@ -151,7 +161,7 @@ impl Files {
     ) -> Result<u64, String> {
         let url: Url = entry.url.parse().map_err(|_| "the index gives no good address for the file")?;
         let mut response = self.fetch.get(&url, HeaderMap::new()).await.map_err(|error| {
-            tracing::warn!(%error, "a file of a package cannot be fetched");
+            tracing::debug!(%error, "a file of a package cannot be fetched");
             "the registry does not answer".to_owned()
         })?;
         if response.status() != StatusCode::OK {

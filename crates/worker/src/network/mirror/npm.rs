@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::super::PORT;
 use super::checksum::Checksum;
-use super::pages::{Entries, Entry, Source};
+use super::pages::{Apart, Entries, Entry, Source};
 
 /// What installing needs; the registry's other form has everything, texts included.
 pub(super) const SHORT: &str = "application/vnd.npm.install-v1+json";
@@ -54,15 +54,15 @@ pub(super) fn name(path: &str) -> Option<String> {
 }
 
 /// Leads the addresses of all versions to the mirror. One whose checksum is not told cannot be checked, and is left out.
-fn read(url: &Url, _: &str, bytes: &[u8], name: &str) -> Result<(Vec<u8>, Entries), String> {
+fn read(url: &Url, _: &str, bytes: &[u8], name: &str) -> Result<Apart, String> {
     let mut page: Value =
         serde_json::from_slice(bytes).map_err(|error| format!("the registry answers nonsense: {error}"))?;
     let versions = page.get_mut("versions").and_then(Value::as_object_mut);
     let versions = versions.ok_or("the registry tells of no versions")?;
     let mut entries = Entries::new();
     versions.retain(|_, version| take(version, url, name, &mut entries).is_some());
-    let body = serde_json::to_vec(&page).map_err(|error| error.to_string())?;
-    Ok((body, entries))
+    let json = serde_json::to_vec(&page).map_err(|error| error.to_string())?;
+    Ok(Apart { json, html: Vec::new(), entries })
 }
 
 fn take(version: &mut Value, page: &Url, name: &str, entries: &mut Entries) -> Option<()> {
@@ -106,7 +106,7 @@ mod tests {
             "1.0.0": { "dist": { "tarball": "https://files.example/a/-/a-1.0.0.tgz", "integrity": SUM } },
             "0.1.0": { "dist": { "tarball": "https://files.example/a/-/a-0.1.0.tgz", "shasum": "00" } },
         }});
-        let (body, entries) = read(&url, "", page.to_string().as_bytes(), "a").unwrap();
+        let Apart { json: body, entries, .. } = read(&url, "", page.to_string().as_bytes(), "a").unwrap();
         let shown: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(
             shown["versions"]["1.0.0"]["dist"]["tarball"],

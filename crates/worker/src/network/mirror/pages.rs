@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use headwater_contract::Turns;
 use hyper::HeaderMap;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::super::answer::Refusal;
+use super::super::meter::Seldom;
 use super::checksum::Checksum;
 use super::fetch::{Fetch, FetchError};
 use super::store::Store;
@@ -26,8 +27,8 @@ use super::store::Store;
 const FRESH: Duration = Duration::from_mins(1);
 /// The longest page.
 const PAGE_BYTES: usize = 64 << 20;
-/// Pages that are taken apart at once: each takes some of the worker's memory.
-const AT_ONCE: usize = 2;
+/// Pages that are fetched and taken apart at once: each takes some of the worker's memory.
+const AT_ONCE: usize = 4;
 
 /// A file of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,8 +42,16 @@ pub(super) struct Entry {
 /// The files of a package, by name.
 pub(super) type Entries = BTreeMap<String, Entry>;
 
-/// What takes a page apart: its address, its type, itself, and the package's name, to what is shown and its files.
-type TakeApart = fn(&Url, &str, &[u8], &str) -> Result<(Vec<u8>, Entries), String>;
+/// A page taken apart: what is shown, in JSON and, where there is such a form, in HTML, and its files.
+#[derive(Debug, Default)]
+pub(super) struct Apart {
+    pub(super) json: Vec<u8>,
+    pub(super) html: Vec<u8>,
+    pub(super) entries: Entries,
+}
+
+/// What takes a page apart: its address, its type, itself, and the package's name.
+type TakeApart = fn(&Url, &str, &[u8], &str) -> Result<Apart, String>;
 
 /// Where a page comes from and what it is made into.
 pub(super) struct Source {
@@ -53,37 +62,52 @@ pub(super) struct Source {
     pub(super) name: String,
 }
 
+/// The first line of a page as it is kept; JSON and HTML follow it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     etag: Option<String>,
+    json_bytes: u64,
     entries: Entries,
 }
 
-/// A page as it is kept.
+/// A form of a page that is kept: read from the disk while it is sent, since pages can be long and programs slow.
 #[derive(Debug)]
 pub(super) struct Page {
-    pub(super) body: Bytes,
+    pub(super) file: File,
+    pub(super) bytes: u64,
 }
 
 impl Page {
-    /// All of it.
-    pub(super) fn whole(mut file: BufReader<File>) -> io::Result<Self> {
-        read_header(&mut file)?;
-        let mut body = Vec::new();
-        file.read_to_end(&mut body)?;
-        Ok(Self { body: body.into() })
+    /// In JSON.
+    pub(super) fn json(mut file: BufReader<File>) -> io::Result<Self> {
+        let (header, at) = read_header(&mut file)?;
+        Self::part(file, at, Some(header.json_bytes))
+    }
+
+    /// In HTML.
+    pub(super) fn html(mut file: BufReader<File>) -> io::Result<Self> {
+        let (header, at) = read_header(&mut file)?;
+        Self::part(file, at + header.json_bytes, None)
     }
 
     /// Its files only.
     pub(super) fn entries(mut file: BufReader<File>) -> io::Result<Entries> {
-        Ok(read_header(&mut file)?.entries)
+        Ok(read_header(&mut file)?.0.entries)
+    }
+
+    fn part(file: BufReader<File>, at: u64, bytes: Option<u64>) -> io::Result<Self> {
+        let mut file = file.into_inner();
+        let left = file.metadata()?.len().saturating_sub(at);
+        file.seek(SeekFrom::Start(at))?;
+        Ok(Self { file, bytes: bytes.unwrap_or(left).min(left) })
     }
 }
 
-fn read_header(file: &mut BufReader<File>) -> io::Result<Header> {
+/// The header, and where what follows it begins.
+fn read_header(file: &mut BufReader<File>) -> io::Result<(Header, u64)> {
     let mut line = Vec::new();
     file.read_until(b'\n', &mut line)?;
-    Ok(serde_json::from_slice(&line)?)
+    Ok((serde_json::from_slice(&line)?, line.len() as u64))
 }
 
 /// The pages of the mirror.
@@ -93,11 +117,18 @@ pub(super) struct Pages {
     store: Arc<Store>,
     turns: Turns<String>,
     taking_apart: Semaphore,
+    told: Seldom,
 }
 
 impl Pages {
     pub(super) fn new(fetch: Arc<Fetch>, store: Arc<Store>) -> Self {
-        Self { fetch, store, turns: Turns::default(), taking_apart: Semaphore::new(AT_ONCE) }
+        Self {
+            fetch,
+            store,
+            turns: Turns::default(),
+            taking_apart: Semaphore::new(AT_ONCE),
+            told: Seldom::default(),
+        }
     }
 
     /// A page, or the part of it that `read` takes.
@@ -128,7 +159,7 @@ impl Pages {
         let look = move || {
             let file = File::open(path).ok()?;
             let age = file.metadata().ok()?.modified().ok()?.elapsed();
-            let header = read_header(&mut BufReader::new(file)).ok()?;
+            let (header, _) = read_header(&mut BufReader::new(file)).ok()?;
             Some(Kept { etag: header.etag, fresh: age.is_ok_and(|age| age < FRESH) })
         };
         tokio::task::spawn_blocking(look).await.ok().flatten()
@@ -162,7 +193,10 @@ impl Pages {
             },
             Err(error) => error,
         };
-        tracing::warn!(package = source.name, error = %failed, kept = old.is_some(), "a registry does not serve a page");
+        if self.told.may() {
+            let kept = old.is_some();
+            tracing::warn!(package = source.name, error = %failed, kept, "a registry does not serve a page");
+        }
         if old.is_some() {
             return Ok(());
         }
@@ -178,6 +212,7 @@ impl Pages {
         let etag = text(ETAG).map(str::to_owned);
         let kind = text(CONTENT_TYPE).unwrap_or_default().to_owned();
         let url = response.url().clone();
+        let _turn = self.taking_apart.acquire().await.map_err(|error| FetchError::new(error.to_string()))?;
         let mut bytes = BytesMut::new();
         while let Some(part) =
             response.chunk().await.map_err(|error| FetchError::new(error.without_url().to_string()))?
@@ -187,15 +222,17 @@ impl Pages {
             }
             bytes.extend_from_slice(&part);
         }
-        let _turn = self.taking_apart.acquire().await.map_err(|error| FetchError::new(error.to_string()))?;
         let (read, name) = (source.read, source.name.clone());
         let (store, place) = (Arc::clone(&self.store), self.store.page(key));
         let keep = move || {
-            let (body, entries) = read(&url, &kind, &bytes, &name)?;
-            let header = serde_json::to_vec(&Header { etag, entries }).map_err(|error| error.to_string())?;
+            let Apart { json, html, entries } = read(&url, &kind, &bytes, &name)?;
+            let header = Header { etag, json_bytes: json.len() as u64, entries };
+            let header = serde_json::to_vec(&header).map_err(|error| error.to_string())?;
             let write = || {
                 let (path, mut file) = store.draft()?;
-                file.write_all(&[&header, b"\n".as_slice(), &body].concat())?;
+                for part in [&header, &b"\n".to_vec(), &json, &html] {
+                    file.write_all(part)?;
+                }
                 store.keep(&path, &place)
             };
             write().map_err(|error| format!("it cannot be kept: {error}"))

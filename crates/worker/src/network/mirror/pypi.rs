@@ -1,17 +1,16 @@
 //! Python's index: pages of either form (PEP 503 in HTML, PEP 691 in JSON) come in, and either form goes out.
 
-use bytes::Bytes;
-use hyper::{Response, StatusCode};
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 use super::super::PORT;
-use super::super::answer::{Body, Refusal, with_type};
+use super::super::answer::Refusal;
 use super::checksum::Checksum;
 use super::html;
-use super::pages::{Entries, Entry, Page, Source};
+use super::pages::{Apart, Entries, Entry, Source};
 
-const JSON: &str = "application/vnd.pypi.simple.v1+json";
+pub(super) const JSON: &str = "application/vnd.pypi.simple.v1+json";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, text/html;q=0.5";
 /// What a file's metadata is called (PEP 658).
 const METADATA: &str = ".metadata";
@@ -53,7 +52,7 @@ fn normal(name: &str) -> Option<String> {
 }
 
 /// Takes a page apart: what is shown is always JSON.
-fn read(url: &Url, kind: &str, bytes: &[u8], name: &str) -> Result<(Vec<u8>, Entries), String> {
+fn read(url: &Url, kind: &str, bytes: &[u8], name: &str) -> Result<Apart, String> {
     let mut page = if kind.contains("json") {
         serde_json::from_slice(bytes).map_err(|error| format!("the index answers nonsense: {error}"))?
     } else {
@@ -62,8 +61,8 @@ fn read(url: &Url, kind: &str, bytes: &[u8], name: &str) -> Result<(Vec<u8>, Ent
     let files = page.get_mut("files").and_then(Value::as_array_mut).ok_or("the index tells of no files")?;
     let mut entries = Entries::new();
     files.retain_mut(|file| file.as_object_mut().is_some_and(|file| take(file, url, name, &mut entries)));
-    let body = serde_json::to_vec(&page).map_err(|error| error.to_string())?;
-    Ok((body, entries))
+    let json = serde_json::to_vec(&page).map_err(|error| error.to_string())?;
+    Ok(Apart { json, html: to_html(&page).into_bytes(), entries })
 }
 
 /// Leads a file's address to the mirror. A file whose checksum is not told is left out: nobody could check it.
@@ -129,14 +128,9 @@ fn from_html(page: &str, name: &str) -> Value {
     json!({ "meta": { "api-version": "1.0" }, "name": name, "files": files })
 }
 
-/// The page in the form that the program wants.
-pub(super) fn show(page: &Page, accept: &str) -> Result<Response<Body>, Refusal> {
-    if accept.contains(JSON) {
-        return Ok(with_type(StatusCode::OK, JSON, Bytes::clone(&page.body)));
-    }
-    let page: Value = serde_json::from_slice(&page.body)
-        .map_err(|_| Refusal::upstream("the mirror cannot read what it keeps"))?;
-    Ok(with_type(StatusCode::OK, "text/html; charset=utf-8", to_html(&page)))
+/// Whether a program wants the newer form.
+pub(super) fn wants_json(accept: &str) -> bool {
+    accept.contains(JSON)
 }
 
 fn to_html(page: &Value) -> String {
@@ -193,8 +187,9 @@ mod tests {
             "<a href=\"../../f/a-1.whl#sha256={SUM}\" data-requires-python=\"&gt;=3\" data-yanked=\"\" \
              data-core-metadata=\"sha256={SUM}\">a-1.whl</a><a href=no-sum.whl>no-sum.whl</a>"
         );
-        let (json, entries) = read(&page(), JSON, json.as_bytes(), "a").unwrap();
-        let (other, same) = read(&page(), "text/html", html.as_bytes(), "a").unwrap();
+        let Apart { json, html: written, entries } = read(&page(), JSON, json.as_bytes(), "a").unwrap();
+        let Apart { json: other, entries: same, .. } =
+            read(&page(), "text/html", html.as_bytes(), "a").unwrap();
         assert_eq!(entries, same);
         assert_eq!(entries["a-1.whl"].url, "https://index.example/f/a-1.whl");
         assert_eq!(entries["a-1.whl.metadata"].url, "https://index.example/f/a-1.whl.metadata");
@@ -203,7 +198,7 @@ mod tests {
         assert_eq!(files(&json), files(&other));
         assert_eq!(files(&json)[0]["url"], format!("http://127.0.0.1:{PORT}/pypi/files/a/a-1.whl"));
         // What is written in HTML is read again as the same.
-        let written = to_html(&serde_json::from_slice(&json).unwrap());
+        let written = String::from_utf8(written).unwrap();
         assert_eq!(from_html(&written, "a")["files"], files(&json));
     }
 
@@ -213,6 +208,6 @@ mod tests {
             assert!(read(&page(), kind, text.as_bytes(), "a").is_err(), "{text}");
         }
         let odd = format!("<a href=\"x#sha256={SUM}\">../../a</a>");
-        assert!(read(&page(), "text/html", odd.as_bytes(), "a").unwrap().1.is_empty());
+        assert!(read(&page(), "text/html", odd.as_bytes(), "a").unwrap().entries.is_empty());
     }
 }

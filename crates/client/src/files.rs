@@ -1,0 +1,188 @@
+//! The calls about files of a workspace. Paths are bytes: they need not be text.
+
+use bytes::Bytes;
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{
+    CopyBody, FileBody, MoveRequest, PageBody, PathEncoding, PathRequest, percent_encoded,
+};
+use reqwest::header::{IF_MATCH, IF_NONE_MATCH, RANGE};
+use reqwest::{Body, Method, Url};
+
+use crate::Result;
+use crate::client::Client;
+use crate::http::{CALL, json_body};
+use crate::output::{ByteRange, Output};
+
+/// Where the bytes of a write go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WriteAt {
+    /// In place of the file that is there, in one step.
+    #[default]
+    Whole,
+    /// At its end.
+    End,
+    /// From this byte on.
+    Byte(u64),
+}
+
+/// What must lie there for something to be written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum WriteIf {
+    /// Anything, or nothing.
+    #[default]
+    Always,
+    /// Nothing.
+    New,
+    /// The state with this tag ([`FileBody::etag`]).
+    Tag(String),
+}
+
+/// Which part of a folder to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListOptions {
+    /// 1 is what is in the folder, 2 what is in its folders, too.
+    pub depth: Option<u32>,
+    /// At most so many on a page.
+    pub limit: Option<u32>,
+    /// The page that begins here.
+    pub cursor: Option<String>,
+}
+
+impl Client {
+    /// What lies at a path.
+    pub async fn stat_file(&self, session: SessionId, path: &[u8]) -> Result<FileBody> {
+        let url = self.file_url(session, "/stat", path, &[])?;
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+    }
+
+    /// A page of what is in a folder.
+    pub async fn list_files(
+        &self,
+        session: SessionId,
+        path: &[u8],
+        options: &ListOptions,
+    ) -> Result<PageBody<FileBody>> {
+        let number = |value: Option<u32>| value.map(|value| value.to_string());
+        let more = [
+            ("depth", number(options.depth)),
+            ("limit", number(options.limit)),
+            ("cursor", options.cursor.clone()),
+        ];
+        let url = self.file_url(session, "", path, &more)?;
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+    }
+
+    /// The bytes of a file, or a part of them.
+    pub async fn read_file(
+        &self,
+        session: SessionId,
+        path: &[u8],
+        range: Option<ByteRange>,
+    ) -> Result<Output> {
+        let url = self.file_url(session, "/content", path, &[])?;
+        let answer = self.send_idempotent(|| {
+            let request = self.request(Method::GET, url.clone());
+            Ok(match range {
+                Some(range) => request.header(RANGE, range.header()),
+                None => request,
+            })
+        });
+        Ok(Output::new(self.clone(), answer.await?))
+    }
+
+    /// Writes a file. A body that is a stream is sent once, as it comes.
+    pub async fn write_file(
+        &self,
+        session: SessionId,
+        path: &[u8],
+        body: impl Into<Body>,
+        at: WriteAt,
+        only: WriteIf,
+    ) -> Result<FileBody> {
+        let more = match at {
+            WriteAt::Whole => [("mode", None), ("offset", None)],
+            WriteAt::End => [("mode", Some("append".to_owned())), ("offset", None)],
+            WriteAt::Byte(offset) => [("mode", None), ("offset", Some(offset.to_string()))],
+        };
+        let request = self.request(Method::PUT, self.file_url(session, "/content", path, &more)?).body(body);
+        let request = match only {
+            WriteIf::Always => request,
+            WriteIf::New => request.header(IF_NONE_MATCH, "*"),
+            WriteIf::Tag(tag) => request.header(IF_MATCH, tag),
+        };
+        self.json(self.send(request)).await
+    }
+
+    /// Makes a folder and those above it.
+    pub async fn make_folder(&self, session: SessionId, path: &[u8]) -> Result<FileBody> {
+        let (path, encoding) = encoded(path);
+        self.file_call(session, "folders", &PathRequest { path, encoding }).await
+    }
+
+    /// Gives something another name, in one step.
+    pub async fn move_file(
+        &self,
+        session: SessionId,
+        from: &[u8],
+        to: &[u8],
+        overwrite: bool,
+    ) -> Result<FileBody> {
+        self.file_call(session, "move", &two(from, to, overwrite)).await
+    }
+
+    /// Copies a file or a folder with all that is in it.
+    pub async fn copy_file(
+        &self,
+        session: SessionId,
+        from: &[u8],
+        to: &[u8],
+        overwrite: bool,
+    ) -> Result<CopyBody> {
+        self.file_call(session, "copy", &two(from, to, overwrite)).await
+    }
+
+    /// Removes a file, a link or a folder; one that is not empty only with all that is in it.
+    pub async fn remove_file(&self, session: SessionId, path: &[u8], recursive: bool) -> Result<()> {
+        let url = self.file_url(session, "", path, &[("recursive", Some(recursive.to_string()))])?;
+        self.send(self.request(Method::DELETE, url).timeout(CALL)).await.map(drop)
+    }
+
+    async fn file_call<T: serde::de::DeserializeOwned>(
+        &self,
+        session: SessionId,
+        what: &str,
+        body: &impl serde::Serialize,
+    ) -> Result<T> {
+        let url = self.route(&format!("v1/sessions/{session}/files/{what}"))?;
+        let body: Bytes = json_body(body)?;
+        let request = self.request(Method::POST, url).timeout(CALL);
+        let request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);
+        self.json(self.send(request)).await
+    }
+
+    fn file_url(
+        &self,
+        session: SessionId,
+        rest: &str,
+        path: &[u8],
+        more: &[(&str, Option<String>)],
+    ) -> Result<Url> {
+        let path = percent_encoded(path);
+        let mut url = format!("v1/sessions/{session}/files{rest}?path={path}");
+        for (name, value) in more {
+            if let Some(value) = value {
+                url.push_str(&format_args!("&{name}={}", percent_encoded(value.as_bytes())).to_string());
+            }
+        }
+        self.route(&url)
+    }
+}
+
+fn encoded(path: &[u8]) -> (String, Option<PathEncoding>) {
+    (percent_encoded(path), Some(PathEncoding::Percent))
+}
+
+fn two(from: &[u8], to: &[u8], overwrite: bool) -> MoveRequest {
+    let ((from, encoding), (to, _)) = (encoded(from), encoded(to));
+    MoveRequest { from, to, overwrite, encoding }
+}

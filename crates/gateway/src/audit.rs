@@ -1,0 +1,112 @@
+//! The audit log: who did what, from where, with which result. Rows are added in the background: one never holds up what
+//! it tells of.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::http::{Method, StatusCode};
+use headwater_store::AuditRow;
+use tokio::time::sleep_until;
+
+use crate::auth::Identity;
+use crate::now_ms;
+use crate::state::Gateway;
+use crate::tick::tick_after;
+
+/// A row is written so long after what it tells of, or a little later.
+const DELAY: Duration = Duration::from_millis(20);
+/// So much of a path is kept.
+const PATH_CHARS: usize = 256;
+
+/// A request that was turned away.
+#[derive(Debug)]
+pub(crate) struct Denial<'a> {
+    pub(crate) who: Option<&'a Identity>,
+    pub(crate) address: IpAddr,
+    pub(crate) method: &'a Method,
+    pub(crate) path: &'a str,
+    pub(crate) status: StatusCode,
+}
+
+/// Whether an answer turned somebody away: an object that is not there may be another's.
+pub(crate) fn is_denial(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::NOT_FOUND
+            | StatusCode::MISDIRECTED_REQUEST
+            | StatusCode::TOO_MANY_REQUESTS
+    )
+}
+
+impl Gateway {
+    /// Notes who did what.
+    pub(crate) fn audit(
+        self: &Arc<Self>,
+        who: &Identity,
+        action: &'static str,
+        object: String,
+        detail: String,
+    ) {
+        self.append(AuditRow {
+            at_ms: now_ms(),
+            owner: who.owner.clone(),
+            token_id: who.token_id.clone(),
+            action: action.to_owned(),
+            object,
+            address: who.address.to_string(),
+            detail,
+            result: "ok".to_owned(),
+        });
+    }
+
+    /// Notes what the server found by itself about an owner.
+    pub(crate) fn audit_found(
+        self: &Arc<Self>,
+        owner: &str,
+        action: &'static str,
+        object: String,
+        detail: String,
+    ) {
+        self.append(AuditRow {
+            at_ms: now_ms(),
+            owner: owner.to_owned(),
+            token_id: String::new(),
+            action: action.to_owned(),
+            object,
+            address: String::new(),
+            detail,
+            result: "ok".to_owned(),
+        });
+    }
+
+    /// Notes that somebody was turned away. Of many in one moment only some are noted: the log is not for filling disks.
+    pub(crate) fn audit_denial(self: &Arc<Self>, denial: &Denial<'_>) {
+        if self.denials.take(denial.address, Instant::now()).is_err() {
+            return;
+        }
+        self.append(AuditRow {
+            at_ms: now_ms(),
+            owner: denial.who.map_or_else(String::new, |who| who.owner.clone()),
+            token_id: denial.who.map_or_else(String::new, |who| who.token_id.clone()),
+            action: "request.deny".to_owned(),
+            object: denial.path.chars().take(PATH_CHARS).collect(),
+            address: denial.address.to_string(),
+            detail: format!("method={} status={}", denial.method, denial.status.as_u16()),
+            result: "denied".to_owned(),
+        });
+    }
+
+    fn append(self: &Arc<Self>, row: AuditRow) {
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(async move {
+            // With those of the same moment, and out of the way of what they tell of.
+            sleep_until(tick_after(DELAY)).await;
+            if let Err(error) = gateway.store.append_audit(&row).await {
+                tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
+            }
+        });
+    }
+}

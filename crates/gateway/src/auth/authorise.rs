@@ -1,0 +1,166 @@
+//! The one authorisation.
+
+use headwater_protocol::SessionId;
+use headwater_store::{Role, SessionRole};
+
+use super::Identity;
+use super::scope::out_of_scope;
+use crate::error::ApiError;
+
+/// What somebody wants to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Need {
+    /// Look.
+    Read,
+    /// Start, change, end.
+    Write,
+    /// What only the owner may: remove it, and say who else may use it.
+    Own,
+    /// See the server itself.
+    Admin,
+}
+
+/// Whose something is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    /// To whom it belongs.
+    pub(crate) owner: &'a str,
+    /// In which session it is.
+    pub(crate) session: Option<SessionId>,
+    /// What whoever asks may do with that session without being its owner.
+    pub(crate) shared: Option<SessionRole>,
+}
+
+impl<'a> Whose<'a> {
+    /// Something that belongs to somebody and is in no session.
+    pub(crate) fn of(owner: &'a str) -> Self {
+        Self { owner, session: None, shared: None }
+    }
+}
+
+/// The one authorisation: whether this one may do this to what belongs to somebody. `None`: it belongs to nobody yet.
+/// Another's thing looks like one that is not there, so the caller's `missing` is the answer.
+pub(crate) fn authorise(
+    who: &Identity,
+    need: Need,
+    whose: Option<Whose<'_>>,
+    missing: impl FnOnce() -> ApiError,
+) -> Result<(), ApiError> {
+    let only = who.bounds.sessions.as_deref();
+    let mut shared = None;
+    if let Some(whose) = whose {
+        let outside = only.is_some_and(|only| !whose.session.is_some_and(|id| only.contains(&id)));
+        let is_owner = whose.owner == who.owner || who.role == Role::Admin;
+        if outside || (!is_owner && whose.shared.is_none()) {
+            return Err(missing());
+        }
+        shared = if is_owner { None } else { whose.shared };
+    }
+    if !who.bounds.allows(need) {
+        return Err(out_of_scope(who.bounds.area, need));
+    }
+    let is_narrow = only.is_some() && (whose.is_none() || need >= Need::Own);
+    match (need, who.role) {
+        (Need::Read, _) => Ok(()),
+        (Need::Admin, role) if role != Role::Admin || is_narrow || who.bounds.scopes.is_some() => {
+            Err(ApiError::forbidden(
+                "this is for the operator",
+                "use a token of the role `admin`: `headwater token create --role admin`",
+            ))
+        }
+        (_, Role::Reader) => Err(ApiError::forbidden(
+            "this token may look and not touch",
+            "use a token of the role `member`: `headwater token create --role member`",
+        )),
+        (_, _) if is_narrow => Err(ApiError::forbidden(
+            "this token is for using certain sessions only",
+            "use a token that is not bound to sessions",
+        )),
+        (Need::Write, _) if shared == Some(SessionRole::Viewer) => Err(ApiError::forbidden(
+            "you may look at this session and not touch it",
+            "its owner can make you an editor",
+        )),
+        (Need::Own, _) if shared.is_some() => {
+            Err(ApiError::forbidden("only the owner of the session may do this", "ask its owner"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::auth::{Area, Bounds, Credential, Grants, Scope};
+
+    fn who(owner: &str, role: Role) -> Identity {
+        Identity {
+            owner: owner.into(),
+            role,
+            token_id: "tok_x".into(),
+            address: Ipv4Addr::LOCALHOST.into(),
+            credential: Credential::Token([0; 32]),
+            bounds: Bounds::default(),
+            grants: Grants::default(),
+        }
+    }
+
+    fn status(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> u16 {
+        let missing = || ApiError::not_found("session", "ses_x");
+        authorise(who, need, whose, missing).map_or_else(|error| error.status.as_u16(), |()| 200)
+    }
+
+    const NEEDS: [Need; 4] = [Need::Read, Need::Write, Need::Own, Need::Admin];
+
+    #[test]
+    fn who_may_do_what_to_whose_things() {
+        use SessionRole::{Editor, Viewer};
+        let table = [
+            (Role::Admin, "ann", None, [200, 200, 200, 200]),
+            (Role::Admin, "bob", None, [200, 200, 200, 200]),
+            (Role::Member, "ann", None, [200, 200, 200, 403]),
+            (Role::Member, "bob", None, [404, 404, 404, 404]),
+            (Role::Member, "bob", Some(Viewer), [200, 403, 403, 403]),
+            (Role::Member, "bob", Some(Editor), [200, 200, 403, 403]),
+            (Role::Reader, "ann", None, [200, 403, 403, 403]),
+            (Role::Reader, "bob", None, [404, 404, 404, 404]),
+            (Role::Reader, "bob", Some(Editor), [200, 403, 403, 403]),
+        ];
+        for (role, owner, shared, expected) in table {
+            let ann = who("ann", role);
+            let whose = Whose { shared, ..Whose::of(owner) };
+            let got = NEEDS.map(|need| status(&ann, need, Some(whose)));
+            assert_eq!(got, expected, "{role} of ann, thing of {owner}, shared as {shared:?}");
+        }
+        assert_eq!(status(&who("ann", Role::Reader), Need::Write, None), 403);
+        assert_eq!(status(&who("ann", Role::Member), Need::Write, None), 200);
+    }
+
+    #[test]
+    fn a_token_for_certain_sessions_is_for_no_others_and_makes_none() {
+        let (inside, outside) = (SessionId::random(), SessionId::random());
+        for role in [Role::Admin, Role::Member] {
+            let mut ann = who("ann", role);
+            ann.bounds.sessions = Some([inside].into());
+            let at = |session| Some(Whose { session, ..Whose::of("ann") });
+            assert_eq!(NEEDS.map(|need| status(&ann, need, at(Some(inside)))), [200, 200, 403, 403]);
+            assert_eq!(NEEDS.map(|need| status(&ann, need, at(Some(outside)))), [404; 4]);
+            assert_eq!(NEEDS.map(|need| status(&ann, need, at(None))), [404; 4]);
+            assert_eq!(NEEDS.map(|need| status(&ann, need, None)), [200, 403, 403, 403]);
+        }
+    }
+
+    #[test]
+    fn a_scope_bounds_what_the_role_would_allow() {
+        let mut ann = who("ann", Role::Admin);
+        ann.bounds.scopes = Some(["files:read".parse::<Scope>().unwrap()].into());
+        for (area, expected) in
+            [(Area::Files, [200, 403, 403, 403]), (Area::Executions, [403; 4]), (Area::Other, [403; 4])]
+        {
+            ann.bounds.area = area;
+            let got = NEEDS.map(|need| status(&ann, need, Some(Whose::of("ann"))));
+            assert_eq!(got, expected, "{area:?}");
+        }
+    }
+}

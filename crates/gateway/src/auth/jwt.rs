@@ -1,0 +1,218 @@
+//! JWTs: ours, which `POST /v1/login` gives out, and those of another issuer.
+//!
+//! Each key is for one algorithm, which the server decides and never the token: `none`, and a public key used as a secret,
+//! are refused before any signature is looked at. Ours name the sign-in that they were given for: they end with it.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use headwater_store::UserRow;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
+use serde::{Deserialize, Serialize};
+
+use super::jwks::Keys;
+use super::token::hex;
+use super::{Credential, hash, random_hex};
+use crate::config::AuthConfig;
+use crate::error::ApiError;
+use crate::now_ms;
+
+/// As in `iss` and `aud` of ours.
+const OURS: &str = "headwater";
+/// How far our own clock may be off from itself, in seconds.
+const LEEWAY: u64 = 5;
+/// Longer ones are not looked at.
+const MAX_BYTES: usize = 8 << 10;
+
+/// Why there are no JWTs.
+#[derive(Debug, thiserror::Error)]
+pub enum JwtError {
+    /// The file of the secret cannot be used.
+    #[error("cannot use the secret of access tokens in `{0}`: {1}")]
+    File(String, std::io::Error),
+    /// It holds something else.
+    #[error("`{0}` holds no secret: remove it, and all who are signed in sign in again")]
+    Nonsense(String),
+}
+
+/// What one of ours says.
+#[derive(Debug, Serialize, Deserialize)]
+struct Claims {
+    sub: String,
+    iat: u64,
+    exp: u64,
+    aud: String,
+    iss: String,
+    jti: String,
+    role: String,
+    /// The sign-in.
+    sid: String,
+}
+
+/// The keys that JWTs are made and checked with.
+pub(crate) struct Jwts {
+    kid: String,
+    making: EncodingKey,
+    checking: DecodingKey,
+    foreign: Option<Keys>,
+}
+
+impl std::fmt::Debug for Jwts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Jwts").field("kid", &self.kid).finish_non_exhaustive()
+    }
+}
+
+impl Jwts {
+    /// With the secret of this file, which is made if it is not there.
+    pub(crate) fn new(file: &Path, config: &AuthConfig) -> Result<Self, JwtError> {
+        let secret = secret(file)?;
+        // Says which secret, and nothing of it.
+        let kid = hash(&format!("headwater kid {secret}"));
+        Ok(Self {
+            kid: format!("hw-{}", hex(&kid[..8])),
+            making: EncodingKey::from_secret(secret.as_bytes()),
+            checking: DecodingKey::from_secret(secret.as_bytes()),
+            foreign: config.jwt.clone().map(Keys::new),
+        })
+    }
+
+    /// An access token of a user for a sign-in.
+    pub(crate) fn issue(
+        &self,
+        user: &UserRow,
+        sign_in: &str,
+        lifetime: Duration,
+    ) -> Result<String, ApiError> {
+        let now = now_ms() / 1000;
+        let claims = Claims {
+            sub: user.id.clone(),
+            iat: now,
+            exp: now + lifetime.as_secs(),
+            aud: OURS.into(),
+            iss: OURS.into(),
+            jti: random_hex(),
+            role: user.role.name().into(),
+            sid: sign_in.to_owned(),
+        };
+        let header = Header { kid: Some(self.kid.clone()), ..Header::new(Algorithm::HS256) };
+        encode(&header, &claims, &self.making).map_err(|error| ApiError::internal(&error))
+    }
+
+    /// What a JWT stands for, if it is genuine and its time is now.
+    pub(crate) async fn verify(&self, token: &str) -> Option<Credential> {
+        if token.len() > MAX_BYTES {
+            return None;
+        }
+        let header = decode_header(token).ok()?;
+        let kid = header.kid.as_deref()?;
+        if kid == self.kid {
+            return self.verify_ours(token);
+        }
+        self.foreign.as_ref()?.verify(token, header.alg, kid).await
+    }
+
+    fn verify_ours(&self, token: &str) -> Option<Credential> {
+        let claims =
+            decode::<Claims>(token, &self.checking, &rules(Algorithm::HS256, OURS, OURS, LEEWAY)).ok()?;
+        let Claims { sid, exp, .. } = claims.claims;
+        Some(Credential::SignIn { id: sid, expires_at_ms: (exp + LEEWAY).saturating_mul(1000) })
+    }
+}
+
+/// What every JWT must say.
+pub(super) fn rules(algorithm: Algorithm, issuer: &str, audience: &str, leeway: u64) -> Validation {
+    let mut rules = Validation::new(algorithm);
+    rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
+    rules.set_issuer(&[issuer]);
+    rules.set_audience(&[audience]);
+    rules.validate_nbf = true;
+    rules.leeway = leeway;
+    rules
+}
+
+/// The secret of the file: 256 bits and more, as text.
+fn secret(file: &Path) -> Result<String, JwtError> {
+    let name = || file.display().to_string();
+    match std::fs::read_to_string(file) {
+        Ok(text) => {
+            let text = text.trim();
+            let plain = text.len() >= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            plain.then(|| text.to_owned()).ok_or_else(|| JwtError::Nonsense(name()))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let made = format!("{}{}", random_hex(), random_hex());
+            write(file, &made).map_err(|error| JwtError::File(name(), error))?;
+            Ok(made)
+        }
+        Err(error) => Err(JwtError::File(name(), error)),
+    }
+}
+
+/// Whole or not at all, and for nobody else to read.
+fn write(file: &Path, secret: &str) -> std::io::Result<()> {
+    let beside = file.with_extension("new");
+    let _ = std::fs::remove_file(&beside);
+    let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    writeln!(made, "{secret}")?;
+    made.sync_all()?;
+    std::fs::rename(&beside, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use headwater_store::Role;
+
+    use super::*;
+
+    fn user() -> UserRow {
+        UserRow {
+            id: "usr_1".into(),
+            name: "ann".into(),
+            password: None,
+            role: Role::Member,
+            disabled: false,
+            created_at_ms: 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_of_ours_names_its_sign_in_and_outlives_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("jwt.key");
+        let jwts = Jwts::new(&file, &AuthConfig::default()).unwrap();
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let token = jwts.issue(&user(), "sgn_1", Duration::from_mins(1)).unwrap();
+        let again = Jwts::new(&file, &AuthConfig::default()).unwrap();
+        let Some(Credential::SignIn { id, .. }) = again.verify(&token).await else { panic!("refused") };
+        assert_eq!(id, "sgn_1");
+        let other = Jwts::new(&folder.path().join("other.key"), &AuthConfig::default()).unwrap();
+        assert_eq!(other.verify(&token).await, None);
+        std::fs::write(&file, "short").unwrap();
+        assert!(matches!(Jwts::new(&file, &AuthConfig::default()), Err(JwtError::Nonsense(_))));
+    }
+
+    #[tokio::test]
+    async fn whatever_is_changed_in_a_token_makes_it_worthless() {
+        let folder = tempfile::tempdir().unwrap();
+        let jwts = Jwts::new(&folder.path().join("jwt.key"), &AuthConfig::default()).unwrap();
+        let token = jwts.issue(&user(), "sgn_1", Duration::from_mins(1)).unwrap();
+        let mut refused = 0;
+        for at in 0..token.len() {
+            let mut changed = token.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            // The last character of the signature has bits that say nothing.
+            if jwts.verify(&changed).await.is_none() || at == token.len() - 1 {
+                refused += 1;
+            }
+        }
+        assert_eq!(refused, token.len());
+        assert_eq!(jwts.verify(&"a.".repeat(MAX_BYTES)).await, None);
+    }
+}

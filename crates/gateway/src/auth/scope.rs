@@ -1,0 +1,186 @@
+//! Scopes: what a token may do, besides its role. `files:read` is one; `files:write` holds `files:read`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Bounds, Need};
+use crate::error::ApiError;
+
+/// What a request is about, by its path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Area {
+    /// The server's own pages, and who asks: for everybody.
+    Server,
+    /// Sessions themselves.
+    Sessions,
+    /// What runs, and its output.
+    Executions,
+    /// Workspaces.
+    Files,
+    /// Terminals and recordings.
+    Terminals,
+    /// Builds and packages.
+    Builds,
+    /// Tokens.
+    Tokens,
+    /// The rest, which no scope names.
+    #[default]
+    Other,
+}
+
+impl Area {
+    /// Those that a scope can name.
+    const NAMED: [(Self, &str); 6] = [
+        (Self::Sessions, "sessions"),
+        (Self::Executions, "executions"),
+        (Self::Files, "files"),
+        (Self::Terminals, "terminals"),
+        (Self::Builds, "builds"),
+        (Self::Tokens, "tokens"),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::NAMED.iter().find(|(area, _)| *area == self).map_or("other", |(_, name)| name)
+    }
+
+    /// What this path is about. Only words of the routes are looked at, never what a client put into a path.
+    pub(crate) fn of(path: &str) -> Self {
+        let rest = path.strip_prefix("/v1/").unwrap_or(path.trim_start_matches('/'));
+        let words: Vec<&str> = rest.split('/').take(3).collect();
+        match words.first().copied().unwrap_or_default() {
+            "" | "docs" | "openapi.json" | "info" | "languages" | "me" | "tickets" | "logout" | "login" => {
+                Self::Server
+            }
+            "sessions" => Self::in_session(&words),
+            "executions" | "tools" | "conversations" | "tool-progress" => Self::Executions,
+            "terminals" | "recordings" => Self::Terminals,
+            "builds" => Self::Builds,
+            "tokens" => Self::Tokens,
+            _ => Self::Other,
+        }
+    }
+
+    fn in_session(words: &[&str]) -> Self {
+        // `/sessions/{id}/files` and `/sessions/execute/{language}`: ids have a prefix, words have none.
+        let word = match words {
+            [_, id] if id.starts_with("ses_") => "",
+            [_, id, word] if id.starts_with("ses_") => word,
+            [_, word, ..] => word,
+            _ => "",
+        };
+        match word {
+            "executions" | "execute" | "events" => Self::Executions,
+            "files" | "file" | "tree" | "trees" | "search" | "watch" | "archive" | "snapshots"
+            | "snapshot" | "export" | "import" | "diff" | "fork" | "restore" | "workspace" => Self::Files,
+            "terminal" | "terminals" | "recordings" => Self::Terminals,
+            "build" | "builds" | "packages" | "python" | "node" => Self::Builds,
+            _ => Self::Sessions,
+        }
+    }
+}
+
+/// One thing that a token may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Scope {
+    area: Area,
+    writes: bool,
+}
+
+impl Scope {
+    /// Whether whoever has this has that.
+    pub(crate) fn holds(self, other: Self) -> bool {
+        self.area == other.area && (self.writes || !other.writes)
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.area.name(), if self.writes { "write" } else { "read" })
+    }
+}
+
+impl FromStr for Scope {
+    type Err = ApiError;
+
+    fn from_str(text: &str) -> Result<Self, ApiError> {
+        let unknown = || {
+            let text: String = text.chars().take(64).collect();
+            let areas = Area::NAMED.map(|(_, name)| format!("`{name}`")).join(", ");
+            ApiError::invalid(format!("`{text}` is not a scope"))
+                .hint(format!("a scope is an area ({areas}), `:`, and `read` or `write`"))
+        };
+        let (area, verb) = text.split_once(':').ok_or_else(unknown)?;
+        let area = Area::NAMED.iter().find(|(_, name)| *name == area).ok_or_else(unknown)?.0;
+        match verb {
+            "read" => Ok(Self { area, writes: false }),
+            "write" => Ok(Self { area, writes: true }),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl Bounds {
+    /// Whether the scopes allow this in the area of the request.
+    pub(crate) fn allows(&self, need: Need) -> bool {
+        let Some(scopes) = self.scopes.as_deref() else {
+            return true;
+        };
+        let wanted = Scope { area: self.area, writes: need != Need::Read };
+        (self.area == Area::Server && need == Need::Read) || scopes.iter().any(|scope| scope.holds(wanted))
+    }
+}
+
+/// The token is not for this (403).
+pub(crate) fn out_of_scope(area: Area, need: Need) -> ApiError {
+    let scope = Scope { area, writes: need != Need::Read };
+    let hint = if area == Area::Other {
+        "use a token without scopes".into()
+    } else {
+        format!("use a token with the scope `{scope}`")
+    };
+    ApiError::forbidden("this token has no scope for this", hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_belong_to_areas_and_what_a_client_chose_does_not_count() {
+        let id = "ses_00000000000000000000000000000000";
+        for (path, area) in [
+            ("/".to_owned(), Area::Server),
+            ("/v1/me".into(), Area::Server),
+            ("/v1/sessions".into(), Area::Sessions),
+            (format!("/v1/sessions/{id}"), Area::Sessions),
+            (format!("/v1/sessions/{id}/members/files"), Area::Sessions),
+            (format!("/v1/sessions/{id}/files/executions"), Area::Files),
+            (format!("/v1/sessions/{id}/events"), Area::Executions),
+            ("/v1/sessions/execute/bash".into(), Area::Executions),
+            ("/v1/sessions/build/cpp".into(), Area::Builds),
+            ("/v1/executions/exe_1/output".into(), Area::Executions),
+            ("/tool-progress/x".into(), Area::Executions),
+            ("/v1/tokens".into(), Area::Tokens),
+            ("/v1/users/files".into(), Area::Other),
+            ("/metrics".into(), Area::Other),
+            ("/v1/something/new".into(), Area::Other),
+        ] {
+            assert_eq!(Area::of(&path), area, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_scope_has_one_text_and_writing_holds_reading() {
+        for (_, name) in Area::NAMED {
+            for verb in ["read", "write"] {
+                let text = format!("{name}:{verb}");
+                assert_eq!(text.parse::<Scope>().unwrap().to_string(), text);
+            }
+        }
+        let (read, write): (Scope, Scope) = ("files:read".parse().unwrap(), "files:write".parse().unwrap());
+        assert!(write.holds(read) && write.holds(write) && !read.holds(write));
+        for bad in ["", "files", "files:", "files:all", "users:read", "other:read", "*", "FILES:read"] {
+            assert_eq!(bad.parse::<Scope>().unwrap_err().status, 400, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Builds: begun under ids that are chosen here, and seen to their end whoever waits.
+//!
+//! A build, the execution that runs it and the session that a compile has for itself have the same digits in their ids.
+//! So a build that is asked for twice, by its idempotency key or after a kill of this process, is one build.
+
+pub(crate) mod commands;
+mod watch;
+
+use std::sync::Arc;
+
+use headwater_contract::{BuildOrder, BuildTold};
+use headwater_protocol::build::{BuildResult, CompileSpec, Compiled};
+use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec, StartSpec};
+use headwater_store::{BuildRow, Claim, KeyRow, SessionRow};
+use serde_json::Value;
+
+use crate::access::KnownExecution;
+use crate::admission::Permit;
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::idempotency::key_reused;
+use crate::insist::insist;
+use crate::now_ms;
+use crate::shown::OWNER;
+use crate::start::{Order, execution_row};
+use crate::state::Gateway;
+
+/// The key that came with a request, and what it stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) key: Option<String>,
+    pub(crate) hash: [u8; 32],
+}
+
+impl Gateway {
+    /// Compiles and links files of a session's workspace. What the cache has is there when this answers.
+    pub(crate) async fn compile(
+        self: &Arc<Self>,
+        who: &Identity,
+        session: SessionId,
+        spec: CompileSpec,
+        asked: Asked,
+    ) -> Result<BuildRow, ApiError> {
+        let owner = self.may_use_session(who, Need::Write, session).await?;
+        let (gateway, who) = (Arc::clone(self), who.clone());
+        self.to_the_end(async move { gateway.begin_compile(&who, owner, session, spec, asked).await }).await
+    }
+
+    async fn begin_compile(
+        self: &Arc<Self>,
+        who: &Identity,
+        owner: String,
+        session: SessionId,
+        spec: CompileSpec,
+        asked: Asked,
+    ) -> Result<BuildRow, ApiError> {
+        let mut id = BuildId::random();
+        // Held to the end: who comes with the same key at the same time finds this build.
+        let _turn = match &asked.key {
+            Some(key) => Some(self.key_turns.of((who.owner.clone(), key.clone())).await),
+            None => None,
+        };
+        if let Some(key) = &asked.key
+            && let Some(known) = self.claim_build(who, key, &asked, id).await?
+        {
+            id = known;
+            if let Some(row) = self.store.build(id).await? {
+                return Ok(row);
+            }
+        }
+        let kind = match spec.language {
+            Compiled::Cpp => "cpp",
+            Compiled::C => "c",
+        };
+        let row = BuildRow {
+            id,
+            session_id: session,
+            owner,
+            kind: kind.to_owned(),
+            request: serde_json::to_value(&spec).unwrap_or_default(),
+            executed: false,
+            result: None,
+            created_at_ms: now_ms(),
+        };
+        let permit = self.may_start(&row.owner, &session.to_string()).await?;
+        let detail = format!("session={session} kind={kind}");
+        self.audit(who, "build.start", id.to_string(), detail);
+        self.carry_out_compile(row, spec, permit).await
+    }
+
+    async fn claim_build(
+        &self,
+        who: &Identity,
+        key: &str,
+        asked: &Asked,
+        id: BuildId,
+    ) -> Result<Option<BuildId>, ApiError> {
+        let row = KeyRow {
+            owner: who.owner.clone(),
+            key: key.to_owned(),
+            request_hash: asked.hash,
+            object: id.execution().to_string(),
+            session: None,
+            created_at_ms: now_ms(),
+        };
+        let Claim::Known(known) = self.store.claim_key(&row).await? else {
+            return Ok(None);
+        };
+        match known.object.parse::<ExecutionId>() {
+            Ok(execution) if known.request_hash == asked.hash => Ok(Some(execution.into())),
+            _ => Err(key_reused(key)),
+        }
+    }
+
+    /// Writes the row and asks the worker, at the same time.
+    async fn carry_out_compile(
+        self: &Arc<Self>,
+        mut row: BuildRow,
+        spec: CompileSpec,
+        permit: Permit,
+    ) -> Result<BuildRow, ApiError> {
+        let order = order_of(&row, spec);
+        let ask = insist(self.worker.calls(), |client| {
+            let order = order.clone();
+            async move { client.begin_build(&order).await }
+        });
+        let (stored, told) = futures_util::future::join(self.store.put_build(&row), ask).await;
+        let told = match told {
+            Ok(told) => told,
+            Err(error) => {
+                if error.fault().is_some() {
+                    self.store.remove_build(row.id).await?;
+                } else {
+                    self.watch_build(row.clone()); // nobody knows whether it runs
+                }
+                return Err(error.into());
+            }
+        };
+        stored?;
+        row.executed = told.executed;
+        if let Some((session, start)) = told.specs {
+            self.take_up_build_execution(&row, session, start, permit).await?;
+        }
+        match told.result {
+            Some(result) => self.end_build(&mut row, result).await?,
+            None => self.watch_build(row.clone()),
+        }
+        Ok(row)
+    }
+
+    /// The execution of a build is one like any other: listed, followed, cancelled.
+    async fn take_up_build_execution(
+        self: &Arc<Self>,
+        build: &BuildRow,
+        spec: SessionSpec,
+        start: StartSpec,
+        permit: Permit,
+    ) -> Result<(), ApiError> {
+        let (id, session_id, owner) = (build.id.execution(), build.id.own_session(), build.owner.clone());
+        let session = SessionRow {
+            id: session_id,
+            owner: owner.clone(),
+            // It ends with its execution.
+            spec: SessionSpec { one_shot: true, ..spec },
+            sandbox: self.sandbox.get().copied().unwrap_or_default(),
+            created_at_ms: build.created_at_ms,
+            ended_at_ms: None,
+        };
+        let mut row = execution_row(id, session_id, owner.clone(), start, build.created_at_ms);
+        self.recorder.begin(&row, true, Some(permit));
+        self.store.put_session(&session).await?;
+        let number = self.store.put_execution(&row).await?;
+        self.known.put_session(session_id, owner.clone());
+        let known = KnownExecution { session_id, owner, queued_at_ms: row.queued_at_ms };
+        self.known.put_execution(id, known);
+        if let Some(number) = number {
+            row.number = number;
+            self.announce_start(&row);
+            self.metrics.started.inc();
+        }
+        self.watch_end(id);
+        Ok(())
+    }
+
+    /// Runs a command in the session itself, as a build of it.
+    pub(crate) async fn build_in_session(
+        self: &Arc<Self>,
+        who: &Identity,
+        session: SessionId,
+        kind: &str,
+        request: Value,
+        spec: StartSpec,
+        asked: Asked,
+    ) -> Result<BuildRow, ApiError> {
+        spec.check()?;
+        let owner = self.may_use_session(who, Need::Write, session).await?;
+        let order = Order { session: Some(session), spec, key: asked.key, request_hash: asked.hash };
+        let told = self.start(who, order).await?;
+        let row = BuildRow {
+            id: told.id.into(),
+            session_id: session,
+            owner,
+            kind: kind.to_owned(),
+            request,
+            executed: true,
+            result: None,
+            created_at_ms: now_ms(),
+        };
+        if !self.store.put_build(&row).await?
+            && let Some(known) = self.store.build(row.id).await?
+        {
+            return Ok(known); // the key led to it
+        }
+        self.watch_build(row.clone());
+        Ok(row)
+    }
+
+    /// A build that `who` may use so.
+    pub(crate) async fn build_of(
+        &self,
+        who: &Identity,
+        need: Need,
+        id: BuildId,
+    ) -> Result<BuildRow, ApiError> {
+        let missing = || {
+            ApiError::not_found("build", &id.to_string()).hint("`GET /v1/sessions/{id}/builds` lists them")
+        };
+        let row = self.store.build(id).await?.ok_or_else(missing)?;
+        // Whoever may use the session may use its builds; and to others they are not there.
+        self.may_use_session(who, need, row.session_id).await.map_err(|error| {
+            if error.status == axum::http::StatusCode::NOT_FOUND { missing() } else { error }
+        })?;
+        Ok(row)
+    }
+
+    pub(crate) async fn end_build(&self, row: &mut BuildRow, result: BuildResult) -> Result<(), ApiError> {
+        let is_first = self.store.end_build(row.id, &result, row.executed).await?;
+        if is_first {
+            tracing::info!(
+                build = %row.id,
+                session = %row.session_id,
+                kind = row.kind,
+                status = result.status.name(),
+                cached = result.cached,
+                duration_ms = result.duration_ms,
+                "build ended"
+            );
+        }
+        row.result = Some(result);
+        Ok(())
+    }
+}
+
+/// What the worker is asked for: the same, however often.
+fn order_of(row: &BuildRow, spec: CompileSpec) -> BuildOrder {
+    BuildOrder {
+        id: row.id,
+        session: row.session_id,
+        execution: row.id.execution(),
+        build_session: row.id.own_session(),
+        owner: row.owner.clone(),
+        metadata: [(OWNER.to_owned(), row.owner.clone()), ("build".to_owned(), row.id.to_string())].into(),
+        spec,
+    }
+}
+
+/// Whether a build is one that the worker compiles in walls of their own.
+fn is_compiled(row: &BuildRow) -> bool {
+    matches!(row.kind.as_str(), "cpp" | "c")
+}
+
+/// What the worker told, if it has ended.
+fn ended(told: BuildTold) -> Option<BuildResult> {
+    told.result
+}

@@ -1,0 +1,214 @@
+//! Builds that run in the session itself, because they need its whole tree and what they left there the last time:
+//! `CMake`, make, and the compilers of single languages.
+
+use headwater_protocol::{Children, Command, StartSpec};
+
+use crate::error::ApiError;
+
+/// Where `CMake` builds, unless told otherwise.
+const BUILD_PATH: &str = "/workspace/build";
+/// How long it may take, unless told otherwise.
+const TIMEOUT_MS: u64 = 120_000;
+/// The longest that may be asked for.
+const MAX_TIMEOUT_MS: u64 = 3_600_000;
+/// Arguments of one build.
+const MAX_ARGS: usize = 512;
+
+/// A `CMake` project.
+#[derive(Debug, Default)]
+pub(crate) struct CmakeRequest {
+    /// Where `CMakeLists.txt` is; the workspace if absent.
+    pub(crate) source_dir: Option<String>,
+    /// Where it is built; `SESSION_BUILD_PATH` if absent.
+    pub(crate) build_dir: Option<String>,
+    /// A configure preset of `CMakePresets.json`.
+    pub(crate) preset: Option<String>,
+    /// `Debug`, `Release` and so on.
+    pub(crate) build_type: Option<String>,
+    /// A target; all if absent.
+    pub(crate) target: Option<String>,
+    /// More arguments of the configuration, such as `-DX=1`.
+    pub(crate) args: Vec<String>,
+}
+
+/// A project with a makefile.
+#[derive(Debug, Default)]
+pub(crate) struct MakeRequest {
+    /// Where the makefile is; the workspace if absent.
+    pub(crate) source_dir: Option<String>,
+    /// A target; the first if absent.
+    pub(crate) target: Option<String>,
+    /// More arguments, such as `CXX=clang++`.
+    pub(crate) args: Vec<String>,
+}
+
+/// A source in a language whose compiler the session has.
+#[derive(Debug, Default)]
+pub(crate) struct LanguageRequest {
+    /// `rust`, `go` or `java`.
+    pub(crate) language: String,
+    /// The sources.
+    pub(crate) source_files: Vec<String>,
+    /// The binary, or for Java the folder of classes.
+    pub(crate) output_binary: String,
+    /// More arguments of the compiler.
+    pub(crate) flags: Vec<String>,
+}
+
+/// What is run, and what it makes if it goes well.
+#[derive(Debug)]
+pub(crate) struct Commanded {
+    pub(crate) spec: StartSpec,
+    pub(crate) artifacts: Vec<String>,
+}
+
+/// As the session sees a path of its workspace.
+fn inside(path: &str) -> Result<String, ApiError> {
+    let wrong = |why: &str| {
+        let path: String = path.chars().take(128).collect();
+        Err(ApiError::invalid(format!("the path `{path}` {why}")).hint("write it from the workspace on"))
+    };
+    if path.contains('\0') || path.len() > 4096 {
+        return wrong("is too long or contains a zero byte");
+    }
+    let within = path.strip_prefix("/workspace").filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let names: Vec<_> = within.unwrap_or(path).split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    if names.contains(&"..") {
+        return wrong("contains `..`");
+    }
+    Ok(if names.is_empty() { ".".to_owned() } else { names.join("/") })
+}
+
+fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn words(args: &[String]) -> Result<String, ApiError> {
+    if args.len() > MAX_ARGS || args.iter().any(|arg| arg.contains('\0')) {
+        return Err(ApiError::invalid("there are too many arguments, or one has a zero byte"));
+    }
+    Ok(args.iter().fold(String::new(), |line, arg| line + " " + &quote(arg)))
+}
+
+/// `-jN` for the processors that the session may use.
+const JOBS: &str = "-j\"${HEADWATER_JOBS:-$(nproc)}\"";
+
+fn commanded(line: String, artifacts: Vec<String>, timeout_ms: Option<u64>, cpus: Option<f64>) -> Commanded {
+    let mut spec = StartSpec::new(Command::Shell(line));
+    spec.timeout_ms = Some(timeout_ms.unwrap_or(TIMEOUT_MS).clamp(1, MAX_TIMEOUT_MS));
+    spec.children = Children::Kill;
+    if let Some(cpus) = cpus {
+        let jobs = cpus.ceil().clamp(1.0, 1024.0);
+        spec.env.insert("HEADWATER_JOBS".into(), format!("{jobs}"));
+    }
+    let artifacts = artifacts.into_iter().map(|path| format!("/workspace/{path}")).collect();
+    Commanded { spec, artifacts }
+}
+
+/// Where builds go by default: as the operator says.
+fn build_path() -> String {
+    std::env::var("SESSION_BUILD_PATH")
+        .ok()
+        .filter(|path| !path.is_empty())
+        .unwrap_or_else(|| BUILD_PATH.into())
+}
+
+impl CmakeRequest {
+    /// Configures and builds.
+    pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
+        let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
+        let build = inside(&self.build_dir.clone().unwrap_or_else(build_path))?;
+        let mut configure =
+            format!("cmake -S {} -B {} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", quote(&source), quote(&build));
+        if let Some(preset) = &self.preset {
+            configure += &words(&[format!("--preset={preset}")])?;
+        }
+        if let Some(kind) = &self.build_type {
+            configure += &words(&[format!("-DCMAKE_BUILD_TYPE={kind}")])?;
+        }
+        configure += &words(&self.args)?;
+        let target =
+            self.target.as_ref().map(|target| words(&["--target".into(), target.clone()])).transpose()?;
+        let target = target.unwrap_or_default();
+        let line = format!("{configure} && cmake --build {}{target} {JOBS}", quote(&build));
+        Ok(commanded(line, vec![format!("{build}/compile_commands.json")], timeout_ms, cpus))
+    }
+}
+
+impl MakeRequest {
+    /// Makes the target.
+    pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
+        let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
+        let target = self.target.iter().cloned().collect::<Vec<_>>();
+        let line = format!("make -C {} {JOBS}{}{}", quote(&source), words(&self.args)?, words(&target)?);
+        Ok(commanded(line, Vec::new(), timeout_ms, cpus))
+    }
+}
+
+impl LanguageRequest {
+    /// Calls the language's compiler.
+    pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
+        let output = inside(&self.output_binary)?;
+        let sources = self.source_files.iter().map(|path| inside(path)).collect::<Result<Vec<_>, _>>()?;
+        if sources.is_empty() || output == "." {
+            return Err(ApiError::invalid("`source_files` and `output_binary` are needed"));
+        }
+        let (sources, flags, to) = (words(&sources)?, words(&self.flags)?, quote(&output));
+        let line = match self.language.as_str() {
+            "rust" => format!("rustc{flags} -o {to}{sources}"),
+            "go" => format!("go build{flags} -o {to}{sources}"),
+            "java" => format!("javac{flags} -d {to}{sources}"),
+            other => {
+                let other: String = other.chars().take(64).collect();
+                return Err(ApiError::invalid(format!("`{other}` is not a language that is built so"))
+                    .hint("`rust`, `go` and `java` are; for C and C++ say `\"kind\": \"c\"` or `\"cpp\"`"));
+            }
+        };
+        let line = format!("mkdir -p \"$(dirname {to})\" && {line}");
+        Ok(commanded(line, vec![output], timeout_ms, cpus))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(commanded: &Commanded) -> &str {
+        match &commanded.spec.command {
+            Command::Shell(line) => line,
+            _ => "",
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_request_is_a_command() {
+        let request = MakeRequest {
+            source_dir: Some("/workspace/a b".into()),
+            target: Some("x'; rm -rf /; '".into()),
+            args: vec!["$(id)".into()],
+        };
+        let commanded = request.command(None, Some(1.5)).unwrap();
+        assert_eq!(line(&commanded), format!("make -C 'a b' {JOBS} '$(id)' 'x'\\''; rm -rf /; '\\'''"));
+        assert_eq!(commanded.spec.env["HEADWATER_JOBS"], "2");
+        assert!(inside("../x").is_err() && inside("a\0").is_err());
+        assert_eq!(inside("/workspace").unwrap(), ".");
+    }
+
+    #[test]
+    fn cmake_configures_builds_and_tells_its_compile_commands() {
+        let commanded = CmakeRequest::default().command(None, None).unwrap();
+        assert!(line(&commanded).contains("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"));
+        assert_eq!(commanded.artifacts, ["/workspace/build/compile_commands.json"]);
+    }
+
+    #[test]
+    fn a_language_without_a_compiler_is_refused() {
+        let mut request =
+            LanguageRequest { language: "rust".into(), output_binary: "out".into(), ..Default::default() };
+        assert!(request.command(None, None).is_err());
+        request.source_files = vec!["/src/main.rs".into()];
+        assert!(line(&request.command(None, None).unwrap()).ends_with("rustc -o 'out' 'src/main.rs'"));
+        request.language = "cobol".into();
+        assert!(request.command(None, None).is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! `[auth]`: how long sign-ins last, and whose JWTs are taken besides our own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use headwater_protocol::units::parse_duration;
+use serde::Deserialize;
+
+/// How users sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthConfig {
+    /// How long an access token is good.
+    pub access_lifetime: Duration,
+    /// How long a refresh token is good, from its last use.
+    pub refresh_lifetime: Duration,
+    /// How long a browser stays signed in.
+    pub cookie_lifetime: Duration,
+    /// Another issuer whose JWTs are taken.
+    pub jwt: Option<JwtConfig>,
+}
+
+/// Another issuer of JWTs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JwtConfig {
+    /// As in `iss`.
+    pub issuer: String,
+    /// As in `aud`.
+    pub audience: String,
+    /// Where its keys are.
+    pub keys: KeySource,
+    /// The claim that says whose the requests are.
+    pub owner_claim: String,
+    /// The claim that says `admin`, `member` or `reader`; without one, all are members.
+    pub role_claim: Option<String>,
+    /// How old the keys may become.
+    pub refresh: Duration,
+    /// How often they are asked for again because of a key that is not among them, at most.
+    pub unknown_refresh: Duration,
+}
+
+/// Where the keys of an issuer are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// At an address: `https`, or `http` on this machine.
+    Url(String),
+    /// In a file.
+    File(PathBuf),
+}
+
+impl Default for AuthConfig {
+    fn default() -> Self {
+        Self {
+            access_lifetime: Duration::from_mins(15),
+            refresh_lifetime: Duration::from_hours(30 * 24),
+            cookie_lifetime: Duration::from_hours(30 * 24),
+            jwt: None,
+        }
+    }
+}
+
+/// As it is written in the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FileAuth {
+    access_lifetime: Option<String>,
+    refresh_lifetime: Option<String>,
+    cookie_lifetime: Option<String>,
+    jwt: Option<FileJwt>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileJwt {
+    issuer: String,
+    audience: String,
+    jwks_url: Option<String>,
+    jwks_file: Option<PathBuf>,
+    owner_claim: Option<String>,
+    role_claim: Option<String>,
+    jwks_refresh: Option<String>,
+    jwks_unknown_refresh: Option<String>,
+}
+
+fn time(name: &str, text: Option<String>, now: Duration) -> Result<Duration, String> {
+    match text.map(|text| parse_duration(&text)) {
+        None => Ok(now),
+        Some(Ok(time)) if time < Duration::from_secs(1) => {
+            Err(format!("auth.{name}: must be at least a second"))
+        }
+        Some(other) => other.map_err(|error| format!("auth.{name}: {error}")),
+    }
+}
+
+impl FileAuth {
+    pub(super) fn apply(self, config: &mut AuthConfig) -> Result<(), String> {
+        config.access_lifetime = time("access_lifetime", self.access_lifetime, config.access_lifetime)?;
+        config.refresh_lifetime = time("refresh_lifetime", self.refresh_lifetime, config.refresh_lifetime)?;
+        config.cookie_lifetime = time("cookie_lifetime", self.cookie_lifetime, config.cookie_lifetime)?;
+        config.jwt = self.jwt.map(FileJwt::read).transpose()?;
+        Ok(())
+    }
+}
+
+impl FileJwt {
+    fn read(self) -> Result<JwtConfig, String> {
+        if self.issuer.is_empty() || self.audience.is_empty() {
+            return Err("auth.jwt: `issuer` and `audience` must be named".into());
+        }
+        let keys = match (self.jwks_url, self.jwks_file) {
+            (Some(url), None) => KeySource::Url(checked(url)?),
+            (None, Some(file)) => KeySource::File(file),
+            _ => return Err("auth.jwt: name one of `jwks_url` and `jwks_file`".into()),
+        };
+        Ok(JwtConfig {
+            issuer: self.issuer,
+            audience: self.audience,
+            keys,
+            owner_claim: self.owner_claim.unwrap_or_else(|| "sub".into()),
+            role_claim: self.role_claim,
+            refresh: time("jwt.jwks_refresh", self.jwks_refresh, Duration::from_mins(5))?,
+            unknown_refresh: time(
+                "jwt.jwks_unknown_refresh",
+                self.jwks_unknown_refresh,
+                Duration::from_secs(10),
+            )?,
+        })
+    }
+}
+
+/// Keys that came over a wire that others can write to would be worth nothing.
+fn checked(url: String) -> Result<String, String> {
+    let here = ["http://127.", "http://localhost:", "http://localhost/", "http://[::1]"];
+    if url.starts_with("https://") || here.iter().any(|start| url.starts_with(start)) {
+        return Ok(url);
+    }
+    Err("auth.jwt.jwks_url: must be `https://`, or `http://` on this machine".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<AuthConfig, String> {
+        let file: FileAuth = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut config = AuthConfig::default();
+        file.apply(&mut config).map(|()| config)
+    }
+
+    #[test]
+    fn an_issuer_has_a_name_an_audience_and_one_place_for_its_keys() {
+        let jwt = |more: &str| format!("[jwt]\nissuer = \"i\"\naudience = \"a\"\n{more}");
+        let config = read(&jwt("jwks_url = \"https://x/keys\"")).unwrap().jwt.unwrap();
+        assert_eq!((config.owner_claim.as_str(), config.role_claim), ("sub", None));
+        assert!(read(&jwt("jwks_file = \"/keys\"\njwks_refresh = \"2s\"")).is_ok());
+        assert!(read(&jwt("jwks_url = \"http://127.0.0.1:1/keys\"")).is_ok());
+        for bad in [
+            jwt(""),
+            jwt("jwks_url = \"https://x\"\njwks_file = \"/k\""),
+            jwt("jwks_url = \"http://example.org/keys\""),
+            jwt("jwks_file = \"/k\"\njwks_refresh = \"0s\""),
+            jwt("jwks = 1"),
+            "[jwt]\njwks_file = \"/k\"".into(),
+            "access_lifetime = \"soon\"".into(),
+        ] {
+            assert!(read(&bad).is_err(), "{bad}");
+        }
+    }
+}

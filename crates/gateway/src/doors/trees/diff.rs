@@ -1,0 +1,71 @@
+//! What is different in a workspace: `GET /v1/sessions/{id}/files/diff`.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use headwater_protocol::api::{DiffBody, ErrorBody};
+use headwater_protocol::{SessionId, SnapshotId};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::shown;
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::extract::{Path, Query};
+use crate::insist::insist;
+use crate::state::Gateway;
+
+/// An answer has at most so many differences, and so much of their patches.
+const MAX_ITEMS: usize = 20_000;
+const MAX_PATCH_BYTES: usize = 32 << 20;
+
+/// What to compare with.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct DiffQuery {
+    /// The snapshot to compare with; the session's start if absent.
+    #[param(value_type = Option<String>)]
+    snapshot: Option<SnapshotId>,
+    /// Also a unified diff of texts of up to 1 MiB: of those that were added, and, compared with a snapshot, of all.
+    content: Option<bool>,
+}
+
+/// Tells what is different in the workspace now from what it was at the session's start, or in a snapshot.
+///
+/// A session starts with nothing, or with the copy that it was forked with.
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/diff", tag = "trees",
+    params(("id" = String, Path, description = "the session"), DiffQuery),
+    responses(
+        (status = 200, body = DiffBody),
+        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
+        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+))]
+pub(super) async fn diff(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(session): Path<SessionId>,
+    Query(query): Query<DiffQuery>,
+) -> Result<JsonBody<DiffBody>, ApiError> {
+    gateway.may_use_session(&who, Need::Read, session).await?;
+    let (snapshot, content) = (query.snapshot, query.content == Some(true));
+    let ask =
+        insist(
+            gateway.worker.streams(),
+            |client| async move { client.diff(session, snapshot, content).await },
+        );
+    let mut told = ask.await?;
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    while let Some(message) = told.next().await? {
+        for difference in &message.differences {
+            bytes += difference.patch.as_ref().map_or(0, bytes::Bytes::len);
+            if items.len() == MAX_ITEMS || bytes > MAX_PATCH_BYTES {
+                return Ok(JsonBody(DiffBody { items, truncated: true }));
+            }
+            items.push(shown::difference(difference));
+        }
+    }
+    Ok(JsonBody(DiffBody { items, truncated: false }))
+}

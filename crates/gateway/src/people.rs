@@ -1,0 +1,212 @@
+//! Users, tokens and members as they are told, and what a name must look like.
+
+use headwater_protocol::SessionId;
+use headwater_protocol::api::Timestamp;
+use headwater_store::{Role, SessionRole, TokenRow, UserRow};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::auth::{FIRST_OWNER, Identity};
+use crate::error::ApiError;
+use crate::state::Gateway;
+
+/// What somebody may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RoleName {
+    /// All, also with what belongs to others.
+    Admin,
+    /// All with what is theirs.
+    Member,
+    /// Look at what is theirs.
+    Reader,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Admin => Self::Admin,
+            RoleName::Member => Self::Member,
+            RoleName::Reader => Self::Reader,
+        }
+    }
+}
+
+impl From<Role> for RoleName {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Admin => Self::Admin,
+            Role::Member => Self::Member,
+            Role::Reader => Self::Reader,
+        }
+    }
+}
+
+/// What a member may do with a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum MemberRole {
+    /// Look.
+    Viewer,
+    /// Look, start, change and end.
+    Editor,
+}
+
+impl From<MemberRole> for SessionRole {
+    fn from(role: MemberRole) -> Self {
+        match role {
+            MemberRole::Viewer => Self::Viewer,
+            MemberRole::Editor => Self::Editor,
+        }
+    }
+}
+
+impl From<SessionRole> for MemberRole {
+    fn from(role: SessionRole) -> Self {
+        match role {
+            SessionRole::Viewer => Self::Viewer,
+            SessionRole::Editor => Self::Editor,
+        }
+    }
+}
+
+/// A user.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct UserBody {
+    /// `usr_` and 32 hexadecimal digits.
+    id: String,
+    /// In lower case. What belongs to the user has it as its owner.
+    name: String,
+    #[schema(inline)]
+    role: RoleName,
+    /// Refused, with all tokens.
+    disabled: bool,
+    /// Whether a password signs in.
+    has_password: bool,
+    created_at: Timestamp,
+}
+
+impl From<UserRow> for UserBody {
+    fn from(row: UserRow) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            role: row.role.into(),
+            disabled: row.disabled,
+            has_password: row.password.is_some(),
+            created_at: Timestamp(row.created_at_ms),
+        }
+    }
+}
+
+/// A token, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TokenBody {
+    /// `tok_` and 32 hexadecimal digits.
+    id: String,
+    name: String,
+    /// Whom it speaks for.
+    owner: String,
+    #[schema(inline)]
+    role: RoleName,
+    /// The only sessions that it may use; absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<Vec<String>>,
+    /// The only things that it may do; absent: all that its role may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<Vec<String>>,
+    created_at: Timestamp,
+    expires_at: Option<Timestamp>,
+    revoked_at: Option<Timestamp>,
+    /// To within a minute.
+    last_used_at: Option<Timestamp>,
+    /// What the client sends; shown once, when it is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token: Option<String>,
+}
+
+impl From<TokenRow> for TokenBody {
+    fn from(row: TokenRow) -> Self {
+        Self {
+            id: row.id,
+            name: row.name,
+            owner: row.owner,
+            role: row.role.into(),
+            sessions: row.sessions.map(|list| list.iter().map(SessionId::to_string).collect()),
+            scopes: row.scopes,
+            created_at: Timestamp(row.created_at_ms),
+            expires_at: row.expires_at_ms.map(Timestamp),
+            revoked_at: row.revoked_at_ms.map(Timestamp),
+            last_used_at: row.last_used_at_ms.map(Timestamp),
+            token: None,
+        }
+    }
+}
+
+/// The name of a new user, in lower case.
+pub fn user_name(text: &str) -> Result<String, String> {
+    let name = text.to_lowercase();
+    let begins = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let goes_on = |byte: u8| begins(&byte) || b"._@+-".contains(&byte);
+    if !(1..=64).contains(&name.len())
+        || !name.as_bytes().first().is_some_and(begins)
+        || !name.bytes().all(goes_on)
+    {
+        return Err(
+            "a user's name has 1 to 64 letters, digits and `._@+-`, and begins with one of the first two"
+                .into(),
+        );
+    }
+    if name == FIRST_OWNER {
+        return Err(format!("`{FIRST_OWNER}` is whom the first token speaks for: choose another name"));
+    }
+    Ok(name)
+}
+
+/// Somebody's name as in `owner`.
+fn is_owner(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 255 && !text.chars().any(char::is_control)
+}
+
+impl Gateway {
+    /// The user of this id or name.
+    pub(crate) async fn find_user(&self, text: &str) -> Result<Option<UserRow>, ApiError> {
+        Ok(if text.starts_with("usr_") {
+            self.store.user(text).await?
+        } else {
+            self.store.user_by_name(&text.to_lowercase()).await?
+        })
+    }
+
+    /// Whom this text names as a member: a user, by id or name, or any owner of tokens.
+    pub(crate) async fn member_name(&self, text: &str) -> Result<String, ApiError> {
+        if let Some(user) = self.find_user(text).await? {
+            return Ok(user.name);
+        }
+        if is_owner(text) && !text.starts_with("usr_") && !text.starts_with("link:") {
+            return Ok(text.to_owned());
+        }
+        Err(ApiError::not_found("user", text))
+    }
+
+    /// The end of something that this one makes: no later than its own token's.
+    pub(crate) fn latest_end(who: &Identity, wanted_ms: Option<u64>) -> Option<u64> {
+        match (wanted_ms, who.bounds.expires_at_ms) {
+            (Some(wanted), Some(own)) => Some(wanted.min(own)),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_and_case_does_not_matter() {
+        assert_eq!(user_name("Ann.B@example.org").unwrap(), "ann.b@example.org");
+        for bad in ["", "-a", "a b", "a/b", "ä", "admin", "ADMIN", "a:b", "a\n", &"a".repeat(65)] {
+            assert!(user_name(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the cache on the disk keeps, drops, and does not believe.
+
+use std::time::Duration;
+
+use super::*;
+
+fn cache(most_bytes: u64) -> (tempfile::TempDir, Cache) {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().join("build-cache"), most_bytes).unwrap();
+    (folder, cache)
+}
+
+fn entry(byte: u8, bytes: usize) -> Entry {
+    let told = Told {
+        system: vec![("/usr/include/x.h".into(), Key::of(b"x"))],
+        text: "warning".into(),
+        diagnostics: Vec::new(),
+    };
+    Entry { told, blob: vec![byte; bytes] }
+}
+
+#[test]
+fn what_is_put_is_got_also_after_a_restart() {
+    let (folder, cache) = cache(1 << 20);
+    let key = Key::of(b"key");
+    assert_eq!(cache.get(Kind::Object, key), None);
+    cache.put(Kind::Object, key, &entry(7, 1000));
+    assert_eq!(cache.get(Kind::Object, key), Some(entry(7, 1000)));
+    assert_eq!(cache.get(Kind::Binary, key), None);
+    drop(cache);
+    let new = folder.path().join("build-cache/new/half");
+    fs::write(&new, "half an entry").unwrap();
+    let cache = Cache::open(folder.path().join("build-cache"), 1 << 20).unwrap();
+    assert_eq!(cache.get(Kind::Object, key), Some(entry(7, 1000)));
+    assert!(cache.bytes.load(Ordering::Relaxed) > 1000 && !new.exists());
+}
+
+#[test]
+fn an_entry_that_is_damaged_anywhere_or_has_anothers_name_is_not_there() {
+    let (_folder, cache) = cache(1 << 20);
+    let key = Key::of(b"key");
+    cache.put(Kind::Binary, key, &entry(1, 300));
+    let path = cache.place(Kind::Binary, key);
+    let good = fs::read(&path).unwrap();
+    for at in (0..good.len()).step_by(13) {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        fs::write(&path, &bad).unwrap();
+        assert_eq!(cache.get(Kind::Binary, key), None, "byte {at}");
+        assert!(!path.exists());
+        fs::write(&path, &good[..at]).unwrap();
+        assert_eq!(cache.get(Kind::Binary, key), None, "cut at {at}");
+    }
+    let other = Key::of(b"other");
+    make_private(cache.place(Kind::Binary, other).parent().unwrap()).unwrap();
+    fs::write(cache.place(Kind::Binary, other), &good).unwrap();
+    assert_eq!(cache.get(Kind::Binary, other), None);
+    fs::write(&path, &good).unwrap();
+    assert_eq!(cache.get(Kind::Binary, key), Some(entry(1, 300)));
+}
+
+#[test]
+fn what_was_not_used_for_longest_goes_first() {
+    let (_folder, cache) = cache(10_000);
+    let keys: Vec<_> = (0..4_u8).map(|n| Key::of(&[n])).collect();
+    for (n, key) in keys.iter().enumerate() {
+        cache.put(Kind::Object, *key, &entry(0, 2000));
+        let used = SystemTime::now() - Duration::from_secs(100 - n as u64);
+        File::open(cache.place(Kind::Object, *key)).unwrap().set_modified(used).unwrap();
+    }
+    assert!(cache.get(Kind::Object, keys[0]).is_some()); // and so it is the newest
+    cache.put(Kind::Object, Key::of(b"more"), &entry(0, 2000));
+    assert!(cache.get(Kind::Object, keys[0]).is_some());
+    assert!(cache.get(Kind::Object, keys[1]).is_none());
+    assert!(cache.bytes.load(Ordering::Relaxed) <= 10_000);
+    cache.put(Kind::Object, Key::of(b"huge"), &entry(0, 20_000));
+    assert!(cache.get(Kind::Object, Key::of(b"huge")).is_none());
+}

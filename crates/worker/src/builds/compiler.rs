@@ -1,0 +1,157 @@
+//! Compilers: which there are, and what tells one from another.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::build::Compiled;
+
+use super::key::{Key, KeyMaker};
+use super::system::SystemFiles;
+
+/// Where they are looked for: folders that every session sees.
+const FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+/// What a compiler runs besides itself.
+const HELPERS: [&str; 5] = ["cc1plus", "cc1", "collect2", "as", "ld"];
+/// New files in them may hide others of the same name.
+const INCLUDE_ROOTS: [&str; 3] = ["/usr/local/include", "/usr/include", "/usr/include/c++"];
+
+/// A compiler that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Compiler {
+    /// As seen in a session and on the host.
+    pub(crate) path: String,
+    /// By the content of all its programs.
+    pub(crate) identity: Key,
+    pub(crate) is_clang: bool,
+}
+
+/// Finds compilers, and remembers which programs they run.
+#[derive(Debug, Default)]
+pub(crate) struct Compilers {
+    helpers: Mutex<HashMap<(PathBuf, Key), Vec<PathBuf>>>,
+}
+
+impl Compilers {
+    /// The compiler of this name. Blocks: it may have to be asked.
+    pub(crate) fn find(&self, name: &str, files: &SystemFiles) -> Result<Compiler, Fault> {
+        let missing = || {
+            Fault::new(FaultKind::Unavailable, format!("the compiler `{name}` is not installed"))
+                .hint("install it on the host (`g++` comes with the package `g++`), or choose another")
+        };
+        let path = look_up(name).ok_or_else(missing)?;
+        let unreadable = |error: std::io::Error| {
+            Fault::new(FaultKind::Unavailable, format!("the compiler `{name}` cannot be read: {error}"))
+        };
+        let own = files.hash(&path).map_err(unreadable)?;
+        let mut maker = KeyMaker::new("compiler");
+        maker.part(path.as_os_str().as_encoded_bytes()).part(own.bytes());
+        for helper in self.helpers(&path, own) {
+            let key = files.hash(&helper).map_err(unreadable)?;
+            maker.part(helper.as_os_str().as_encoded_bytes()).part(key.bytes());
+        }
+        for root in INCLUDE_ROOTS {
+            let written = std::fs::metadata(root).and_then(|meta| meta.modified()).ok();
+            maker.part(format!("{written:?}").as_bytes());
+        }
+        let is_clang = name.starts_with("clang");
+        Ok(Compiler { path: path.to_string_lossy().into_owned(), identity: maker.key(), is_clang })
+    }
+
+    fn helpers(&self, path: &Path, own: Key) -> Vec<PathBuf> {
+        let place = (path.to_owned(), own);
+        let mut known = self.helpers.lock().unwrap_or_else(PoisonError::into_inner);
+        known
+            .entry(place)
+            .or_insert_with(|| HELPERS.iter().filter_map(|name| ask(path, name)).collect())
+            .clone()
+    }
+}
+
+/// The file of a program that a compiler runs.
+fn ask(compiler: &Path, name: &str) -> Option<PathBuf> {
+    let asked = Command::new(compiler)
+        .env_clear()
+        .env("PATH", FOLDERS.join(":"))
+        .arg(format!("-print-prog-name={name}"))
+        .output()
+        .ok()?;
+    let told = String::from_utf8(asked.stdout).ok()?;
+    let told = Path::new(told.trim());
+    if told.is_absolute() { Some(told.to_owned()).filter(|path| path.exists()) } else { look_up(name) }
+}
+
+fn look_up(name: &str) -> Option<PathBuf> {
+    if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
+        return None;
+    }
+    let paths = FOLDERS.iter().map(|folder| Path::new(folder).join(name));
+    paths.into_iter().find(|path| path.is_file())
+}
+
+/// The compiler that was asked for, or the operator's choice, as far as the operator allows it.
+pub(crate) fn choose(
+    asked: Option<&str>,
+    language: Compiled,
+    preferred: &str,
+    allowed: &[String],
+) -> Result<String, Fault> {
+    let Some(asked) = asked else {
+        return Ok(match language {
+            Compiled::Cpp => preferred.to_owned(),
+            Compiled::C => c_of(preferred),
+        });
+    };
+    if asked == preferred || allowed.iter().any(|name| name == asked) {
+        return Ok(asked.to_owned());
+    }
+    let asked: String = asked.chars().take(64).collect();
+    Err(Fault::new(FaultKind::Invalid, format!("the compiler `{asked}` is not allowed here"))
+        .hint(format!("allowed are: {}", allowed.join(", "))))
+}
+
+/// `g++-12` has `gcc-12` beside it, and `clang++` has `clang`.
+fn c_of(preferred: &str) -> String {
+    preferred.replacen("clang++", "clang", 1).replacen("g++", "gcc", 1)
+}
+
+/// What matters of this machine's processor to code that is made for it alone.
+pub(crate) fn processor() -> String {
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let first = told.split("\n\n").next().unwrap_or_default();
+    let matters = |line: &&str| {
+        ["model", "flags", "vendor_id", "cpu family", "stepping", "cache size"]
+            .iter()
+            .any(|name| line.starts_with(name))
+    };
+    first.lines().filter(matters).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_compilers_that_the_operator_allows_are_run() {
+        let allowed = ["g++".to_owned(), "clang++".to_owned()];
+        let choose = |asked, language| choose(asked, language, "g++-12", &allowed);
+        assert_eq!(choose(None, Compiled::Cpp).as_deref(), Ok("g++-12"));
+        assert_eq!(choose(None, Compiled::C).as_deref(), Ok("gcc-12"));
+        assert_eq!(choose(Some("clang++"), Compiled::Cpp).as_deref(), Ok("clang++"));
+        assert!(choose(Some("/bin/sh"), Compiled::Cpp).unwrap_err().hint.unwrap().contains("clang++"));
+    }
+
+    #[test]
+    fn a_compiler_is_known_by_the_content_of_its_programs() {
+        let (compilers, files) = (Compilers::default(), SystemFiles::default());
+        let one = compilers.find("g++", &files).unwrap();
+        assert_eq!(one, compilers.find("g++", &files).unwrap());
+        assert!(!one.is_clang && one.path.ends_with("/g++"));
+        assert_ne!(one.identity, compilers.find("gcc", &files).unwrap().identity);
+        for name in ["no-such-compiler", "../bin/g++", "", "."] {
+            assert!(compilers.find(name, &files).is_err());
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What an operator says about builds: the table `[builds]`, and the variables `SESSION_CPP_COMPILER` and
+//! `CPP_BUILD_TIMEOUT`, which win over it.
+
+use std::time::Duration;
+
+use headwater_protocol::units::{parse_bytes, parse_duration};
+use serde::Deserialize;
+
+/// Who is given what a build left in the cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Share {
+    /// Builds of the same owner. How long a build takes tells nobody what others have built.
+    #[default]
+    Owner,
+    /// All builds.
+    All,
+}
+
+/// How builds are run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildsConfig {
+    /// The compiler of C++ unless a build names another.
+    pub compiler: String,
+    /// The compilers that a build may name.
+    pub compilers: Vec<String>,
+    /// How long a build may take.
+    pub timeout: Duration,
+    /// The most bytes of the cache.
+    pub cache_bytes: u64,
+    /// Who is given what is in it.
+    pub share: Share,
+}
+
+impl Default for BuildsConfig {
+    fn default() -> Self {
+        Self {
+            compiler: "g++".to_owned(),
+            compilers: ["g++", "clang++", "gcc", "clang"].map(str::to_owned).to_vec(),
+            timeout: Duration::from_mins(2),
+            cache_bytes: 5 << 30,
+            share: Share::Owner,
+        }
+    }
+}
+
+/// As in the file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FileBuilds {
+    compiler: Option<String>,
+    compilers: Option<Vec<String>>,
+    timeout: Option<String>,
+    cache: Option<String>,
+    share: Option<Share>,
+}
+
+impl FileBuilds {
+    pub(crate) fn apply(self, config: &mut BuildsConfig) -> Result<(), String> {
+        if let Some(compilers) = self.compilers {
+            config.compilers = compilers;
+        }
+        config.compiler = self.compiler.unwrap_or_else(|| config.compiler.clone());
+        if let Some(text) = self.timeout {
+            config.timeout = time("builds.timeout", &text)?;
+        }
+        if let Some(text) = self.cache {
+            config.cache_bytes = parse_bytes(&text).map_err(|error| format!("builds.cache: {error}"))?;
+        }
+        config.share = self.share.unwrap_or(config.share);
+        check(config)
+    }
+}
+
+impl BuildsConfig {
+    /// Takes what the environment says; `look` finds a variable.
+    pub(crate) fn apply_env(&mut self, look: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+        if let Some(compiler) = look("SESSION_CPP_COMPILER").filter(|text| !text.is_empty()) {
+            self.compiler = compiler;
+        }
+        if let Some(text) = look("CPP_BUILD_TIMEOUT").filter(|text| !text.is_empty()) {
+            self.timeout = time("CPP_BUILD_TIMEOUT", &text)?;
+        }
+        check(self)
+    }
+}
+
+fn time(name: &str, text: &str) -> Result<Duration, String> {
+    match parse_duration(text) {
+        Ok(time) if time.is_zero() => Err(format!("{name}: must be more than 0")),
+        other => other.map_err(|error| format!("{name}: {error}")),
+    }
+}
+
+fn check(config: &BuildsConfig) -> Result<(), String> {
+    let bad = |name: &&String| name.is_empty() || name.contains(['/', '\0']) || name.starts_with(['.', '-']);
+    match config.compilers.iter().chain([&config.compiler]).find(bad) {
+        Some(name) => Err(format!("builds.compilers: `{name}` is not the name of a program")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<BuildsConfig, String> {
+        let mut config = BuildsConfig::default();
+        let file: FileBuilds = toml::from_str(text).map_err(|error| error.to_string())?;
+        file.apply(&mut config).map(|()| config)
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
+        let mut config =
+            of("compiler = \"clang++\"\ncache = \"1Gi\"\nshare = \"all\"\ntimeout = \"30s\"").unwrap();
+        assert_eq!((config.cache_bytes, config.share), (1 << 30, Share::All));
+        assert_eq!((config.compiler.as_str(), config.timeout), ("clang++", Duration::from_secs(30)));
+        let said = |name: &str| match name {
+            "SESSION_CPP_COMPILER" => Some("g++-12".to_owned()),
+            "CPP_BUILD_TIMEOUT" => Some("120s".to_owned()),
+            _ => None,
+        };
+        config.apply_env(said).unwrap();
+        assert_eq!((config.compiler.as_str(), config.timeout), ("g++-12", Duration::from_mins(2)));
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        for (text, says) in [
+            ("cache = \"lots\"", "builds.cache"),
+            ("timeout = \"0s\"", "builds.timeout"),
+            ("compilers = [\"/bin/sh\"]", "/bin/sh"),
+            ("share = \"some\"", "share"),
+            ("colour = 1", "colour"),
+        ] {
+            let error = of(text).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+        let bad = |name: &str| (name == "CPP_BUILD_TIMEOUT").then(|| "soon".to_owned());
+        assert!(BuildsConfig::default().apply_env(bad).unwrap_err().contains("CPP_BUILD_TIMEOUT"));
+    }
+}

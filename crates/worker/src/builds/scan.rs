@@ -1,0 +1,176 @@
+//! What a source includes, found without a preprocessor: every include that is written in it, whether or not it is
+//! taken. Too much costs a copy; what cannot be found so is told, and then everything counts as included.
+
+/// What is written in one file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scanned {
+    /// `#include "x"`, and whatever else looks for a file by such a name.
+    pub(crate) quoted: Vec<String>,
+    /// `#include <x>`.
+    pub(crate) angled: Vec<String>,
+    /// Something is read whose name is not written here.
+    pub(crate) computed: bool,
+    /// The time of the build is part of what is made.
+    pub(crate) timed: bool,
+}
+
+/// Includes of one file that are looked at.
+const MAX_INCLUDES: usize = 10_000;
+
+/// Looks through a file.
+pub(crate) fn scan(source: &[u8]) -> Scanned {
+    let mut found = Scanned::default();
+    let joined = join_lines(source);
+    for line in joined.split(|byte| *byte == b'\n') {
+        look_at_line(line, &mut found);
+    }
+    let has = |word: &[u8]| joined.windows(word.len()).any(|window| window == word);
+    found.timed = has(b"__DATE__") || has(b"__TIME__") || has(b"__TIMESTAMP__");
+    // What an assembler reads (`.incbin`) is told by nobody.
+    found.computed |= has(b"asm");
+    look_for_questions(&joined, &mut found);
+    if found.quoted.len() + found.angled.len() > MAX_INCLUDES {
+        found.computed = true;
+        found.quoted.truncate(MAX_INCLUDES);
+        found.angled.truncate(MAX_INCLUDES);
+    }
+    found
+}
+
+/// A backslash at the end of a line joins it with the next one.
+fn join_lines(source: &[u8]) -> Vec<u8> {
+    let mut joined = Vec::with_capacity(source.len());
+    let mut rest = source;
+    while let Some((&byte, after)) = rest.split_first() {
+        let end = after.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).unwrap_or(0);
+        match after.get(end) {
+            Some(b'\n') if byte == b'\\' => rest = after.get(end + 1..).unwrap_or_default(),
+            _ => {
+                joined.push(byte);
+                rest = after;
+            }
+        }
+    }
+    joined
+}
+
+fn trim(text: &[u8]) -> &[u8] {
+    text.trim_ascii_start()
+}
+
+fn look_at_line(line: &[u8], found: &mut Scanned) {
+    let line = trim(line);
+    let after = line.strip_prefix(b"#").or_else(|| line.strip_prefix(b"%:"));
+    let after = after.or_else(|| line.strip_prefix(b"??="));
+    let Some(directive) = after.map(trim) else {
+        // C++ modules: what is imported is made by another compilation.
+        found.computed |= line.starts_with(b"import ") || line.starts_with(b"export import ");
+        // A directive may follow a comment.
+        found.computed |= line.starts_with(b"/*") && contains(line, b"include");
+        found.computed |= contains(line, b"*/") && contains(line, b"#") && contains(line, b"include");
+        return;
+    };
+    if directive.starts_with(b"/*") || directive.starts_with(b"//") {
+        found.computed |= contains(directive, b"include");
+        return;
+    }
+    for word in [b"include_next".as_slice(), b"include", b"import", b"embed"] {
+        if let Some(rest) = directive.strip_prefix(word) {
+            add(trim(rest), found);
+            return;
+        }
+    }
+    // `#pragma GCC dependency "x"`, `#line`: nothing that is read. An assembler's include is covered by `asm`.
+}
+
+/// `__has_include("x")` makes a difference by the mere presence of a file.
+fn look_for_questions(text: &[u8], found: &mut Scanned) {
+    let mut rest = text;
+    for word in [b"__has_include".as_slice(), b"__has_embed"] {
+        while let Some(at) = position(rest, word) {
+            let after = rest.get(at + word.len()..).unwrap_or_default();
+            let after = after.strip_prefix(b"_next").or_else(|| after.strip_prefix(b"__")).unwrap_or(after);
+            let inner = trim(after);
+            if let Some(inner) = inner.strip_prefix(b"(") {
+                add(trim(inner), found);
+            }
+            rest = after;
+        }
+        rest = text;
+    }
+}
+
+fn add(name: &[u8], found: &mut Scanned) {
+    let closed = |open: u8, close: u8| {
+        let inner = name.strip_prefix(&[open])?;
+        let end = inner.iter().position(|byte| *byte == close)?;
+        std::str::from_utf8(inner.get(..end)?).ok().map(str::to_owned)
+    };
+    if let Some(name) = closed(b'"', b'"') {
+        found.quoted.push(name);
+    } else if let Some(name) = closed(b'<', b'>') {
+        found.angled.push(name);
+    } else {
+        found.computed = true;
+    }
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    position(text, word).is_some()
+}
+
+fn position(text: &[u8], word: &[u8]) -> Option<usize> {
+    text.windows(word.len()).position(|window| window == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> (Vec<String>, Vec<String>, bool) {
+        let found = scan(text.as_bytes());
+        (found.quoted, found.angled, found.computed)
+    }
+
+    #[test]
+    fn includes_are_found_however_they_are_written() {
+        let text = "#include <iostream>\n  #  include \"a.h\" // x\n#include_next \"b.h\"\n#if 0\n#include \"c.h\"\n#endif\n\
+                    %:include \"d.h\"\n#inc\\\nlude \"e.h\"\n#if __has_include(\"f.h\") && __has_include( <g.h> )\n#endif\n#embed \"h.bin\"\n";
+        let (quoted, angled, computed) = found(text);
+        assert_eq!(quoted, ["a.h", "b.h", "c.h", "d.h", "e.h", "h.bin", "f.h"]);
+        assert_eq!(angled, ["iostream", "g.h"]);
+        assert!(!computed);
+    }
+
+    #[test]
+    fn what_is_read_under_a_name_that_is_not_written_is_told() {
+        for text in [
+            "#include HEADER\n",
+            "#if __has_include(HEADER)\n#endif\n",
+            "asm(\".incbin \\\"x\\\"\");\n",
+            "__asm__ volatile(\"\");\n",
+            "#/* x */include \"a.h\"\n",
+            "/* x */ #include \"a.h\"\n",
+            "/*\n*/ #include \"a.h\"\n",
+            "import foo;\n",
+            "#include \"a.h\n",
+        ] {
+            assert!(scan(text.as_bytes()).computed, "{text}");
+        }
+        assert!(!scan(b"int main() { return 0; } // include nothing\n").computed);
+    }
+
+    #[test]
+    fn the_time_of_the_build_is_noticed() {
+        assert!(scan(b"const char* at = __DATE__;").timed);
+        assert!(scan(b"__TIME\\\n__").timed);
+        assert!(!scan(b"int time;").timed);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_no_harm() {
+        let _ = scan(&[0xff, b'#', 0, b'\\', b'\n', b'"']);
+        let _ = scan(b"#include \"\xff\"");
+        let _ = scan(b"\\");
+    }
+}

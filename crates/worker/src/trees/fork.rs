@@ -1,0 +1,68 @@
+//! A new session like another, with a copy of its workspace. The copy is made in the prepared session that is to become the
+//! new one, so that a session is there either with all of it or not at all.
+
+use std::sync::Arc;
+
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::{Session as Told, SessionId, SessionSpec, SnapshotId};
+
+use super::copy::copy;
+use super::ground::{Ground, cannot};
+use super::snapshots::{start_manifest, tree_of};
+use crate::engine::Engine;
+use crate::folder;
+use crate::pool::{Prepared, discard_later};
+use crate::workspace::Workspace;
+
+/// What the new one is to be.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) from: SessionId,
+    pub(super) id: SessionId,
+    pub(super) snapshot: Option<SnapshotId>,
+    pub(super) spec: SessionSpec,
+}
+
+impl Engine {
+    /// Makes it, or answers with the one that has this id already.
+    pub(super) async fn fork_session(self: &Arc<Self>, order: Order) -> Result<Told, Fault> {
+        order.spec.check()?;
+        let _turn = self.session_turn(order.id).await;
+        match self.session(order.id) {
+            Err(fault) if fault.kind == FaultKind::NotFound => {}
+            other => return other,
+        }
+        self.network.permit(order.spec.network, self.config.sandbox)?;
+        let prepared = self.pool.take(self, order.spec.network).await?;
+        let engine = Arc::clone(self);
+        let work = move || {
+            let filled = fill(&engine, &order, &prepared);
+            (prepared, order, filled)
+        };
+        let worked = tokio::task::spawn_blocking(work).await;
+        let stopping = |_| Fault::new(FaultKind::Unavailable, "the worker is stopping");
+        let (prepared, order, filled) = worked.map_err(stopping)?;
+        if let Err(fault) = filled {
+            discard_later(Arc::clone(self), prepared);
+            return Err(fault);
+        }
+        let session = self.hand_out(prepared, order.id, order.spec)?;
+        self.listen_to(&session);
+        self.pool.refill(self);
+        Ok(session.told())
+    }
+}
+
+/// Copies the workspace, or a snapshot of it, and notes what was copied as what the new session began with.
+fn fill(engine: &Engine, order: &Order, prepared: &Prepared) -> Result<(), Fault> {
+    let ground = Ground::of(engine, &order.from.to_string())?;
+    let source = match order.snapshot {
+        Some(id) => &tree_of(&ground.dir, id)?,
+        None => &ground.workspace,
+    };
+    let open = Workspace::open(&folder::workspace(&prepared.dir), prepared.host_uid);
+    let to = open.map_err(|error| cannot(&error))?;
+    let limit = order.spec.limits.disk_bytes.unwrap_or(u64::MAX);
+    let manifest = copy(source, &to, limit)?;
+    manifest.write(&start_manifest(&prepared.dir)).map_err(|error| cannot(&error))
+}

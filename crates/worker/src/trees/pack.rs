@@ -1,0 +1,181 @@
+//! A tree as an archive, written as it is read: nothing of it is held but what is on its way.
+//!
+//! Each file is as it was while it was read. One that shrinks meanwhile is filled up with zeros, one that grows is cut: the
+//! archive has said its size by then. What is no file, folder or link is left out.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use headwater_contract::v1::ArchiveFormat;
+use tar::{EntryType, Header};
+
+use super::zip::ZipWriter;
+use crate::workspace::{Entry, Kind, MAX_DEPTH, Step, Workspace, WorkspaceError, WorkspacePath};
+
+/// Things in an archive, at most.
+const MAX_ENTRIES: u64 = 1_000_000;
+
+/// What takes a tree, entry by entry.
+trait Packer {
+    fn folder(&mut self, name: &[u8], entry: &Entry) -> io::Result<()>;
+    fn file(&mut self, name: &[u8], entry: &Entry, data: &mut dyn Read) -> io::Result<()>;
+    fn link(&mut self, name: &[u8], entry: &Entry, target: &[u8]) -> io::Result<()>;
+}
+
+/// Writes a folder's tree.
+pub(super) fn pack(
+    workspace: &Workspace,
+    folder: &WorkspacePath,
+    format: ArchiveFormat,
+    out: impl Write,
+) -> io::Result<()> {
+    match format {
+        ArchiveFormat::Zip => {
+            let mut zip = ZipWriter::new(out);
+            pack_into(workspace, folder, &mut ZipPacker(&mut zip))?;
+            zip.finish()
+        }
+        ArchiveFormat::TarGz => {
+            let mut tar = tar::Builder::new(GzEncoder::new(out, Compression::fast()));
+            pack_into(workspace, folder, &mut TarPacker(&mut tar))?;
+            tar.into_inner()?.finish()?.flush()
+        }
+        _ => {
+            let mut tar = tar::Builder::new(out);
+            pack_into(workspace, folder, &mut TarPacker(&mut tar))?;
+            tar.into_inner()?.flush()
+        }
+    }
+}
+
+fn pack_into(workspace: &Workspace, folder: &WorkspacePath, packer: &mut dyn Packer) -> io::Result<()> {
+    let mut walk = workspace.walk(folder, MAX_DEPTH, None).map_err(io::Error::other)?;
+    let mut entries = 0;
+    for step in &mut walk {
+        entries += 1;
+        if entries > MAX_ENTRIES {
+            return Err(io::Error::other("too much is in the folder for one archive"));
+        }
+        pack_one(workspace, folder, &step, packer)?;
+    }
+    // An archive that lacks something must not look whole.
+    if walk.is_cut() {
+        Err(io::Error::other("a folder cannot be read, or is nested too deep"))
+    } else {
+        Ok(())
+    }
+}
+
+fn pack_one(
+    workspace: &Workspace,
+    folder: &WorkspacePath,
+    step: &Step,
+    packer: &mut dyn Packer,
+) -> io::Result<()> {
+    let names = step.path.names().get(folder.names().len()..).unwrap_or_default();
+    let mut name = names.join(&b'/');
+    match step.entry.kind {
+        Kind::Folder => {
+            name.push(b'/');
+            packer.folder(&name, &step.entry)
+        }
+        Kind::File => match workspace.open_file(&step.path) {
+            Ok((file, entry)) => {
+                let mut data = Exactly { inner: File::from(file), left: entry.size };
+                packer.file(&name, &entry, &mut data)
+            }
+            Err(error) if is_gone(&error) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        },
+        Kind::Link => match workspace.read_link(&step.path) {
+            Ok(target) => packer.link(&name, &step.entry, &target),
+            Err(error) if is_gone(&error) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        },
+        Kind::Other => Ok(()),
+    }
+}
+
+/// Whether a program took it away, or put something else there, since it was met.
+pub(super) fn is_gone(error: &WorkspaceError) -> bool {
+    matches!(
+        error,
+        WorkspaceError::Missing { .. } | WorkspaceError::NoFile { .. } | WorkspaceError::NoFolder { .. }
+    )
+}
+
+struct TarPacker<'a, W: Write>(&'a mut tar::Builder<W>);
+
+fn header(kind: EntryType, entry: &Entry, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_mode(entry.mode & 0o777);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(entry.modified_at_ms() / 1000);
+    header
+}
+
+fn path(name: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(name))
+}
+
+impl<W: Write> Packer for TarPacker<'_, W> {
+    fn folder(&mut self, name: &[u8], entry: &Entry) -> io::Result<()> {
+        self.0.append_data(&mut header(EntryType::Directory, entry, 0), path(name), io::empty())
+    }
+
+    fn file(&mut self, name: &[u8], entry: &Entry, data: &mut dyn Read) -> io::Result<()> {
+        self.0.append_data(&mut header(EntryType::Regular, entry, entry.size), path(name), data)
+    }
+
+    fn link(&mut self, name: &[u8], entry: &Entry, target: &[u8]) -> io::Result<()> {
+        self.0.append_link(&mut header(EntryType::Symlink, entry, 0), path(name), path(target))
+    }
+}
+
+struct ZipPacker<'a, W: Write>(&'a mut ZipWriter<W>);
+
+impl<W: Write> Packer for ZipPacker<'_, W> {
+    fn folder(&mut self, name: &[u8], entry: &Entry) -> io::Result<()> {
+        self.0.folder(name, entry.mode)
+    }
+
+    fn file(&mut self, name: &[u8], entry: &Entry, mut data: &mut dyn Read) -> io::Result<()> {
+        self.0.file(name, entry.mode, entry.size, &mut data)
+    }
+
+    fn link(&mut self, name: &[u8], _: &Entry, target: &[u8]) -> io::Result<()> {
+        self.0.link(name, target)
+    }
+}
+
+/// So many bytes, whatever the file has by now.
+struct Exactly {
+    inner: File,
+    left: u64,
+}
+
+impl Read for Exactly {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let Some(buffer) = buffer.get_mut(..wanted).filter(|buffer| !buffer.is_empty()) else {
+            return Ok(0);
+        };
+        let n = match self.inner.read(buffer)? {
+            0 => {
+                buffer.fill(0);
+                buffer.len()
+            }
+            n => n,
+        };
+        self.left -= n as u64;
+        Ok(n)
+    }
+}

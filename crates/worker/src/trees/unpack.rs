@@ -1,0 +1,43 @@
+//! Unpacking an archive that somebody sent, into a folder that no program sees. Whatever is wrong with any part of it, all
+//! of it is refused: nothing has been seen of it by then.
+
+mod sow;
+mod tar;
+mod zip;
+
+use std::fs::File;
+
+use headwater_contract::v1::ArchiveFormat;
+use headwater_contract::{Fault, FaultKind};
+
+use self::sow::Sower;
+pub(super) use self::sow::{Bounds, Sown};
+use crate::workspace::Workspace;
+
+/// Unpacks all of it, or says why not.
+pub(super) fn unpack(
+    archive: File,
+    format: ArchiveFormat,
+    into: &Workspace,
+    bounds: Bounds,
+) -> Result<Sown, Fault> {
+    let mut sower = Sower::new(into, bounds);
+    match format {
+        ArchiveFormat::Zip => zip::unpack(archive, &mut sower)?,
+        ArchiveFormat::TarGz => {
+            let unzipped = flate2::read::MultiGzDecoder::new(std::io::BufReader::new(archive));
+            tar::unpack(unzipped, &mut sower)?;
+        }
+        _ => tar::unpack(std::io::BufReader::new(archive), &mut sower)?,
+    }
+    Ok(sower.sown())
+}
+
+/// The archive is not one, or is hostile.
+fn refused(why: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Invalid, format!("the archive is refused: {why}"))
+        .hint("nothing of it was unpacked; send an archive of plain files, folders and links within it")
+}
+
+#[cfg(test)]
+mod tests;

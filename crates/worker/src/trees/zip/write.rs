@@ -1,0 +1,233 @@
+//! Writing a ZIP archive to where nothing can be gone back to: sizes come after the data.
+
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+use super::{
+    CENTRAL, DEFLATED, DESCRIPTOR, END, END_64, EXTRA_64, LOCAL, LOCATOR_64, MORE, STORED, STREAMED, UNIX,
+    UTF8,
+};
+
+/// The directory at the end is held until then: so much of it.
+const MAX_DIRECTORY_BYTES: usize = 64 << 20;
+/// From here on sizes are written with 64 bits. Packing may make a file larger, by less than the rest.
+const LARGE: u64 = 3 << 30;
+/// 1 January 1980: the earliest that the format knows.
+const DATE: u16 = (1 << 5) | 1;
+
+/// An archive that is being written.
+#[derive(Debug)]
+pub(crate) struct ZipWriter<W: Write> {
+    out: Counted<W>,
+    directory: Vec<u8>,
+    entries: u64,
+}
+
+/// What is known of an entry when its data are written.
+struct Written {
+    crc: u32,
+    packed: u64,
+    size: u64,
+}
+
+impl<W: Write> ZipWriter<W> {
+    pub(crate) const fn new(out: W) -> Self {
+        Self { out: Counted { inner: out, written: 0 }, directory: Vec::new(), entries: 0 }
+    }
+
+    /// Appends a folder; its name ends with a slash.
+    pub(crate) fn folder(&mut self, name: &[u8], mode: u32) -> io::Result<()> {
+        self.stored(name, 0o040_000 | (mode & 0o777), b"")
+    }
+
+    /// Appends a symbolic link.
+    pub(crate) fn link(&mut self, name: &[u8], target: &[u8]) -> io::Result<()> {
+        self.stored(name, 0o120_777, target)
+    }
+
+    fn stored(&mut self, name: &[u8], mode: u32, data: &[u8]) -> io::Result<()> {
+        let at = self.out.written;
+        let size = data.len() as u64;
+        let written = Written { crc: crc32fast::hash(data), packed: size, size };
+        let sizes = (written.crc, low(size), low(size));
+        self.local(name, STORED, flags(name), sizes, false)?;
+        self.out.write_all(data)?;
+        self.list(name, mode, STORED, flags(name), at, &written)
+    }
+
+    /// Appends a file of exactly this size.
+    pub(crate) fn file(&mut self, name: &[u8], mode: u32, size: u64, data: &mut impl Read) -> io::Result<()> {
+        let (at, large) = (self.out.written, size >= LARGE);
+        let flags = flags(name) | STREAMED;
+        self.local(name, DEFLATED, flags, (0, 0, 0), large)?;
+        let begun = self.out.written;
+        let mut crc = crc32fast::Hasher::new();
+        let mut packer = DeflateEncoder::new(&mut self.out, Compression::fast());
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let n = data.read(&mut buffer)?;
+            let Some(piece) = buffer.get(..n).filter(|piece| !piece.is_empty()) else { break };
+            crc.update(piece);
+            packer.write_all(piece)?;
+        }
+        packer.finish()?;
+        let written = Written { crc: crc.finalize(), packed: self.out.written - begun, size };
+        let mut after = Vec::new();
+        put32(&mut after, DESCRIPTOR);
+        put32(&mut after, written.crc);
+        for size in [written.packed, written.size] {
+            if large { put64(&mut after, size) } else { put32(&mut after, low(size)) }
+        }
+        self.out.write_all(&after)?;
+        self.list(name, 0o100_000 | (mode & 0o777), DEFLATED, flags, at, &written)
+    }
+
+    fn local(
+        &mut self,
+        name: &[u8],
+        method: u16,
+        flags: u16,
+        (crc, packed, size): (u32, u32, u32),
+        large: bool,
+    ) -> io::Result<()> {
+        let mut header = Vec::with_capacity(64 + name.len());
+        put32(&mut header, LOCAL);
+        for field in [if large { 45 } else { 20 }, flags, method, 0, DATE] {
+            put16(&mut header, field);
+        }
+        let (packed, size) = if large { (MORE, MORE) } else { (packed, size) };
+        for field in [crc, packed, size] {
+            put32(&mut header, field);
+        }
+        put16(&mut header, length(name)?);
+        put16(&mut header, if large { 20 } else { 0 });
+        header.extend_from_slice(name);
+        if large {
+            put16(&mut header, EXTRA_64);
+            put16(&mut header, 16);
+            header.extend_from_slice(&[0; 16]);
+        }
+        self.out.write_all(&header)
+    }
+
+    /// Notes an entry for the directory.
+    fn list(
+        &mut self,
+        name: &[u8],
+        mode: u32,
+        method: u16,
+        flags: u16,
+        at: u64,
+        written: &Written,
+    ) -> io::Result<()> {
+        let large: Vec<u64> =
+            [written.size, written.packed, at].into_iter().filter(|size| low(*size) == MORE).collect();
+        let extra = if large.is_empty() { 0 } else { 4 + 8 * large.len() };
+        let out = &mut self.directory;
+        put32(out, CENTRAL);
+        out.extend_from_slice(&[45, UNIX]);
+        for field in [45, flags, method, 0, DATE] {
+            put16(out, field);
+        }
+        for field in [written.crc, low(written.packed), low(written.size)] {
+            put32(out, field);
+        }
+        for field in [length(name)?, u16::try_from(extra).map_err(io::Error::other)?, 0, 0, 0] {
+            put16(out, field);
+        }
+        put32(out, mode << 16 | if mode & 0o170_000 == 0o040_000 { 0x10 } else { 0 });
+        put32(out, low(at));
+        out.extend_from_slice(name);
+        if !large.is_empty() {
+            put16(out, EXTRA_64);
+            put16(out, u16::try_from(8 * large.len()).map_err(io::Error::other)?);
+            for size in large {
+                put64(out, size);
+            }
+        }
+        self.entries += 1;
+        if out.len() > MAX_DIRECTORY_BYTES {
+            return Err(io::Error::other("too many names for a ZIP archive: take a tar"));
+        }
+        Ok(())
+    }
+
+    /// Writes the directory and the end.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        let (at, length) = (self.out.written, self.directory.len() as u64);
+        self.out.write_all(&self.directory)?;
+        let mut end = Vec::new();
+        let entries = u16::try_from(self.entries).unwrap_or(u16::MAX);
+        if entries == u16::MAX || low(at) == MORE {
+            let here = self.out.written;
+            put32(&mut end, END_64);
+            put64(&mut end, 44);
+            put16(&mut end, 45);
+            put16(&mut end, 45);
+            put32(&mut end, 0);
+            put32(&mut end, 0);
+            for field in [self.entries, self.entries, length, at] {
+                put64(&mut end, field);
+            }
+            put32(&mut end, LOCATOR_64);
+            put32(&mut end, 0);
+            put64(&mut end, here);
+            put32(&mut end, 1);
+        }
+        put32(&mut end, END);
+        for field in [0, 0, entries, entries] {
+            put16(&mut end, field);
+        }
+        put32(&mut end, low(length));
+        put32(&mut end, low(at));
+        put16(&mut end, 0);
+        self.out.write_all(&end)?;
+        self.out.flush()
+    }
+}
+
+fn flags(name: &[u8]) -> u16 {
+    if std::str::from_utf8(name).is_ok() { UTF8 } else { 0 }
+}
+
+fn length(name: &[u8]) -> io::Result<u16> {
+    u16::try_from(name.len()).map_err(io::Error::other)
+}
+
+/// As 32 bits, or the mark that they are not enough.
+fn low(size: u64) -> u32 {
+    u32::try_from(size).unwrap_or(MORE)
+}
+
+fn put16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+/// Counts what goes through.
+#[derive(Debug)]
+struct Counted<W> {
+    inner: W,
+    written: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.inner.write(bytes)?;
+        self.written += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,137 @@
+//! Sessions that try to spoil what others are given, or to have the host write and read elsewhere.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use crate::scene::{Scene, one};
+
+/// A program that changes everything in its workspace all the time, what a build reads and what it makes.
+const RESTLESS: &str = "while :; do \
+    echo 'int main() { return 66; }' >main.cpp.new; mv main.cpp.new main.cpp; \
+    echo '#define A 66' >a.h; \
+    mkdir -p build .headwater-build; cp /bin/true build/main 2>/dev/null; \
+    for f in .headwater-build/0.o .headwater-build/made .headwater-build/0.s; do cp /bin/true $f 2>/dev/null; done; \
+    printf '#include \"a.h\"\\nint main() { return A; }\\n' >main.cpp.new; mv main.cpp.new main.cpp; \
+    echo '#define A 7' >a.h; done";
+
+#[tokio::test]
+async fn a_session_that_rewrites_its_files_all_the_time_spoils_nothing_for_others() -> Result<()> {
+    let scene = Scene::with("[builds]\nshare = \"all\"\n").await?;
+    let (good, bad) = (scene.session().await?, scene.session().await?);
+    let text = "#include \"a.h\"\nint main() { return A; }\n";
+    for session in [&good, &bad] {
+        scene.write(session, "main.cpp", text)?;
+        scene.write(session, "a.h", "#define A 7\n")?;
+    }
+    let restless = scene.start(&bad, RESTLESS).await?;
+    for n in 0..6 {
+        // Whatever it was when it was taken is compiled: it may even be half a file, and fail.
+        let flag = format!("-DN={}", n % 3);
+        let built = scene.build(&one(&bad, &[&flag])).await;
+        assert!(
+            built.is_ok() || built.as_ref().is_err_and(|error| !error.to_string().starts_with("5")),
+            "{built:?}"
+        );
+    }
+    for n in 0..3 {
+        let built = scene.good(&one(&good, &[&format!("-DN={n}")])).await?;
+        assert_eq!(built["diagnostics"], json!([]), "{built}");
+        assert_eq!(scene.run(&good, "./build/main; echo $?").await?, "7\n", "{built}");
+    }
+    scene.ask("POST", &format!("/v1/executions/{restless}/cancel"), &json!({"grace_ms": 0})).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_session_sees_the_cache_or_another_builds_files() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    scene.write(&session, "main.cpp", "int main() { return 5; }\n")?;
+    scene.good(&one(&session, &[])).await?;
+    let data = scene.server.data().display().to_string();
+    let look = format!(
+        "ls '{data}' '{data}/build-cache' '{data}/builds' 2>/dev/null; find / -xdev -name build-cache -o -xdev -name '.headwater-build' 2>/dev/null; echo end"
+    );
+    assert_eq!(scene.run(&session, &look).await?, "end\n");
+    // Built in walls of its own: nothing of it in the workspace but the binary.
+    let listed = scene.run(&session, "find . -type f | sort").await?;
+    assert_eq!(listed, "./build/main\n./main.cpp\n");
+    // And a compiler there sees no other file than those it was given.
+    scene.write(&session, "secret.txt", "#define SECRET 1\n")?;
+    let curious = "#if __has_include(\"/etc/shadow\") || __has_include(\"/workspace/secret.tx\" \"t\")\n#error seen\n#endif\nint main() {}\n";
+    scene.write(&session, "main.cpp", curious)?;
+    let built = scene.build(&one(&session, &[])).await?;
+    assert!(!built["stderr"].as_str().unwrap_or("").contains("seen"), "{built}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_at_the_output_or_a_source_leads_nowhere() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    let (workspace, canary) = (scene.workspace(&session), scene.server.scratch().join("canary"));
+    fs::write(&canary, "untouched")?;
+    fs::create_dir(scene.server.scratch().join("outside"))?;
+    scene.write(&session, "main.cpp", "int main() { return 5; }\n")?;
+    symlink(&canary, workspace.join("file-link"))?;
+    symlink(scene.server.scratch().join("outside"), workspace.join("folder-link"))?;
+    symlink(scene.server.scratch().join("not-there"), workspace.join("dangling"))?;
+    fs::create_dir(workspace.join("folder"))?;
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        workspace.join("fifo"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o666),
+        0,
+    )?;
+    // The first is a miss, all others would be hits: both ways must refuse.
+    for output in
+        ["file-link", "folder-link/main", "dangling", "folder", "fifo", "file-link", "folder-link/main"]
+    {
+        let mut request = one(&session, &[]);
+        request["output_binary"] = json!(output);
+        let answer = scene.ask("POST", "/v1/sessions/build/cpp", &request).await?;
+        let refused = answer.status == 409 || answer.json()?["status"] == "failed";
+        assert!(refused, "{output}: {} {}", answer.status, answer.text());
+        assert!(answer.status < 500, "{}", answer.text());
+    }
+    assert_eq!(fs::read_to_string(&canary)?, "untouched");
+    assert_eq!(fs::read_dir(scene.server.scratch().join("outside"))?.count(), 0);
+    assert!(!scene.server.scratch().join("not-there").exists());
+    // What lies behind a link is not compiled.
+    fs::write(&canary, "int main() { return 5; }\n")?;
+    symlink(&canary, workspace.join("linked.cpp"))?;
+    let mut request = one(&session, &[]);
+    request["source_files"] = json!(["linked.cpp"]);
+    assert_eq!(scene.ask("POST", "/v1/sessions/build/cpp", &request).await?.status, 404);
+    fs::write(&canary, "#error from outside\n")?;
+    symlink(&canary, workspace.join("linked.h"))?;
+    scene.write(&session, "main.cpp", "#include \"linked.h\"\nint main() {}\n")?;
+    let built = scene.build(&one(&session, &[])).await?;
+    assert!(built["status"] == "failed" && !built["stderr"].to_string().contains("from outside"), "{built}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_build_of_somebody_else_is_not_there() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    scene.write(&session, "main.cpp", "int main() { return 5; }\n")?;
+    let built = scene.good(&one(&session, &[])).await?;
+    let bob = scene.server.make_token(&["--user", "bob"])?;
+    let id = built["build_id"].as_str().context("no id")?;
+    let execution = built["execution_id"].as_str().context("no execution")?;
+    for (method, path) in [
+        ("GET", format!("/v1/builds/{id}")),
+        ("POST", format!("/v1/builds/{id}/cancel")),
+        ("GET", format!("/v1/sessions/{session}/builds")),
+        ("GET", format!("/v1/executions/{execution}/output")),
+    ] {
+        assert_eq!(scene.ask_as(&bob, method, &path, &Value::Null).await?.status, 404, "{path}");
+    }
+    assert_eq!(scene.ask_as(&bob, "POST", "/v1/sessions/build/cpp", &one(&session, &[])).await?.status, 404);
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! Builds that run in the session itself: make, `CMake`, and plain C through the cache.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::scene::Scene;
+
+async fn build(scene: &Scene, session: &str, request: &Value) -> Result<Value> {
+    scene.ask("POST", &format!("/v1/sessions/{session}/builds"), request).await?.json()
+}
+
+#[tokio::test]
+async fn a_makefile_is_made_in_the_session_and_its_messages_are_diagnostics() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    scene.write(
+        &session,
+        "proj/Makefile",
+        "all: main\nmain: main.o part.o\n\t$(CXX) -o $@ $^\n%.o: %.cpp\n\t$(CXX) $(FLAGS) -c $<\n",
+    )?;
+    scene.write(&session, "proj/part.cpp", "int part() { return 4; }\n")?;
+    scene.write(&session, "proj/main.cpp", "int part();\nint main() { int unused; return part(); }\n")?;
+    scene.run(&session, "true").await?;
+    let request = json!({"kind": "make", "source_dir": "/proj", "args": ["FLAGS=-Wall"]});
+    let built = build(&scene, &session, &request).await?;
+    assert_eq!((&built["status"], &built["cached"]), (&json!("success"), &json!(false)), "{built}");
+    assert_eq!(built["diagnostics"][0]["option"], "-Wunused-variable", "{built}");
+    assert_eq!(built["diagnostics"][0]["file"], "/workspace/proj/main.cpp", "{built}");
+    assert_eq!(scene.run(&session, "./proj/main; echo $?").await?, "4\n");
+    let failed =
+        build(&scene, &session, &json!({"kind": "make", "source_dir": "proj", "target": "nothing"})).await?;
+    assert_eq!(failed["status"], "failed", "{failed}");
+    assert!(failed["stderr"].as_str().is_some_and(|text| text.contains("nothing")), "{failed}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cmake_project_is_configured_and_built_and_tells_its_compile_commands() -> Result<()> {
+    assert!(
+        std::path::Path::new("/usr/bin/cmake").exists(),
+        "cmake is missing: scripts/setup.sh installs it"
+    );
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    let lists =
+        "cmake_minimum_required(VERSION 3.13)\nproject(sample CXX)\nadd_executable(sample main.cpp)\n";
+    scene.write(&session, "CMakeLists.txt", lists)?;
+    scene.write(&session, "main.cpp", "int main() { return 9; }\n")?;
+    let built = build(&scene, &session, &json!({"kind": "cmake", "build_type": "Release"})).await?;
+    assert_eq!(built["status"], "success", "{built}");
+    assert_eq!(built["artifacts"], json!(["/workspace/build/compile_commands.json"]), "{built}");
+    assert!(scene.read(&session, "build/compile_commands.json").is_ok());
+    assert_eq!(scene.run(&session, "./build/sample; echo $?").await?, "9\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn c_is_compiled_as_c_with_the_cache_and_other_languages_by_their_compilers() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    // No C++: `class` is a name.
+    scene.write(&session, "main.c", "int main(void) { int class = 3; return class; }\n")?;
+    let request =
+        json!({"kind": "c", "source_files": ["main.c"], "output_binary": "main", "flags": ["-std=c11"]});
+    let built = build(&scene, &session, &request).await?;
+    assert_eq!((&built["status"], &built["kind"]), (&json!("success"), &json!("c")), "{built}");
+    assert_eq!(build(&scene, &session, &request).await?["cached"], true);
+    assert_eq!(scene.run(&session, "./main; echo $?").await?, "3\n");
+    for request in [
+        json!({"kind": "language", "language": "cobol", "source_files": ["a"], "output_binary": "b"}),
+        json!({"kind": "cmake", "build_dir": "../x"}),
+        json!({"kind": "c", "source_files": ["main.c"]}),
+        json!({"kind": "nothing"}),
+        json!({}),
+    ] {
+        let answer = scene.ask("POST", &format!("/v1/sessions/{session}/builds"), &request).await?;
+        assert_eq!(answer.status, 400, "{request}: {}", answer.text());
+    }
+    Ok(())
+}

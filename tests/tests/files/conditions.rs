@@ -1,0 +1,180 @@
+//! Tags, conditions, ranges; limits; a worker that goes away in the middle.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use headwater_tests::raw;
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+
+use crate::scene::{Scene, bad, good, paths};
+
+#[tokio::test]
+async fn a_file_is_replaced_only_in_the_state_that_was_expected() -> Result<()> {
+    let scene = Scene::new().await?;
+    let route = scene.route("/content?path=file");
+    let put = |name: &'static str, value: String, bytes: &'static [u8]| {
+        let (scene, route) = (&scene, &route);
+        async move { scene.ask("PUT", route, &[(name, value.as_str())], bytes).await }
+    };
+    let first = good(&put("If-None-Match", "*".into(), b"first").await?, 201)?;
+    let first = first["etag"].as_str().context("no tag")?.to_owned();
+    ensure!(bad(&put("If-None-Match", "*".into(), b"x").await?, 409)? == "conflict");
+    let second = good(&put("If-Match", format!("\"other\", {first}"), b"second").await?, 200)?;
+    ensure!(second["etag"] != first);
+    for stale in [first.as_str(), "\"x\"", "W/\"x\"", ""] {
+        ensure!(bad(&put("If-Match", stale.to_owned(), b"lost").await?, 412)? == "changed", "{stale}");
+    }
+    for mode in ["&mode=append", "&offset=0"] {
+        let more = [("If-Match", first.as_str())];
+        bad(&scene.ask("PUT", &format!("{route}{mode}"), &more, b"lost").await?, 412)?;
+    }
+    ensure!(scene.get("file").await?.body == b"second");
+    // A program that writes changes the tag, also if it puts the time back.
+    let tag = scene.get("file").await?.header("etag").context("no tag")?.to_owned();
+    scene.run("cp -p file old; printf SECOND > file; touch -r old file").await?;
+    bad(&put("If-Match", tag, b"lost").await?, 412)?;
+    ensure!(scene.get("file").await?.body == b"SECOND");
+    good(&put("If-Match", "*".into(), b"any").await?, 200)?;
+    let none = scene.route("/content?path=none");
+    bad(&scene.ask("PUT", &none, &[("If-Match", "*")], b"x").await?, 412)?;
+    ensure!(scene.get("none").await?.status == 404);
+    bad(&put("If-None-Match", "\"x\"".into(), b"x").await?, 400)?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_many_who_expect_the_same_state_one_writes() -> Result<()> {
+    let scene = Scene::new().await?;
+    let first = good(&scene.put("file", b"0").await?, 201)?;
+    let tag = first["etag"].as_str().context("no tag")?;
+    let (route, more) = (scene.route("/content?path=file"), [("If-Match", tag)]);
+    let all = (1..=10).map(|n: u8| {
+        let (scene, route) = (&scene, &route);
+        async move { scene.ask("PUT", route, &more, &[n]).await.map(|answer| (n, answer.status)) }
+    });
+    let answers: Vec<_> = futures_util::future::try_join_all(all).await?;
+    let won: Vec<u8> = answers.iter().filter(|(_, status)| *status == 200).map(|(n, _)| *n).collect();
+    ensure!(won.len() == 1 && answers.iter().all(|(_, status)| matches!(status, 200 | 412)), "{answers:?}");
+    ensure!(scene.get("file").await?.body == won);
+    Ok(())
+}
+
+#[tokio::test]
+async fn ranges_and_known_tags_are_answered_as_http_says() -> Result<()> {
+    let scene = Scene::new().await?;
+    good(&scene.put("file", b"0123456789").await?, 201)?;
+    let route = scene.route("/content?path=file");
+    let ask = |method: &'static str, more: Vec<(&'static str, String)>| {
+        let (scene, route) = (&scene, &route);
+        async move {
+            let more: Vec<_> = more.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            scene.ask(method, route, &more, b"").await
+        }
+    };
+    let whole = ask("GET", vec![]).await?;
+    let tag = whole.header("etag").context("no tag")?.to_owned();
+    for (range, status, body, told) in [
+        ("bytes=2-4", 206, "234", Some("bytes 2-4/10")),
+        ("bytes=-3", 206, "789", Some("bytes 7-9/10")),
+        ("bytes=8-99", 206, "89", Some("bytes 8-9/10")),
+        ("bytes=0-1,4-5", 200, "0123456789", None),
+        ("lines=1-2", 200, "0123456789", None),
+    ] {
+        let got = ask("GET", vec![("Range", range.into())]).await?;
+        ensure!(got.status == status && got.text() == body, "{range}: {}", got.head);
+        ensure!(got.header("content-range") == told && got.header("etag") == Some(&tag), "{}", got.head);
+    }
+    let none = ask("GET", vec![("Range", "bytes=10-".into())]).await?;
+    ensure!(none.status == 416 && none.header("content-range") == Some("bytes */10"), "{}", none.head);
+    for (if_range, status) in [(tag.clone(), 206), ("\"other\"".into(), 200)] {
+        let got = ask("GET", vec![("Range", "bytes=0-0".into()), ("If-Range", if_range)]).await?;
+        ensure!(got.status == status, "{}", got.head);
+    }
+    ensure!(ask("GET", vec![("If-None-Match", tag.clone())]).await?.status == 304);
+    ensure!(ask("GET", vec![("If-None-Match", "\"x\"".into())]).await?.status == 200);
+    let head = ask("HEAD", vec![]).await?;
+    ensure!(head.status == 200 && head.header("content-length") == Some("10"), "{}", head.head);
+    ensure!(head.header("etag") == Some(&tag) && head.body.is_empty());
+    ensure!(ask("HEAD", vec![("If-None-Match", tag)]).await?.status == 304);
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_more_is_written_than_the_session_may_hold_and_it_is_told_how_much_that_is() -> Result<()> {
+    let limits = json!({ "limits": { "disk_bytes": 1 << 20, "inodes": 20 } });
+    let scene = Scene::with(&limits).await?;
+    good(&scene.put("half", &vec![1; 512 << 10]).await?, 201)?;
+    for path in ["more", "half&mode=append"] {
+        let full = scene.put(path, &vec![1; 700 << 10]).await?;
+        ensure!(bad(&full, 507)? == "disk_full");
+        ensure!(full.text().contains("1048576 bytes"), "the limit is told: {}", full.text());
+    }
+    bad(&scene.change("copy", &json!({ "from": "half", "to": "a" })).await?, 200).ok();
+    bad(&scene.change("copy", &json!({ "from": "half", "to": "b" })).await?, 507)?;
+    ensure!(scene.get("b").await?.status == 404 && scene.get("more").await?.status == 404);
+    // What is replaced makes room.
+    good(&scene.remove("a").await?, 204)?;
+    good(&scene.put("half", &vec![2; 900 << 10]).await?, 200)?;
+    good(&scene.remove("half").await?, 204)?;
+    let mut last = 0;
+    for n in 0..30 {
+        last = scene.put(&format!("f{n}"), b"").await?.status;
+    }
+    ensure!(last == 507, "{last}");
+    ensure!(paths(&scene.list("").await?).len() <= 20);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_changes_nothing() -> Result<()> {
+    let scene = Scene::new().await?;
+    good(&scene.put("file", b"before").await?, 201)?;
+    let bearer = format!("Bearer {}", scene.server.token());
+    for query in ["file", "file&mode=append", "file&offset=1", "new/er"] {
+        let path = scene.route(&format!("/content?path={query}"));
+        let head = format!(
+            "PUT {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {bearer}\r\nContent-Length: 5000000\r\n\r\n",
+            scene.server.address()
+        );
+        let mut stream = tokio::net::TcpStream::connect(scene.server.address()).await?;
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(&vec![1; 2_000_000]).await?;
+        drop(stream);
+    }
+    // A later write waits for its turn behind whatever the others still did.
+    good(&scene.put("after", b"x").await?, 201)?;
+    ensure!(scene.get("file").await?.body == b"before");
+    ensure!(paths(&scene.list("").await?) == ["after", "file"], "nothing else is left");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_worker_that_is_killed_while_a_file_is_sent_leaves_the_old_one_or_the_whole_new_one() -> Result<()>
+{
+    let scene = Scene::new().await?;
+    good(&scene.put("file", b"before").await?, 201)?;
+    let path = scene.route("/content?path=file");
+    let bearer = format!("Bearer {}", scene.server.token());
+    let head = format!(
+        "PUT {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {bearer}\r\nContent-Length: 4000000\r\n\r\n",
+        scene.server.address()
+    );
+    let mut stream = tokio::net::TcpStream::connect(scene.server.address()).await?;
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(&vec![1; 2_000_000]).await?;
+    scene.server.kill_worker().await?;
+    let _ = stream.write_all(&vec![1; 2_000_000]).await;
+    let answer = tokio::time::timeout(Duration::from_mins(1), raw::read(&mut stream, true)).await??;
+    let now = scene.get("file").await?.body;
+    if answer.status == 200 {
+        // The gateway had not begun, and the next worker took all of it.
+        ensure!(now == vec![1; 4_000_000], "{} bytes", now.len());
+    } else {
+        ensure!(bad(&answer, 503)? == "unavailable");
+        ensure!(now == b"before", "{} bytes", now.len());
+    }
+    ensure!(paths(&scene.list("").await?) == ["file"], "nothing is left of the new one");
+    good(&scene.put("file", b"after").await?, 200)?;
+    Ok(())
+}

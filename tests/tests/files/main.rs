@@ -1,0 +1,10 @@
+//! The files API over HTTP: every verb, and everything that can lie in its way.
+
+mod attacks;
+mod client;
+mod conditions;
+mod editor;
+mod large;
+mod names;
+mod scene;
+mod verbs;

@@ -1,0 +1,54 @@
+//! An output flood stays interruptible: counted in bytes, not in time.
+
+use anyhow::Result;
+use headwater_tests::TestServer;
+use serde_json::json;
+
+use crate::door_scene::{CREDIT, Viewer, ask, session};
+
+/// What a client may have on its way.
+const WINDOW: u32 = 64 << 10;
+/// After the interrupt: the window, what is behind it, and screens; a second of `yes` prints a hundred times as much.
+const AFTER_INTERRUPT: usize = 4 << 20;
+
+#[tokio::test]
+async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<()> {
+    let server = TestServer::start().await?;
+    let session = session(&server).await?;
+    let mut viewer = Viewer::open(&server, &session, "frames=binary").await?;
+    viewer.hears("prompt").await?;
+    viewer.socket.send(CREDIT, &WINDOW.to_le_bytes()).await?;
+    viewer.keys(b"yes flood\r").await?;
+    let mut granted = 0;
+    while viewer.bytes < 1 << 20 {
+        viewer.take().await?;
+        granted = grant(&mut viewer, granted).await?;
+    }
+    let before = viewer.bytes;
+    viewer.told.clear();
+    viewer.say(&json!({ "type": "interrupt" })).await?;
+    while !viewer.told.iter().any(|told| told["type"] == "prompt") {
+        viewer.take().await?;
+        granted = grant(&mut viewer, granted).await?;
+    }
+    let after = viewer.bytes - before;
+    assert!(after < AFTER_INTERRUPT, "{after} bytes came after the interrupt");
+    viewer.keys(b"echo alive-$((1 + 1))-$(cat /proc/[0-9]*/comm 2> /dev/null | grep -cx yes)\r").await?;
+    while !viewer.text().contains("alive-2-0") {
+        viewer.take().await?;
+        granted = grant(&mut viewer, granted).await?;
+    }
+    let listed = ask(&server, "GET", &format!("/v1/sessions/{session}/terminals"), "").await?;
+    assert_eq!(listed.status, 200);
+    Ok(())
+}
+
+/// Grants what was taken since, so that a window is always open.
+async fn grant(viewer: &mut Viewer, granted: usize) -> Result<usize> {
+    let taken = viewer.bytes - granted;
+    if taken < WINDOW as usize / 2 {
+        return Ok(granted);
+    }
+    viewer.socket.send(CREDIT, &u32::try_from(taken)?.to_le_bytes()).await?;
+    Ok(granted + taken)
+}

@@ -1,0 +1,167 @@
+//! Trees as archives, out and in again.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{Cursor, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use crate::{Scene, refused};
+
+/// Kind, rights and content of everything below a folder, by the bytes of its path.
+fn tree(folder: &Path) -> Result<BTreeMap<Vec<u8>, (char, u32, Vec<u8>)>> {
+    let mut all = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next)? {
+            let path = entry?.path();
+            let about = fs::symlink_metadata(&path)?;
+            let rights = about.permissions().mode() & 0o7777;
+            let name = path.strip_prefix(folder)?.as_os_str().as_bytes().to_vec();
+            if about.is_dir() {
+                all.insert(name, ('d', rights, Vec::new()));
+                folders.push(path);
+            } else if about.is_symlink() {
+                all.insert(name, ('l', 0, fs::read_link(&path)?.into_os_string().into_vec()));
+            } else if about.is_file() {
+                all.insert(name, ('f', rights, fs::read(&path)?));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// A tree with everything that is odd and may be.
+fn make_odd(folder: &Path) -> Result<()> {
+    let at = |name: &[u8]| folder.join(OsStr::from_bytes(name));
+    fs::create_dir_all(at(b"empty/inner"))?;
+    fs::create_dir(at(b"sub"))?;
+    let long = "n".repeat(250);
+    let names: [&[u8]; 7] = [
+        b"plain",
+        b"line\nend \"quoted\" 'x' *",
+        b"\xff\xfe",
+        "ünï ☃".as_bytes(),
+        b"-rf",
+        b"sub/ lead",
+        long.as_bytes(),
+    ];
+    for (n, name) in names.iter().enumerate() {
+        fs::write(at(name), format!("content {n}\n").repeat(n * 1000))?;
+        fs::set_permissions(at(name), fs::Permissions::from_mode([0o644, 0o755, 0o400, 0o600][n % 4]))?;
+    }
+    fs::write(at(b"sub/binary"), (0..=255).cycle().take(300_000).collect::<Vec<u8>>())?;
+    fs::set_permissions(at(b"empty"), fs::Permissions::from_mode(0o750))?;
+    symlink("../plain", at(b"sub/link"))?;
+    symlink("nowhere", at(b"dangling"))?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_tree_goes_out_and_comes_in_again_as_it_was() -> Result<()> {
+    let scene = Scene::new().await?;
+    make_odd(&scene.workspace())?;
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        scene.workspace().join("fifo"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )?;
+    let expected = tree(&scene.workspace())?; // without the FIFO
+    for format in ["tar", "tar.gz", "zip"] {
+        let archive = scene.download(&format!("format={format}")).await?;
+        let into = format!("path=in-{format}&format={format}");
+        let answer = scene.upload(&into, &archive).await?;
+        ensure!(answer.status == 200, "{format}: {}", answer.text());
+        let folder = scene.workspace().join(format!("in-{format}"));
+        assert_eq!(tree(&folder)?, expected, "{format}");
+        let owner = |path: &Path| fs::symlink_metadata(path).map(|about| (about.uid(), about.gid()));
+        assert_eq!(owner(&folder.join("plain"))?, owner(&scene.workspace())?, "it belongs to the session");
+        assert_eq!(owner(&folder.join("sub/link"))?, owner(&scene.workspace())?);
+        // The session can use and remove it.
+        scene.run(&format!("cat in-{format}/sub/link && rm -r in-{format}")).await?;
+    }
+    assert_eq!(scene.staged(), 0, "nothing is left behind");
+    Ok(())
+}
+
+#[tokio::test]
+async fn archives_are_read_and_written_as_others_do() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene.run("mkdir d && printf hello > d/f && ln -s f d/l && chmod 754 d/f").await?;
+    let archive = scene.download("path=d&format=zip").await?;
+    let mut zip = zip::ZipArchive::new(Cursor::new(archive))?;
+    let names: Result<Vec<_>, _> = zip.file_names().map(|name| name.map(|name| name.into_owned())).collect();
+    let mut names = names?;
+    names.sort();
+    assert_eq!(names, ["f", "l"]);
+    let mut content = String::new();
+    let mut file = zip.by_name("f")?;
+    assert_eq!(file.unix_mode().map(|mode| mode & 0o777), Some(0o754));
+    file.read_to_string(&mut content)?;
+    assert_eq!(content, "hello");
+    let mut tar =
+        tar::Archive::new(flate2::read::GzDecoder::new(Cursor::new(scene.download("format=tar.gz").await?)));
+    let mut paths: Vec<_> =
+        tar.entries()?.map(|entry| Ok(entry?.path()?.into_owned())).collect::<Result<_>>()?;
+    paths.sort();
+    assert_eq!(paths, ["d/", "d/f", "d/l"].map(Path::new));
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    writer.start_file("made/by/zip", options.unix_permissions(0o700))?;
+    std::io::Write::write_all(&mut writer, b"from another")?;
+    writer.add_directory("made/empty", options)?;
+    let answer = scene.upload("format=zip", &writer.finish()?.into_inner()).await?;
+    ensure!(answer.status == 200, "{}", answer.text());
+    assert_eq!(scene.run("cat made/by/zip && ls -d made/empty").await?, "from anothermade/empty\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_in_the_way_is_told_before_anything_is_changed() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene.run("mkdir -p from/a from/b && echo new > from/a/f && echo new > from/b/f").await?;
+    let archive = scene.download("path=from").await?;
+    scene.run("mkdir to && mkdir to/a && echo old > to/a/f && echo a file > to/b").await?;
+    let message = refused(&scene.upload("path=to", &archive).await?, 409)?;
+    ensure!(message.contains("to/b"), "{message}");
+    assert_eq!(scene.run("cat to/a/f").await?, "old\n", "nothing was changed");
+    scene.run("rm to/b && echo kept > to/a/other").await?;
+    assert_eq!(scene.upload("path=to", &archive).await?.status, 200);
+    assert_eq!(scene.run("cat to/a/f to/b/f to/a/other").await?, "new\nnew\nkept\n");
+    // Through a link nothing is unpacked, and nothing is packed.
+    scene.run("ln -s /tmp link && ln -s to inner").await?;
+    for query in ["path=link", "path=inner/x", "path=link/x"] {
+        refused(&scene.upload(query, &archive).await?, 409)?;
+    }
+    for query in ["path=link", "path=to/a/f"] {
+        let answer = scene.ask("GET", &scene.path(&format!("files/archive?{query}")), &[], b"").await?;
+        refused(&answer, 409)?;
+    }
+    let answer = scene.ask("GET", &scene.path("files/archive?path=none"), &[], b"").await?;
+    refused(&answer, 404)?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_archive_that_does_not_fit_the_sessions_disk_is_refused() -> Result<()> {
+    let scene = Scene::with(json!({"limits": {"disk_bytes": 4 << 20}})).await?;
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(6 << 20);
+    header.set_mode(0o644);
+    tar.append_data(&mut header, "large", std::io::repeat(7).take(6 << 20))?;
+    let answer = scene.upload("", &tar.into_inner()?).await;
+    // A server that has heard enough may close before all is sent.
+    if let Ok(answer) = answer {
+        refused(&answer, 507)?;
+    }
+    assert_eq!((scene.run("ls -A").await?.as_str(), scene.staged()), ("", 0));
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Archives that somebody made to do harm: each is refused whole, and nothing of it is seen.
+
+use std::io::Write;
+
+use anyhow::{Result, ensure};
+use tar::{Builder, EntryType, Header};
+
+use crate::{Scene, refused};
+
+/// An archive with a good file first, and then an entry that the library that writes it does not look at.
+fn hostile(kind: EntryType, name: &[u8], link: &[u8], data: &[u8]) -> Result<Vec<u8>> {
+    let mut out = Builder::new(Vec::new());
+    for (kind, name, link, data) in
+        [(EntryType::Regular, &b"good"[..], &b""[..], &b"x"[..]), (kind, name, link, data)]
+    {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(data.len() as u64);
+        header.set_mode(0o6755);
+        header.as_old_mut().name[..name.len()].copy_from_slice(name);
+        header.as_old_mut().linkname[..link.len()].copy_from_slice(link);
+        header.set_cksum();
+        out.append(&header, data)?;
+    }
+    Ok(out.into_inner()?)
+}
+
+fn zip(entries: &[(&str, Option<&str>)]) -> Result<Vec<u8>> {
+    let mut out = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    for (name, link) in entries {
+        match link {
+            Some(target) => out.add_symlink(*name, *target, options)?,
+            None => {
+                out.start_file(*name, options)?;
+                out.write_all(b"x")?;
+            }
+        }
+    }
+    Ok(out.finish()?.into_inner())
+}
+
+fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    out.write_all(bytes)?;
+    Ok(out.finish()?)
+}
+
+#[tokio::test]
+async fn hostile_archives_are_refused_whole_and_nothing_of_them_is_seen() -> Result<()> {
+    let scene = Scene::new().await?;
+    let canary = scene.folder().join("canary");
+    let zeros = vec![0; 40 << 20];
+    let cases: Vec<(&str, &str, Vec<u8>)> = vec![
+        ("upwards", "tar", hostile(EntryType::Regular, b"../canary", b"", b"x")?),
+        ("upwards in the middle", "tar", hostile(EntryType::Regular, b"a/../../canary", b"", b"x")?),
+        ("absolute", "tar", hostile(EntryType::Regular, b"/tmp/canary", b"", b"x")?),
+        ("a link to the host", "tar", hostile(EntryType::Symlink, b"l", b"/etc/passwd", b"")?),
+        ("a link upwards", "tar", hostile(EntryType::Symlink, b"d/l", b"../../canary", b"")?),
+        ("a hard link", "tar", hostile(EntryType::Link, b"l", b"good", b"")?),
+        ("a hard link to the host", "tar", hostile(EntryType::Link, b"l", b"/etc/passwd", b"")?),
+        ("a device", "tar", hostile(EntryType::Char, b"null", b"", b"")?),
+        ("a disk", "tar", hostile(EntryType::Block, b"sda", b"", b"")?),
+        ("a FIFO", "tar", hostile(EntryType::Fifo, b"fifo", b"", b"")?),
+        ("twice", "tar", hostile(EntryType::Regular, b"good", b"", b"y")?),
+        ("in a file", "tar", hostile(EntryType::Regular, b"good/x", b"", b"y")?),
+        ("cut", "tar", hostile(EntryType::Regular, b"long", b"", &[7; 9000])?[..4000].to_vec()),
+        ("a bomb", "tar.gz", gzip(&hostile(EntryType::Regular, b"zeros", b"", &zeros)?)?),
+        ("a long name", "tar.gz", gzip(&hostile(EntryType::GNULongName, b"x", b"", &zeros)?)?),
+        ("no gzip", "tar.gz", hostile(EntryType::Regular, b"f", b"", b"y")?),
+        ("a zip upwards", "zip", zip(&[("good", None), ("../canary", None)])?),
+        ("an absolute zip", "zip", zip(&[("good", None), ("/tmp/canary", None)])?),
+        ("a zip with a link out", "zip", zip(&[("good", None), ("l", Some("/etc"))])?),
+        ("a zip through a link", "zip", zip(&[("good", None), ("l", Some("d")), ("l/x", None)])?),
+        ("no zip", "zip", b"PK\x03\x04 and nothing else".to_vec()),
+        ("nothing", "tar", Vec::new()),
+    ];
+    for (what, format, archive) in cases {
+        let answer = scene.upload(&format!("format={format}"), &archive).await?;
+        refused(&answer, 400).map_err(|error| error.context(what))?;
+        let left = std::fs::read_dir(scene.workspace())?.count();
+        ensure!(left == 0, "{what}: something was unpacked");
+        ensure!(!canary.exists() && scene.staged() == 0, "{what}: something is left");
+    }
+    // The control: the good file by itself is unpacked, without bits that lend rights.
+    let good = hostile(EntryType::Regular, b"other", b"", b"y")?;
+    assert_eq!(scene.upload("", &good).await?.status, 200);
+    assert_eq!(scene.run("stat -c '%a %n' *").await?, "755 good\n755 other\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_archive_whose_sender_goes_away_is_not_unpacked() -> Result<()> {
+    let scene = Scene::new().await?;
+    let archive = hostile(EntryType::Regular, b"f", b"", b"y")?;
+    let bearer = format!("Bearer {}", scene.server.token());
+    let path = scene.path("files/archive");
+    let length = (archive.len() + 1).to_string();
+    let headers = [("Authorization", bearer.as_str()), ("Content-Length", length.as_str())];
+    // All but the last byte that was announced; then the connection ends.
+    let mut stream = tokio::net::TcpStream::connect(scene.server.address()).await?;
+    let head = format!("PUT {path} HTTP/1.1\r\nHost: {}\r\n", scene.server.address());
+    let head = headers.iter().fold(head, |head, (name, value)| format!("{head}{name}: {value}\r\n")) + "\r\n";
+    tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await?;
+    tokio::io::AsyncWriteExt::write_all(&mut stream, &archive).await?;
+    headwater_tests::host::eventually("the upload has begun", async || scene.staged() == 1).await?;
+    drop(stream);
+    headwater_tests::host::eventually("the upload is given up", async || scene.staged() == 0).await?;
+    assert_eq!(std::fs::read_dir(scene.workspace())?.count(), 0);
+    Ok(())
+}

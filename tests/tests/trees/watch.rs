@@ -1,0 +1,112 @@
+//! Watching a workspace, as SSE and by WebSocket.
+
+use anyhow::{Result, ensure};
+use headwater_tests::{Received, Socket, SseStream};
+use serde_json::Value;
+
+use crate::{Scene, text};
+
+async fn watch(scene: &Scene, query: &str) -> Result<SseStream> {
+    let mut stream =
+        SseStream::open(&scene.server, &scene.path(&format!("files/watch{query}")), &[], "").await?;
+    let first = stream.json().await?;
+    ensure!(first["type"] == "ready", "{first}");
+    Ok(stream)
+}
+
+fn is(event: &Value, change: &str, path: &str) -> bool {
+    event["type"] == change && event["path"] == path
+}
+
+#[tokio::test]
+async fn what_programs_do_is_told_as_it_happens() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene.run("mkdir old").await?;
+    let mut stream = watch(&scene, "").await?;
+    scene.run("echo x > old/f").await?;
+    let told = stream.until(|event| event["path"] == "old/f").await?;
+    ensure!(told.len() == 1 && is(&told[0], "created", "old/f") && told[0]["kind"] == "file", "{told:?}");
+    scene.run("echo y >> old/f").await?;
+    stream.until(|event| is(event, "modified", "old/f")).await?;
+    scene.run("mv old/f old/g").await?;
+    let told = stream.until(|event| event["type"] == "moved").await?;
+    let last = told.last().cloned().unwrap_or_default();
+    ensure!(is(&last, "moved", "old/g") && last["from"] == "old/f", "{told:?}");
+    scene.run("mkdir -p new/deep && echo x > new/deep/f").await?;
+    stream.until(|event| is(event, "created", "new/deep/f")).await?;
+    scene.run("mv new young && echo x > young/deep/h").await?;
+    stream.until(|event| is(event, "created", "young/deep/h")).await?;
+    scene.run("rm old/g").await?;
+    stream.until(|event| is(event, "removed", "old/g")).await?;
+    // A name that is no text, and that looks like an event.
+    scene.run("touch \"$(printf 'n\\n\\nevent: ended\\ndata: {}\\377')\"").await?;
+    let told = stream.until(|event| event["encoding"] == "percent").await?;
+    ensure!(told.iter().all(|event| event["type"] != "ended"), "{told:?}");
+    let odd = text(&told[told.len() - 1]["path"]);
+    ensure!(odd.starts_with("n%0A%0Aevent") && odd.ends_with("%FF"), "{odd}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_ends_with_its_session_and_says_so() -> Result<()> {
+    let scene = Scene::new().await?;
+    let mut stream = watch(&scene, "?recursive=false").await?;
+    let mut socket = Socket::open(&scene.server, &scene.path("files/watch")).await?;
+    ensure!(matches!(socket.next().await?, Received::Text(first) if first["type"] == "ready"));
+    scene.run("touch f").await?;
+    stream.until(|event| is(event, "created", "f")).await?;
+    ensure!(matches!(socket.next().await?, Received::Text(event) if is(&event, "created", "f")));
+    let path = format!("/v1/sessions/{}", scene.session);
+    ensure!(scene.ask("DELETE", &path, &[], b"").await?.status == 204);
+    let rest = stream.rest().await?;
+    ensure!(rest.last().is_some_and(|last| last["type"] == "ended"), "{rest:?}");
+    loop {
+        match socket.next().await? {
+            Received::Text(_) => {}
+            Received::Close(code, _) => break ensure!(code == 1000, "{code}"),
+            other => anyhow::bail!("{other:?}"),
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn more_than_can_be_told_is_said_to_be_missing() -> Result<()> {
+    let scene = Scene::new().await?;
+    let mut stream = watch(&scene, "").await?;
+    // Far more at once than a watch keeps for a reader, in one go.
+    let files = 60_000;
+    scene
+        .run(&format!("mkdir many && cd many && seq -f f%g {files} | xargs touch && cd .. && touch last"))
+        .await?;
+    let told = stream.until(|event| is(event, "created", "last") || event["type"] == "rescan").await?;
+    let created = told.iter().filter(|event| event["type"] == "created").count();
+    let overflowed = told.iter().any(|event| event["type"] == "overflow");
+    ensure!(overflowed || created >= files, "{created} of {files} were told, and nothing said of the others");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_watch_goes_on_over_a_restart_of_the_worker_and_says_to_look_again() -> Result<()> {
+    let scene = Scene::new().await?;
+    let mut stream = watch(&scene, "").await?;
+    scene.server.kill_worker().await?;
+    stream.until(|event| event["type"] == "rescan").await?;
+    stream.until(|event| event["type"] == "ready").await?;
+    scene.run("touch after").await?;
+    stream.until(|event| is(event, "created", "after")).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn only_what_is_there_and_is_no_way_out_can_be_watched() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene.run("ln -s /etc link").await?;
+    for (query, status) in
+        [("path=none", 404), ("path=link/passwd", 409), ("path=../x", 400), ("nonsense=1", 400)]
+    {
+        let answer = scene.ask("GET", &scene.path(&format!("files/watch?{query}")), &[], b"").await?;
+        crate::refused(&answer, status)?;
+    }
+    Ok(())
+}

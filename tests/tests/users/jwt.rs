@@ -1,0 +1,124 @@
+//! Access tokens: only those that the server made, unchanged and in their time, are taken.
+
+use anyhow::{Result, ensure};
+use headwater_tests::TestServer;
+use jsonwebtoken::{Algorithm, EncodingKey};
+use serde_json::{Value, json};
+
+use crate::craft::{now, open, signed, unsigned};
+use crate::ground::{ask, good, server, taken, text, user};
+
+struct Scene {
+    server: TestServer,
+    token: String,
+    key: EncodingKey,
+    kid: String,
+    claims: Value,
+}
+
+impl Scene {
+    async fn new() -> Result<Self> {
+        let server = server("").await?;
+        let token = user(&server, "ann").await?;
+        let secret = std::fs::read_to_string(server.data().join("jwt.key"))?;
+        let (header, claims) = open(&token)?;
+        let (key, kid) = (EncodingKey::from_secret(secret.trim().as_bytes()), text(&header["kid"])?);
+        Ok(Self { server, token, key, kid, claims })
+    }
+
+    fn signed(&self, claims: &Value) -> Result<String> {
+        signed(Algorithm::HS256, Some(&self.kid), claims, &self.key)
+    }
+
+    fn with(&self, claim: &str, value: Value) -> Result<String> {
+        let mut claims = self.claims.clone();
+        claims[claim] = value;
+        self.signed(&claims)
+    }
+
+    fn without(&self, claim: &str) -> Result<String> {
+        let mut claims = self.claims.clone();
+        claims.as_object_mut().into_iter().for_each(|claims| drop(claims.remove(claim)));
+        self.signed(&claims)
+    }
+}
+
+#[tokio::test]
+async fn an_access_token_says_who_for_whom_and_until_when() -> Result<()> {
+    let scene = Scene::new().await?;
+    for claim in ["sub", "iat", "exp", "aud", "iss", "jti", "role"] {
+        ensure!(!scene.claims[claim].is_null(), "no `{claim}`: {}", scene.claims);
+    }
+    let me = good(&ask(&scene.server, &scene.token, "GET", "/v1/me", &Value::Null).await?, 200)?;
+    ensure!(me["owner"] == "ann" && me["role"] == "member" && me["credential"] == "sign_in", "{me}");
+    ensure!(me["user"]["id"] == scene.claims["sub"], "{me}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(scene.server.data().join("jwt.key"))?.permissions(),
+    );
+    ensure!(mode & 0o777 == 0o600, "others can read the secret: {mode:o}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_out_of_its_time_or_meant_for_others_is_refused() -> Result<()> {
+    let scene = Scene::new().await?;
+    // The control: what the test signs is taken, so each refusal below is for the one thing that differs.
+    ensure!(taken(&scene.server, &scene.signed(&scene.claims)?).await? == 200, "the test cannot sign");
+    let now = now()?;
+    for (what, token) in [
+        ("expired", scene.with("exp", json!(now - 60))?),
+        ("not yet", scene.with("nbf", json!(now + 600))?),
+        ("another audience", scene.with("aud", json!("elsewhere"))?),
+        ("another issuer", scene.with("iss", json!("elsewhere"))?),
+        ("another sign-in", scene.with("sid", json!("sgn_00000000000000000000000000000000"))?),
+        ("no end", scene.without("exp")?),
+        ("no audience", scene.without("aud")?),
+        ("no issuer", scene.without("iss")?),
+        ("no subject", scene.without("sub")?),
+        ("an end that is text", scene.with("exp", json!("never"))?),
+    ] {
+        let status = taken(&scene.server, &token).await?;
+        ensure!(status == 401, "{what}: {status}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_token_does_not_choose_how_it_is_checked() -> Result<()> {
+    let scene = Scene::new().await?;
+    let (claims, kid, key) = (&scene.claims, Some(scene.kid.as_str()), &scene.key);
+    let none = |alg: &str| unsigned(&json!({"alg": alg, "typ": "JWT", "kid": scene.kid}), claims, "");
+    let (head, signature) = scene.token.rsplit_once('.').unwrap_or_default();
+    let (_, mut raised) = open(&scene.token)?;
+    raised["role"] = json!("admin");
+    let raised = unsigned(&open(&scene.token)?.0, &raised, signature);
+    for (what, token) in [
+        ("alg none", none("none")),
+        ("alg None", none("None")),
+        ("an unknown alg", none("HS1")),
+        ("another alg", signed(Algorithm::HS384, kid, claims, key)?),
+        ("another alg still", signed(Algorithm::HS512, kid, claims, key)?),
+        ("no kid", signed(Algorithm::HS256, None, claims, key)?),
+        ("an unknown kid", signed(Algorithm::HS256, Some("elsewhere"), claims, key)?),
+        ("another secret", signed(Algorithm::HS256, kid, claims, &EncodingKey::from_secret(b"guess"))?),
+        ("no signature", format!("{head}.")),
+        ("half a token", head.to_owned()),
+        ("changed claims", raised),
+        ("only dots", "..".into()),
+        ("a long one", format!("{}.{}.{}", "a".repeat(9000), "b".repeat(9000), "c".repeat(9000))),
+    ] {
+        let status = taken(&scene.server, &token).await?;
+        ensure!(status == 401, "{what}: {status}");
+    }
+    ensure!(taken(&scene.server, &scene.token).await? == 200, "the real one is refused");
+    Ok(())
+}
+
+#[tokio::test]
+async fn access_tokens_outlive_a_gateway_that_is_killed() -> Result<()> {
+    let mut scene = Scene::new().await?;
+    scene.server.kill();
+    scene.server.start_again().await?;
+    ensure!(taken(&scene.server, &scene.token).await? == 200);
+    Ok(())
+}

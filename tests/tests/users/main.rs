@@ -1,0 +1,11 @@
+//! Users and the front door: passwords, JWTs, cookies, CORS, scoped tokens, members and links, and what ends with them.
+
+mod browsers;
+mod craft;
+mod foreign;
+mod ground;
+mod jwt;
+mod revoked;
+mod shares;
+mod sign_in;
+mod tokens;

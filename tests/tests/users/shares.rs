@@ -1,0 +1,157 @@
+//! Sharing a session: members with roles, and links that are for one session only.
+
+use anyhow::{Result, ensure};
+use headwater_tests::{Received, Socket, SseStream, TestServer};
+use serde_json::{Value, json};
+
+use crate::ground::{ask, good, server, session, taken, text, user, waiting};
+
+async fn put(server: &TestServer, by: &str, session: &str, user: &str, role: &str) -> Result<u16> {
+    let path = format!("/v1/sessions/{session}/members/{user}");
+    Ok(ask(server, by, "PUT", &path, &json!({"role": role})).await?.status)
+}
+
+pub(crate) async fn link(
+    server: &TestServer,
+    by: &str,
+    session: &str,
+    access: &str,
+) -> Result<(String, String)> {
+    let path = format!("/v1/sessions/{session}/shares");
+    let made = good(&ask(server, by, "POST", &path, &json!({"access": access})).await?, 201)?;
+    Ok((text(&made["id"])?, text(&made["token"])?))
+}
+
+#[tokio::test]
+async fn a_session_is_there_for_its_members_and_for_nobody_else() -> Result<()> {
+    let server = server("").await?;
+    let (ann, bob, eve) =
+        (user(&server, "ann").await?, user(&server, "bob").await?, user(&server, "eve").await?);
+    let one = session(&server, &ann).await?;
+    let execution = waiting(&server, &ann, &one).await?;
+    let (at, look) = (format!("/v1/executions/{execution}"), format!("/v1/sessions/{one}"));
+    let status = async |who: &str, method: &str, path: &str, body: &Value| -> Result<u16> {
+        Ok(ask(&server, who, method, path, body).await?.status)
+    };
+    ensure!(status(&bob, "GET", &look, &Value::Null).await? == 404);
+    ensure!(put(&server, &bob, &one, "bob", "editor").await? == 404, "bob lets himself in");
+    ensure!(put(&server, &ann, &one, "BOB", "viewer").await? == 200);
+    ensure!(put(&server, &ann, &one, "ann", "viewer").await? == 409, "the owner is no member");
+    let stdin = format!("{at}/signal");
+    let signal = json!({"signal": "SIGCONT"});
+    ensure!(status(&bob, "GET", &look, &Value::Null).await? == 200);
+    ensure!(status(&bob, "GET", &at, &Value::Null).await? == 200);
+    ensure!(status(&bob, "POST", &stdin, &signal).await? == 403, "a viewer touches");
+    ensure!(put(&server, &bob, &one, "eve", "viewer").await? == 403, "a viewer lets others in");
+    ensure!(put(&server, &ann, &one, "bob", "editor").await? == 200);
+    ensure!(status(&bob, "POST", &stdin, &signal).await? < 300, "an editor cannot touch");
+    ensure!(put(&server, &bob, &one, "eve", "viewer").await? == 403, "an editor lets others in");
+    ensure!(status(&bob, "DELETE", &look, &Value::Null).await? == 403, "an editor removes the session");
+    ensure!(status(&eve, "GET", &look, &Value::Null).await? == 404, "eve sees it");
+    ensure!(status(&eve, "GET", &at, &Value::Null).await? == 404, "eve sees what runs in it");
+    let started = waiting(&server, &bob, &one).await?;
+    let told =
+        ask(&server, &ann, "GET", &format!("/v1/executions?session_id={one}"), &Value::Null).await?.text();
+    ensure!(told.contains(&started), "the owner does not see what an editor started: {told}");
+    let told =
+        ask(&server, &bob, "GET", &format!("/v1/executions?session_id={one}"), &Value::Null).await?.text();
+    ensure!(told.contains(&execution), "a member does not see what the owner started: {told}");
+    let members = good(&ask(&server, &ann, "GET", &format!("{look}/members"), &Value::Null).await?, 200)?;
+    ensure!(members["owner"] == "ann" && members["items"][0]["user"] == "bob", "{members}");
+    ensure!(members["items"][0]["role"] == "editor", "{members}");
+    let leave = format!("{look}/members/bob");
+    ensure!(status(&eve, "DELETE", &leave, &Value::Null).await? == 404);
+    ensure!(status(&bob, "DELETE", &leave, &Value::Null).await? == 204, "bob cannot leave");
+    ensure!(status(&bob, "GET", &look, &Value::Null).await? == 404, "bob has left and sees it");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_shared_with_somebody_is_listed_apart_page_by_page() -> Result<()> {
+    let server = server("").await?;
+    let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
+    let mut shared = Vec::new();
+    for number in 0..4 {
+        let id = session(&server, &ann).await?;
+        if number % 2 == 0 {
+            ensure!(put(&server, &ann, &id, "bob", "viewer").await? == 200);
+            shared.insert(0, id);
+        }
+    }
+    let own = session(&server, &bob).await?;
+    let list = async |query: &str| -> Result<(Vec<Value>, Value)> {
+        let path = format!("/v1/sessions?{query}");
+        let told = good(&ask(&server, &bob, "GET", &path, &Value::Null).await?, 200)?;
+        let ids = told["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect();
+        Ok((ids, told["next_cursor"].clone()))
+    };
+    ensure!(list("").await?.0 == [json!(own)], "what is shared is among his own");
+    let (first, next) = list("shared=true&limit=1").await?;
+    let (second, end) = list(&format!("shared=true&limit=1&cursor={}", text(&next)?)).await?;
+    ensure!(
+        [first, second].concat() == [json!(shared[0]), json!(shared[1])] && end.is_null(),
+        "pages differ"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Result<()> {
+    let server = server("").await?;
+    let ann = user(&server, "ann").await?;
+    let (one, other) = (session(&server, &ann).await?, session(&server, &ann).await?);
+    let execution = waiting(&server, &ann, &one).await?;
+    let hidden = waiting(&server, &ann, &other).await?;
+    let (_, reads) = link(&server, &ann, &one, "read").await?;
+    let (_, writes) = link(&server, &ann, &one, "write").await?;
+    let start = format!("/v1/sessions/{one}/executions");
+    let shell = json!({"shell": "true"});
+    for (token, method, path, body, expected) in [
+        (&reads, "GET", format!("/v1/sessions/{one}"), Value::Null, 200),
+        (&reads, "GET", format!("/v1/executions/{execution}"), Value::Null, 200),
+        (&reads, "POST", start.clone(), shell.clone(), 403),
+        (&writes, "POST", start, shell.clone(), 201),
+        (&writes, "GET", format!("/v1/sessions/{other}"), Value::Null, 404),
+        (&writes, "GET", format!("/v1/executions/{hidden}"), Value::Null, 404),
+        (&writes, "POST", format!("/v1/sessions/{other}/executions"), shell.clone(), 404),
+        (&writes, "POST", "/v1/sessions".into(), json!({}), 403),
+        (&writes, "POST", "/v1/executions".into(), shell, 403),
+        (&writes, "POST", "/v1/tokens".into(), json!({}), 403),
+        (&writes, "POST", format!("/v1/sessions/{one}/shares"), json!({"access": "write"}), 403),
+        (&writes, "PUT", format!("/v1/sessions/{one}/members/eve"), json!({"role": "editor"}), 403),
+        (&writes, "DELETE", format!("/v1/sessions/{one}"), Value::Null, 403),
+        (&writes, "GET", "/metrics".into(), Value::Null, 403),
+        (&writes, "GET", "/v1/users".into(), Value::Null, 403),
+    ] {
+        let got = ask(&server, token, method, &path, &body).await?;
+        ensure!(got.status == expected, "{method} {path}: {} {}", got.status, got.text());
+    }
+    let told = ask(&server, &reads, "GET", "/v1/sessions", &Value::Null).await?.text();
+    ensure!(told.contains(&one) && !told.contains(&other), "{told}");
+    let told = ask(&server, &reads, "GET", "/v1/executions", &Value::Null).await?.text();
+    ensure!(told.contains(&execution) && !told.contains(&hidden), "{told}");
+    let path = format!("/v1/executions/{execution}");
+    let mut events = SseStream::open_as(&server, &reads, &format!("{path}/events"), &[], "").await?;
+    ensure!(events.json().await?["type"].is_string(), "no event");
+    let mut socket = Socket::open_with(&server, &format!("{path}/attach"), &reads).await?;
+    socket.send(0x10, b"typed by a reader\n").await?;
+    let mut writer = Socket::open_with(&server, &format!("{path}/attach"), &writes).await?;
+    writer.send(0x10, b"typed by a writer\n").await?;
+    let mut printed = Vec::new();
+    while !String::from_utf8_lossy(&printed).contains("typed by a writer") {
+        if let Received::Output(_, _, bytes) = writer.next().await? {
+            printed.extend(bytes);
+        }
+    }
+    ensure!(!String::from_utf8_lossy(&printed).contains("typed by a reader"), "a reader typed");
+    let late = json!({"access": "read", "expires_in_ms": 1});
+    let made = ask(&server, &ann, "POST", &format!("/v1/sessions/{one}/shares"), &late).await?.json()?;
+    let expired = text(&made["token"])?;
+    let over = async || taken(&server, &expired).await.is_ok_and(|status| status == 401);
+    headwater_tests::host::eventually("a link expires", over).await?;
+    for bad in [json!({}), json!({"access": "own"}), json!({"access": "read", "expires_in_ms": 0})] {
+        let answer = ask(&server, &ann, "POST", &format!("/v1/sessions/{one}/shares"), &bad).await?;
+        ensure!(answer.status == 400, "{bad}: {}", answer.status);
+    }
+    Ok(())
+}

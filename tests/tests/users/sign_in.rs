@@ -1,0 +1,186 @@
+//! Users: made by operators, signing in with a password, staying signed in by refresh tokens.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use headwater_tests::TestServer;
+use headwater_tests::raw::Raw;
+use serde_json::{Value, json};
+
+use crate::ground::{PASSWORD, add_user, ask, good, server, sign_in, taken, text, user};
+
+async fn login(server: &TestServer, name: &str, password: &str) -> Result<Raw> {
+    ask(server, "", "POST", "/v1/login", &json!({"name": name, "password": password})).await
+}
+
+#[tokio::test]
+async fn a_password_signs_in_and_everything_else_is_refused_alike() -> Result<()> {
+    let server = server("").await?;
+    add_user(&server, "Ann", "member").await?;
+    let told = sign_in(&server, "ANN").await?;
+    ensure!(told["user"]["name"] == "ann" && told["token_type"] == "Bearer", "{told}");
+    ensure!(taken(&server, &text(&told["access_token"])?).await? == 200);
+    let (wrong, unknown) =
+        (login(&server, "ann", "wrong horse").await?, login(&server, "bob", PASSWORD).await?);
+    ensure!(wrong.status == 401 && unknown.status == 401, "{} {}", wrong.status, unknown.status);
+    let body = |answer: &Raw| -> Result<Value> {
+        let mut error = answer.json()?["error"].clone();
+        error["request_id"] = Value::Null;
+        Ok(error)
+    };
+    ensure!(body(&wrong)? == body(&unknown)?, "a name that nobody has is told apart");
+    for bad in [json!({}), json!({"name": "ann"}), json!({"name": "ann", "password": 1}), json!({"x": 1})] {
+        ensure!(ask(&server, "", "POST", "/v1/login", &bad).await?.status == 400, "{bad}");
+    }
+    let stored = std::fs::read(server.data().join("store.db"))?;
+    let wal = std::fs::read(server.data().join("store.db-wal")).unwrap_or_default();
+    for file in [stored, wal] {
+        ensure!(
+            !file.windows(PASSWORD.len()).any(|part| part == PASSWORD.as_bytes()),
+            "the password is stored"
+        );
+    }
+    ensure!(!server.log().contains(PASSWORD), "the password is in the log");
+    Ok(())
+}
+
+#[tokio::test]
+async fn there_is_no_user_and_no_password_until_an_operator_makes_one() -> Result<()> {
+    let server = server("").await?;
+    let users = good(&ask(&server, server.token(), "GET", "/v1/users", &Value::Null).await?, 200)?;
+    ensure!(users["items"] == json!([]), "{users}");
+    for (name, password) in [("admin", "admin"), ("admin", ""), ("", ""), ("root", "root")] {
+        ensure!(login(&server, name, password).await?.status == 401, "{name}/{password}");
+    }
+    let body = json!({"name": "tom"});
+    let made = good(&ask(&server, server.token(), "POST", "/v1/users", &body).await?, 201)?;
+    ensure!(made["has_password"] == false, "{made}");
+    ensure!(login(&server, "tom", "").await?.status == 401, "no password is no password");
+    Ok(())
+}
+
+#[tokio::test]
+async fn operators_make_users_and_users_see_themselves_and_no_others() -> Result<()> {
+    let server = server("").await?;
+    let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
+    let admin = server.token();
+    let again = ask(&server, admin, "POST", "/v1/users", &json!({"name": "ANN"})).await?;
+    ensure!(again.status == 409, "{}", again.text());
+    for bad in ["", "a b", "admin", "../x", "a\u{e9}", "-x"] {
+        let answer = ask(&server, admin, "POST", "/v1/users", &json!({"name": bad})).await?;
+        ensure!(answer.status == 400, "{bad:?}: {}", answer.status);
+    }
+    let short =
+        ask(&server, admin, "POST", "/v1/users", &json!({"name": "eve", "password": "short"})).await?;
+    ensure!(short.status == 400, "{}", short.text());
+    for (token, path, status) in [
+        (&ann, "/v1/users/ann", 200),
+        (&ann, "/v1/users/bob", 404),
+        (&bob, "/v1/users/ann", 404),
+        (&ann, "/v1/users", 403),
+    ] {
+        ensure!(ask(&server, token, "GET", path, &Value::Null).await?.status == status, "{path}");
+    }
+    for change in [json!({"role": "admin"}), json!({"disabled": false})] {
+        ensure!(ask(&server, &ann, "PATCH", "/v1/users/ann", &change).await?.status == 403, "{change}");
+    }
+    ensure!(ask(&server, &ann, "PATCH", "/v1/users/bob", &json!({"role": "admin"})).await?.status == 404);
+    ensure!(ask(&server, &ann, "POST", "/v1/users", &json!({"name": "eve"})).await?.status == 403);
+    Ok(())
+}
+
+#[tokio::test]
+async fn whoever_changes_their_password_says_the_old_one_and_signs_in_again() -> Result<()> {
+    let server = server("").await?;
+    let ann = user(&server, "ann").await?;
+    let change = |current: Value| json!({"password": "another horse", "current_password": current});
+    for wrong in [json!("wrong horse"), Value::Null] {
+        let answer = ask(&server, &ann, "PATCH", "/v1/users/ann", &change(wrong)).await?;
+        ensure!(answer.status == 403, "{}", answer.text());
+    }
+    good(&ask(&server, &ann, "PATCH", "/v1/users/ann", &change(json!(PASSWORD))).await?, 200)?;
+    ensure!(taken(&server, &ann).await? == 401, "a token from before is taken");
+    ensure!(login(&server, "ann", PASSWORD).await?.status == 401);
+    ensure!(login(&server, "ann", "another horse").await?.status == 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_sign_in() -> Result<()> {
+    let server = server("").await?;
+    add_user(&server, "ann", "member").await?;
+    let first = sign_in(&server, "ann").await?;
+    let refresh = async |token: &Value| {
+        ask(&server, "", "POST", "/v1/login/refresh", &json!({"refresh_token": token})).await
+    };
+    let second = good(&refresh(&first["refresh_token"]).await?, 200)?;
+    ensure!(second["refresh_token"] != first["refresh_token"], "it did not change");
+    ensure!(taken(&server, &text(&second["access_token"])?).await? == 200);
+    ensure!(taken(&server, &text(&second["refresh_token"])?).await? == 401, "it opens doors");
+    ensure!(refresh(&first["refresh_token"]).await?.status == 401, "it was good twice");
+    ensure!(refresh(&second["refresh_token"]).await?.status == 401, "whoever stole it goes on");
+    ensure!(taken(&server, &text(&second["access_token"])?).await? == 401, "the sign-in goes on");
+    for bad in [json!(""), json!("hwr_x"), first["access_token"].clone()] {
+        ensure!(refresh(&bad).await?.status == 401, "{bad}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_fails_again_and_again_must_wait() -> Result<()> {
+    let server = server("").await?;
+    add_user(&server, "ann", "member").await?;
+    let mut waits = 0;
+    for _ in 0..30 {
+        let answer = login(&server, "ann", "wrong horse").await?;
+        if answer.status == 429 {
+            ensure!(answer.header("retry-after").is_some(), "{}", answer.head);
+            waits += 1;
+        } else {
+            ensure!(answer.status == 401, "{}", answer.text());
+        }
+    }
+    ensure!(waits > 0, "thirty guesses were all answered");
+    Ok(())
+}
+
+fn command(server: &TestServer, args: &[&str], input: &str) -> Result<(bool, String)> {
+    let mut command = server.command();
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    child.stdin.take().context("no input")?.write_all(input.as_bytes())?;
+    let done = child.wait_with_output()?;
+    Ok((
+        done.status.success(),
+        format!("{}{}", String::from_utf8(done.stdout)?, String::from_utf8(done.stderr)?),
+    ))
+}
+
+#[tokio::test]
+async fn the_command_line_makes_lists_and_disables_users() -> Result<()> {
+    let server = server("").await?;
+    let (ok, told) = command(&server, &["user", "add", "Ann", "--role", "reader"], "correct horse\n")?;
+    ensure!(ok && told.starts_with("usr_"), "{told}");
+    let jwt = text(&sign_in(&server, "ann").await?["access_token"])?;
+    let (ok, told) = command(&server, &["user", "add", "ann"], "correct horse\n")?;
+    ensure!(!ok && told.contains("already"), "{told}");
+    let (ok, told) = command(&server, &["user", "add", "bob"], "short\n")?;
+    ensure!(!ok && told.contains("at least 8"), "{told}");
+    let (_, told) = command(&server, &["user", "list", "--json"], "")?;
+    let row: Value = serde_json::from_str(told.trim())?;
+    ensure!(row["name"] == "ann" && row["role"] == "reader" && row["state"] == "good", "{row}");
+    let (ok, told) = command(&server, &["user", "password", "ann"], "another horse\n")?;
+    ensure!(ok, "{told}");
+    ensure!(login(&server, "ann", "another horse").await?.status == 200);
+    let (ok, told) = command(&server, &["user", "disable", "ann"], "")?;
+    ensure!(ok, "{told}");
+    ensure!(login(&server, "ann", "another horse").await?.status == 401, "a disabled user signs in");
+    let refused = async || taken(&server, &jwt).await.is_ok_and(|status| status == 401);
+    headwater_tests::host::eventually("the token of a disabled user is refused", refused).await?;
+    let (ok, _) = command(&server, &["user", "enable", "ann"], "")?;
+    ensure!(ok && login(&server, "ann", "another horse").await?.status == 200);
+    let (ok, told) = command(&server, &["user", "disable", "nobody"], "")?;
+    ensure!(!ok && told.contains("no user"), "{told}");
+    Ok(())
+}
