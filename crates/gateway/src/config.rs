@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headwater_protocol::settings;
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use serde::Deserialize;
 
@@ -56,6 +57,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// What looks like abuse.
     pub watchdog: Watchdog,
+    /// Where CMake builds unless a build says otherwise: a folder in the workspace.
+    pub build_path: String,
     /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
     pub binary_max_runtime: Option<Duration>,
     /// How users sign in.
@@ -152,6 +155,7 @@ impl Config {
             key_lifetime: Duration::from_hours(24),
             quotas: Quotas::default(),
             watchdog: Watchdog::default(),
+            build_path: "/workspace/build".to_owned(),
             binary_max_runtime: None,
             auth: AuthConfig::default(),
         }
@@ -164,7 +168,9 @@ impl Config {
         let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
         match std::fs::read_to_string(&path) {
             Ok(text) => config.apply_file(&path, &text)?,
-            Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                config.apply_file(&path, "")?; // the environment may say something all the same
+            }
             Err(error) => {
                 let (path, cause) = (path.display().to_string(), error.to_string());
                 return Err(ConfigError::Unreadable { path, cause });
@@ -186,7 +192,7 @@ impl Config {
 
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
-        let file: File = toml::from_str(text).map_err(|error| nonsense(error.to_string()))?;
+        let file: File = settings::read(text, |name| std::env::var(name).ok()).map_err(nonsense)?;
         file.auth.apply(&mut self.auth).map_err(nonsense)?;
         file.server.apply(self).map_err(nonsense)?;
         self.quotas = file.quotas.parse().map_err(nonsense)?;
@@ -251,6 +257,7 @@ struct FileServer {
     heartbeat: Option<String>,
     shutdown_grace: Option<String>,
     key_lifetime: Option<String>,
+    build_path: Option<String>,
     binary_max_runtime: Option<String>,
 }
 
@@ -287,6 +294,12 @@ impl FileServer {
         config.heartbeat = time("heartbeat", self.heartbeat, config.heartbeat)?;
         config.shutdown_grace = time("shutdown_grace", self.shutdown_grace, config.shutdown_grace)?;
         config.key_lifetime = time("key_lifetime", self.key_lifetime, config.key_lifetime)?;
+        if let Some(path) = self.build_path {
+            if !path.starts_with("/workspace/") {
+                return Err(format!("server.build_path: `{path}` is not a folder in `/workspace`"));
+            }
+            config.build_path = path;
+        }
         if self.binary_max_runtime.is_some() {
             let longest = time("binary_max_runtime", self.binary_max_runtime, Duration::ZERO)?;
             config.binary_max_runtime = Some(longest);

@@ -36,7 +36,7 @@ pub const VARIABLES: [Variable; 11] = [
     variable("SESSION_PYTHON_VERSION", &["languages.python.interpreters"], Kind::Python),
     variable("SESSION_CPP_COMPILER", &["builds.compiler"], Kind::Text),
     variable("SESSION_WORKSPACE_PATH", &[], Kind::Only("/workspace")),
-    variable("SESSION_BUILD_PATH", &["builds.path"], Kind::Text),
+    variable("SESSION_BUILD_PATH", &["server.build_path"], Kind::Text),
     variable("SESSION_MAX_MEMORY", &["limits.memory"], Kind::Text),
     variable("SESSION_MAX_CPU", &["limits.cpus"], Kind::Number),
     variable("PYTHON_MAX_RUNTIME", &["languages.python.max_runtime"], Kind::Text),
@@ -50,7 +50,9 @@ pub const VARIABLES: [Variable; 11] = [
 pub fn read<T: DeserializeOwned>(text: &str, look: impl Fn(&str) -> Option<String>) -> Result<T, String> {
     let said: Vec<_> = VARIABLES
         .iter()
-        .filter_map(|variable| look(variable.name).filter(|text| !text.is_empty()).map(|text| (variable, text)))
+        .filter_map(|variable| {
+            look(variable.name).filter(|text| !text.is_empty()).map(|text| (variable, text))
+        })
         .collect();
     if said.is_empty() {
         // The plain way, whose mistakes are told with their lines.
@@ -60,7 +62,8 @@ pub fn read<T: DeserializeOwned>(text: &str, look: impl Fn(&str) -> Option<Strin
     for (variable, text) in &said {
         let value = variable.kind.value(text).map_err(|why| format!("{}: {why}", variable.name))?;
         for place in variable.places {
-            put(&mut table, place, value.clone()).ok_or_else(|| format!("`{place}` is not a table's field"))?;
+            put(&mut table, place, value.clone())
+                .ok_or_else(|| format!("`{place}` is not a table's field"))?;
         }
     }
     let names: Vec<_> = said.iter().map(|(variable, _)| variable.name).collect();
@@ -76,14 +79,17 @@ impl Kind {
                 _ => Err(format!("`{text}` is not a number: write for example `2` or `0.5`")),
             },
             Self::Python => {
-                let sound = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+                let sound =
+                    text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
                 if !sound {
                     return Err(format!("`{text}` is not a version: write for example `3.11`"));
                 }
                 Ok(Value::Array(vec![Value::String(format!("python{text}"))]))
             }
             Self::Only(only) if text.trim_end_matches('/') == only => Ok(Value::Boolean(true)),
-            Self::Only(only) => Err(format!("`{text}` is not possible: programs see the workspace at `{only}`")),
+            Self::Only(only) => {
+                Err(format!("`{text}` is not possible: programs see the workspace at `{only}`"))
+            }
         }
     }
 }
@@ -134,7 +140,7 @@ mod tests {
         assert_eq!(table["languages"]["python"]["interpreters"][0].as_str(), Some("python3.11"));
         assert_eq!(table["languages"]["python"]["max_runtime"].as_str(), Some("300s"));
         assert_eq!(table["builds"]["compiler"].as_str(), Some("g++-12"));
-        assert_eq!(table["builds"]["path"].as_str(), Some("/workspace/build"));
+        assert_eq!(table["server"]["build_path"].as_str(), Some("/workspace/build"));
         assert_eq!(table["terminals"]["buffer"].as_str(), Some("1MB"));
         assert_eq!(table["server"]["binary_max_runtime"].as_str(), Some("300s"));
     }

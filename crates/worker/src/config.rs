@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headwater_protocol::settings;
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use headwater_protocol::{Limits, SandboxKind};
 use headwater_sandbox::wire::Bind;
@@ -142,12 +143,8 @@ impl Config {
             Err(source) => return Err(ConfigError::Unreadable { path, source }),
         };
         let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
-        let file: File = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+        let file: File = settings::read(&text, |name| std::env::var(name).ok()).map_err(invalid)?;
         file.apply(&mut config).map_err(invalid)?;
-        config
-            .builds
-            .apply_env(|name| std::env::var(name).ok())
-            .map_err(|message| ConfigError::Invalid { path: "the environment".into(), message })?;
         Ok(config)
     }
 

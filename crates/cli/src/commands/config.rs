@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use headwater_gateway::config::{Config, ConfigError, KeySource};
+use headwater_gateway::config::{Config, ConfigError, KeySource, Quota};
 use headwater_worker::config::Config as WorkerConfig;
 use serde_json::{Value, json};
 
@@ -50,7 +50,18 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "heartbeat_ms": ms(server.heartbeat),
             "shutdown_grace_ms": ms(server.shutdown_grace),
             "key_lifetime_ms": ms(server.key_lifetime),
+            "requests_per_second_of_user": server.requests_per_second_of_user,
+            "requests_per_second_of_address": server.requests_per_second_of_address,
+            "build_path": server.build_path,
             "binary_max_runtime_ms": server.binary_max_runtime.map(ms),
+        },
+        "quotas": quotas(server),
+        "watchdog": {
+            "interval_ms": ms(server.watchdog.interval),
+            "after_ms": server.watchdog.after.map(ms),
+            "cpus": server.watchdog.cpus,
+            "names": server.watchdog.names,
+            "action": server.watchdog.action.name(),
         },
         "auth": {
             "access_lifetime_ms": ms(server.auth.access_lifetime),
@@ -76,10 +87,47 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "limits": worker.limits,
             "uid_base": worker.uid_base,
             "max_running": worker.max_running,
+            "hibernation": {
+                "after_ms": worker.hibernation.after.map(ms),
+                "running_after_ms": worker.hibernation.running_after.map(ms),
+                "warning_ms": ms(worker.hibernation.warning),
+            },
+            "builds": {
+                "compiler": worker.builds.compiler,
+                "compilers": worker.builds.compilers,
+                "timeout_ms": ms(worker.builds.timeout),
+                "cache_bytes": worker.builds.cache_bytes,
+            },
+            "terminals": {
+                "idle_timeout_ms": worker.terminals.idle_timeout.map(ms),
+                "buffer_bytes": worker.terminals.buffer_bytes,
+            },
             "network": network(worker),
             "packages": packages(worker),
             "languages": worker.languages.keys().collect::<Vec<_>>(),
         },
+    })
+}
+
+fn quotas(server: &Config) -> Value {
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let one = |quota: &Quota| {
+        json!({
+            "sessions": quota.sessions,
+            "executions": quota.executions,
+            "cpu_per_day_ms": quota.cpu_per_day.map(ms),
+            "disk_bytes": quota.disk_bytes,
+        })
+    };
+    let quotas = &server.quotas;
+    let owners: serde_json::Map<_, _> =
+        quotas.owners.iter().map(|(owner, quota)| (owner.clone(), one(quota))).collect();
+    json!({
+        "everybody": one(&quotas.everybody),
+        "owners": owners,
+        "executions_of_all": quotas.executions_of_all,
+        "queue_length": quotas.queue_length,
+        "queue_wait_ms": ms(quotas.queue_wait),
     })
 }
 

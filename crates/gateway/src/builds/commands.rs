@@ -19,7 +19,7 @@ const MAX_ARGS: usize = 512;
 pub(crate) struct CmakeRequest {
     /// Where `CMakeLists.txt` is; the workspace if absent.
     pub(crate) source_dir: Option<String>,
-    /// Where it is built; `SESSION_BUILD_PATH` if absent.
+    /// Where it is built; `/workspace/build` if absent.
     pub(crate) build_dir: Option<String>,
     /// A configure preset of `CMakePresets.json`.
     pub(crate) preset: Option<String>,
@@ -105,19 +105,11 @@ fn commanded(line: String, artifacts: Vec<String>, timeout_ms: Option<u64>, cpus
     Commanded { spec, artifacts }
 }
 
-/// Where builds go by default: as the operator says.
-fn build_path() -> String {
-    std::env::var("SESSION_BUILD_PATH")
-        .ok()
-        .filter(|path| !path.is_empty())
-        .unwrap_or_else(|| BUILD_PATH.into())
-}
-
 impl CmakeRequest {
     /// Configures and builds.
     pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
         let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
-        let build = inside(&self.build_dir.clone().unwrap_or_else(build_path))?;
+        let build = inside(&self.build_dir.clone().unwrap_or_else(|| BUILD_PATH.to_owned()))?;
         let mut configure =
             format!("cmake -S {} -B {} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", quote(&source), quote(&build));
         if let Some(preset) = &self.preset {

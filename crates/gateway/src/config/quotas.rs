@@ -72,6 +72,16 @@ pub enum Action {
     Stop,
 }
 
+impl Action {
+    /// As written in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flag => "flag",
+            Self::Stop => "stop",
+        }
+    }
+}
+
 /// When something looks like abuse.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watchdog {

@@ -102,7 +102,7 @@ async fn build(
         gateway.compile(&who, id, spec, asked).await?
     } else {
         let cpus = gateway.store.session(id).await?.and_then(|row| row.spec.limits.cpus);
-        let commanded = value.command(cpus)?;
+        let commanded = value.command(cpus, &gateway.config.build_path)?;
         let mut told = serde_json::to_value(&value).unwrap_or_default();
         if let Some(told) = told.as_object_mut() {
             told.insert("artifacts".to_owned(), commanded.artifacts.into());

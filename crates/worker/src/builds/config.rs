@@ -1,5 +1,4 @@
-//! What an operator says about builds: the table `[builds]`, and the variables `SESSION_CPP_COMPILER` and
-//! `CPP_BUILD_TIMEOUT`, which win over it.
+//! What an operator says about builds: the table `[builds]`.
 
 use std::time::Duration;
 
@@ -72,19 +71,6 @@ impl FileBuilds {
     }
 }
 
-impl BuildsConfig {
-    /// Takes what the environment says; `look` finds a variable.
-    pub(crate) fn apply_env(&mut self, look: impl Fn(&str) -> Option<String>) -> Result<(), String> {
-        if let Some(compiler) = look("SESSION_CPP_COMPILER").filter(|text| !text.is_empty()) {
-            self.compiler = compiler;
-        }
-        if let Some(text) = look("CPP_BUILD_TIMEOUT").filter(|text| !text.is_empty()) {
-            self.timeout = time("CPP_BUILD_TIMEOUT", &text)?;
-        }
-        check(self)
-    }
-}
-
 fn time(name: &str, text: &str) -> Result<Duration, String> {
     match parse_duration(text) {
         Ok(time) if time.is_zero() => Err(format!("{name}: must be more than 0")),
@@ -111,18 +97,11 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
-        let mut config =
+    fn the_file_wins_over_the_defaults() {
+        let config =
             of("compiler = \"clang++\"\ncache = \"1Gi\"\nshare = \"all\"\ntimeout = \"30s\"").unwrap();
         assert_eq!((config.cache_bytes, config.share), (1 << 30, Share::All));
         assert_eq!((config.compiler.as_str(), config.timeout), ("clang++", Duration::from_secs(30)));
-        let said = |name: &str| match name {
-            "SESSION_CPP_COMPILER" => Some("g++-12".to_owned()),
-            "CPP_BUILD_TIMEOUT" => Some("120s".to_owned()),
-            _ => None,
-        };
-        config.apply_env(said).unwrap();
-        assert_eq!((config.compiler.as_str(), config.timeout), ("g++-12", Duration::from_mins(2)));
     }
 
     #[test]
@@ -137,7 +116,5 @@ mod tests {
             let error = of(text).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
-        let bad = |name: &str| (name == "CPP_BUILD_TIMEOUT").then(|| "soon".to_owned());
-        assert!(BuildsConfig::default().apply_env(bad).unwrap_err().contains("CPP_BUILD_TIMEOUT"));
     }
 }

@@ -148,12 +148,12 @@ impl BuildRequest {
         }))
     }
 
-    /// As a command in the session.
-    pub(crate) fn command(&self, cpus: Option<f64>) -> Result<Commanded, ApiError> {
+    /// As a command in the session; `build_path` is where CMake builds unless told.
+    pub(crate) fn command(&self, cpus: Option<f64>, build_path: &str) -> Result<Commanded, ApiError> {
         match self.kind {
             Kind::Cmake => CmakeRequest {
                 source_dir: self.source_dir.clone(),
-                build_dir: self.build_dir.clone(),
+                build_dir: Some(self.build_dir.clone().unwrap_or_else(|| build_path.to_owned())),
                 preset: self.preset.clone(),
                 build_type: self.build_type.clone(),
                 target: self.target.clone(),

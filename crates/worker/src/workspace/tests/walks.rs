@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::workspace::copy::Room;
+use crate::workspace::walk::{MAX_DEPTH, Walk};
 
 fn path(text: &str) -> WorkspacePath {
     WorkspacePath::any(text.as_bytes(), "/workspace").unwrap()
@@ -64,7 +65,7 @@ fn a_walk_of_a_deep_folder_ends_and_says_that_it_was_cut() {
     let workspace = Workspace::open(&ground.at("workspace"), None).unwrap();
     let mut walk = workspace.walk(&WorkspacePath::root(), usize::MAX, None).unwrap();
     let met = walk.by_ref().count();
-    assert!(walk.is_cut() && met == walk::MAX_DEPTH, "{met}");
+    assert!(walk.is_cut() && met == MAX_DEPTH, "{met}");
     workspace.remove(&path("d"), true).unwrap();
     assert!(!ground.at("workspace/d").exists());
 }
