@@ -32,7 +32,7 @@ async fn a_session_that_rewrites_its_files_all_the_time_spoils_nothing_for_other
         let flag = format!("-DN={}", n % 3);
         let built = scene.build(&one(&bad, &[&flag])).await;
         assert!(
-            built.is_ok() || built.as_ref().is_err_and(|error| !error.to_string().starts_with("5")),
+            built.is_ok() || built.as_ref().is_err_and(|error| !error.to_string().starts_with('5')),
             "{built:?}"
         );
     }

@@ -135,11 +135,11 @@ async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Res
     ensure!(events.json().await?["type"].is_string(), "no event");
     let mut socket = Socket::open_with(&server, &format!("{path}/attach"), &reads).await?;
     socket.send(0x10, b"typed by a reader\n").await?;
-    let mut writer = Socket::open_with(&server, &format!("{path}/attach"), &writes).await?;
-    writer.send(0x10, b"typed by a writer\n").await?;
+    let mut typist = Socket::open_with(&server, &format!("{path}/attach"), &writes).await?;
+    typist.send(0x10, b"typed by a typist\n").await?;
     let mut printed = Vec::new();
-    while !String::from_utf8_lossy(&printed).contains("typed by a writer") {
-        if let Received::Output(_, _, bytes) = writer.next().await? {
+    while !String::from_utf8_lossy(&printed).contains("typed by a typist") {
+        if let Received::Output(_, _, bytes) = typist.next().await? {
             printed.extend(bytes);
         }
     }
