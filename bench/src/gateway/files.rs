@@ -69,7 +69,7 @@ async fn rate(bytes: u64, run: impl AsyncFnOnce() -> Result<()>) -> Result<f64> 
 
 fn make(path: &Path, bytes: u64) -> Result<()> {
     let mut file = File::create(path)?;
-    let piece: Vec<u8> = (0..PIECE).map(|n| (n * 31 % 251) as u8).collect();
+    let piece: Vec<u8> = (0..PIECE).map(|n| u8::try_from(n * 31 % 251).unwrap_or(0)).collect();
     for _ in 0..bytes / PIECE as u64 {
         file.write_all(&piece)?;
     }

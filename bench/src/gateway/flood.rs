@@ -28,7 +28,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     run_to_exit(&mut http, &session, &json!({ "shell": make }).to_string()).await?;
     // The terminal puts a return before each end of a line.
     let expected = ((LINE.len() + 1) * lines) as u64;
-    let shows = json!({ "argv": ["/bin/cat", "lines"], "tty": { "rows": 24, "cols": 80 } });
+    let listing = json!({ "argv": ["/bin/cat", "lines"], "tty": { "rows": 24, "cols": 80 } });
     let (mut theirs, mut ours, mut shown, mut sent) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for _ in 0..turns {
         let peer = Peer::start(Some(&file))?;
@@ -37,7 +37,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         socket.binary(b"!").await?;
         theirs.push(flood(&mut socket, 0, expected, begun, None).await?);
         let begun = Instant::now();
-        let id = start(&mut http, &session, &shows.to_string()).await?;
+        let id = start(&mut http, &session, &listing.to_string()).await?;
         let mut socket = site.attach(&id).await?;
         ours.push(flood(&mut socket, FRAME, expected, begun, Some(OUTPUT)).await?);
         remove(&mut http, &id).await?;
