@@ -13,6 +13,7 @@ mod flags;
 mod gcc;
 mod inputs;
 mod key;
+pub(crate) mod mark;
 mod own;
 mod plan;
 mod record;

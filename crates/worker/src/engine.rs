@@ -14,6 +14,7 @@ use headwater_sandbox::link;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use crate::builds::mark;
 use crate::clock::now_ms;
 use crate::config::Config;
 use crate::execution::Execution;
@@ -226,6 +227,17 @@ impl Engine {
         tables.ended.get(&id).map(|record| session::told(record, 0)).ok_or_else(|| no_session(id))
     }
 
+    /// Looks at what was asked for of a session, whether it runs, sleeps or has ended.
+    pub(crate) fn look_at<T>(&self, id: SessionId, look: impl FnOnce(&SessionSpec) -> T) -> Result<T, Fault> {
+        let tables = self.tables();
+        if let Some(session) = tables.live.get(&id) {
+            return Ok(look(&session.record().spec));
+        }
+        let asleep = tables.asleep.get(&id).map(|asleep| &asleep.record);
+        let record = asleep.or_else(|| tables.ended.get(&id)).ok_or_else(|| no_session(id))?;
+        Ok(look(&record.spec))
+    }
+
     /// Tells of all sessions, oldest first.
     pub(crate) fn sessions(&self, include_ended: bool) -> Vec<Told> {
         let tables = self.tables();
@@ -265,6 +277,7 @@ impl Engine {
         id: SessionId,
         change: v1::UpdateSessionRequest,
     ) -> Result<Told, Fault> {
+        self.no_build(id)?;
         if let Some(asleep) = self.asleep(id) {
             return self.update_asleep(asleep, change);
         }
@@ -420,6 +433,7 @@ impl Engine {
         if let Ok(known) = self.execution(id) {
             return Accepted::known(known, session);
         }
+        self.may_start(session, id)?;
         let (session, _inside) = self.awake(session).await?;
         let (language, spec) = self.with_language(&session, spec).await?;
         let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
@@ -503,6 +517,7 @@ pub(crate) fn changed(mut spec: SessionSpec, change: v1::UpdateSessionRequest) -
             spec.metadata.insert(name, value);
         }
     }
+    mark::strip(&mut spec);
     spec.check()?;
     Ok(spec)
 }

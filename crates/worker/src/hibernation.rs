@@ -76,6 +76,7 @@ impl Engine {
 
     /// Puts a session to sleep now, unless somebody starts something in it at this moment.
     pub(crate) async fn hibernate(&self, id: SessionId) -> Result<Told, Fault> {
+        self.no_build(id)?;
         if self.asleep(id).is_none() {
             let session = self.live_session(id)?;
             if session.record().spec.one_shot {

@@ -11,6 +11,7 @@ use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec, TtySize
 use headwater_sandbox::wire::{Cause, Target};
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::builds::mark;
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::follow::{self, Responses};
@@ -97,7 +98,8 @@ impl Worker for Service {
     async fn create_session(&self, request: Request<v1::CreateSessionRequest>) -> Answer<v1::Session> {
         let request = request.into_inner();
         let id = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let spec: SessionSpec = request.spec.map(TryInto::try_into).transpose()?.unwrap_or_default();
+        let mut spec: SessionSpec = request.spec.map(TryInto::try_into).transpose()?.unwrap_or_default();
+        mark::strip(&mut spec);
         let engine = Arc::clone(&self.engine);
         let session = to_the_end(async move { engine.create_session(id, spec).await }).await?;
         Ok(Response::new((&session).into()))

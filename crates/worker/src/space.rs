@@ -26,6 +26,7 @@ pub(crate) struct Space {
 impl Engine {
     /// The workspace of this session, which is used by that; one that sleeps is not woken. Blocks for a moment.
     pub(crate) fn space(&self, id: SessionId) -> Result<Space, Fault> {
+        self.no_build(id)?;
         let (record, dir) = if let Some(asleep) = self.asleep(id) {
             self.used_asleep(id);
             self.note_asleep_disk(id, None); // it may be about to change

@@ -135,3 +135,65 @@ async fn a_build_of_somebody_else_is_not_there() -> Result<()> {
     assert_eq!(scene.ask_as(&bob, "POST", "/v1/sessions/build/cpp", &one(&session, &[])).await?.status, 404);
     Ok(())
 }
+
+/// Compiles for a while, and well.
+const SLOW: &str = "constexpr long sum() { long s = 0; for (long i = 0; i < 3000000; ++i) s += i % 7; return s; }\n\
+                    constexpr long made = sum();\nint main() { return made > 0 ? 7 : 8; }\n";
+
+#[tokio::test]
+async fn nobody_reaches_into_the_session_of_a_build_not_even_its_owner() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    scene.write(&session, "main.cpp", SLOW)?;
+    let flags = ["-fconstexpr-loop-limit=2000000000", "-fconstexpr-ops-limit=2000000000"];
+    let mut request = one(&session, &flags);
+    request["wait"] = json!(false);
+    let begun = scene.build(&request).await?;
+    assert_eq!(begun["status"], "running", "{begun}");
+    let id = begun["build_id"].as_str().context("no id")?;
+    let own = id.replace("bld_", "ses_");
+    let mut inside = one(&own, &["-DOTHER"]);
+    inside["output_binary"] = json!("a.h");
+    for (method, path, body) in [
+        (
+            "POST",
+            format!("/v1/sessions/{own}/executions"),
+            json!({"shell": "cp /bin/true .headwater-build/0.o"}),
+        ),
+        (
+            "PUT",
+            format!("/v1/sessions/{own}/files/content?path=main.cpp"),
+            json!("int main() { return 66; }"),
+        ),
+        ("GET", format!("/v1/sessions/{own}/files/archive"), Value::Null),
+        ("POST", format!("/v1/sessions/{own}/terminals"), json!({})),
+        ("POST", format!("/v1/sessions/{own}/fork"), json!({})),
+        ("PATCH", format!("/v1/sessions/{own}"), json!({"metadata": {"a": "b"}})),
+        ("POST", format!("/v1/sessions/{own}/hibernate"), Value::Null),
+        ("POST", "/v1/sessions/build/cpp".to_owned(), inside),
+    ] {
+        let answer = scene.ask(method, &path, &body).await?;
+        assert_eq!(answer.status, 409, "{method} {path}: {}", answer.text());
+        assert!(answer.text().contains("belongs to a build"), "{method} {path}: {}", answer.text());
+    }
+    // It can still be looked at, and it ends well.
+    assert_eq!(scene.ask("GET", &format!("/v1/sessions/{own}"), &Value::Null).await?.status, 200);
+    let mut ended = begun.clone();
+    while ended["status"] == "running" {
+        ended = scene.ask("GET", &format!("/v1/builds/{id}?wait=50s"), &Value::Null).await?.json()?;
+    }
+    assert_eq!(ended["status"], "success", "{ended}");
+    assert_eq!(scene.run(&session, "./build/main; echo $?").await?, "7\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_mark_of_a_builds_session_is_not_taken_from_anybody() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    let mark = json!({"metadata": {"headwater.build": "x"}});
+    assert_eq!(scene.ask("POST", "/v1/sessions", &mark).await?.status, 400);
+    assert_eq!(scene.ask("PATCH", &format!("/v1/sessions/{session}"), &mark).await?.status, 400);
+    assert_eq!(scene.run(&session, "echo free").await?, "free\n");
+    Ok(())
+}

@@ -20,6 +20,11 @@ const HEAD: &str = r#"set -u
 left=.headwater-build
 exec </dev/null
 mkdir -p "$left"
+# Whether an assembler reads nothing but this file. One that cannot be looked at is not plain.
+plain() {
+    LC_ALL=C grep -qaiE '^#APP|\.(incbin|include|macro|irp)' "$1"
+    [ $? = 1 ]
+}
 # Compiles one source. What the compiler says goes to people as it comes, and once more, for programs, if it is anything.
 unit() {
     local n=$1 source=$2 status
@@ -30,8 +35,9 @@ unit() {
         "$compiler" "${compile[@]}" "${exact[@]}" -S -o /dev/null -x "$language" "$source" 2>"$left/$n.exact" >/dev/null
     fi
     if [ "$status" = 0 ] && [ "$suffix" = s ]; then
-        # What an assembler may read by itself (`.incbin`) nobody tells: such an object is not kept.
-        if grep -qa '^#APP' "$left/$n.s"; then : >"$left/$n.asm"; fi
+        # What an assembler may read by itself (`.incbin`) nobody tells: such an object is not kept. Names of sections and
+        # symbols may hold whole lines, also such that make up the word.
+        if ! plain "$left/$n.s"; then : >"$left/$n.asm"; fi
         "$compiler" "${machine[@]}" -c -o "$left/$n.o" "$left/$n.s" 2>&1 >/dev/null | tee -a "$left/$n.txt" >&2
         status=${PIPESTATUS[0]}
     fi
@@ -146,6 +152,31 @@ mod tests {
         assert!(text.contains("unit 0 'a b.cpp' &"), "{text}");
         let checked = std::process::Command::new("bash").args(["-n", "-c", &text]).status().unwrap();
         assert!(checked.success());
+    }
+
+    #[test]
+    fn what_an_assembler_would_read_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.s");
+        let is_plain = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let functions = HEAD.replace("exec </dev/null\nmkdir -p \"$left\"\n", "");
+            let line = format!("{functions}\nplain '{}'", path.display());
+            std::process::Command::new("bash").args(["-c", &line]).status().unwrap().success()
+        };
+        assert!(is_plain("\t.file \"/usr/include/a.h\"\n\t.section .debug_macro\n\tret\n"));
+        for text in [
+            "#APP\nnop\n",
+            "\t.section x\n.incbin \"a\"\n",
+            "a: .INCLUDE \"a\"\n",
+            ".irp b,bin\n.inc\\b \"a\"\n.endr\n",
+        ] {
+            assert!(!is_plain(text), "{text}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        let line = format!("{HEAD}\nplain nowhere");
+        let mut bash = std::process::Command::new("bash");
+        assert!(!bash.args(["-c", &line]).current_dir(folder.path()).status().unwrap().success());
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 use headwater_contract::{Fault, FaultKind};
 
+use super::scan::scan;
+
 /// Flags of one build.
 const MAX_FLAGS: usize = 512;
 /// All flags together.
@@ -20,6 +22,8 @@ pub(crate) struct Flags {
     pub(crate) link: Vec<String>,
     /// All of them are plain.
     pub(crate) plain: bool,
+    /// The time of the build is part of what a macro becomes.
+    pub(crate) timed: bool,
     /// The machine's processor matters.
     pub(crate) native: bool,
     /// Where quoted and other includes are looked for, as written, in order.
@@ -202,6 +206,11 @@ impl Flags {
             self.forced.push(file);
         } else if let Some(folder) = value("-I") {
             self.folders.push(folder);
+        } else if let Some(definition) = value("-D") {
+            // What would be found in a source must not be missed here.
+            let found = scan(definition.as_bytes());
+            self.timed |= found.timed;
+            self.plain &= !found.computed && found.quoted.is_empty() && found.angled.is_empty();
         }
         self.native |= word.starts_with("-m") && word.ends_with("=native");
     }
@@ -325,6 +334,20 @@ mod tests {
         }
         assert!(parse(&["-I"]).is_err());
         assert!(parse(&vec!["-O2"; MAX_FLAGS + 1]).is_err());
+    }
+
+    #[test]
+    fn what_a_macro_becomes_is_looked_at_like_a_source() {
+        for word in ["__DATE__", "__TIME__", "__TIMESTAMP__"] {
+            let joined = parse(&[&format!("-DAT={word}")]).unwrap();
+            let apart = parse(&["-D", &format!("AT(x)=x {word}")]).unwrap();
+            assert!(joined.timed && apart.timed && joined.plain, "{word}");
+        }
+        for value in ["-DHAS=__has_include", "-DHAS=__has_include(\"a.h\")", "-DA=asm", "-DE=__has_embed"] {
+            assert!(!parse(&[value]).unwrap().plain, "{value}");
+        }
+        let usual = parse(&["-DNAME=\"b.h\"", "-DN=1", "-DDEBUG"]).unwrap();
+        assert!(usual.plain && !usual.timed);
     }
 
     #[test]

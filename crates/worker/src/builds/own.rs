@@ -3,6 +3,7 @@
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Children, Command, SandboxKind, StartSpec};
 
+use super::cache::{Cache, Kind};
 use super::driver::{left, script};
 use super::inputs::{Inputs, OURS};
 use super::plan::Plan;
@@ -32,13 +33,14 @@ pub(super) fn open(session: &Session) -> Result<Workspace, Fault> {
     })
 }
 
-/// Puts everything that is compiled and linked into a build's own workspace.
+/// Puts everything that is compiled and linked into a build's own workspace. Answers how many objects the cache had when
+/// the build was planned and has no more: in the plan they are then no hits.
 pub(super) fn fill(
     session: &Session,
-    plan: &Plan,
+    plan: &mut Plan,
     inputs: &Inputs,
-    objects: &[(usize, Vec<u8>)],
-) -> Result<(), Fault> {
+    cache: &Cache,
+) -> Result<usize, Fault> {
     let (workspace, home) = (open(session)?, session.home());
     let put = |path: &str, mut bytes: &[u8]| {
         Ok::<_, Fault>(workspace.put(&WorkspacePath::parse(path, &home)?, &mut bytes, false)?)
@@ -46,17 +48,25 @@ pub(super) fn fill(
     for (path, input) in &inputs.files {
         put(path, &input.bytes)?;
     }
-    for (n, object) in objects {
-        put(&left(*n, "o"), object)?;
-        let text = plan.units.get(*n).and_then(|unit| unit.hit.as_ref()).map(|told| told.text.as_str());
-        put(&left(*n, "txt"), text.unwrap_or_default().as_bytes())?;
+    let mut lost = 0;
+    for (n, unit) in plan.units.iter_mut().enumerate() {
+        let Some(told) = &unit.hit else { continue };
+        let entry = unit.key.and_then(|key| cache.get(Kind::Object, key));
+        if let Some(entry) = entry.filter(|entry| entry.told == *told) {
+            put(&left(n, "o"), &entry.blob)?;
+            put(&left(n, "txt"), told.text.as_bytes())?;
+        } else {
+            unit.hit = None;
+            lost += 1;
+        }
     }
     let (sandbox, limits) = {
         let record = session.record();
         (record.sandbox, record.spec.limits.clone())
     };
     let mapped = (sandbox == SandboxKind::None).then_some(home.as_str());
-    put(&format!("{OURS}/drive"), script(plan, jobs(limits.cpus), mapped).as_bytes())
+    put(&format!("{OURS}/drive"), script(plan, jobs(limits.cpus), mapped).as_bytes())?;
+    Ok(lost)
 }
 
 /// How many compilers run at once.

@@ -62,8 +62,9 @@ pub(crate) struct Planner<'a> {
 pub(crate) enum Outlook {
     /// The cache has it all.
     Whole(Box<Plan>, Entry),
-    /// Something must be done, with these files; the objects that the cache has go with them.
-    Work(Box<Plan>, Inputs, Vec<(usize, Vec<u8>)>),
+    /// Something must be done, with these files. The objects that the cache has are read when they are needed, one at a
+    /// time: all at once may be more than there is memory for.
+    Work(Box<Plan>, Inputs),
 }
 
 impl Planner<'_> {
@@ -95,7 +96,7 @@ impl Planner<'_> {
         base.part(if flags.native { processor() } else { String::new() }.as_bytes());
         let unit = |unit: &Unit| PlannedUnit {
             source: unit.source.clone(),
-            key: (flags.plain && !unit.timed).then(|| object_key(&base, unit, &inputs)),
+            key: (flags.plain && !flags.timed && !unit.timed).then(|| object_key(&base, unit, &inputs)),
             reads: unit.reads.iter().cloned().collect(),
             hit: None,
         };
@@ -127,14 +128,10 @@ impl Planner<'_> {
         {
             return Outlook::Whole(Box::new(plan), entry);
         }
-        let mut objects = Vec::new();
-        for (n, unit) in plan.units.iter_mut().enumerate() {
-            if let Some(entry) = unit.key.and_then(|key| self.good(Kind::Object, key)) {
-                unit.hit = Some(entry.told);
-                objects.push((n, entry.blob));
-            }
+        for unit in &mut plan.units {
+            unit.hit = unit.key.and_then(|key| self.good(Kind::Object, key)).map(|entry| entry.told);
         }
-        Outlook::Work(Box::new(plan), inputs, objects)
+        Outlook::Work(Box::new(plan), inputs)
     }
 
     /// An entry whose files of the system are as they were.

@@ -23,6 +23,7 @@ use super::cache::{Cache, Entry};
 use super::collect::Collecting;
 use super::compiler::Compilers;
 use super::inputs::{Inputs, Scans};
+use super::mark;
 use super::own::{fill, open, start_spec};
 use super::plan::{Outlook, Plan, Planner};
 use super::record::{Record, Records};
@@ -142,6 +143,7 @@ impl Workshop {
         if let Some(state) = self.known(order.id)? {
             return Ok(state);
         }
+        self.engine.no_build(order.session)?; // a binary for it would land among what another build reads
         let (session, _inside) = self.engine.awake(order.session).await?;
         let (workshop, asking, asked) = (Arc::clone(self), Arc::clone(&session), order.clone());
         let outlook = blocking(move || workshop.plan(&asking, &asked)).await?;
@@ -151,9 +153,9 @@ impl Workshop {
                 let result = Arc::new(blocking(hit).await?);
                 Ok(State::Ended { result, executed: false })
             }
-            Outlook::Work(plan, inputs, objects) => {
+            Outlook::Work(plan, inputs) => {
                 let plan = *plan;
-                let record = Record {
+                let mut record = Record {
                     id: order.id,
                     session: order.session,
                     build_session: order.build_session,
@@ -161,7 +163,7 @@ impl Workshop {
                     began_at_ms,
                     plan,
                 };
-                let specs = self.start(&session, &order, &record, inputs, objects).await;
+                let specs = self.start(&session, &order, &mut record, inputs).await;
                 if specs.is_err() {
                     self.parts()?.records.forget(order.id);
                 }
@@ -226,24 +228,24 @@ impl Workshop {
         self: &Arc<Self>,
         asking: &Session,
         order: &Order,
-        record: &Record,
+        record: &mut Record,
         inputs: Inputs,
-        objects: Vec<(usize, Vec<u8>)>,
     ) -> Result<(SessionSpec, StartSpec), Fault> {
-        let spec = SessionSpec {
+        let mut spec = SessionSpec {
             limits: asking.record().spec.limits.clone(),
             metadata: order.metadata.clone(),
             idle_timeout_ms: u64::try_from(FORGOTTEN.as_millis()).ok(),
             network: Network::None,
             ..SessionSpec::default()
         };
-        let (workshop, kept) = (Arc::clone(self), record.clone());
-        let keep = move || workshop.parts()?.records.begin(&kept).map_err(|error| cannot_keep(&error));
-        blocking(keep).await?;
+        mark::put(&mut spec, order.execution);
+        self.keep(record).await?;
         let told = self.engine.create_session(Some(order.build_session), spec).await?;
-        let session = self.engine.live_session(order.build_session)?;
-        let (filling, plan) = (Arc::clone(&session), record.plan.clone());
-        let filled = blocking(move || fill(&filling, &plan, &inputs, &objects)).await;
+        if !mark::is_of(&told.spec, order.execution) {
+            let fault = Fault::new(FaultKind::Conflict, "the session of the build is somebody else's");
+            return Err(fault.hint("ask for the build anew"));
+        }
+        let filled = self.fill(record, inputs).await;
         let start = start_spec(&record.plan);
         let started = match filled {
             Ok(()) => self.engine.start(order.build_session, Some(order.execution), start.clone()).await,
@@ -258,6 +260,22 @@ impl Workshop {
             }
         }
         Ok((told.spec, start))
+    }
+
+    async fn keep(self: &Arc<Self>, record: &Record) -> Result<(), Fault> {
+        let (workshop, kept) = (Arc::clone(self), record.clone());
+        blocking(move || workshop.parts()?.records.begin(&kept).map_err(|error| cannot_keep(&error))).await
+    }
+
+    /// Fills the build's own session. Objects that the cache lost since it was asked are to be compiled after all.
+    async fn fill(self: &Arc<Self>, record: &mut Record, inputs: Inputs) -> Result<(), Fault> {
+        let session = self.engine.live_session(record.build_session)?;
+        let (workshop, mut plan) = (Arc::clone(self), record.plan.clone());
+        let work =
+            move || fill(&session, &mut plan, &inputs, &workshop.parts()?.cache).map(|lost| (plan, lost));
+        let (plan, lost) = blocking(work).await?;
+        record.plan = plan;
+        if lost > 0 { self.keep(record).await } else { Ok(()) }
     }
 
     /// Sees a build to its end, in the background.

@@ -17,6 +17,9 @@ pub(crate) struct Scanned {
 /// Includes of one file that are looked at.
 const MAX_INCLUDES: usize = 10_000;
 
+/// Bytes of a name in a question: no path is longer.
+const MAX_NAME: usize = 4096;
+
 /// Looks through a file.
 pub(crate) fn scan(source: &[u8]) -> Scanned {
     let mut found = Scanned::default();
@@ -42,16 +45,24 @@ fn join_lines(source: &[u8]) -> Vec<u8> {
     let mut joined = Vec::with_capacity(source.len());
     let mut rest = source;
     while let Some((&byte, after)) = rest.split_first() {
-        let end = after.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).unwrap_or(0);
-        match after.get(end) {
-            Some(b'\n') if byte == b'\\' => rest = after.get(end + 1..).unwrap_or_default(),
-            _ => {
-                joined.push(byte);
-                rest = after;
-            }
+        rest = after;
+        // Only after a backslash: who looks ahead from every blank never gets through a long row of them.
+        match (byte == b'\\').then(|| skip_blanks(after).strip_prefix(b"\n")).flatten() {
+            Some(next_line) => rest = next_line,
+            None => joined.push(byte),
         }
     }
     joined
+}
+
+/// Without the blanks that it begins with; the end of a line is none.
+fn skip_blanks(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(text.len());
+    text.get(end..).unwrap_or_default()
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
 }
 
 fn trim(text: &[u8]) -> &[u8] {
@@ -83,21 +94,44 @@ fn look_at_line(line: &[u8], found: &mut Scanned) {
     // `#pragma GCC dependency "x"`, `#line`: nothing that is read. An assembler's include is covered by `asm`.
 }
 
-/// `__has_include("x")` makes a difference by the mere presence of a file.
+/// `__has_include("x")` makes a difference by the mere presence of a file. Under another name (`#define HAS __has_include`)
+/// it asks for what is not written beside it.
 fn look_for_questions(text: &[u8], found: &mut Scanned) {
     let mut rest = text;
     for word in [b"__has_include".as_slice(), b"__has_embed"] {
         while let Some(at) = position(rest, word) {
             let after = rest.get(at + word.len()..).unwrap_or_default();
             let after = after.strip_prefix(b"_next").or_else(|| after.strip_prefix(b"__")).unwrap_or(after);
-            let inner = trim(after);
-            if let Some(inner) = inner.strip_prefix(b"(") {
-                add(trim(inner), found);
+            if let Some(inner) = skip_blanks(after).strip_prefix(b"(") {
+                let inner = skip_blanks(inner);
+                // No further than a name reaches: one that is never closed must not be looked for again and again.
+                add(inner.get(..MAX_NAME).unwrap_or(inner), found);
+            } else {
+                found.computed |= !is_asked_for(rest.get(..at).unwrap_or_default());
             }
             rest = after;
         }
         rest = text;
     }
+}
+
+/// Whether what comes next is only asked for, whether it is there: `#ifdef x`, `defined x`, `defined(x)`.
+fn is_asked_for(before: &[u8]) -> bool {
+    let before = drop_blanks(before);
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+    let inner = before.strip_suffix(b"(").map_or(before, drop_blanks);
+    if let Some(rest) = inner.strip_suffix(b"defined") {
+        return !rest.last().is_some_and(is_name);
+    }
+    let directives = [b"elifndef".as_slice(), b"elifdef", b"ifndef", b"ifdef"];
+    let rest = directives.iter().find_map(|word| before.strip_suffix(*word));
+    rest.is_some_and(|rest| drop_blanks(rest).ends_with(b"#"))
+}
+
+/// Without the blanks that it ends with.
+fn drop_blanks(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| !is_blank(*byte)).map_or(0, |last| last + 1);
+    text.get(..end).unwrap_or_default()
 }
 
 fn add(name: &[u8], found: &mut Scanned) {
@@ -147,6 +181,13 @@ mod tests {
         for text in [
             "#include HEADER\n",
             "#if __has_include(HEADER)\n#endif\n",
+            "#define HAS __has_include\n#if HAS(\"a.h\")\n#endif\n",
+            "#define HAS __has_embed\n",
+            "#define HAS __has_include_next\n",
+            "#if __has_include/**/(\"a.h\")\n#endif\n",
+            "#define HAS undefined __has_include\n",
+            "#define HAS ifdef __has_include\n",
+            "#define X defined\n__has_include\n",
             "asm(\".incbin \\\"x\\\"\");\n",
             "__asm__ volatile(\"\");\n",
             "#/* x */include \"a.h\"\n",
@@ -157,7 +198,28 @@ mod tests {
         ] {
             assert!(scan(text.as_bytes()).computed, "{text}");
         }
-        assert!(!scan(b"int main() { return 0; } // include nothing\n").computed);
+        for text in [
+            "int main() { return 0; } // include nothing\n",
+            "#ifdef __has_include\n# if __has_include (\"a.h\")\n# endif\n#endif\n",
+            "#  ifndef\t__has_embed\n#endif\n",
+            "#if defined(__has_include) && defined __has_embed && !defined ( __has_include_next )\n#endif\n",
+            "#if 0\n#elifdef __has_include\n#elifndef __has_include\n#endif\n",
+        ] {
+            assert!(!scan(text.as_bytes()).computed, "{text}");
+        }
+    }
+
+    /// Looked at again from each of them, these would be looked at for hours.
+    #[test]
+    fn long_rows_of_blanks_and_of_questions_without_an_end_are_gone_through_once() {
+        let blanks = vec![b' '; 4 << 20];
+        assert_eq!(join_lines(&blanks), blanks);
+        let mut ended = b"a\\".to_vec();
+        ended.extend(&blanks);
+        assert_eq!(join_lines(&ended), ended);
+        ended.extend(b"\nb");
+        assert_eq!(join_lines(&ended), b"ab");
+        assert!(scan(&b"__has_include(<".repeat(20_000)).computed);
     }
 
     #[test]

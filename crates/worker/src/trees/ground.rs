@@ -30,6 +30,7 @@ impl Ground {
     /// Finds it. The session must not have ended: its workspace goes with it.
     pub(super) fn of(engine: &Engine, id: &str) -> Result<Self, Fault> {
         let id: SessionId = id.parse()?;
+        engine.no_build(id)?;
         let record = match (engine.live_session(id), engine.asleep(id)) {
             (Ok(session), _) => {
                 session.touch();

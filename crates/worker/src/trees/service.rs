@@ -17,6 +17,7 @@ use super::search::Search;
 use super::stream::{Answers, Chunks, answers, work};
 use super::upload::Upload;
 use super::{Trees, place, snapshots, watch};
+use crate::builds::mark;
 use crate::engine::Engine;
 use crate::workspace::Kind;
 
@@ -219,12 +220,13 @@ impl Contract for Trees {
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
         let spec = self.ground(&request.session_id).await?.spec;
-        let spec = SessionSpec {
+        let mut spec = SessionSpec {
             name: request.name,
             metadata: request.metadata.into_iter().collect(),
             one_shot: false,
             ..spec
         };
+        mark::strip(&mut spec);
         let permit = place(&self.work, "copies")?;
         let turn = self.turns.of(from).await;
         let engine = Arc::clone(&self.engine);
