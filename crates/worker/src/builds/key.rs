@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Changed whenever what is kept, or how it is made, changes.
-const VERSION: &str = "headwater build cache 1";
+const VERSION: &str = "headwater build cache 2";
 
 /// A hash over contents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
