@@ -23,7 +23,8 @@ const SILENCE_BYTES: u64 = 1024;
 struct Sum {
     cpu_ms: u64,
     printed_bytes: u64,
-    sessions: Vec<SessionId>,
+    /// Processor time of each.
+    sessions: HashMap<SessionId, u64>,
 }
 
 /// What is remembered of an owner between two looks.
@@ -70,8 +71,8 @@ impl Memory {
         let worked = Duration::from_millis(sum.cpu_ms.saturating_sub(seen.sum.cpu_ms));
         let printed = sum.printed_bytes.abs_diff(seen.sum.printed_bytes);
         let is_loaded = worked.as_secs_f64() >= rules.cpus * passed.as_secs_f64() && printed < SILENCE_BYTES;
-        let begun = seen.at;
-        (seen.sum, seen.at) = (sum, now);
+        let before = std::mem::replace(&mut seen.sum, sum);
+        let begun = std::mem::replace(&mut seen.at, now);
         if !is_loaded {
             (seen.loaded_since, seen.flagged) = (None, false);
             return None;
@@ -83,12 +84,8 @@ impl Memory {
         seen.flagged = true;
         let seconds = now.saturating_duration_since(since).as_secs();
         let detail = format!("full load without output for {seconds} s");
-        Some(Finding {
-            owner: owner.to_owned(),
-            reason: "silent_load",
-            sessions: seen.sum.sessions.clone(),
-            detail,
-        })
+        let sessions = carriers(&before, &seen.sum);
+        Some(Finding { owner: owner.to_owned(), reason: "silent_load", sessions, detail })
     }
 
     /// Looks for names of miners in a session, each told of once.
@@ -110,9 +107,19 @@ impl Memory {
     /// Forgets what is no longer there.
     fn tidy(&mut self, sums: &HashMap<String, Sum>) {
         self.owners.retain(|owner, _| sums.contains_key(owner));
-        let alive: BTreeSet<_> = sums.values().flat_map(|sum| sum.sessions.iter().copied()).collect();
+        let alive: BTreeSet<_> = sums.values().flat_map(|sum| sum.sessions.keys().copied()).collect();
         self.known.retain(|(session, _)| alive.contains(session));
     }
+}
+
+/// The sessions that did at least a tenth of what was done between two looks: one that was idle is not to blame.
+fn carriers(before: &Sum, now: &Sum) -> Vec<SessionId> {
+    let worked = |(id, cpu_ms): (&SessionId, &u64)| {
+        (*id, cpu_ms.saturating_sub(before.sessions.get(id).copied().unwrap_or(0)))
+    };
+    let all: Vec<_> = now.sessions.iter().map(worked).collect();
+    let total: u64 = all.iter().map(|(_, ms)| ms).sum();
+    all.into_iter().filter(|(_, ms)| ms * 10 >= total.max(1)).map(|(id, _)| id).collect()
 }
 
 impl Gateway {
@@ -146,7 +153,7 @@ impl Gateway {
             let sum = sums.entry(owner).or_default();
             sum.cpu_ms += one.cpu_ms;
             sum.printed_bytes += one.printed_bytes;
-            sum.sessions.push(id);
+            sum.sessions.insert(id, one.cpu_ms);
         }
         self.meter.set(live);
         memory.tidy(&sums);
@@ -190,7 +197,7 @@ mod tests {
     }
 
     fn sum(cpu_s: u64, printed_bytes: u64) -> Sum {
-        Sum { cpu_ms: cpu_s * 1000, printed_bytes, sessions: Vec::new() }
+        Sum { cpu_ms: cpu_s * 1000, printed_bytes, sessions: HashMap::new() }
     }
 
     /// Looks every 10 s; answers after which look something was found.
@@ -218,6 +225,15 @@ mod tests {
         assert_eq!(first_flag((0..20).map(|n| (n * 10, n * 4096))), None);
         assert_eq!(first_flag((0..20).map(|n| (n * 5, 0))), None);
         assert_eq!(first_flag((0..20).map(|n| (n / 4 * 40, 0))), None);
+    }
+
+    #[test]
+    fn a_session_that_did_nothing_is_not_to_blame() {
+        let (busy, idle) = (SessionId::random(), SessionId::random());
+        let at =
+            |busy_ms, idle_ms| Sum { sessions: [(busy, busy_ms), (idle, idle_ms)].into(), ..Sum::default() };
+        assert_eq!(carriers(&at(1000, 500), &at(11_000, 510)), [busy]);
+        assert_eq!(carriers(&at(0, 0), &at(1000, 1000)).len(), 2);
     }
 
     #[test]

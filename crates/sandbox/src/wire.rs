@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, Usage};
 
 /// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
-/// it: it ends that session, and its executions end as `lost`.
+/// it: it ends that init, the executions end as `lost`, and the session sleeps on its workspace.
 pub const VERSION: u32 = 4;
 
 /// The longest message that travels in a packet itself.

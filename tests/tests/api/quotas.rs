@@ -31,6 +31,8 @@ async fn an_owner_has_no_more_sessions_than_its_quota_and_others_are_not_touched
         bob.session(&json!({})).await?;
     }
     refused(&bob.post("/v1/sessions", &json!({})).await?, 429, "quota_exceeded")?;
+    // A copy is a session, too.
+    refused(&ann.post(&format!("/v1/sessions/{first}/fork"), &json!({})).await?, 429, "quota_exceeded")?;
     let usage = ann.json("/v1/usage").await?;
     assert_eq!((&usage["quota"]["sessions"], &usage["used"]["sessions"]), (&json!(2), &json!(2)));
     good(&ann.delete(&format!("/v1/sessions/{first}")).await?, 204)?;

@@ -33,7 +33,10 @@ fn is_shared(path: &str, body: &str) -> bool {
 
 /// Links are for one session: they show nothing of anybody else, and nothing across sessions.
 fn is_closed_to_links(path: &str) -> bool {
-    path.contains("/members") || path.contains("{conversation_id}")
+    path.contains("/members")
+        || path.contains("{conversation_id}")
+        || path.starts_with("/v1/audit")
+        || path.ends_with("/fork") // makes a session
 }
 
 /// Whether an answer is one of who was let in. What is gone by now is no refusal: that names the session.
@@ -59,7 +62,6 @@ fn fits(scene: &Scene, actor: Actor, row: (&str, &str, For, &str), answer: &Raw)
         For::Writers => let_through(answer.status),
         // With their session links have ended.
         For::Admins if actor.is_link() && answer.status == 401 => row.0 == "DELETE",
-        For::Admins => answer.status == 403,
         For::Owner | For::OwnerWrites | For::OwnerOnly if !is_shared(path, body) => answer.status == 404,
         For::Owner => {
             if closed {
@@ -68,8 +70,8 @@ fn fits(scene: &Scene, actor: Actor, row: (&str, &str, For, &str), answer: &Raw)
                 is_let_in(scene, answer)
             }
         }
-        For::OwnerWrites if actor.writes() => is_let_in(scene, answer),
-        For::OwnerWrites | For::OwnerOnly => answer.status == 403,
+        For::OwnerWrites if actor.writes() && !closed => is_let_in(scene, answer),
+        For::Admins | For::OwnerWrites | For::OwnerOnly => answer.status == 403,
     }
 }
 

@@ -119,6 +119,7 @@ async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Res
         (&writes, "POST", "/v1/tokens".into(), json!({}), 403),
         (&writes, "POST", format!("/v1/sessions/{one}/shares"), json!({"access": "write"}), 403),
         (&writes, "PUT", format!("/v1/sessions/{one}/members/eve"), json!({"role": "editor"}), 403),
+        (&writes, "POST", format!("/v1/sessions/{one}/fork"), json!({}), 403),
         (&writes, "DELETE", format!("/v1/sessions/{one}"), Value::Null, 403),
         (&writes, "GET", "/metrics".into(), Value::Null, 403),
         (&writes, "GET", "/v1/users".into(), Value::Null, 403),

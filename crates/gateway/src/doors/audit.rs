@@ -93,6 +93,10 @@ struct ExportQuery {
 
 /// Whose rows: those that were asked for, or, for everybody but the operator, their own.
 fn whose(who: &Identity, asked: Option<String>) -> Result<Option<String>, ApiError> {
+    if who.bounds.sessions.is_some() {
+        let hint = "use a token that is not bound to certain sessions";
+        return Err(ApiError::forbidden("this token is for certain sessions only", hint));
+    }
     match (who.role, asked) {
         (Role::Admin, asked) => Ok(asked),
         (_, Some(other)) if other != who.owner => {

@@ -19,7 +19,7 @@ use crate::cgroup::{Entrance, SessionCgroup};
 const PLACES: c_int = 5;
 
 /// What the child was doing when it failed.
-const STEPS: [&str; 4] = ["join the cgroup", "place descriptors", "close descriptors", "execute init"];
+const STEPS: [&str; 4] = ["place descriptors", "close descriptors", "join the cgroup", "execute init"];
 
 /// All that the child needs, prepared before it exists.
 struct Plan<'a> {
@@ -28,7 +28,7 @@ struct Plan<'a> {
     envp: [*const c_char; 1],
     /// What becomes descriptors 0 to 4.
     sources: [RawFd; PLACES as usize],
-    /// Where it joins by itself.
+    /// Where it joins by itself; by number, all above the places.
     cgroups: Vec<OwnedFd>,
     /// Set by the child when it fails: index into [`STEPS`], error number.
     step: AtomicUsize,
@@ -78,24 +78,36 @@ fn start(plan: &mut Plan<'_>, cgroup: Option<&SessionCgroup>) -> Result<OwnedFd,
     let unopened = |source| fail("open the cgroup", source);
     let entrance = cgroup.map(SessionCgroup::entrance).transpose().map_err(unopened)?;
     if let Some(Entrance { birthplace: Some(folder), others }) = entrance {
-        plan.cgroups = others;
+        plan.cgroups = out_of_the_way(others).map_err(unopened)?;
         let plan: *const Plan<'_> = plan;
         // SAFETY: `child` only reads `plan` and makes system calls, and ends by `execve` or `_exit`.
         if let Ok(pidfd) = unsafe { clone_into(folder.as_fd(), child, plan.cast_mut().cast()) } {
             return Ok(pidfd);
         }
     }
-    plan.cgroups = cgroup.map(SessionCgroup::procs_files).transpose().map_err(unopened)?.unwrap_or_default();
+    let files = cgroup.map(SessionCgroup::procs_files).transpose().map_err(unopened)?.unwrap_or_default();
+    plan.cgroups = out_of_the_way(files).map_err(unopened)?;
     let plan: *const Plan<'_> = plan;
     // SAFETY: as above.
     unsafe { clone(child, plan.cast_mut().cast()) }.map_err(|errno| fail("clone", errno.into()))
+}
+
+/// Descriptors that the child keeps while it fills its places and closes the rest.
+fn out_of_the_way(files: Vec<OwnedFd>) -> std::io::Result<Vec<OwnedFd>> {
+    let above = |file: OwnedFd| match file.as_raw_fd() {
+        low if low < PLACES => rustix::io::fcntl_dupfd_cloexec(&file, PLACES),
+        _ => Ok(file),
+    };
+    let mut files: Vec<_> = files.into_iter().map(above).collect::<Result<_, _>>()?;
+    files.sort_by_key(AsRawFd::as_raw_fd);
+    Ok(files)
 }
 
 /// Runs in the child, on its own stack, in the worker's memory.
 extern "C" fn child(plan: *mut c_void) -> c_int {
     // SAFETY: `clone` passes the plan, which outlives the child's use of this memory.
     let plan = unsafe { &*plan.cast::<Plan<'_>>() };
-    let steps: [Step; 4] = [join_cgroups, place, close_rest, execute];
+    let steps: [Step; 4] = [place, close_rest, join_cgroups, execute];
     for (index, step) in steps.iter().enumerate() {
         if let Err(errno) = step(plan) {
             plan.step.store(index, Ordering::Release);
@@ -141,9 +153,24 @@ fn place(plan: &Plan<'_>) -> Result<(), c_int> {
     Ok(())
 }
 
-fn close_rest(_: &Plan<'_>) -> Result<(), c_int> {
-    // SAFETY: the child's table is its own; it needs none of the rest any more.
-    match unsafe { libc::syscall(libc::SYS_close_range, PLACES, u32::MAX, 0) } {
+/// Closes all but the places and the ways into the cgroups, and does so before it joins those, which takes milliseconds:
+/// a file that the worker has just written cannot be executed while anybody, also this child, has it open for writing.
+fn close_rest(plan: &Plan<'_>) -> Result<(), c_int> {
+    let mut first = PLACES.cast_unsigned();
+    for kept in &plan.cgroups {
+        let kept = kept.as_raw_fd().cast_unsigned();
+        close_from(first, kept.wrapping_sub(1))?;
+        first = kept + 1;
+    }
+    close_from(first, u32::MAX)
+}
+
+fn close_from(first: u32, last: u32) -> Result<(), c_int> {
+    if last < first {
+        return Ok(());
+    }
+    // SAFETY: the child's table is its own; it needs none of these any more.
+    match unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } {
         0 => Ok(()),
         _ => Err(errno_now()),
     }

@@ -63,11 +63,11 @@ impl Network {
         let own = Arc::new(Semaphore::new(SEATS));
         loop {
             let next = async {
-                let seats = (
-                    Arc::clone(&own).acquire_owned().await.map_err(io::Error::other)?,
-                    Arc::clone(&self.seats).acquire_owned().await.map_err(io::Error::other)?,
-                );
-                Ok::<_, io::Error>((listener.accept().await, seats))
+                let own = Arc::clone(&own).acquire_owned().await.map_err(io::Error::other)?;
+                let accepted = listener.accept().await;
+                // After somebody came: an outlet at which nobody knocks takes nobody's seat.
+                let all = Arc::clone(&self.seats).acquire_owned().await.map_err(io::Error::other)?;
+                Ok::<_, io::Error>((accepted, (own, all)))
             };
             let (accepted, seats) = tokio::select! {
                 () = over.cancelled() => return Ok(()),

@@ -358,13 +358,14 @@ impl Session {
         }
         self.give_up_starting();
         let Some(engine) = self.engine.upgrade() else { return };
+        let sleeps = self.sleeps_on(); // once: an end that is asked for from now on finds it asleep
         let session = Arc::clone(self);
         // At the same time as the pumps work: on a full disk they wait for the room that this makes.
         let cleaned = tokio::task::spawn_blocking(move || {
             session.wait_for_init();
             leftovers::end_strays(&session.record().clone());
             leftovers::remove_but_workspace(&session.dir, session.cgroup());
-            if !session.sleeps_on() {
+            if !sleeps {
                 leftovers::remove_workspace(&session.dir);
             }
         });
@@ -377,7 +378,7 @@ impl Session {
             closed.await;
         }
         let _ = cleaned.await; // it does not panic, and is not stopped
-        if self.sleeps_on() {
+        if sleeps {
             engine.session_sleeps(self);
         } else {
             engine.session_is_over(self);

@@ -67,7 +67,7 @@ impl Trees {
         act: impl FnOnce(&Ground) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let ground = self.ground(id).await?;
-        let permit = place(&self.work, "trees are being worked on")?;
+        let permit = place(&self.work, ground.id, "trees are being worked on")?;
         let turn = self.turns.of(ground.id).await;
         to_the_end(move || {
             let done = act(&ground);
@@ -86,7 +86,7 @@ impl Contract for Trees {
         let request = request.into_inner();
         let ground = self.ground(&request.session_id).await?;
         let path = ground.path(&request.path)?;
-        let permit = place(&self.watches, "watches")?;
+        let permit = place(&self.watches, ground.id, "watches")?;
         let over = ended(Arc::clone(&self.engine), ground.id);
         let messages = watch::watch(ground.workspace, path, request.recursive, over, permit).await?;
         Ok(Response::new(answers(messages)))
@@ -98,7 +98,7 @@ impl Contract for Trees {
         let request = request.into_inner();
         let ground = self.ground(&request.session_id).await?;
         let search = Search::new(&request, ground.path(&request.path)?)?;
-        let permit = place(&self.work, "searches")?;
+        let permit = place(&self.work, ground.id, "searches")?;
         Ok(Response::new(work(permit, move |teller| {
             use v1::search_response::Told;
             let say = |told| teller.tell(v1::SearchResponse { told: Some(told) });
@@ -119,7 +119,7 @@ impl Contract for Trees {
             let fault = Fault::new(FaultKind::Conflict, format!("`{path}` is no folder"));
             return Err(fault.hint("a single file is read by `GET /v1/sessions/{id}/files/content`").into());
         }
-        let permit = place(&self.work, "archives")?;
+        let permit = place(&self.work, ground.id, "archives")?;
         Ok(Response::new(work(permit, move |teller| {
             pack(&ground.workspace, &path, format, Chunks::new(teller)).map_err(|error| {
                 Fault::new(FaultKind::Unavailable, format!("the archive broke off: {error}"))
@@ -133,8 +133,8 @@ impl Contract for Trees {
         let to = messages.message().await?.and_then(|first| first.to).ok_or_else(nothing)?;
         let ground = self.ground(&to.session_id).await?;
         let (path, format) = (ground.path(&to.path)?, archive_format(to.format)?);
-        let permit = place(&self.work, "archives")?;
         let upload = Upload::receive(&ground, messages).await?;
+        let permit = place(&self.work, ground.id, "archives")?; // now: a slow sender holds up nobody
         let turn = self.turns.of(ground.id).await;
         let sown = to_the_end(move || {
             let sown = upload.unpack(&ground, &path, format);
@@ -157,7 +157,7 @@ impl Contract for Trees {
         let ground = self.ground(&request.session_id).await?;
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot: Option<SnapshotId> = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let permit = place(&self.work, "comparisons")?;
+        let permit = place(&self.work, ground.id, "comparisons")?;
         Ok(Response::new(work(permit, move |teller| {
             let base = snapshots::base(&ground, snapshot)?;
             let (mut differences, mut bytes) = (Vec::new(), 0);
@@ -225,7 +225,7 @@ impl Contract for Trees {
             one_shot: false,
             ..spec
         };
-        let permit = place(&self.work, "copies")?;
+        let permit = place(&self.work, from, "copies")?;
         let turn = self.turns.of(from).await;
         let engine = Arc::clone(&self.engine);
         let forked = tokio::spawn(async move {

@@ -6,9 +6,10 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::Stream;
 use headwater_contract::{Fault, v1};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tonic::Status;
+
+use super::Place;
 
 /// Messages that wait for their reader.
 const MESSAGES: usize = 4;
@@ -40,7 +41,7 @@ pub(super) fn answers<T: Send + 'static>(mut receiver: Receiver<Result<T, Status
 
 /// Begins the work. What goes wrong with it is the last message.
 pub(super) fn work<T: Send + 'static>(
-    permit: OwnedSemaphorePermit,
+    permit: Place,
     work: impl FnOnce(&Teller<T>) -> Result<(), Fault> + Send + 'static,
 ) -> Answers<T> {
     let (sender, receiver) = mpsc::channel(MESSAGES);

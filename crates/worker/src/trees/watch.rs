@@ -15,12 +15,12 @@ use std::time::Duration;
 use headwater_contract::{Fault, FaultKind, v1};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::{Instant, sleep_until};
 use tonic::Status;
 
 use self::notes::Notes;
+use super::Place;
 use crate::ready::register;
 use crate::workspace::{Workspace, WorkspacePath};
 
@@ -38,7 +38,7 @@ pub(super) async fn watch(
     path: WorkspacePath,
     recursive: bool,
     over: impl Future<Output = ()> + Send + 'static,
-    permit: OwnedSemaphorePermit,
+    permit: Place,
 ) -> Result<Receiver<Message>, Fault> {
     let notes = blocking(move || Notes::begin(workspace, path, recursive)).await??;
     let inotify =

@@ -47,6 +47,7 @@ pub(super) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) ->
         Claim::New => key.object,
         Claim::Known(known) => known.object,
     };
+    gateway.may_make_session(&who.owner).await?;
     let row = row(object.parse()?, &who.owner, name);
     let gateway = Arc::clone(gateway);
     let who = who.clone();

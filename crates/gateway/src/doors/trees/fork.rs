@@ -11,7 +11,7 @@ use headwater_contract::{Client, v1};
 use headwater_protocol::api::{ErrorBody, ForkRequest, SessionBody};
 use headwater_protocol::{Session, SessionId};
 
-use crate::auth::{Identity, Need};
+use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
 use crate::insist::insist;
@@ -40,6 +40,9 @@ pub(super) async fn fork(
     Json(request): Json<ForkRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     gateway.may_use_session(&who, Need::Write, from).await?;
+    // It makes a session, so it needs what making one needs: a link or a token for certain sessions does not do.
+    authorise(&who, Need::Write, None, || ApiError::not_found("session", &from.to_string()))?;
+    gateway.may_make_session(&who.owner).await?;
     let work = Arc::clone(&gateway);
     let session = gateway.to_the_end(async move { fork_session(&work, &who, from, request).await }).await?;
     let place = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];

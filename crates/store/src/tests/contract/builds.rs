@@ -26,7 +26,7 @@ pub(crate) async fn the_first_result_of_a_build_stays(store: &dyn Store) {
     assert!(store.put_build(&row).await.unwrap());
     assert!(!store.put_build(&BuildRow { owner: "eve".into(), ..row.clone() }).await.unwrap());
     assert_eq!(store.build(row.id).await.unwrap(), Some(row.clone()));
-    assert_eq!(store.unfinished_builds().await.unwrap(), [row.clone()]);
+    assert_eq!(store.unfinished_builds().await.unwrap(), std::slice::from_ref(&row));
     let result = BuildResult::ended(BuildStatus::Success, "é");
     assert!(store.end_build(row.id, &result, true).await.unwrap());
     let lost = BuildResult::ended(BuildStatus::Lost, "");
