@@ -151,7 +151,9 @@ impl Gateway {
         id: SessionId,
         patch: SessionPatch,
     ) -> Result<Session, ApiError> {
-        self.may_use_session(who, Need::Write, id).await?;
+        // Limits are the owner's: whoever else may write must not lift what bounds them.
+        let need = if patch.limits.is_some() { Need::Own } else { Need::Write };
+        self.may_use_session(who, need, id).await?;
         check_metadata(&patch.metadata)?;
         let request = v1::UpdateSessionRequest {
             session_id: id.to_string(),

@@ -29,8 +29,10 @@ use crate::worker::Worker;
 const DENIALS_PER_SECOND: u32 = 10;
 /// So many failures to sign in from an address cost nothing, and the longest wait after more.
 const ADDRESS_FAILURES: (u32, Duration) = (20, Duration::from_mins(1));
-/// The same for a name: short, for whoever has it must wait, too, when others try.
+/// The same for a name from one address.
 const NAME_FAILURES: (u32, Duration) = (10, Duration::from_secs(5));
+/// The same for a name from everywhere: many and short, for whoever has it must wait, too, when others try.
+const NAME_FAILURES_EVERYWHERE: (u32, Duration) = (200, Duration::from_secs(2));
 
 /// The gateway.
 pub struct Gateway {
@@ -47,9 +49,10 @@ pub struct Gateway {
     pub(crate) recalled: Recalled,
     pub(crate) jwts: Jwts,
     pub(crate) passwords: Passwords,
-    /// Failures to sign in, from an address and with a name.
+    /// Failures to sign in: from an address, with a name from an address, with a name from everywhere.
     pub(crate) slow_addresses: Slow<IpAddr>,
-    pub(crate) slow_names: Slow<String>,
+    pub(crate) slow_names: Slow<(String, IpAddr)>,
+    pub(crate) slow_names_everywhere: Slow<String>,
     pub(crate) requests: Buckets<String>,
     pub(crate) requests_of_user: Buckets<String>,
     pub(crate) requests_of_address: Buckets<IpAddr>,
@@ -111,6 +114,7 @@ impl Gateway {
             passwords: Passwords::default(),
             slow_addresses: Slow::new(ADDRESS_FAILURES.0, ADDRESS_FAILURES.1),
             slow_names: Slow::new(NAME_FAILURES.0, NAME_FAILURES.1),
+            slow_names_everywhere: Slow::new(NAME_FAILURES_EVERYWHERE.0, NAME_FAILURES_EVERYWHERE.1),
             requests: Buckets::new(config.requests_per_second),
             requests_of_user: Buckets::new(config.requests_per_second_of_user),
             requests_of_address: Buckets::new(config.requests_per_second_of_address),

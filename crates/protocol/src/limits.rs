@@ -93,6 +93,30 @@ impl Limits {
         }
     }
 
+    /// The first limit that is higher than the most that there may be, in words.
+    pub fn above(&self, most: &Self) -> Option<String> {
+        if let (Some(cpus), Some(most)) = (self.cpus, most.cpus)
+            && cpus > most
+        {
+            return Some(format!("limits.cpus is `{cpus}`: at most `{most}` are allowed here"));
+        }
+        let pairs = [
+            ("memory_bytes", self.memory_bytes, most.memory_bytes),
+            ("pids", self.pids, most.pids),
+            ("open_files", self.open_files, most.open_files),
+            ("file_bytes", self.file_bytes, most.file_bytes),
+            ("disk_bytes", self.disk_bytes, most.disk_bytes),
+            ("inodes", self.inodes, most.inodes),
+            ("output_bytes", self.output_bytes, most.output_bytes),
+            ("wall_ms", self.wall_ms, most.wall_ms),
+            ("cpu_ms", self.cpu_ms, most.cpu_ms),
+        ];
+        pairs.into_iter().find_map(|(name, value, most)| {
+            let (value, most) = (value?, most?);
+            (value > most).then(|| format!("limits.{name} is `{value}`: at most `{most}` are allowed here"))
+        })
+    }
+
     /// The first limit whose value makes no sense, in words.
     pub fn nonsense(&self) -> Option<String> {
         if let Some(cpus) = self.cpus.filter(|cpus| !(0.01..=1024.0).contains(cpus)) {
@@ -122,6 +146,17 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_above_the_most_is_named_and_what_has_no_most_is_not() {
+        let most = Limits { memory_bytes: Some(8 << 20), cpus: Some(2.0), ..Limits::default() };
+        let asked =
+            Limits { memory_bytes: Some(8 << 20), pids: Some(9), cpus: Some(2.0), ..Limits::default() };
+        assert_eq!(asked.above(&most), None);
+        let much = Limits { memory_bytes: Some(9 << 20), ..asked.clone() };
+        assert!(much.above(&most).unwrap().contains("limits.memory_bytes"));
+        assert!(Limits { cpus: Some(2.5), ..asked }.above(&most).unwrap().contains("limits.cpus"));
+    }
 
     #[test]
     fn an_execution_can_lower_a_limit_of_its_session_but_never_raise_it() {

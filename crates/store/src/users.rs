@@ -100,7 +100,7 @@ pub trait Users: Send + Sync + Debug {
     /// Changes a user. Answers false if there is none.
     async fn update_user(&self, id: &str, change: &UserChange) -> Result<bool, StoreError>;
 
-    /// Removes a user with its sign-ins and memberships, and revokes its tokens. Answers false if there is none.
+    /// Removes a user with its sign-ins and memberships, and revokes its tokens and the links it made. Answers false if there is none.
     async fn remove_user(&self, row: &UserRow, at_ms: u64) -> Result<bool, StoreError>;
 
     /// Adds a sign-in. Two of one hash are a [`StoreError::Conflict`], and so is one of a user that is not there.

@@ -57,6 +57,8 @@ pub struct Config {
     pub orphan_timeout: Duration,
     /// What a session may use unless it asks for something else.
     pub limits: Limits,
+    /// The most that a session may ask for; what is absent is not bounded.
+    pub max_limits: Limits,
     /// Host paths shown in every session, read-only.
     pub binds: Vec<Bind>,
     /// Languages besides, or instead of, those in the box.
@@ -120,6 +122,7 @@ impl Config {
             pool: POOL,
             orphan_timeout: Duration::from_mins(15),
             limits: default_limits(),
+            max_limits: Limits::default(),
             binds: Vec::new(),
             languages: BTreeMap::new(),
             uid_base,
@@ -187,6 +190,7 @@ struct File {
     hibernation: FileHibernation,
     terminals: terminals::FileTerminals,
     limits: FileLimits,
+    max_limits: FileLimits,
     binds: Vec<FileBind>,
     languages: BTreeMap<String, LanguageConfig>,
     builds: FileBuilds,
@@ -268,6 +272,10 @@ impl File {
         config.hibernation = self.hibernation.parse(config.hibernation)?;
         config.terminals = self.terminals.parse(config.terminals)?;
         config.limits = self.limits.parse()?.or(&config.limits);
+        config.max_limits = self.max_limits.parse().map_err(|why| format!("max_{why}"))?;
+        if let Some(above) = config.limits.above(&config.max_limits) {
+            return Err(format!("{above} (`max_limits`)"));
+        }
         if let Some(nonsense) = config.limits.nonsense() {
             return Err(nonsense);
         }
@@ -341,6 +349,8 @@ mod tests {
             ("poool = 2", "poool"),
             ("[limits]\nmemory = \"many\"", "limits.memory"),
             ("[limits]\npids = 0", "limits.pids"),
+            ("[max_limits]\nmemory = \"much\"", "max_limits.memory"),
+            ("[max_limits]\nmemory = \"1Mi\"", "max_limits"),
             ("[[binds]]\nhost = \"opt\"", "absolute"),
             ("[languages.x]\ninterpreters = []\nargs = []\nsuffix = \"a/b\"", "languages.x.suffix"),
         ] {

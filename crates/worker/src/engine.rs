@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use headwater_contract::{Fault, FaultKind, Turns, v1};
-use headwater_protocol::{ExecutionId, Session as Told, SessionId, SessionSpec, StartSpec};
+use headwater_protocol::{ExecutionId, Limits, Session as Told, SessionId, SessionSpec, StartSpec};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use headwater_sandbox::link;
 use tokio::runtime::Handle;
@@ -135,6 +135,7 @@ impl Engine {
         spec: SessionSpec,
     ) -> Result<Told, Fault> {
         spec.check()?;
+        self.allow(&spec.limits)?;
         let id = id.unwrap_or_else(SessionId::random);
         let _turn = self.session_turns.of(id).await;
         match self.session(id) {
@@ -271,6 +272,15 @@ impl Engine {
         self.tables().live.values().map(Arc::clone).collect()
     }
 
+    /// Refuses limits above those that the operator allows.
+    fn allow(&self, limits: &Limits) -> Result<(), Fault> {
+        match limits.above(&self.config.max_limits) {
+            None => Ok(()),
+            Some(above) => Err(Fault::new(FaultKind::Invalid, above)
+                .hint("ask for less, or ask the operator (`max_limits`)")),
+        }
+    }
+
     /// Changes a session.
     pub(crate) fn update_session(
         &self,
@@ -278,6 +288,9 @@ impl Engine {
         change: v1::UpdateSessionRequest,
     ) -> Result<Told, Fault> {
         self.no_build(id)?;
+        if let Some(limits) = change.limits {
+            self.allow(&limits.into())?;
+        }
         if let Some(asleep) = self.asleep(id) {
             return self.update_asleep(asleep, change);
         }
@@ -505,7 +518,7 @@ impl Engine {
 pub(crate) fn changed(mut spec: SessionSpec, change: v1::UpdateSessionRequest) -> Result<SessionSpec, Fault> {
     spec.name = change.name.or(spec.name);
     if let Some(limits) = change.limits {
-        spec.limits = headwater_protocol::Limits::from(limits).or(&spec.limits);
+        spec.limits = Limits::from(limits).or(&spec.limits);
     }
     if let Some(ms) = change.idle_timeout_ms {
         spec.idle_timeout_ms = (ms > 0).then_some(ms);

@@ -162,3 +162,24 @@ async fn the_limits_of_a_session_can_be_changed_while_it_lives() -> Result<()> {
     assert_eq!(worker.run_in(session, &hungry).await?.verdict().reason, Reason::Oom);
     Ok(())
 }
+
+#[tokio::test]
+async fn no_session_gets_more_than_the_operator_allows_when_made_or_changed() -> Result<()> {
+    let config = "[max_limits]\nmemory = \"4Gi\"\npids = 600\n".to_owned();
+    let options = headwater_tests::Options { pool: Some(1), config: Some(config), ..Default::default() };
+    let worker = headwater_tests::TestWorker::with(options).await?;
+    let client = worker.client().await?;
+    let limits = |pids| Limits { pids: Some(pids), ..Limits::default() };
+    let spec = |pids| SessionSpec { limits: limits(pids), ..SessionSpec::default() };
+    let fault = crate::refused(client.create_session(None, &spec(601)).await);
+    assert!(fault.message.contains("limits.pids"), "{fault}");
+    let session = client.create_session(None, &spec(600)).await?.id;
+    let change = |pids| headwater_contract::v1::UpdateSessionRequest {
+        session_id: session.to_string(),
+        limits: Some((&limits(pids)).into()),
+        ..Default::default()
+    };
+    crate::refused(client.update_session(change(601)).await);
+    client.update_session(change(10)).await?;
+    Ok(())
+}

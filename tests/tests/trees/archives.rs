@@ -14,7 +14,9 @@ use serde_json::json;
 use crate::{Scene, refused};
 
 /// Kind, rights and content of everything below a folder, by the bytes of its path.
-fn tree(folder: &Path) -> Result<BTreeMap<Vec<u8>, (char, u32, Vec<u8>)>> {
+type Tree = BTreeMap<Vec<u8>, (char, u32, Vec<u8>)>;
+
+fn tree(folder: &Path) -> Result<Tree> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -97,7 +99,8 @@ async fn archives_are_read_and_written_as_others_do() -> Result<()> {
     scene.run("mkdir d && printf hello > d/f && ln -s f d/l && chmod 754 d/f").await?;
     let archive = scene.download("path=d&format=zip").await?;
     let mut zip = zip::ZipArchive::new(Cursor::new(archive))?;
-    let names: Result<Vec<_>, _> = zip.file_names().map(|name| name.map(|name| name.into_owned())).collect();
+    let names: Result<Vec<_>, _> =
+        zip.file_names().map(|name| name.map(std::borrow::Cow::into_owned)).collect();
     let mut names = names?;
     names.sort();
     assert_eq!(names, ["f", "l"]);

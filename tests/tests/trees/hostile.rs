@@ -29,12 +29,11 @@ fn zip(entries: &[(&str, Option<&str>)]) -> Result<Vec<u8>> {
     let mut out = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
     for (name, link) in entries {
-        match link {
-            Some(target) => out.add_symlink(*name, *target, options)?,
-            None => {
-                out.start_file(*name, options)?;
-                out.write_all(b"x")?;
-            }
+        if let Some(target) = link {
+            out.add_symlink(*name, *target, options)?;
+        } else {
+            out.start_file(*name, options)?;
+            out.write_all(b"x")?;
         }
     }
     Ok(out.finish()?.into_inner())

@@ -1,5 +1,6 @@
 //! Users and the front door: passwords, JWTs, cookies, CORS, scoped tokens, members and links, and what ends with them.
 
+mod bodies;
 mod browsers;
 mod craft;
 mod foreign;

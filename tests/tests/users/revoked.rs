@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use headwater_tests::{Received, Socket, SseStream, TestServer};
 use serde_json::{Value, json};
 
-use crate::ground::{ask, good, server, session, user, waiting};
+use crate::ground::{add_user, ask, good, server, session, sign_in, text, user, waiting};
 use crate::shares::link;
 
 /// An execution's events and its socket, open.
@@ -113,4 +113,23 @@ async fn an_editor_that_becomes_a_viewer_loses_the_socket_it_could_type_into() -
             return Ok(());
         }
     }
+}
+
+#[tokio::test]
+async fn whoever_loses_a_role_loses_the_sockets_it_opened() -> Result<()> {
+    let server = server("").await?;
+    for (name, from, to) in
+        [("ann", "member", "reader"), ("bob", "admin", "member"), ("eve", "admin", "reader")]
+    {
+        add_user(&server, name, from).await?;
+        let jwt = text(&sign_in(&server, name).await?["access_token"])?;
+        let id = waiting(&server, &jwt, &session(&server, &jwt).await?).await?;
+        let streams = Streams::open(&server, &jwt, &id).await?;
+        let path = format!("/v1/users/{name}");
+        good(&ask(&server, server.token(), "PATCH", &path, &json!({"role": to})).await?, 200)?;
+        streams.end().await.with_context(|| format!("{from} to {to}"))?;
+        let status = ask(&server, &jwt, "GET", "/v1/me", &Value::Null).await?.status;
+        ensure!(status == 200, "{name} is refused: {status}");
+    }
+    Ok(())
 }

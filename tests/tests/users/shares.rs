@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use headwater_tests::{Received, Socket, SseStream, TestServer};
 use serde_json::{Value, json};
 
-use crate::ground::{ask, good, server, session, taken, text, user, waiting};
+use crate::ground::{add_user, ask, good, server, session, sign_in, taken, text, user, waiting};
 
 async fn put(server: &TestServer, by: &str, session: &str, user: &str, role: &str) -> Result<u16> {
     let path = format!("/v1/sessions/{session}/members/{user}");
@@ -154,5 +154,61 @@ async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Res
         let answer = ask(&server, &ann, "POST", &format!("/v1/sessions/{one}/shares"), &bad).await?;
         ensure!(answer.status == 400, "{bad}: {}", answer.status);
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_that_writes_changes_no_limits() -> Result<()> {
+    let server = server("").await?;
+    let ann = user(&server, "ann").await?;
+    let one = session(&server, &ann).await?;
+    let (_, writes) = link(&server, &ann, &one, "write").await?;
+    let path = format!("/v1/sessions/{one}");
+    let limits = json!({"limits": {"pids": 64}});
+    for (who, body, expected) in [
+        (&writes, limits.clone(), 403),
+        (&writes, json!({"metadata": {"by": "link"}}), 200),
+        (&ann, limits, 200),
+    ] {
+        let got = ask(&server, who, "PATCH", &path, &body).await?;
+        ensure!(got.status == expected, "{body}: {} {}", got.status, got.text());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_link_is_no_mightier_than_whoever_made_it_is_now() -> Result<()> {
+    let server = server("").await?;
+    let ann = user(&server, "ann").await?;
+    let one = session(&server, &ann).await?;
+    add_user(&server, "ops", "admin").await?;
+    let ops = text(&sign_in(&server, "ops").await?["access_token"])?;
+    let (_, of_ann) = link(&server, &ann, &one, "write").await?;
+    let (_, of_ops) = link(&server, &ops, &one, "write").await?;
+    let (_, of_first) = link(&server, server.token(), &one, "write").await?;
+    let (look, start) = (format!("/v1/sessions/{one}"), format!("/v1/sessions/{one}/executions"));
+    let may = async |token: &str| -> Result<(u16, u16)> {
+        let looks = ask(&server, token, "GET", &look, &Value::Null).await?.status;
+        Ok((looks, ask(&server, token, "POST", &start, &json!({"shell": "true"})).await?.status))
+    };
+    let change = async |name: &str, change: Value| {
+        good(&ask(&server, server.token(), "PATCH", &format!("/v1/users/{name}"), &change).await?, 200)
+    };
+    for token in [&of_ann, &of_ops, &of_first] {
+        ensure!(may(token).await? == (200, 201));
+    }
+    change("ann", json!({"role": "reader"})).await?;
+    ensure!(may(&of_ann).await? == (200, 403), "a reader's link writes");
+    change("ops", json!({"role": "member"})).await?;
+    ensure!(may(&of_ops).await? == (401, 401), "the link of no operator opens another's session");
+    change("ann", json!({"disabled": true})).await?;
+    ensure!(may(&of_ann).await? == (401, 401), "a disabled user's link is good");
+    change("ann", json!({"disabled": false, "role": "member"})).await?;
+    ensure!(may(&of_ann).await? == (200, 201));
+    good(&ask(&server, server.token(), "DELETE", "/v1/users/ann", &Value::Null).await?, 204)?;
+    ensure!(may(&of_ann).await? == (401, 401), "a removed user's link is good");
+    add_user(&server, "ann", "member").await?;
+    ensure!(may(&of_ann).await? == (401, 401), "it is good again for another of that name");
+    ensure!(may(&of_first).await? == (200, 201), "the first token's link is over");
     Ok(())
 }

@@ -5,8 +5,9 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
-use headwater_tests::raw::Raw;
+use headwater_tests::raw::{self, Raw};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 
 use crate::ground::{PASSWORD, add_user, ask, good, server, sign_in, taken, text, user};
 
@@ -142,6 +143,18 @@ async fn who_fails_again_and_again_must_wait() -> Result<()> {
         }
     }
     ensure!(waits > 0, "thirty guesses were all answered");
+    let body = json!({"name": "ann", "password": PASSWORD}).to_string();
+    let address = server.address();
+    let socket = tokio::net::TcpSocket::new_v4()?;
+    socket.bind("127.0.0.2:0".parse()?)?;
+    let mut stream = socket.connect(address.parse()?).await?;
+    let request = format!(
+        "POST /v1/login HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await?;
+    let answer = raw::read(&mut stream, true).await?;
+    ensure!(answer.status == 200, "ann waits for the guesses of another address: {}", answer.text());
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
 
-use super::good::while_good;
+use super::good::{arriving_while_good, while_good};
 use super::scope::out_of_scope;
 use super::{Area, Credential, Identity, Need, Tickets, cookie, cors, hash, unauthenticated};
 use crate::audit::{Denial, is_denial};
@@ -42,6 +42,7 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
             Ok(Admitted::Answered(answer)) => answer,
             Ok(Admitted::Inside(request)) => {
                 who = request.extensions().get::<Identity>().cloned();
+                let request = arriving_while_good(&gateway, request);
                 while_good(&gateway, who.as_ref(), next.run(request).await)
             }
             Err(error) => error.into_response(),

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use headwater_store::{Role, SessionRole, SignInKind, SignInRow, TokenRow, UserRow};
+use headwater_store::{Role, SessionRole, ShareRow, SignInKind, SignInRow, TokenRow, UserRow};
 
 use super::token::hex;
 use super::{Bounds, Credential, FIRST_OWNER, Foreign, Grants, Identity};
@@ -144,22 +144,44 @@ impl Gateway {
         else {
             return Ok(None);
         };
-        let role = match row.role {
-            SessionRole::Viewer => Role::Reader,
-            SessionRole::Editor => Role::Member,
-        };
-        if self.role_of(&row.made_by, role).await?.is_none() {
+        let Some(role) = self.link_role(&row).await? else {
             return Ok(None);
-        }
+        };
+        let link = if role == Role::Reader { SessionRole::Viewer } else { row.role };
         let bounds = Bounds {
             sessions: Some([row.session_id].into()),
-            link: Some(row.role),
+            link: Some(link),
             expires_at_ms: Some(row.expires_at_ms),
             ..Bounds::default()
         };
         // Nobody is called so: it owns nothing.
         let owner = format!("link:{}", row.id);
         Ok(Some(Known { owner, role, id: row.id, bounds, ends_at_ms: Some(row.expires_at_ms) }))
+    }
+
+    /// What is left of a link: it is no mightier than whoever made it is now, in that session. A maker that is no user
+    /// has no role but that of its tokens, and its links stay.
+    async fn link_role(&self, row: &ShareRow) -> Result<Option<Role>, ApiError> {
+        let said = match row.role {
+            SessionRole::Viewer => Role::Reader,
+            SessionRole::Editor => Role::Member,
+        };
+        let Some(maker) = self.store.user_by_name(&row.made_by.to_lowercase()).await? else {
+            return Ok(Some(said));
+        };
+        if maker.disabled {
+            return Ok(None);
+        }
+        let role = said.at_most(maker.role);
+        let owner = self.owner_of(row.session_id).await?;
+        if maker.role == Role::Admin || owner.is_some_and(|owner| owner == row.made_by) {
+            return Ok(Some(role));
+        }
+        // An operator made it for another's session, and is none any more.
+        Ok(self.member_role(&row.made_by, row.session_id).await?.map(|member| match member {
+            SessionRole::Viewer => Role::Reader,
+            SessionRole::Editor => role,
+        }))
     }
 
     async fn look_up_sign_in(&self, row: Option<SignInRow>) -> Result<Option<Known>, ApiError> {

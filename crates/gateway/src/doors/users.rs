@@ -1,5 +1,6 @@
 //! Users: `/v1/users`. Operators make them; each sees itself and sets its own password.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Json as JsonBody;
@@ -13,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Identity, Need, Whose, authorise, random_hex};
+use crate::auth::{Identity, Need, Whose, authorise, random_hex, too_many};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
 use crate::now_ms;
@@ -182,7 +183,7 @@ async fn patch(
     };
     if let Some(password) = request.password {
         if operator(&who).is_err() {
-            check_current(&gateway, &row, request.current_password).await?;
+            check_current(&gateway, &row, who.address, request.current_password).await?;
         }
         change.password = Some(gateway.passwords.hash(password).await?);
     }
@@ -195,10 +196,18 @@ async fn patch(
     Ok(JsonBody(row.into()))
 }
 
-async fn check_current(gateway: &Gateway, row: &UserRow, said: Option<String>) -> Result<(), ApiError> {
-    gateway.slow_names.attempt(row.name.clone(), std::time::Instant::now()).map_err(crate::auth::too_many)?;
+async fn check_current(
+    gateway: &Gateway,
+    row: &UserRow,
+    address: IpAddr,
+    said: Option<String>,
+) -> Result<(), ApiError> {
+    let (from, now) = ((row.name.clone(), address), std::time::Instant::now());
+    gateway.slow_names.attempt(from.clone(), now).map_err(too_many)?;
+    gateway.slow_names_everywhere.attempt(row.name.clone(), now).map_err(too_many)?;
     if gateway.passwords.verify(said.unwrap_or_default(), row.password.clone()).await? {
-        gateway.slow_names.forget(&row.name);
+        gateway.slow_names.forget(&from);
+        gateway.slow_names_everywhere.forget(&row.name);
         return Ok(());
     }
     Err(ApiError::forbidden(

@@ -57,11 +57,11 @@ pub(crate) fn update(id: &str, change: &UserChange) -> Vec<Statement> {
 pub(crate) fn remove(row: &UserRow, at_ms: u64) -> Vec<Statement> {
     vec![
         Statement::new(
-            "UPDATE tokens SET revoked_at_ms = $2 WHERE owner = $1 AND revoked_at_ms IS NULL",
+            "UPDATE tokens SET revoked_at_ms = $2 WHERE LOWER(owner) = $1 AND revoked_at_ms IS NULL",
             [row.name.as_str().into(), at_ms.into()],
         ),
         Statement::new(
-            "UPDATE shares SET revoked_at_ms = $2 WHERE made_by = $1 AND revoked_at_ms IS NULL",
+            "UPDATE shares SET revoked_at_ms = $2 WHERE LOWER(made_by) = $1 AND revoked_at_ms IS NULL",
             [row.name.as_str().into(), at_ms.into()],
         ),
         Statement::new("DELETE FROM session_members WHERE member = $1", [row.name.as_str().into()]),

@@ -126,17 +126,21 @@ async fn verified(
 ) -> Result<UserRow, ApiError> {
     let (now, name) = (Instant::now(), name.to_lowercase().chars().take(64).collect::<String>());
     gateway.slow_addresses.attempt(address, now).map_err(too_many)?;
-    gateway.slow_names.attempt(name.clone(), now).map_err(too_many)?;
+    let from = (name.clone(), address);
+    gateway.slow_names.attempt(from.clone(), now).map_err(too_many)?;
+    gateway.slow_names_everywhere.attempt(name.clone(), now).map_err(too_many)?;
     let user = gateway.store.user_by_name(&name).await?;
     let stored = user.as_ref().and_then(|user| user.password.clone());
     let is_right = gateway.passwords.verify(password, stored).await;
     if !matches!(is_right, Ok(false)) {
         gateway.slow_addresses.forgive(&address);
-        gateway.slow_names.forgive(&name);
+        gateway.slow_names.forgive(&from);
+        gateway.slow_names_everywhere.forgive(&name);
     }
     match user {
         Some(user) if is_right? && !user.disabled => {
-            gateway.slow_names.forget(&name);
+            gateway.slow_names.forget(&from);
+            gateway.slow_names_everywhere.forget(&name);
             Ok(user)
         }
         _ => {

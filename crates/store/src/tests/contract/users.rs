@@ -2,7 +2,7 @@
 
 use crate::tests::samples::{NOW, put_session, token};
 use crate::{
-    MemberRow, PageRequest, Role, SessionRole, SignInKind, SignInRow, Store, StoreError, TokenRow,
+    MemberRow, PageRequest, Role, SessionRole, ShareRow, SignInKind, SignInRow, Store, StoreError, TokenRow,
     UserChange, UserRow,
 };
 
@@ -88,12 +88,29 @@ pub(crate) async fn a_removed_user_takes_its_sign_ins_memberships_and_tokens_alo
             MemberRow { session_id, member: member.clone(), role: SessionRole::Viewer, added_at_ms: NOW };
         store.put_member(&member).await.unwrap();
     }
+    for (number, made_by) in [(1, "User1"), (2, "user2")] {
+        let share = ShareRow {
+            id: format!("shr_{number:032x}"),
+            session_id,
+            role: SessionRole::Editor,
+            hash: [number; 32],
+            made_by: made_by.into(),
+            created_at_ms: NOW,
+            expires_at_ms: NOW + 100,
+            revoked_at_ms: None,
+        };
+        store.put_share(&share).await.unwrap();
+    }
     assert!(store.remove_user(&row, NOW + 5).await.unwrap());
     assert!(!store.remove_user(&row, NOW + 6).await.unwrap());
     assert!(store.sign_in_by_hash(&[1; 32]).await.unwrap().is_none());
     assert!(store.sign_in_by_hash(&[2; 32]).await.unwrap().is_some());
     let revoked: Vec<_> = store.tokens().await.unwrap().into_iter().map(|row| row.revoked_at_ms).collect();
     assert_eq!(revoked, [Some(NOW + 5), None]);
+    for (number, revoked) in [(1, Some(NOW + 5)), (2, None)] {
+        let share = store.share_by_hash(&[number; 32]).await.unwrap().unwrap();
+        assert_eq!(share.revoked_at_ms, revoked, "{}", share.made_by);
+    }
     let left: Vec<_> = store.members(session_id).await.unwrap().into_iter().map(|row| row.member).collect();
     assert_eq!(left, [other.name]);
 }
