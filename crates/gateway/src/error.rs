@@ -134,12 +134,10 @@ impl From<Fault> for ApiError {
                 fault.message,
                 "look at it again, and then change that",
             ),
-            FaultKind::Full => Self::new(
-                StatusCode::INSUFFICIENT_STORAGE,
-                "disk_full",
-                fault.message,
-                "remove something first",
-            ),
+            // The session's own limit: what was sent is too much for it, and the server is well.
+            FaultKind::Full => {
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "disk_full", fault.message, "remove something first")
+            }
             FaultKind::Exhausted => Self {
                 retry_after: Some(Duration::from_secs(1)),
                 ..Self::new(

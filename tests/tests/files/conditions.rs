@@ -107,11 +107,11 @@ async fn no_more_is_written_than_the_session_may_hold_and_it_is_told_how_much_th
     good(&scene.put("half", &vec![1; 512 << 10]).await?, 201)?;
     for path in ["more", "half&mode=append"] {
         let full = scene.put(path, &vec![1; 700 << 10]).await?;
-        ensure!(bad(&full, 507)? == "disk_full");
+        ensure!(bad(&full, 413)? == "disk_full");
         ensure!(full.text().contains("1048576 bytes"), "the limit is told: {}", full.text());
     }
     bad(&scene.change("copy", &json!({ "from": "half", "to": "a" })).await?, 200).ok();
-    bad(&scene.change("copy", &json!({ "from": "half", "to": "b" })).await?, 507)?;
+    bad(&scene.change("copy", &json!({ "from": "half", "to": "b" })).await?, 413)?;
     ensure!(scene.get("b").await?.status == 404 && scene.get("more").await?.status == 404);
     // What is replaced makes room.
     good(&scene.remove("a").await?, 204)?;
@@ -121,7 +121,7 @@ async fn no_more_is_written_than_the_session_may_hold_and_it_is_told_how_much_th
     for n in 0..30 {
         last = scene.put(&format!("f{n}"), b"").await?.status;
     }
-    ensure!(last == 507, "{last}");
+    ensure!(last == 413, "{last}");
     ensure!(paths(&scene.list("").await?).len() <= 20);
     Ok(())
 }

@@ -46,7 +46,7 @@ async fn bytes_are_added_at_the_end_and_put_at_an_offset() -> Result<()> {
     ensure!(scene.get("new").await?.body == b"\0\0x");
     ensure!(good(&scene.stat("new").await?, 200)?["mode"] == "600");
     bad(&scene.put("log&offset=1&mode=append", b"x").await?, 400)?;
-    bad(&scene.put("log&offset=9223372036854775807", b"x").await?, 507)?;
+    bad(&scene.put("log&offset=9223372036854775807", b"x").await?, 413)?;
     bad(&scene.put("log&mode=sideways", b"x").await?, 400)?;
     // Many at once: each is there whole.
     let lines = (0..20).map(|n| {

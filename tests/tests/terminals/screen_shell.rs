@@ -7,6 +7,7 @@ use headwater_contract::Client;
 use headwater_contract::v1::{self, mark::Kind};
 use headwater_protocol::{ExecutionId, StartSpec};
 use headwater_tests::TestWorker;
+use headwater_tests::host::eventually;
 use tonic::Streaming;
 
 use crate::screen_scene::{PATIENCE, Terminal, worker};
@@ -148,8 +149,14 @@ async fn jobs_stop_and_go_on_and_keys_signal() -> Result<()> {
     shell.terminal.types("\x03").await?;
     let ended = shell.until_prompt().await?;
     assert_eq!(ended, [Kind::Ended(v1::CommandEnded { exit_code: Some(130) })]);
-    shell.terminal.types("\x04").await?;
-    let seen = worker.read(shell.terminal.id).await?;
+    // Again and again: the prompt comes before the shell reads single keys, and an end of input in between is nobody's.
+    let id = shell.terminal.id;
+    eventually("the end of the shell", async || {
+        let typed = shell.terminal.types("\x04").await;
+        typed.is_err() || client.execution(id).await.is_ok_and(|told| told.state.verdict().is_some())
+    })
+    .await?;
+    let seen = worker.read(id).await?;
     assert_eq!(seen.verdict().code, Some(130));
     assert_eq!(shell.marks.message().await?, None, "the marks end with the log");
     Ok(())

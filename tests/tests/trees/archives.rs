@@ -163,7 +163,7 @@ async fn an_archive_that_does_not_fit_the_sessions_disk_is_refused() -> Result<(
     let answer = scene.upload("", &tar.into_inner()?).await;
     // A server that has heard enough may close before all is sent.
     if let Ok(answer) = answer {
-        refused(&answer, 507)?;
+        refused(&answer, 413)?;
     }
     assert_eq!((scene.run("ls -A").await?.as_str(), scene.staged()), ("", 0));
     Ok(())

@@ -149,7 +149,7 @@ fn failed(path: &WorkspacePath, error: Errno) -> Fault {
                 .hint("remove files or snapshots, or raise `limits.disk_bytes` of the session")
         }
         Errno::NOSPC => {
-            Fault::new(FaultKind::Full, "the disk of the data folder is full").hint("free space on it")
+            Fault::new(FaultKind::Unavailable, "the disk of the data folder is full").hint("free space on it")
         }
         error => Fault::new(FaultKind::Unavailable, format!("`{path}` cannot be copied: {error}")),
     }

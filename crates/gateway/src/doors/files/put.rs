@@ -75,6 +75,7 @@ pub(super) struct PutQuery {
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "something else lies there"),
         (status = 412, body = ErrorBody, description = "the file is not in the state that was expected"),
+        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
         (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
 ))]

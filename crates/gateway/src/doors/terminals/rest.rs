@@ -74,7 +74,7 @@ struct TerminalRequest {
 
 /// What a terminal shows.
 #[derive(Debug, Serialize, ToSchema)]
-struct SnapshotBody {
+struct TerminalSnapshotBody {
     /// The execution that it is.
     execution_id: String,
     /// All events up to this one are in it.
@@ -180,7 +180,7 @@ async fn delete(
         ("name" = String, Path, description = "the terminal"),
     ),
     responses(
-        (status = 200, body = SnapshotBody),
+        (status = 200, body = TerminalSnapshotBody),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
         (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
@@ -190,7 +190,7 @@ async fn snapshot(
     _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path((session, name)): Path<(String, String)>,
-) -> Result<JsonBody<SnapshotBody>, ApiError> {
+) -> Result<JsonBody<TerminalSnapshotBody>, ApiError> {
     let session = gateway.session_named(&who, Need::Read, &session).await?;
     check_name(&name)?;
     let id = gateway.terminal(session, &name).await?.id;
@@ -205,7 +205,15 @@ async fn snapshot(
     let base64 = text.is_none().then(|| STANDARD.encode(&told.data));
     let (rows, cols) = (told.size.rows, told.size.cols);
     let execution_id = id.to_string();
-    Ok(JsonBody(SnapshotBody { execution_id, seq: told.seq.0, rows, cols, title: told.title, text, base64 }))
+    Ok(JsonBody(TerminalSnapshotBody {
+        execution_id,
+        seq: told.seq.0,
+        rows,
+        cols,
+        title: told.title,
+        text,
+        base64,
+    }))
 }
 
 async fn body(gateway: &Gateway, execution: Execution) -> Result<TerminalBody, ContractError> {

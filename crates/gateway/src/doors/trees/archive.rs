@@ -138,6 +138,7 @@ pub(super) async fn download(
         (status = 400, body = ErrorBody, description = "refused"), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody),
         (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
+        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
         (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "no room for it"),
 ))]
@@ -161,6 +162,7 @@ pub(super) async fn upload(
         (status = 400, body = ErrorBody, description = "refused"), (status = 401, body = ErrorBody),
         (status = 403, body = ErrorBody), (status = 404, body = ErrorBody),
         (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
+        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
         (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "no room for it"),
 ))]

@@ -127,6 +127,7 @@ pub(super) async fn remove(
         (status = 200, body = SnapshotBody),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
+        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
         (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 pub(super) async fn restore(

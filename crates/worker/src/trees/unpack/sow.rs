@@ -231,7 +231,7 @@ fn broken(path: &WorkspacePath, error: &io::Error) -> Fault {
 fn failed(path: &WorkspacePath, error: Errno) -> Fault {
     match error {
         Errno::NOSPC | Errno::DQUOT => {
-            Fault::new(FaultKind::Full, "the disk of the data folder is full").hint("free space on it")
+            Fault::new(FaultKind::Unavailable, "the disk of the data folder is full").hint("free space on it")
         }
         Errno::NAMETOOLONG | Errno::EXIST | Errno::NOTDIR | Errno::INVAL | Errno::ILSEQ => {
             refused(format!("`{path}` cannot be made: {error}"))
