@@ -24,6 +24,7 @@
 //! - `tokens` hold the SHA-256 of a secret, never the secret.
 //! - `users` sign in with a password; `sign_ins` are what they got for it, each the hash of a secret. What belongs to a
 //!   user has its name as its owner: there is no foreign key, for owners need not be users.
+//! - `tickets` open a stream each and resume it, for the credential that they stand for.
 //! - `session_members` and `shares` say who else may use a session, and go with it.
 //! - `audit` rows say who did what to which object, never content.
 //!
@@ -41,6 +42,7 @@ mod sqlite;
 mod store;
 #[cfg(test)]
 mod tests;
+mod tickets;
 mod users;
 
 pub use builds::BuildRow;
@@ -52,4 +54,5 @@ pub use rows::{
 pub use shares::{MemberRow, SessionRole, ShareRow, Shares, UnknownSessionRole};
 pub use sqlite::SqliteStore;
 pub use store::Store;
+pub use tickets::{TicketRow, TicketUse, Tickets};
 pub use users::{SignInKind, SignInRow, UserChange, UserRow, Users};

@@ -8,7 +8,7 @@ use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
     AuditFilter, AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page,
-    PageRequest, SessionFilter, SessionRow, Shares, StoreError, TokenRow, Users,
+    PageRequest, SessionFilter, SessionRow, Shares, StoreError, Tickets, TokenRow, Users,
 };
 
 /// What the gateway remembers.
@@ -16,7 +16,7 @@ use crate::{
 /// A write that has answered `Ok` is there after a `kill -9`, and every later read sees it. Writes take effect in the
 /// order in which they were called. A caller may go away: once the store has taken the write up it happens.
 #[async_trait]
-pub trait Store: Users + Shares + Send + Sync + Debug {
+pub trait Store: Users + Shares + Tickets + Send + Sync + Debug {
     /// Adds a session. Answers false, and changes nothing, if its id is there.
     async fn put_session(&self, row: &SessionRow) -> Result<bool, StoreError>;
 

@@ -8,6 +8,7 @@ pub(crate) mod keys;
 mod select;
 pub(crate) mod sessions;
 pub(crate) mod shares;
+pub(crate) mod tickets;
 pub(crate) mod tokens;
 pub(crate) mod usage;
 pub(crate) mod users;

@@ -18,6 +18,7 @@ mod raw;
 mod row;
 mod shares;
 mod store;
+mod tickets;
 mod users;
 mod writer;
 #[cfg(test)]

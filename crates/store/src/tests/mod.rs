@@ -47,6 +47,10 @@ macro_rules! on_sqlite {
 }
 
 on_sqlite! {
+    tickets {
+        a_ticket_is_bound_once_and_found_with_its_stream
+        expired_tickets_and_those_past_an_owners_number_are_removed
+    }
     sessions {
         a_session_is_found_as_it_was_put
         the_first_put_of_an_id_stays

@@ -7,6 +7,7 @@ pub(super) mod keys;
 pub(super) mod service;
 pub(super) mod sessions;
 pub(super) mod shares;
+pub(super) mod tickets;
 pub(super) mod tokens;
 pub(super) mod usage;
 pub(super) mod users;
