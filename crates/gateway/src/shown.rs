@@ -39,6 +39,13 @@ pub(crate) fn session_body(session: Session) -> SessionBody {
     body
 }
 
+/// The same for somebody who may look at the session and change nothing: names of variables, and no values.
+pub(crate) fn session_body_without_values(mut session: Session) -> SessionBody {
+    let env_hidden = !session.spec.env.is_empty();
+    session.spec.env.values_mut().for_each(String::clear);
+    SessionBody { env_hidden, ..session_body(session) }
+}
+
 /// An execution as clients see it.
 pub(crate) fn execution_body(execution: Execution) -> ExecutionBody {
     let mut body = ExecutionBody::from(execution);

@@ -212,3 +212,52 @@ async fn a_link_is_no_mightier_than_whoever_made_it_is_now() -> Result<()> {
     ensure!(may(&of_first).await? == (200, 201), "the first token's link is over");
     Ok(())
 }
+
+#[tokio::test]
+async fn whoever_may_only_look_sees_the_names_of_variables_and_never_their_values() -> Result<()> {
+    let server = server("").await?;
+    let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
+    let body = json!({"env": {"SECRET_NAME": "value-of-session"}});
+    let made = good(&ask(&server, &ann, "POST", "/v1/sessions", &body).await?, 201)?;
+    let id = text(&made["id"])?;
+    let run = json!({"shell": "read x", "stdin": "open", "env": {"OTHER_NAME": "value-of-execution"}});
+    let run = good(&ask(&server, &ann, "POST", &format!("/v1/sessions/{id}/executions"), &run).await?, 201)?;
+    let run = text(&run["id"])?;
+    put(&server, &ann, &id, "bob", "viewer").await?;
+    let (_, reads) = link(&server, &ann, &id, "read").await?;
+    let (_, writes) = link(&server, &ann, &id, "write").await?;
+    let one = format!("/v1/sessions/{id}");
+    let look = async |who: &str| good(&ask(&server, who, "GET", &one, &Value::Null).await?, 200);
+    for who in [&ann, &writes, server.token()] {
+        let seen = look(who).await?;
+        ensure!(seen["env"]["SECRET_NAME"] == "value-of-session" && seen["env_hidden"].is_null(), "{seen}");
+    }
+    for who in [&bob, &reads] {
+        let seen = look(who).await?;
+        ensure!(seen["env"] == json!({"SECRET_NAME": ""}) && seen["env_hidden"] == true, "{seen}");
+        for path in [
+            one.clone(),
+            "/v1/sessions".to_owned(),
+            "/v1/sessions?shared=true".to_owned(),
+            format!("/v1/executions/{run}"),
+            format!("/v1/sessions/executions/{run}"),
+            format!("/v1/executions?session_id={id}"),
+            format!("{one}/builds"),
+            format!("{one}/terminals"),
+            format!("{one}/recordings"),
+            format!("{one}/members"),
+            "/v1/usage".to_owned(),
+            "/v1/audit".to_owned(),
+        ] {
+            let told = ask(&server, who, "GET", &path, &Value::Null).await?;
+            ensure!(!told.text().contains("value-of-"), "{path}: {}", told.text());
+        }
+        let path = format!("/v1/executions/{run}/events");
+        let mut events = SseStream::open_as(&server, who, &path, &[], "").await?;
+        let first = events.next().await?;
+        ensure!(!format!("{first:?}").contains("value-of-"), "{first:?}");
+    }
+    put(&server, &ann, &id, "bob", "editor").await?;
+    let sees = async || look(&bob).await.is_ok_and(|seen| seen["env"]["SECRET_NAME"] == "value-of-session");
+    headwater_tests::host::eventually("an editor sees the values", sees).await
+}

@@ -16,12 +16,12 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::Identity;
+use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
 use crate::idempotency::Keyed;
 use crate::paging::{page_body, page_request};
-use crate::shown::session_body;
+use crate::shown::{session_body, session_body_without_values};
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -96,10 +96,10 @@ async fn list(
     let filter = SessionFilter { name: query.name, ended, member, ..SessionFilter::default() };
     let mut found = gateway.list_sessions(&who, filter, page).await?;
     found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
-    Ok(JsonBody(page_body(found.items.into_iter().map(session_body).collect(), found.next)))
+    Ok(JsonBody(page_body(found.items.into_iter().map(session_body_without_values).collect(), found.next)))
 }
 
-/// Tells of a session.
+/// Tells of a session. Whoever may look at it and not change it sees the names of its variables, and no values.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     responses(
@@ -114,7 +114,9 @@ async fn get(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<SessionBody>, ApiError> {
-    Ok(JsonBody(session_body(gateway.look_at_session(&who, id).await?)))
+    let session = gateway.look_at_session(&who, id).await?;
+    let may_write = gateway.may_use_session(&who, Need::Write, id).await.is_ok();
+    Ok(JsonBody(if may_write { session_body(session) } else { session_body_without_values(session) }))
 }
 
 /// Changes a session: what is absent stays.

@@ -82,8 +82,11 @@ pub struct SessionBody {
     pub state: SessionStateName,
     /// Which walls stand around it.
     pub sandbox: SandboxKind,
-    /// Variables of every execution in it.
+    /// Variables of every execution in it. Whoever may only look at the session is sent their names, with empty values.
     pub env: BTreeMap<String, String>,
+    /// The values of `env` are not shown to whoever asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub env_hidden: bool,
     /// What it may use.
     pub limits: Limits,
     /// It ends by itself after so long without an execution.
@@ -120,6 +123,7 @@ impl From<Session> for SessionBody {
             state,
             sandbox: session.sandbox,
             env,
+            env_hidden: false,
             limits,
             idle_timeout_ms,
             metadata,
