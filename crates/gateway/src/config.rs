@@ -1,6 +1,8 @@
 //! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
 
 mod auth;
+mod machine;
+mod network;
 mod quotas;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -13,6 +15,7 @@ use serde::Deserialize;
 
 use self::auth::FileAuth;
 pub use self::auth::{AuthConfig, JwtConfig, KeySource};
+pub use self::network::{Network, NotANetwork};
 pub use self::quotas::{Action, Quota, Quotas, Watchdog};
 use self::quotas::{FileQuotas, FileWatchdog};
 
@@ -29,6 +32,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Pages of these origins may call it, besides its own.
     pub origins: Vec<String>,
+    /// Proxies in front of it that say for whom they ask; nobody else is believed.
+    pub trusted_proxies: Vec<Network>,
     /// How the log is written.
     pub log_format: LogFormat,
     /// Open connections, those of a `WebSocket` included; more wait.
@@ -141,6 +146,7 @@ impl Config {
             allow_remote: false,
             hosts: Vec::new(),
             origins: Vec::new(),
+            trusted_proxies: Vec::new(),
             log_format: LogFormat::Text,
             max_connections: 16_384,
             max_body_bytes: 16 << 20,
@@ -196,6 +202,7 @@ impl Config {
         file.auth.apply(&mut self.auth).map_err(nonsense)?;
         file.server.apply(self).map_err(nonsense)?;
         self.quotas = file.quotas.parse().map_err(nonsense)?;
+        self.quotas.everybody = self.quotas.everybody.or(&machine::quota(&self.data));
         self.watchdog = file.watchdog.parse().map_err(nonsense)?;
         Ok(())
     }
@@ -245,6 +252,7 @@ struct FileServer {
     allow_remote: Option<bool>,
     hosts: Vec<String>,
     origins: Vec<String>,
+    trusted_proxies: Vec<String>,
     log_format: Option<LogFormat>,
     max_connections: Option<usize>,
     max_body: Option<String>,
@@ -280,6 +288,7 @@ impl FileServer {
         config.allow_remote = self.allow_remote.unwrap_or(config.allow_remote);
         config.hosts = self.hosts;
         config.origins = self.origins;
+        config.trusted_proxies = networks(&self.trusted_proxies)?;
         config.log_format = self.log_format.unwrap_or(config.log_format);
         config.max_connections = self.max_connections.unwrap_or(config.max_connections).max(1);
         config.max_body_bytes = bytes("max_body", self.max_body, config.max_body_bytes)?;
@@ -306,6 +315,13 @@ impl FileServer {
         }
         Ok(())
     }
+}
+
+fn networks(texts: &[String]) -> Result<Vec<Network>, String> {
+    let read = |text: &String| {
+        text.trim().parse().map_err(|error| format!("server.trusted_proxies: `{text}` is {error}"))
+    };
+    texts.iter().map(read).collect()
 }
 
 #[cfg(test)]
@@ -344,6 +360,7 @@ mod tests {
             ("[server]\nmax_body = \"many\"", "server.max_body"),
             ("[server]\nheartbeat = \"0s\"", "server.heartbeat"),
             ("[server]\nlisten = \"here\"", "listen"),
+            ("[server]\ntrusted_proxies = [\"10.0.0.0/40\"]", "server.trusted_proxies: `10.0.0.0/40`"),
         ] {
             let error = load(text, Overrides::default()).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The most processes that Linux can have.
 const MAX_PIDS: u64 = 4_194_304;
+/// The longest time that a limit may name, in milliseconds: a hundred years. All else is bounded by `max_limits`.
+const MAX_MS: u64 = 100 * 366 * 24 * 60 * 60 * 1000;
 
 /// Upper bounds; each is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -93,6 +95,37 @@ impl Limits {
         }
     }
 
+    /// These limits, each lowered to the other's where that is lower. What is absent here stays absent.
+    #[must_use]
+    pub fn at_most(&self, most: &Self) -> Self {
+        self.each(most, u64::min, f64::min)
+    }
+
+    /// These limits, each raised to the other's where that is higher. What is absent here stays absent.
+    #[must_use]
+    pub fn at_least(&self, least: &Self) -> Self {
+        self.each(least, u64::max, f64::max)
+    }
+
+    /// What is present here, changed by what is present there.
+    fn each(&self, other: &Self, number: fn(u64, u64) -> u64, cpus: fn(f64, f64) -> f64) -> Self {
+        let one = |ours: Option<u64>, other: Option<u64>| {
+            ours.map(|ours| other.map_or(ours, |other| number(ours, other)))
+        };
+        Self {
+            memory_bytes: one(self.memory_bytes, other.memory_bytes),
+            cpus: self.cpus.map(|ours| other.cpus.map_or(ours, |other| cpus(ours, other))),
+            pids: one(self.pids, other.pids),
+            open_files: one(self.open_files, other.open_files),
+            file_bytes: one(self.file_bytes, other.file_bytes),
+            disk_bytes: one(self.disk_bytes, other.disk_bytes),
+            inodes: one(self.inodes, other.inodes),
+            output_bytes: one(self.output_bytes, other.output_bytes),
+            wall_ms: one(self.wall_ms, other.wall_ms),
+            cpu_ms: one(self.cpu_ms, other.cpu_ms),
+        }
+    }
+
     /// The first limit that is higher than the most that there may be, in words.
     pub fn above(&self, most: &Self) -> Option<String> {
         if let (Some(cpus), Some(most)) = (self.cpus, most.cpus)
@@ -124,6 +157,11 @@ impl Limits {
         }
         if let Some(pids) = self.pids.filter(|pids| *pids > MAX_PIDS) {
             return Some(format!("limits.pids is `{pids}`: it must be at most {MAX_PIDS}"));
+        }
+        for (name, value) in [("wall_ms", self.wall_ms), ("cpu_ms", self.cpu_ms)] {
+            if let Some(value) = value.filter(|value| *value > MAX_MS) {
+                return Some(format!("limits.{name} is `{value}`: it must be at most {MAX_MS}"));
+            }
         }
         let least = [
             ("memory_bytes", self.memory_bytes, 4 << 20),
@@ -159,6 +197,18 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_lowered_and_raised_only_where_they_are() {
+        let ours = Limits { pids: Some(10), cpus: Some(2.0), wall_ms: Some(5), ..Limits::default() };
+        let other = Limits { pids: Some(7), cpus: Some(3.0), memory_bytes: Some(1), ..Limits::default() };
+        let (low, high) = (ours.at_most(&other), ours.at_least(&other));
+        assert_eq!((low.pids, low.cpus, low.wall_ms, low.memory_bytes), (Some(7), Some(2.0), Some(5), None));
+        assert_eq!(
+            (high.pids, high.cpus, high.wall_ms, high.memory_bytes),
+            (Some(10), Some(3.0), Some(5), None)
+        );
+    }
+
+    #[test]
     fn an_execution_can_lower_a_limit_of_its_session_but_never_raise_it() {
         let session = Limits { pids: Some(64), memory_bytes: Some(1 << 30), ..Limits::default() };
         let asked =
@@ -173,6 +223,8 @@ mod tests {
         assert!(limits.nonsense().unwrap().contains("limits.cpus"));
         let limits = Limits { pids: Some(MAX_PIDS + 1), ..Limits::default() };
         assert!(limits.nonsense().unwrap().contains("at most"));
+        let limits = Limits { wall_ms: Some(u64::MAX), ..Limits::default() };
+        assert!(limits.nonsense().unwrap().contains("limits.wall_ms"));
         let limits = Limits { memory_bytes: Some(1), ..Limits::default() };
         assert!(limits.nonsense().unwrap().contains("limits.memory_bytes"));
         assert_eq!(Limits::default().nonsense(), None);

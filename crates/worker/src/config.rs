@@ -2,6 +2,7 @@
 //!
 //! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
 
+mod machine;
 pub mod network;
 mod terminals;
 
@@ -271,8 +272,12 @@ impl File {
         config.packages = self.packages.parse()?;
         config.hibernation = self.hibernation.parse(config.hibernation)?;
         config.terminals = self.terminals.parse(config.terminals)?;
-        config.limits = self.limits.parse()?.or(&config.limits);
-        config.max_limits = self.max_limits.parse().map_err(|why| format!("max_{why}"))?;
+        let said = self.limits.parse()?;
+        let said_max = self.max_limits.parse().map_err(|why| format!("max_{why}"))?;
+        let machine = machine::max_limits(&config.data, &said.or(&config.limits));
+        // A default is never more than the machine has; what the operator gives every session may be asked for.
+        config.limits = said.or(&config.limits.at_most(&machine));
+        config.max_limits = said_max.or(&machine.at_least(&said));
         if let Some(above) = config.limits.above(&config.max_limits) {
             return Err(format!("{above} (`max_limits`)"));
         }
@@ -333,6 +338,22 @@ mod tests {
         let config = load("pool = 2\n[limits]\nmemory = \"64Mi\"\nwall = \"300s\"\n").unwrap();
         assert_eq!((config.pool, config.limits.memory_bytes), (2, Some(64 << 20)));
         assert_eq!((config.limits.wall_ms, config.limits.pids), (Some(300_000), Some(512)));
+    }
+
+    #[test]
+    fn what_nobody_bounds_the_machine_bounds() {
+        let config = load("").unwrap();
+        assert!(config.max_limits.memory_bytes.is_some() && config.max_limits.cpus.is_some());
+        assert!(config.limits.above(&config.max_limits).is_none());
+        let absurd = Limits { memory_bytes: Some(u64::MAX), ..Limits::default() };
+        assert!(absurd.above(&config.max_limits).is_some());
+        let config = load("[limits]\nmemory = \"900Ti\"\n[max_limits]\npids = 9000").unwrap();
+        assert_eq!(
+            config.max_limits.memory_bytes,
+            Some(900 << 40),
+            "what every session has may be asked for"
+        );
+        assert_eq!(config.max_limits.pids, Some(9000));
     }
 
     #[test]

@@ -441,6 +441,7 @@ impl Engine {
         spec: StartSpec,
     ) -> Result<Accepted, Fault> {
         spec.check()?;
+        self.allow(&spec.limits)?;
         let id = id.unwrap_or_else(ExecutionId::random);
         let _turn = self.execution_turns.of(id).await;
         if let Ok(known) = self.execution(id) {

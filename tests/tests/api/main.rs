@@ -12,6 +12,7 @@ mod feed;
 mod hostile;
 mod ide;
 mod idempotency;
+mod limits;
 mod output;
 mod quotas;
 mod rebuilt;

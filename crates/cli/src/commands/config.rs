@@ -40,6 +40,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "allow_remote": server.allow_remote,
             "hosts": server.hosts,
             "origins": server.origins,
+            "trusted_proxies": server.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "log_format": server.log_format.name(),
             "max_connections": server.max_connections,
             "max_body_bytes": server.max_body_bytes,
@@ -85,6 +86,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "pool": worker.pool,
             "orphan_timeout_ms": ms(worker.orphan_timeout),
             "limits": worker.limits,
+            "max_limits": worker.max_limits,
             "uid_base": worker.uid_base,
             "max_running": worker.max_running,
             "hibernation": {

@@ -52,11 +52,19 @@ impl Quotas {
         let Some(own) = self.owners.get(owner) else {
             return self.everybody.clone();
         };
-        Quota {
-            sessions: own.sessions.or(self.everybody.sessions),
-            executions: own.executions.or(self.everybody.executions),
-            cpu_per_day: own.cpu_per_day.or(self.everybody.cpu_per_day),
-            disk_bytes: own.disk_bytes.or(self.everybody.disk_bytes),
+        own.or(&self.everybody)
+    }
+}
+
+impl Quota {
+    /// This quota, with the other's where something is absent here.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            sessions: self.sessions.or(other.sessions),
+            executions: self.executions.or(other.executions),
+            cpu_per_day: self.cpu_per_day.or(other.cpu_per_day),
+            disk_bytes: self.disk_bytes.or(other.disk_bytes),
         }
     }
 }
