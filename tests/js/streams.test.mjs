@@ -15,13 +15,20 @@ after(async () => { await server.stop(); });
 const types = ["started", "stdout", "stderr", "output", "gap", "exited", "closed"];
 const bytesOf = (event) => (event.text !== undefined ? Buffer.from(event.text) : Buffer.from(event.base64, "base64"));
 
-/** Follows with an EventSource until `closed`; `onEvent` may do things in the middle. */
-function follow(url, onEvent = () => {}) {
+const withToken = (input, init) =>
+  fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${server.token}` } });
+
+/**
+ * Follows with an EventSource until `closed`; `onEvent` may do things in the middle. With `{}` as options the address is
+ * all that lets it in, as in a browser of another site.
+ */
+function follow(url, onEvent = () => {}, options = { fetch: withToken }) {
   const events = [];
-  const withToken = (input, init) =>
-    fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${server.token}` } });
   return new Promise((done, failed) => {
-    const source = new EventSource(url, { fetch: withToken });
+    const source = new EventSource(url, options);
+    source.addEventListener("error", ({ code }) => {
+      if (code !== undefined) { source.close(); failed(new Error(`the stream answered ${code}`)); }
+    });
     const deadline = setTimeout(() => { source.close(); failed(new Error(`no end in time: ${JSON.stringify(events.slice(-3))}`)); }, 100_000);
     for (const type of types) {
       source.addEventListener(type, (message) => {
@@ -67,6 +74,46 @@ test("an EventSource goes on by itself after the gateway was killed, and misses 
   assert.equal((await killed).status, 204);
   assert.equal(text(events, "stdout"), lines(0, 600));
   assert.equal(events.filter((event) => event.type === "exited").length, 1);
+});
+
+test("an EventSource with a ticket goes on by itself after the gateway was killed, again and again", async () => {
+  const session = await server.post("/v1/sessions", { name: "ticket" });
+  const shell = "read word; echo line 0; read word; for i in $(seq 1 99); do echo line $i; done; read word; echo line 100";
+  const started = await server.post(`/v1/sessions/${session.id}/executions`, { shell, stdin: "open" });
+  const type = () => fetch(`${server.url}/v1/executions/${started.id}/stdin`, { method: "POST", headers: { authorization: server.headers.authorization }, body: "go\n" });
+  let step = Promise.resolve();
+  const killAndGoOn = () => { step = step.then(() => server.killAndRestart()).then(type); };
+  const url = `${server.url}/v1/executions/${started.id}/events?token=${await server.ticket()}`;
+  const events = await follow(url, (event) => {
+    // The first kill comes before any output, the others in the middle.
+    if (event.seq === 1 || event.text?.includes("line 0\n") || event.text?.includes("line 99\n")) killAndGoOn();
+  }, {});
+  await step;
+  assert.equal(text(events, "stdout"), lines(0, 101));
+  assert.equal(events.filter((event) => event.type === "exited").length, 1);
+  await assert.rejects(follow(url, () => {}, {}), /401/, "the ticket opened the stream a second time");
+});
+
+test("an EventSource with a ticket that has seen no event yet goes on after the gateway was killed", async () => {
+  const url = `${server.url}/v1/conversations/quiet/events?token=${await server.ticket()}`;
+  const seen = [];
+  const source = new EventSource(url);
+  try {
+    await new Promise((done, failed) => { source.onopen = done; source.onerror = ({ code }) => failed(new Error(`${code}`)); });
+    source.onerror = null;
+    for (const type of types) source.addEventListener(type, (message) => seen.push(JSON.parse(message.data)));
+    const opened = new Promise((done, failed) => {
+      source.onopen = done;
+      source.onerror = ({ code }) => code !== undefined && failed(new Error(`it answered ${code}`));
+    });
+    await server.killAndRestart();
+    await opened;
+    await server.post("/v1/executions", { shell: "echo hello", metadata: { conversation_id: "quiet" } });
+    for (let tries = 0; tries < 1000 && !seen.some((event) => event.type === "closed"); tries++) await new Promise((done) => setTimeout(done, 50));
+    assert.ok(seen.some((event) => event.text === "hello\n"), JSON.stringify(seen));
+  } finally {
+    source.close();
+  }
 });
 
 test("a plain WebSocket client types, sees the answer as bytes, and is told of the end", async () => {

@@ -28,10 +28,15 @@ pub(crate) fn is_public(path: &str) -> bool {
 pub(crate) fn takes_query_token(path: &str) -> bool {
     path.ends_with("/events")
         || path.ends_with("/attach")
-        || path.ends_with("/terminal")
+        || is_terminal(path)
         || path.ends_with("/files/watch")
         || path.starts_with("/tool-progress/")
         || path.starts_with("/v1/tool-progress/")
+}
+
+/// Whether this is the terminal's WebSocket: its address carries a token or a JWT by requirement.
+pub(crate) fn is_terminal(path: &str) -> bool {
+    path.ends_with("/terminal")
 }
 
 #[derive(OpenApi)]

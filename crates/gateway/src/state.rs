@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Known;
 use crate::admission::Admission;
-use crate::auth::{Jwts, OpenStreams, Origins, Passwords, Recalled, Slow, Tickets};
+use crate::auth::{Jwts, OpenStreams, Origins, Passwords, Recalled, Slow, random_hex};
 use crate::config::Config;
 use crate::doors::terminals::Viewers;
 use crate::feed::Hub;
@@ -27,12 +27,10 @@ use crate::worker::Worker;
 
 /// Denials of one address that are noted in a second.
 const DENIALS_PER_SECOND: u32 = 10;
-/// So many failures to sign in from an address cost nothing, and the longest wait after more.
-const ADDRESS_FAILURES: (u32, Duration) = (20, Duration::from_mins(1));
-/// The same for a name from one address.
+/// So many failures to sign in with a name from one address cost nothing, and the longest wait after more.
 const NAME_FAILURES: (u32, Duration) = (10, Duration::from_secs(5));
-/// The same for a name from everywhere: many and short, for whoever has it must wait, too, when others try.
-const NAME_FAILURES_EVERYWHERE: (u32, Duration) = (200, Duration::from_secs(2));
+/// So many failures from one address, with whatever names, before its attempts are slowed down. Many people may share it.
+const ADDRESS_FAILURES: (u32, Duration) = (100, Duration::from_mins(1));
 
 /// The gateway.
 pub struct Gateway {
@@ -42,17 +40,17 @@ pub struct Gateway {
     pub store: Arc<dyn Store>,
     pub(crate) worker: Worker,
     pub(crate) origins: Origins,
-    pub(crate) tickets: Tickets,
+    /// Names this process among all that have served this store.
+    pub(crate) process: String,
     /// Whose streams are open.
     pub(crate) open_streams: OpenStreams,
     /// Credentials that were looked up lately.
     pub(crate) recalled: Recalled,
     pub(crate) jwts: Jwts,
     pub(crate) passwords: Passwords,
-    /// Failures to sign in: from an address, with a name from an address, with a name from everywhere.
+    /// Failures to sign in: from an address, and with a name from an address.
     pub(crate) slow_addresses: Slow<IpAddr>,
     pub(crate) slow_names: Slow<(String, IpAddr)>,
-    pub(crate) slow_names_everywhere: Slow<String>,
     pub(crate) requests: Buckets<String>,
     pub(crate) requests_of_user: Buckets<String>,
     pub(crate) requests_of_address: Buckets<IpAddr>,
@@ -107,14 +105,13 @@ impl Gateway {
     ) -> Result<Arc<Self>, headwater_contract::ContractError> {
         Ok(Arc::new(Self {
             origins: Origins::new(&config, listens),
-            tickets: Tickets::default(),
+            process: random_hex(),
             open_streams: OpenStreams::default(),
             recalled: Recalled::default(),
             jwts,
             passwords: Passwords::default(),
             slow_addresses: Slow::new(ADDRESS_FAILURES.0, ADDRESS_FAILURES.1),
             slow_names: Slow::new(NAME_FAILURES.0, NAME_FAILURES.1),
-            slow_names_everywhere: Slow::new(NAME_FAILURES_EVERYWHERE.0, NAME_FAILURES_EVERYWHERE.1),
             requests: Buckets::new(config.requests_per_second),
             requests_of_user: Buckets::new(config.requests_per_second_of_user),
             requests_of_address: Buckets::new(config.requests_per_second_of_address),

@@ -5,7 +5,7 @@ use headwater_tests::TestServer;
 use headwater_tests::raw::{self, Raw};
 use serde_json::{Value, json};
 
-use crate::ground::{PASSWORD, add_user, good, server, session, user, waiting, with};
+use crate::ground::{PASSWORD, add_user, behind_proxy, good, server, session, user, waiting, with};
 
 /// What a browser would send back.
 fn cookie_of(answer: &Raw) -> Result<String> {
@@ -53,9 +53,14 @@ async fn a_cookie_is_a_secret_of_its_own_and_signing_out_ends_it() -> Result<()>
 
 #[tokio::test]
 async fn over_tls_the_cookie_is_bound_to_this_host() -> Result<()> {
-    let server = server("").await?;
-    add_user(&server, "ann", "member").await?;
+    let plain = server("").await?;
+    add_user(&plain, "ann", "member").await?;
     let body = json!({"name": "ann", "password": PASSWORD, "cookie": true});
+    let answer = with(&plain, "POST", "/v1/login", &[("X-Forwarded-Proto", "https")], &body).await?;
+    let set = answer.header("set-cookie").context("no cookie")?;
+    ensure!(set.starts_with("headwater_session="), "whoever is not trusted is believed: {set}");
+    let server = behind_proxy("").await?;
+    add_user(&server, "ann", "member").await?;
     let tls = ("X-Forwarded-Proto", "https");
     let answer = with(&server, "POST", "/v1/login", &[tls], &body).await?;
     let set = answer.header("set-cookie").context("no cookie")?;
@@ -180,7 +185,8 @@ async fn tickets_of_users_open_one_stream_once() -> Result<()> {
     let open = async |token: &str| raw::head(server.address(), "GET", &path(token), &[], b"").await;
     ensure!(open(&ticket).await?.status == 200);
     ensure!(open(&ticket).await?.status == 401, "a ticket was good twice");
-    ensure!(open(&ann).await?.status == 200, "a JWT in the address opens streams");
+    let refused = open(&ann).await?;
+    ensure!(refused.status == 401, "a JWT in the address opens a stream: {}", refused.head);
     let elsewhere = format!("/v1/me?token={ann}");
     ensure!(raw::request(server.address(), "GET", &elsewhere, &[], b"").await?.status == 401);
     ensure!(!server.log().contains(&ann) && !server.log().contains(&ticket), "a secret is in the log");

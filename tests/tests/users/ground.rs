@@ -13,6 +13,14 @@ pub(crate) async fn server(more: &str) -> Result<TestServer> {
     TestServer::with(ServerOptions { config: Some(config), ..ServerOptions::default() }).await
 }
 
+/// The same behind a proxy: whoever connects from this machine is trusted to say for whom it asks.
+pub(crate) async fn behind_proxy(more: &str) -> Result<TestServer> {
+    let config = format!(
+        "pool = 1\n[server]\nfailures_per_second = 100000\ntrusted_proxies = [\"127.0.0.0/8\"]\n{more}\n"
+    );
+    TestServer::with(ServerOptions { config: Some(config), ..ServerOptions::default() }).await
+}
+
 /// Any request, with this token if there is one. A body of JSON says so.
 pub(crate) async fn ask(
     server: &TestServer,

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use headwater_tests::TestServer;
-use jsonwebtoken::{Algorithm, EncodingKey};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
 use crate::craft::{now, open, signed, unsigned};
@@ -120,5 +120,20 @@ async fn access_tokens_outlive_a_gateway_that_is_killed() -> Result<()> {
     scene.server.kill();
     scene.server.start_again().await?;
     ensure!(taken(&scene.server, &scene.token).await? == 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_header_that_names_what_must_be_understood_is_refused() -> Result<()> {
+    let scene = Scene::new().await?;
+    let with = |crit: Option<Vec<String>>| -> Result<String> {
+        let header = Header { kid: Some(scene.kid.clone()), crit, ..Header::new(Algorithm::HS256) };
+        Ok(encode(&header, &scene.claims, &scene.key)?)
+    };
+    ensure!(taken(&scene.server, &with(None)?).await? == 200, "the same without it is good");
+    for crit in [vec!["exp".to_owned()], vec!["b64".to_owned()], Vec::new()] {
+        let status = taken(&scene.server, &with(Some(crit.clone()))?).await?;
+        ensure!(status == 401, "{crit:?}: {status}");
+    }
     Ok(())
 }

@@ -7,6 +7,7 @@
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 
 use super::Origins;
+use super::proxies::FORWARDED_PROTO;
 use crate::error::ApiError;
 
 /// Its name where it travels in the clear ...
@@ -16,10 +17,9 @@ const SECURE_COOKIE: &str = "__Host-headwater_session";
 /// What a page of ours may say instead of `Origin`.
 const CSRF: &str = "x-headwater-csrf";
 
-/// Whether the browser came over TLS, as the proxy in front of us says. Who lies about it gets a cookie that its own
-/// browser does not send.
-fn is_secure(headers: &HeaderMap) -> bool {
-    headers.get("x-forwarded-proto").is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
+/// Whether the browser came over TLS, as a trusted proxy says: the guard removes the header of all others.
+pub(super) fn is_secure(headers: &HeaderMap) -> bool {
+    headers.get(FORWARDED_PROTO).is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
 }
 
 /// The name of the cookie on this way.

@@ -1,11 +1,11 @@
 //! What a request shows, told apart by how it looks, and how each is looked up again.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use headwater_store::Role;
 
-use super::{LINK_PREFIX, Tickets, hash};
+use super::token::{hex, unhex};
+use super::{LINK_PREFIX, hash, is_ticket};
 use crate::error::ApiError;
 use crate::state::Gateway;
 
@@ -39,11 +39,60 @@ pub(crate) struct Foreign {
     pub(crate) expires_at_ms: u64,
 }
 
+impl Credential {
+    /// When it ends, if it says so itself.
+    pub(super) fn expires_at_ms(&self) -> Option<u64> {
+        match self {
+            Self::SignIn { expires_at_ms, .. } => Some(*expires_at_ms),
+            Self::Foreign(foreign) => Some(foreign.expires_at_ms),
+            Self::Token(_) | Self::Cookie(_) | Self::Link(_) => None,
+        }
+    }
+
+    /// As it is stored with a ticket.
+    pub(super) fn to_text(&self) -> String {
+        match self {
+            Self::Token(hash) => format!("token:{}", hex(hash)),
+            Self::Cookie(hash) => format!("cookie:{}", hex(hash)),
+            Self::Link(hash) => format!("link:{}", hex(hash)),
+            Self::SignIn { id, expires_at_ms } => format!("sign_in:{expires_at_ms}:{id}"),
+            Self::Foreign(foreign) => {
+                let Foreign { hash, owner, role, expires_at_ms } = foreign.as_ref();
+                format!("jwt:{expires_at_ms}:{}:{}:{owner}", role.name(), hex(hash))
+            }
+        }
+    }
+
+    /// The credential of such a text.
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        let (kind, rest) = text.split_once(':')?;
+        match kind {
+            "token" => unhex(rest).map(Self::Token),
+            "cookie" => unhex(rest).map(Self::Cookie),
+            "link" => unhex(rest).map(Self::Link),
+            "sign_in" => {
+                let (expires_at_ms, id) = rest.split_once(':')?;
+                Some(Self::SignIn { id: id.to_owned(), expires_at_ms: expires_at_ms.parse().ok()? })
+            }
+            "jwt" => {
+                let mut parts = rest.splitn(4, ':');
+                let expires_at_ms = parts.next()?.parse().ok()?;
+                let role = parts.next()?.parse().ok()?;
+                let hash = unhex(parts.next()?)?;
+                let owner = parts.next()?.to_owned();
+                Some(Self::Foreign(Arc::new(Foreign { hash, owner, role, expires_at_ms })))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Gateway {
-    /// What was shown, as far as it can be told without asking whether it is still good. A ticket is used up by this.
+    /// What was shown, as far as it can be told without asking whether it is still good. A ticket is none: it stands for
+    /// a credential on its stream only.
     pub(crate) async fn credential(&self, shown: &str) -> Result<Option<Credential>, ApiError> {
-        if Tickets::looks_like(shown) {
-            return Ok(self.tickets.redeem(shown, Instant::now()));
+        if is_ticket(shown) {
+            return Ok(None);
         }
         if shown.starts_with(LINK_PREFIX) {
             return Ok(Some(Credential::Link(hash(shown))));
@@ -52,5 +101,27 @@ impl Gateway {
             return Ok(self.jwts.verify(shown).await);
         }
         Ok(Some(Credential::Token(hash(shown))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_that_was_stored_with_a_ticket_is_the_same_again() {
+        let foreign = Foreign { hash: [5; 32], owner: "a:b c".into(), role: Role::Reader, expires_at_ms: 7 };
+        for credential in [
+            Credential::Token([1; 32]),
+            Credential::Cookie([0xfe; 32]),
+            Credential::Link([3; 32]),
+            Credential::SignIn { id: "sgn_1".into(), expires_at_ms: 9 },
+            Credential::Foreign(Arc::new(foreign)),
+        ] {
+            assert_eq!(Credential::from_text(&credential.to_text()), Some(credential));
+        }
+        for bad in ["", "token", "token:12", "token:zz", "sign_in:x:y", "jwt:1:reader:00", "other:1"] {
+            assert_eq!(Credential::from_text(bad), None, "{bad}");
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! 1. The request gets an id, which its answer, its errors and the log carry.
 //! 2. `Host` and `Origin` must be ours.
 //! 3. A credential must come with it: in `Authorization` (a token, a JWT or a link), in the cookie that signing in sets,
-//!    or, for streams that a browser opens by itself, as `?token=` (any of these, or a ticket). Health is for everybody.
-//!    A token with scopes is let into their areas only.
+//!    or, for streams that a browser opens by itself, as `?token=` (a ticket or a link; on the terminal's WebSocket also
+//!    a token or a JWT). Health is for everybody. A token with scopes is let into their areas only.
 //! 4. Requests are counted for each credential, and failures for each address.
 
 use std::net::{IpAddr, SocketAddr};
@@ -19,7 +19,10 @@ use tracing::Instrument;
 
 use super::good::{arriving_while_good, while_good};
 use super::scope::out_of_scope;
-use super::{Area, Credential, Identity, Need, Tickets, cookie, cors, hash, unauthenticated};
+use super::tickets::{Use, with_first_id};
+use super::{
+    Area, Credential, Identity, LINK_PREFIX, Need, cookie, cors, hash, is_ticket, proxies, unauthenticated,
+};
 use crate::audit::{Denial, is_denial};
 use crate::error::ApiError;
 use crate::limits::{new_request_id, with_request_id};
@@ -29,7 +32,8 @@ use crate::state::Gateway;
 const REQUEST_ID: &str = "x-request-id";
 
 /// Lets a request through to its door, or answers for it.
-pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Request, next: Next) -> Response {
+    proxies::settle(&gateway.config.trusted_proxies, &mut request);
     let id = new_request_id();
     // The path only: a query string may hold a token.
     let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
@@ -42,8 +46,11 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
             Ok(Admitted::Answered(answer)) => answer,
             Ok(Admitted::Inside(request)) => {
                 who = request.extensions().get::<Identity>().cloned();
+                let ticket = request.extensions().get::<Use>().cloned();
                 let request = arriving_while_good(&gateway, request);
-                while_good(&gateway, who.as_ref(), next.run(request).await)
+                let answer = next.run(request).await;
+                let answer = ticket.iter().fold(answer, |answer, used| with_first_id(used, answer));
+                while_good(&gateway, who.as_ref(), answer)
             }
             Err(error) => error.into_response(),
         }
@@ -60,6 +67,8 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, request: Request,
         headers.insert(REQUEST_ID, header);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // What is served here is somebody's: nothing of it stays in a cache, unless a door says so.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     cors::say(&told, headers);
     response
 }
@@ -77,8 +86,11 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
     }
     let now = Instant::now();
     gateway.requests_of_address.take(address, now).map_err(too_many)?;
-    let shown = shown(&request);
+    let shown = shown(&request)?;
     let by_cookie = matches!(shown, Some(Shown::Cookie(_)));
+    if let Some(Shown::Ticket(_, wanted)) = &shown {
+        request.extensions_mut().insert(wanted.clone());
+    }
     let Some(mut who) = identify(gateway, shown, address).await? else {
         // Only failures are slowed down: whoever has a good token is let in, whatever others at its address do.
         gateway.failures.take(address, now).map_err(too_many)?;
@@ -124,17 +136,38 @@ pub(crate) fn too_many(wait: std::time::Duration) -> ApiError {
 enum Shown {
     /// Said on purpose.
     Token(String),
+    /// The same, for one stream.
+    Ticket(String, Use),
     /// Sent by a browser by itself.
     Cookie(String),
 }
 
 /// What came with a request. A ticket counts in an address only: as a token it would open every door, also the one to the
 /// next ticket, and so would never end.
-fn shown(request: &Request) -> Option<Shown> {
+fn shown(request: &Request) -> Result<Option<Shown>, ApiError> {
     let headers = request.headers();
-    let said = bearer(headers).filter(|token| !Tickets::looks_like(token)).or_else(|| query_token(request));
-    // A cookie comes by itself: what was said on purpose wins over one that may be old.
-    said.map(Shown::Token).or_else(|| cookie::get(headers).map(Shown::Cookie))
+    if let Some(token) = bearer(headers).filter(|token| !is_ticket(token)) {
+        return Ok(Some(Shown::Token(token)));
+    }
+    match query_token(request) {
+        Some(token) if is_ticket(&token) => Ok(Some(Shown::Ticket(token, Use::of(request)))),
+        Some(token) if token.starts_with(LINK_PREFIX) || routes::is_terminal(request.uri().path()) => {
+            Ok(Some(Shown::Token(token)))
+        }
+        Some(_) => Err(token_in_address()),
+        // A cookie comes by itself: what was said on purpose wins over one that may be old.
+        None => Ok(cookie::get(headers).map(Shown::Cookie)),
+    }
+}
+
+/// A token or a JWT came in an address (401): proxies, histories and logs of others keep addresses.
+fn token_in_address() -> ApiError {
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "token_in_address",
+        "a token is not accepted in the address of this stream",
+        "send `Authorization: Bearer <token>`, or get a ticket from `POST /v1/tickets` and send it as `?token=`",
+    )
 }
 
 async fn identify(
@@ -144,6 +177,7 @@ async fn identify(
 ) -> Result<Option<Identity>, ApiError> {
     let credential = match shown {
         Some(Shown::Token(token)) => gateway.credential(&token).await?,
+        Some(Shown::Ticket(ticket, wanted)) => gateway.redeem(&ticket, &wanted).await?,
         Some(Shown::Cookie(secret)) => Some(Credential::Cookie(hash(&secret))),
         None => None,
     };

@@ -108,6 +108,10 @@ impl Jwts {
             return None;
         }
         let header = decode_header(token).ok()?;
+        // It names extensions that must be understood (RFC 7515, 4.1.11), and we understand none.
+        if header.crit.is_some() {
+            return None;
+        }
         let kid = header.kid.as_deref()?;
         if kid == self.kid {
             return self.verify_ours(token);

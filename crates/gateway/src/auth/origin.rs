@@ -42,33 +42,35 @@ impl Origins {
     }
 
     /// Refuses a request that names somebody else.
+    ///
+    /// The request line may name a server too (`GET http://name/path`), and then it counts like `Host`: both must be ours.
     pub(crate) fn check_host(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
+        let scheme = Scheme::of(headers);
+        let authority = uri.authority().map(|name| name.as_str().to_ascii_lowercase());
         let mut named = headers.get_all(header::HOST).iter();
         let host = match (named.next(), named.next()) {
             (Some(host), None) => host.to_str().unwrap_or_default().to_ascii_lowercase(),
-            (None, None) => {
-                uri.authority().map(|name| name.as_str().to_ascii_lowercase()).unwrap_or_default()
-            }
+            (None, None) => authority.clone().unwrap_or_default(),
             _ => String::new(), // two names are none
         };
-        if self.is_ours(&host) {
-            return Ok(());
-        }
+        let others = [Some(host), authority].into_iter().flatten().find(|name| !self.is_ours(name, scheme));
+        let Some(other) = others else { return Ok(()) };
         Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
             "wrong_host",
-            format!("this server is not called `{}`", host.chars().take(64).collect::<String>()),
+            format!("this server is not called `{}`", other.chars().take(64).collect::<String>()),
             "call it by its address, or add the name to `[server] hosts`",
         ))
     }
 
-    fn is_ours(&self, host: &str) -> bool {
-        let with_port = if has_port(host) { host.to_owned() } else { format!("{host}:80") };
+    fn is_ours(&self, host: &str, scheme: Scheme) -> bool {
+        let usual = scheme.port();
+        let with_port = if has_port(host) { host.to_owned() } else { format!("{host}:{usual}") };
         if self.hosts.iter().any(|ours| ours == host || *ours == with_port) {
             return true;
         }
         let literal = host.parse::<SocketAddr>().map(|address| address.port());
-        let bare = host.trim_matches(['[', ']']).parse::<IpAddr>().map(|_| 80);
+        let bare = host.trim_matches(['[', ']']).parse::<IpAddr>().map(|_| usual);
         self.any_address && literal.or(bare) == Ok(self.port)
     }
 
@@ -84,13 +86,15 @@ impl Origins {
 
     /// Whether a request says that it comes from a page of ours, or of one that was named: not just from any.
     pub(super) fn may_use_cookies(&self, headers: &HeaderMap) -> bool {
-        headers.get(header::ORIGIN).is_some_and(|origin| self.is_listed(origin) || self.is_own_page(origin))
+        headers
+            .get(header::ORIGIN)
+            .is_some_and(|origin| self.is_listed(origin) || self.is_own_page(origin, headers))
     }
 
-    fn is_own_page(&self, origin: &HeaderValue) -> bool {
-        let origin = origin.to_str().unwrap_or("null").to_ascii_lowercase();
-        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        host.is_some_and(|host| self.is_ours(host))
+    /// A page of the same name and the same scheme. What the same name serves over another scheme may be another's.
+    fn is_own_page(&self, origin: &HeaderValue, headers: &HeaderMap) -> bool {
+        let (origin, scheme) = (origin.to_str().unwrap_or("null").to_ascii_lowercase(), Scheme::of(headers));
+        origin.strip_prefix(scheme.prefix()).is_some_and(|host| self.is_ours(host, scheme))
     }
 
     /// Refuses a request that a page of another site makes. Programs send no `Origin`.
@@ -101,7 +105,8 @@ impl Origins {
                     "pages of `{}` may not call this server",
                     origin.chars().take(64).collect::<String>()
                 ),
-                "add the origin to `[server] origins` if they should",
+                "add the origin to `[server] origins` if they should; behind a proxy with TLS, add the proxy's address \
+                 to `[server] trusted_proxies` and let it set `X-Forwarded-Proto`",
             )
         };
         // `same-site` is another port or another name beside ours: what a session serves to the world may be one.
@@ -114,10 +119,37 @@ impl Origins {
         let Some(origin) = headers.get(header::ORIGIN) else {
             return Ok(());
         };
-        if self.lists_all() || self.is_listed(origin) || self.is_own_page(origin) {
+        if self.lists_all() || self.is_listed(origin) || self.is_own_page(origin, headers) {
             return Ok(());
         }
         Err(refused(&origin.to_str().unwrap_or("null").to_ascii_lowercase()))
+    }
+}
+
+/// How the client reached us: over TLS if a trusted proxy says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    fn of(headers: &HeaderMap) -> Self {
+        if super::cookie::is_secure(headers) { Self::Https } else { Self::Http }
+    }
+
+    const fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Http => "http://",
+            Self::Https => "https://",
+        }
     }
 }
 
@@ -157,6 +189,36 @@ mod tests {
         let mut two = headers(header::HOST, "127.0.0.1:8080");
         two.append(header::HOST, "evil.example".parse().unwrap());
         assert!(ours.check_host(&two, &uri).is_err() && ours.check_host(&HeaderMap::new(), &uri).is_err());
+    }
+
+    #[test]
+    fn the_name_in_the_request_line_counts_like_host() {
+        let ours = ours();
+        let named = headers(header::HOST, "127.0.0.1:8080");
+        let own = Uri::from_static("http://localhost:8080/v1/info");
+        assert!(ours.check_host(&named, &own).is_ok() && ours.check_host(&HeaderMap::new(), &own).is_ok());
+        for other in ["http://other.example/v1/info", "http://me@localhost:8080/", "http://localhost:81/"] {
+            assert!(ours.check_host(&named, &other.parse().unwrap()).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_our_name_and_another_scheme_is_not_ours() {
+        let ours = ours();
+        for (proto, origin, is_ours) in [
+            ("", "http://headwater.example", true),
+            ("", "https://headwater.example", false),
+            ("", "https://127.0.0.1:8080", false),
+            ("https", "https://headwater.example", true),
+            ("https", "http://headwater.example", false),
+        ] {
+            let mut headers = headers(header::ORIGIN, origin);
+            if !proto.is_empty() {
+                headers.insert("x-forwarded-proto", proto.parse().unwrap());
+            }
+            assert_eq!(ours.check_origin(&headers).is_ok(), is_ours, "{proto} {origin}");
+            assert_eq!(ours.may_use_cookies(&headers), is_ours, "{proto} {origin}");
+        }
     }
 
     #[test]

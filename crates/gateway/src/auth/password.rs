@@ -1,21 +1,25 @@
 //! Passwords: argon2id with the parameters that OWASP names (19 MiB, 2 passes, 1 lane).
 //!
 //! Verifying one takes memory and time on purpose, so only a few are verified at once, away from the threads that serve,
-//! and only so many wait. A name that nobody has takes as long as one that somebody has.
+//! one at a time for each address, and only so many wait. A name that nobody has takes as long as one that somebody has.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
-use tokio::sync::Semaphore;
+use headwater_contract::Turns;
+use tokio::sync::{OwnedMutexGuard, Semaphore};
 
 use crate::error::ApiError;
 
 /// Verified at once.
 const AT_ONCE: usize = 2;
-/// Waiting and verified.
-const WAITING: usize = 64;
+/// Waiting and verified, in all and from one address. Waiting costs a connection, which is bounded too.
+const WAITING: usize = 1024;
+const WAITING_OF_ADDRESS: usize = 32;
 /// Fewer characters are guessed.
 const MIN_CHARS: usize = 8;
 /// More bytes are no password.
@@ -71,15 +75,60 @@ fn nobodys() -> &'static str {
 pub(crate) struct Passwords {
     room: Semaphore,
     turns: Semaphore,
+    /// One at a time for each address, so that no address takes all turns.
+    lines: Turns<IpAddr>,
+    /// How many stand in each line.
+    waiting: Mutex<HashMap<IpAddr, usize>>,
 }
 
 impl Default for Passwords {
     fn default() -> Self {
-        Self { room: Semaphore::new(WAITING), turns: Semaphore::new(AT_ONCE) }
+        let (lines, waiting) = (Turns::default(), Mutex::default());
+        Self { room: Semaphore::new(WAITING), turns: Semaphore::new(AT_ONCE), lines, waiting }
+    }
+}
+
+/// The turn of an address, as long as it is held.
+#[derive(Debug)]
+pub(crate) struct Turn<'a> {
+    _place: Place<'a>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+/// A place in the line of an address.
+#[derive(Debug)]
+struct Place<'a> {
+    of: &'a Passwords,
+    address: IpAddr,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.of.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = waiting.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                waiting.remove(&self.address);
+            }
+        }
     }
 }
 
 impl Passwords {
+    /// Waits for the turn of an address.
+    pub(crate) async fn turn(&self, address: IpAddr) -> Result<Turn<'_>, ApiError> {
+        let place = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = waiting.entry(address).or_default();
+            if *count >= WAITING_OF_ADDRESS {
+                return Err(busy());
+            }
+            *count += 1;
+            Place { of: self, address }
+        };
+        Ok(Turn { _place: place, _turn: self.lines.of(address).await })
+    }
+
     /// Whether this is the password of that hash. Without a hash it is not, which takes as long.
     pub(crate) async fn verify(&self, password: String, stored: Option<String>) -> Result<bool, ApiError> {
         self.work(move || {
@@ -103,16 +152,37 @@ impl Passwords {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let busy = || ApiError::unavailable("too many sign in at once", "try again in a moment");
         let _place = self.room.try_acquire().map_err(|_| busy())?;
         let _turn = self.turns.acquire().await.map_err(|_| busy())?;
         tokio::task::spawn_blocking(work).await.map_err(|error| ApiError::internal(&error))
     }
 }
 
+fn busy() -> ApiError {
+    ApiError::unavailable("too many sign in at once", "try again in a moment")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn an_address_has_one_turn_at_a_time_and_a_line_that_is_bounded() {
+        let passwords = Passwords::default();
+        let (one, other) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        let first = passwords.turn(one).await.unwrap();
+        let mut line: Vec<_> = (1..WAITING_OF_ADDRESS).map(|_| Box::pin(passwords.turn(one))).collect();
+        for waits in &mut line {
+            assert!(futures_util::poll!(waits).is_pending());
+        }
+        assert_eq!(passwords.turn(one).await.unwrap_err().status, 503);
+        assert!(passwords.turn(other).await.is_ok(), "each has its own");
+        drop(first);
+        assert!(futures_util::poll!(&mut line[0]).is_ready());
+        drop(line);
+        assert!(passwords.waiting.lock().unwrap().is_empty());
+        assert!(passwords.turn(one).await.is_ok());
+    }
 
     #[tokio::test]
     async fn a_password_is_known_by_its_hash_and_by_nothing_else() {

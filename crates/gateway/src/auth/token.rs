@@ -60,6 +60,18 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The bytes of such digits, if there are 32.
+pub(super) fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (byte, two) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
 /// 128 random bits as 32 digits.
 pub(crate) fn random_hex() -> String {
     let id = headwater_protocol::SessionId::random();

@@ -14,7 +14,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Identity, Need, authorise};
+use crate::auth::{AT_START, Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::feed::{Dialect, Feed, From, Topic, feed_response};
@@ -56,7 +56,7 @@ impl FeedQuery {
     /// Where the feed begins.
     pub(crate) fn from(&self, headers: &HeaderMap) -> Result<From, ApiError> {
         let header = headers.get(LAST_EVENT_ID).map(|value| value.to_str().unwrap_or("?").trim());
-        match header.filter(|text| !text.is_empty()).or(self.after.as_deref()) {
+        match header.filter(|text| !text.is_empty() && *text != AT_START).or(self.after.as_deref()) {
             None | Some("") => Ok(From::Start),
             Some("now") => Ok(From::Now),
             Some(text) => text.parse().map(From::Token).map_err(|_| {

@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{
-    Credential, Identity, TICKET_LIFETIME, Tickets, hash, random_hex, secret, set_cookie, too_many,
+    Credential, Identity, TICKET_LIFETIME, hash, is_ticket, random_hex, secret, set_cookie, too_many,
     unauthenticated,
 };
 use crate::error::ApiError;
@@ -58,7 +58,7 @@ async fn login(
 ) -> Result<Response, ApiError> {
     let token = query.token.unwrap_or_default();
     // A JWT or a ticket is good for minutes: it does not become something that is good for days.
-    let is_plain = !Tickets::looks_like(&token)
+    let is_plain = !is_ticket(&token)
         && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !token.is_empty();
     let credential = if is_plain { gateway.credential(&token).await? } else { None };
@@ -115,19 +115,25 @@ async fn give_cookie(
 /// A ticket, as `?token=` takes it.
 #[derive(Debug, Serialize, ToSchema)]
 struct TicketBody {
-    /// Good once.
+    /// Opens one stream, and resumes it.
     ticket: String,
-    /// For so long.
+    /// How long it may wait for its first use.
     expires_in_ms: u64,
 }
 
-/// Gives out a ticket: it opens one stream, once, within 30 s, where no header can be set.
+/// Makes a ticket: it opens one stream where no header can be set, within 30 s, and resumes that stream.
+///
+/// The first use binds the ticket to the stream: the path and the parameters that select it. Later uses are accepted for
+/// this stream only, and only to resume it: with the header `Last-Event-ID`, or `after=` for a WebSocket. This lets
+/// `EventSource` reconnect by itself, also to a server that was restarted. A ticket ends with the credential that it was
+/// made with. A stream that a ticket opens begins with `id: start`, which `EventSource` sends back if the connection is
+/// lost before the first event.
 #[utoipa::path(post, path = "/v1/tickets", tag = "server", responses(
     (status = 201, body = TicketBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
+    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
-async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> impl IntoResponse {
-    let ticket = gateway.tickets.issue(who.credential, Instant::now());
+async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
+    let ticket = gateway.issue_ticket(&who).await?;
     let expires_in_ms = u64::try_from(TICKET_LIFETIME.as_millis()).unwrap_or(u64::MAX);
-    (StatusCode::CREATED, Json(TicketBody { ticket, expires_in_ms }))
+    Ok((StatusCode::CREATED, Json(TicketBody { ticket, expires_in_ms })))
 }

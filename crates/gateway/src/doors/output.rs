@@ -116,7 +116,6 @@ async fn output(
     let etag = etag(which, &kept);
     answer.put(header::ETAG, &etag);
     answer.put(header::ACCEPT_RANGES, "bytes");
-    answer.put(header::CACHE_CONTROL, "private, no-cache");
     if is_known(&headers, &etag) {
         return Ok((StatusCode::NOT_MODIFIED, answer.0).into_response());
     }

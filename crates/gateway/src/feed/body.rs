@@ -23,10 +23,12 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// The SSE answer that tells this feed.
 pub(crate) fn feed_response(gateway: &Arc<Gateway>, feed: Feed) -> Response {
+    // Where it begins, so that a client that lost the connection before the first event misses nothing after `now`.
+    let begins = feed.token().map(|token| format!("id: {token}\n")).unwrap_or_default();
     stream_response(State {
         feed,
         result: None,
-        piece: "retry: 1000\n\n".to_owned(),
+        piece: format!("retry: 1000\n{begins}\n"),
         open: OpenStream::new(gateway, "feed"),
         is_over: false,
     })

@@ -6,6 +6,7 @@ use headwater_protocol::{Seq, Stream};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::auth::AT_START;
 use crate::error::ApiError;
 
 /// For screens: the first chunk at once, then this often, or when so much is there.
@@ -86,7 +87,7 @@ impl EventQuery {
             return Ok(false);
         };
         let text = value.to_str().unwrap_or_default().trim();
-        if text.is_empty() {
+        if text.is_empty() || text == AT_START {
             return Ok(false);
         }
         let Ok(seq) = text.parse() else {
@@ -164,6 +165,10 @@ mod tests {
         headers.insert(LAST_EVENT_ID, "12".parse().unwrap());
         assert!(asked.resume(&headers).unwrap());
         assert_eq!((asked.after, asked.tail), (Some(12), None));
+        let mut asked = query("after=3&tail=9").unwrap();
+        headers.insert(LAST_EVENT_ID, AT_START.parse().unwrap());
+        assert!(!asked.resume(&headers).unwrap(), "it has seen no event");
+        assert_eq!((asked.after, asked.tail), (Some(3), Some(9)));
         headers.insert(LAST_EVENT_ID, "twelve".parse().unwrap());
         assert!(asked.resume(&headers).is_err());
     }

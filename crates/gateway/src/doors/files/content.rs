@@ -181,7 +181,6 @@ fn must_be_file(entry: &v1::FileEntry) -> Result<(), ApiError> {
 fn answer_headers(entry: &v1::FileEntry, part: Option<(u64, u64)>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     put(&mut headers, header::ETAG, &quoted(&entry.etag));
-    put(&mut headers, header::CACHE_CONTROL, "private, no-cache");
     if let Some((from, to)) = part {
         let name = entry.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         put(&mut headers, header::ACCEPT_RANGES, "bytes");

@@ -25,6 +25,9 @@ use crate::state::Gateway;
 
 /// What makes a refresh token recognisable.
 const REFRESH_PREFIX: &str = "hwr_";
+/// An address with many failures waits so long after each further one before its next attempt is checked: four guesses a
+/// second, whatever the names are.
+const PAUSE: Duration = Duration::from_millis(250);
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
@@ -79,7 +82,7 @@ fn refused() -> ApiError {
 /// Signs a user in with a password.
 ///
 /// The access token is a JWT that is good for some minutes; the refresh token gets the next one. With `cookie` a browser
-/// gets a cookie instead. Who fails again and again must wait.
+/// gets a cookie instead. After ten failures for one name from one address this name has to wait there; others do not.
 #[utoipa::path(post, path = "/v1/login", tag = "users", security(()), request_body = SignInRequest, responses(
     (status = 200, body = SignedIn),
     (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
@@ -118,6 +121,9 @@ async fn sign_in(
 }
 
 /// The user of a name and a password. Takes as long for a name that nobody has.
+///
+/// Only the failures of this name from this address make anybody wait. Those of others at the same address never refuse
+/// a right password: past a bound the attempts of this address are only slower.
 async fn verified(
     gateway: &Arc<Gateway>,
     address: IpAddr,
@@ -125,29 +131,42 @@ async fn verified(
     password: String,
 ) -> Result<UserRow, ApiError> {
     let (now, name) = (Instant::now(), name.to_lowercase().chars().take(64).collect::<String>());
-    gateway.slow_addresses.attempt(address, now).map_err(too_many)?;
     let from = (name.clone(), address);
     gateway.slow_names.attempt(from.clone(), now).map_err(too_many)?;
-    gateway.slow_names_everywhere.attempt(name.clone(), now).map_err(too_many)?;
-    let user = gateway.store.user_by_name(&name).await?;
-    let stored = user.as_ref().and_then(|user| user.password.clone());
-    let is_right = gateway.passwords.verify(password, stored).await;
-    if !matches!(is_right, Ok(false)) {
-        gateway.slow_addresses.forgive(&address);
+    let is_slowed = gateway.slow_addresses.attempt(address, now).is_err();
+    let answer = check(gateway, address, &name, password, is_slowed).await;
+    // Only a wrong password is a failure.
+    if !matches!(answer, Ok(None)) {
         gateway.slow_names.forgive(&from);
-        gateway.slow_names_everywhere.forgive(&name);
-    }
-    match user {
-        Some(user) if is_right? && !user.disabled => {
-            gateway.slow_names.forget(&from);
-            gateway.slow_names_everywhere.forget(&name);
-            Ok(user)
-        }
-        _ => {
-            tracing::info!(%address, "somebody failed to sign in");
-            Err(refused())
+        if !is_slowed {
+            gateway.slow_addresses.forgive(&address);
         }
     }
+    if let Some(user) = answer? {
+        gateway.slow_names.forget(&from);
+        return Ok(user);
+    }
+    tracing::info!(%address, "somebody failed to sign in");
+    Err(refused())
+}
+
+/// The user, if the password is right, in the turn of this address.
+async fn check(
+    gateway: &Arc<Gateway>,
+    address: IpAddr,
+    name: &str,
+    password: String,
+    is_slowed: bool,
+) -> Result<Option<UserRow>, ApiError> {
+    let _turn = gateway.passwords.turn(address).await?;
+    let user = gateway.store.user_by_name(name).await?;
+    let stored = user.as_ref().and_then(|user| user.password.clone());
+    let is_right = gateway.passwords.verify(password, stored).await?;
+    let user = user.filter(|user| is_right && !user.disabled);
+    if user.is_none() && is_slowed {
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(user)
 }
 
 /// Notes in the audit log that a user signed in.

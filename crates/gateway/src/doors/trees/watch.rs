@@ -44,6 +44,10 @@ pub(super) struct WatchQuery {
     _encoding: Option<PathEncoding>,
     /// Also the folders below it: true if absent.
     recursive: Option<bool>,
+    /// Anything: says that this goes on from an earlier watch, which a ticket asks for. Events have no past: it begins
+    /// anew all the same.
+    #[allow(dead_code)] // it may be there
+    after: Option<String>,
     /// A token or ticket, where no header can be set. The guard has read it.
     #[allow(dead_code)] // it may be there
     token: Option<String>,

@@ -1,0 +1,234 @@
+//! Whom a proxy asks for: only trusted ones are believed, and nobody pays for the failures of others.
+
+use anyhow::{Context, Result, ensure};
+use headwater_tests::TestServer;
+use headwater_tests::raw::{self, Raw};
+use serde_json::{Value, json};
+
+use crate::ground::{PASSWORD, add_user, behind_proxy, good, server, with};
+
+async fn login(server: &TestServer, from: &str, name: &str, password: &str) -> Result<Raw> {
+    let body = json!({"name": name, "password": password});
+    with(server, "POST", "/v1/login", &[("X-Forwarded-For", from)], &body).await
+}
+
+/// Fails until this name has to wait at this address.
+async fn attack(server: &TestServer, from: &str, name: &str) -> Result<()> {
+    for _ in 0..20 {
+        let answer = login(server, from, name, "wrong horse").await?;
+        if answer.status == 429 {
+            ensure!(answer.header("retry-after").is_some(), "{}", answer.head);
+            return Ok(());
+        }
+        ensure!(answer.status == 401, "{}", answer.text());
+    }
+    anyhow::bail!("twenty guesses for `{name}` from {from} were all answered")
+}
+
+#[tokio::test]
+async fn a_right_password_is_not_refused_for_the_failures_of_others() -> Result<()> {
+    let server = behind_proxy("").await?;
+    add_user(&server, "ann", "member").await?;
+    add_user(&server, "bob", "member").await?;
+    attack(&server, "192.0.2.1", "ann").await?;
+    let here = login(&server, "192.0.2.1", "ann", PASSWORD).await?;
+    ensure!(here.status == 429, "the same name at the same address waits: {}", here.text());
+    let beside = login(&server, "192.0.2.1", "bob", PASSWORD).await?;
+    ensure!(beside.status == 200, "bob waits for those who guess ann's: {}", beside.text());
+    let elsewhere = login(&server, "192.0.2.2", "ann", PASSWORD).await?;
+    ensure!(elsewhere.status == 200, "ann waits for those who guess elsewhere: {}", elsewhere.text());
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_address_with_very_many_failures_is_slower_and_still_lets_a_right_password_in() -> Result<()> {
+    let server = behind_proxy("").await?;
+    add_user(&server, "bob", "member").await?;
+    // More names than the bound of an address, each tried a few times.
+    let mut refused = 0;
+    for guess in 0..110 {
+        let answer = login(&server, "192.0.2.7", &format!("name{}", guess / 5), "wrong horse").await?;
+        ensure!(answer.status == 401, "{}: {}", answer.status, answer.text());
+        refused += 1;
+    }
+    ensure!(refused == 110);
+    let right = login(&server, "192.0.2.7", "bob", PASSWORD).await?;
+    ensure!(right.status == 200, "bob is refused for the names of others: {}", right.text());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_user_who_is_attacked_from_everywhere_signs_in() -> Result<()> {
+    let server = behind_proxy("").await?;
+    add_user(&server, "ann", "member").await?;
+    for guess in 0..210 {
+        let from = format!("198.51.100.{}", guess % 42 + 1);
+        let answer = login(&server, &from, "ann", "wrong horse").await?;
+        ensure!(answer.status == 401, "{}: {}", answer.status, answer.text());
+    }
+    let right = login(&server, "192.0.2.1", "ann", PASSWORD).await?;
+    ensure!(right.status == 200, "{}", right.text());
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_address_of_the_client_is_what_a_trusted_proxy_says_and_nobody_else() -> Result<()> {
+    let (trusting, plain) = (behind_proxy("").await?, server("").await?);
+    let noted = async |server: &TestServer, header: (&str, &str)| -> Result<Value> {
+        add_user(server, "ann", "member").await?;
+        let body = json!({"name": "ann", "password": PASSWORD});
+        good(&with(server, "POST", "/v1/login", &[header], &body).await?, 200)?;
+        let bearer = format!("Bearer {}", server.token());
+        let is_there = async || -> Result<Option<Value>> {
+            let path = "/v1/audit?action=login";
+            let rows =
+                good(&with(server, "GET", path, &[("Authorization", &bearer)], &Value::Null).await?, 200)?;
+            Ok(rows["items"].as_array().and_then(|rows| rows.first().cloned()))
+        };
+        for _ in 0..500 {
+            if let Some(row) = is_there().await? {
+                return Ok(row["address"].clone());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        anyhow::bail!("no row in the audit log")
+    };
+    let said = ("X-Forwarded-For", "6.6.6.6, 192.0.2.9");
+    ensure!(noted(&trusting, said).await? == "192.0.2.9", "the last one that is not a proxy");
+    let address = noted(&plain, said).await?;
+    ensure!(address.as_str().is_some_and(|address| address.starts_with("127.")), "{address}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_good_token_is_not_refused_for_the_failures_of_others_at_its_address() -> Result<()> {
+    let server = TestServer::start().await?;
+    let ask = async |token: &str| {
+        let bearer = format!("Bearer {token}");
+        with(&server, "GET", "/v1/me", &[("Authorization", bearer.as_str())], &Value::Null).await
+    };
+    let mut waits = false;
+    for _ in 0..100 {
+        waits = waits || ask("hw_wrong").await?.status == 429;
+    }
+    ensure!(waits, "a hundred guesses were all answered");
+    ensure!(ask(server.token()).await?.status == 200);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_request_line_that_names_another_server_is_refused() -> Result<()> {
+    let server = server("").await?;
+    let bearer = format!("Bearer {}", server.token());
+    let (address, headers) = (server.address(), [("Authorization", bearer.as_str())]);
+    let ask = async |target: &str| raw::request(address, "GET", target, &headers, b"").await;
+    let own = ask(&format!("http://{address}/v1/me")).await?;
+    ensure!(own.status == 200, "our own name in the request line: {}", own.text());
+    for other in ["http://other.example/v1/me", "http://127.0.0.1:1/v1/me", "https://other.example/v1/me"] {
+        let answer = ask(other).await?;
+        ensure!(answer.status == 421, "{other}: {}", answer.text());
+        ensure!(answer.json()?["error"]["code"] == "wrong_host");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_page_of_the_same_name_and_another_scheme_is_not_ours() -> Result<()> {
+    let (plain, trusting) = (server("").await?, behind_proxy("").await?);
+    let ask = async |server: &TestServer, scheme: &str, more: &[(&str, &str)]| -> Result<u16> {
+        let bearer = format!("Bearer {}", server.token());
+        let origin = format!("{scheme}://{}", server.address());
+        let mut headers = vec![("Authorization", bearer.as_str()), ("Origin", origin.as_str())];
+        headers.extend_from_slice(more);
+        Ok(with(server, "GET", "/v1/me", &headers, &Value::Null).await?.status)
+    };
+    let https = [("X-Forwarded-Proto", "https")];
+    for (server, scheme, more, status) in [
+        (&plain, "http", &[][..], 200),
+        (&plain, "https", &[], 403),
+        (&plain, "https", &https, 403),
+        (&trusting, "https", &https, 200),
+        (&trusting, "http", &https, 403),
+        (&trusting, "https", &[], 403),
+        (&trusting, "http", &[], 200),
+    ] {
+        let got = ask(server, scheme, more).await?;
+        ensure!(got == status, "{scheme} {more:?}: {got} instead of {status}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_with_data_are_kept_in_no_cache() -> Result<()> {
+    let server = server("").await?;
+    let bearer = format!("Bearer {}", server.token());
+    let auth = [("Authorization", bearer.as_str())];
+    let made = with(&server, "POST", "/v1/sessions", &auth, &json!({})).await?;
+    ensure!(made.header("cache-control") == Some("no-store"), "{}", made.head);
+    let id = good(&made, 201)?["id"].as_str().context("no id")?.to_owned();
+    let body = json!({"shell": "echo hi > note"});
+    let run = with(&server, "POST", &format!("/v1/sessions/{id}/executions"), &auth, &body).await?;
+    let run = good(&run, 200).or_else(|_| good(&run, 201))?["id"].as_str().context("no id")?.to_owned();
+    with(&server, "PUT", &format!("/v1/sessions/{id}/files/content?path=a"), &auth, &json!("x")).await?;
+    for path in [
+        "/v1/me".to_owned(),
+        "/v1/sessions".to_owned(),
+        format!("/v1/sessions/{id}"),
+        format!("/v1/executions/{run}"),
+        format!("/v1/executions/{run}/output"),
+        format!("/v1/executions/{run}/events"),
+        format!("/v1/sessions/{id}/files/content?path=a"),
+        format!("/v1/sessions/{id}/files/archive"),
+        "/v1/nothing".to_owned(),
+        "/openapi.json".to_owned(),
+        "/docs".to_owned(),
+    ] {
+        let answer = raw::head(server.address(), "GET", &path, &auth, b"").await?;
+        ensure!(answer.header("cache-control") == Some("no-store"), "{path}: {}", answer.head);
+    }
+    let refused = with(&server, "GET", "/v1/me", &[], &Value::Null).await?;
+    ensure!(refused.status == 401 && refused.header("cache-control") == Some("no-store"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_log_and_no_audit_row_holds_a_secret_that_came_in_an_address() -> Result<()> {
+    let args = vec!["--log-format".to_owned(), "json".to_owned()];
+    let config = Some("pool = 1\n[server]\nfailures_per_second = 100000\n".to_owned());
+    let server = TestServer::with(headwater_tests::ServerOptions { args, config }).await?;
+    let token = server.token().to_owned();
+    let bearer = format!("Bearer {token}");
+    let auth = [("Authorization", bearer.as_str())];
+    let id = good(&with(&server, "POST", "/v1/sessions", &auth, &json!({})).await?, 201)?;
+    let id = id["id"].as_str().context("no id")?.to_owned();
+    let ticket = good(&with(&server, "POST", "/v1/tickets", &auth, &Value::Null).await?, 201)?;
+    let ticket = ticket["ticket"].as_str().context("no ticket")?.to_owned();
+    let secrets = [token.as_str(), ticket.as_str(), "hw_wrongsecret", "eyJwrong.secret.part"];
+    for secret in secrets {
+        for path in [
+            "/login".to_owned(),
+            "/v1/me".to_owned(),
+            "/v1/nothing".to_owned(),
+            format!("/v1/sessions/{id}/events"),
+            format!("/v1/sessions/{id}/terminal"),
+            format!("/v1/sessions/{id}/files/watch"),
+            "/v1/executions/exe_0/attach".to_owned(),
+            "/tool-progress/talk".to_owned(),
+            "/v1/login".to_owned(),
+        ] {
+            for method in ["GET", "POST"] {
+                raw::head(server.address(), method, &format!("{path}?token={secret}"), &[], b"").await?;
+            }
+        }
+    }
+    let rows = async || with(&server, "GET", "/v1/audit?limit=1000", &auth, &Value::Null).await;
+    let noted = async || rows().await.is_ok_and(|rows| rows.text().contains("login"));
+    headwater_tests::host::eventually("the audit log has rows", noted).await?;
+    let (audit, log) = (rows().await?.text(), server.log());
+    for secret in secrets {
+        ensure!(!audit.contains(secret), "the audit log holds a secret");
+        ensure!(!log.contains(secret), "the log holds a secret");
+    }
+    ensure!(!log.contains("token="), "the log holds a query string");
+    Ok(())
+}
