@@ -94,6 +94,8 @@ impl From<ContractError> for CommandError {
                     | FaultKind::Mismatch
                     | FaultKind::Exhausted
                     | FaultKind::Full
+                    | FaultKind::OverDisk
+                    | FaultKind::NoSpace
                     | FaultKind::Unavailable => ErrorKind::Refused,
                     FaultKind::Internal => ErrorKind::Internal,
                 };

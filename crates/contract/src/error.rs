@@ -24,7 +24,11 @@ pub enum FaultKind {
     Exhausted,
     /// It does not fit: on the disk, or into what a session may hold.
     Full,
-    /// The host cannot do it (a missing wall, a full disk).
+    /// The session uses more of the disk than it may: nothing starts in it.
+    OverDisk,
+    /// The disk of the server is full.
+    NoSpace,
+    /// The host cannot do it (a missing wall).
     Unavailable,
     /// A bug or a broken host.
     Internal,
@@ -77,6 +81,8 @@ impl From<Fault> for Status {
             FaultKind::Mismatch => Code::AlreadyExists, // in another state
             FaultKind::Exhausted => Code::ResourceExhausted,
             FaultKind::Full => Code::PermissionDenied, // by the disk, or by the session's limits
+            FaultKind::OverDisk => Code::Unauthenticated, // no code fits; nobody signs in here, so this one is free
+            FaultKind::NoSpace => Code::DataLoss,         // likewise: nothing is lost
             FaultKind::Unavailable => Code::Aborted, // not `Unavailable`: that is a worker that is not there
             FaultKind::Internal => Code::Internal,
         };
@@ -126,6 +132,8 @@ impl From<Status> for ContractError {
             Code::AlreadyExists => FaultKind::Mismatch,
             Code::PermissionDenied => FaultKind::Full,
             Code::ResourceExhausted => FaultKind::Exhausted,
+            Code::Unauthenticated => FaultKind::OverDisk,
+            Code::DataLoss => FaultKind::NoSpace,
             Code::Aborted => FaultKind::Unavailable,
             Code::Internal if !is_broken_transport(&status) => FaultKind::Internal,
             Code::Unimplemented => return Self::Malformed(status.message().to_owned()),

@@ -71,6 +71,12 @@ impl ApiError {
         Self { retry_after: Some(Duration::from_secs(1)), ..error }
     }
 
+    /// The disk of the server is full (507).
+    pub fn no_space() -> Self {
+        let hint = "free space on the server's disk; reading, cancelling and deleting still work";
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", "the server's disk is full", hint)
+    }
+
     /// A bug or a broken host (500). The cause goes to the log, not to the caller.
     pub fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(%cause, "a request failed for no fault of its own");
@@ -138,6 +144,13 @@ impl From<Fault> for ApiError {
             FaultKind::Full => {
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, "disk_full", fault.message, "remove something first")
             }
+            FaultKind::OverDisk => Self::new(
+                StatusCode::CONFLICT,
+                "disk_limit",
+                fault.message,
+                "delete files of the session first",
+            ),
+            FaultKind::NoSpace => Self::no_space(),
             FaultKind::Exhausted => Self {
                 retry_after: Some(Duration::from_secs(1)),
                 ..Self::new(
@@ -179,13 +192,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the store failed");
         if error.is_disk_full() {
-            let hint = "free space on the server's disk; reading, cancelling and deleting still work";
-            return Self::new(
-                StatusCode::INSUFFICIENT_STORAGE,
-                "disk_full",
-                "the server's disk is full",
-                hint,
-            );
+            return Self::no_space();
         }
         Self::unavailable(
             "the store does not answer",

@@ -174,7 +174,7 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     // By its process: the worker that made it may have been started in another cgroup than this one.
     let cgroup = record.cgroup.as_ref().and_then(|name| SessionCgroup::of_process(found.pid, name).ok());
     let executions = executions_in(&dir);
-    let parts = Parts { dir, record, link: found.link, init: found.init, cgroup, spare: false };
+    let parts = Parts { dir, record, link: found.link, init: found.init, cgroup, spare: false, disk: None };
     let session = engine.bring_up(parts)?;
     let _within = engine.movers.enter();
     for (id, path) in executions {

@@ -22,8 +22,9 @@ pub fn told(cgroups: Option<&CgroupRoot>) -> BTreeMap<String, String> {
         ("file_bytes", "RLIMIT_FSIZE, of each file".to_owned()),
         (
             "disk_bytes",
-            "the workspace is measured while programs run, more often the faster the disk fills; what runs in a \
-             session that is over its limit is ended. /tmp and /dev/shm are file systems of a fixed size"
+            "RLIMIT_FSIZE at what is left, of each file; the workspace is measured while programs run, more often \
+             the faster the disk fills; what runs in a session that is over its limit is ended, and nothing more \
+             starts in it until files are removed. /tmp and /dev/shm are file systems of a fixed size"
                 .to_owned(),
         ),
         ("inodes", "as disk_bytes".to_owned()),

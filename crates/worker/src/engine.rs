@@ -19,6 +19,7 @@ use crate::clock::now_ms;
 use crate::config::Config;
 use crate::execution::Execution;
 use crate::folder::{Folder, SessionRecord};
+use crate::gauge::Measured;
 use crate::hibernation::Asleep;
 use crate::languages::Languages;
 use crate::network::Network;
@@ -167,7 +168,9 @@ impl Engine {
             }
         };
         let Prepared { link, init, cgroup, spare, .. } = prepared;
-        self.bring_up(Parts { dir, record, link, init, cgroup, spare }).map_err(|error| cannot_record(&error))
+        let disk = Some(Measured::empty(&dir));
+        self.bring_up(Parts { dir, record, link, init, cgroup, spare, disk })
+            .map_err(|error| cannot_record(&error))
     }
 
     /// Makes a prepared session this one, by its limits, its record and its place.

@@ -14,7 +14,8 @@ use headwater_protocol::{Session as Told, SessionId, SessionState};
 use crate::clock::now_ms;
 use crate::engine::{Engine, cannot_record, changed};
 use crate::folder::SessionRecord;
-use crate::session::{self, Inside, Session};
+use crate::gauge::{self, Measured};
+use crate::session::{self, Inside, Parts, Session};
 use crate::{leftovers, pool};
 
 /// A session that sleeps.
@@ -41,6 +42,20 @@ impl Asleep {
     }
 }
 
+/// What a session that sleeps uses of the disk, if that is limited. One that is over its limit is not woken: nothing may
+/// start in it. Blocks.
+fn measured(engine: &Engine, record: &SessionRecord) -> Result<Option<Measured>, Fault> {
+    let limits = &record.spec.limits;
+    if !gauge::is_limited(limits) {
+        return Ok(None);
+    }
+    let measured = Measured::now(&engine.folder.session(record.id), None).map_err(|error| {
+        Fault::new(FaultKind::Unavailable, format!("cannot measure the workspace: {error}"))
+    })?;
+    measured.refuse_if_over(limits)?;
+    Ok(Some(measured))
+}
+
 impl Engine {
     /// A session that can run things, held awake; one that sleeps is woken first.
     pub(crate) async fn awake(&self, id: SessionId) -> Result<(Arc<Session>, Inside), Fault> {
@@ -65,7 +80,10 @@ impl Engine {
         self.network.permit(record.spec.network, self.config.sandbox)?;
         let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
         let engine = self.weak().upgrade().ok_or_else(stopping)?;
-        let made = tokio::task::spawn_blocking(move || pool::revive(&engine, record));
+        let made = tokio::task::spawn_blocking(move || {
+            let disk = measured(&engine, &record)?;
+            pool::revive(&engine, record).map(|parts| Parts { disk, ..parts })
+        });
         let parts = made.await.map_err(|_| stopping())??;
         let session = self.bring_up(parts).map_err(|error| cannot_record(&error))?;
         self.take_asleep(id);

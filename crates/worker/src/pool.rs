@@ -188,7 +188,7 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
                 Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
             })?;
             let Prepared { link, init, cgroup, spare, .. } = prepared;
-            Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare })
+            Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare, disk: None })
         });
     if made.is_err() {
         leftovers::remove_but_workspace(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use headwater_contract::{Fault, FaultKind};
 
 use crate::space::Space;
-use crate::tree;
 use crate::workspace::Room;
+use crate::{tree, trees};
 
 /// A measure is believed for so long: walking a large workspace takes longer than writing a small file. What is written
 /// meanwhile over the contract is added to it.
@@ -53,7 +53,9 @@ impl Quotas {
         let usage = tree::measure(space.folder()).map_err(|error| {
             Fault::new(FaultKind::Unavailable, format!("cannot measure the workspace: {error}"))
         })?;
-        let measured = Measured { bytes: usage.bytes, inodes: usage.inodes, at: Instant::now() };
+        // Snapshots count towards the same limit.
+        let kept = space.folder().parent().map_or(0, trees::kept_bytes);
+        let measured = Measured { bytes: usage.bytes + kept, inodes: usage.inodes, at: Instant::now() };
         let mut known = self.known();
         if known.len() >= REMEMBERED {
             known.retain(|_, known| known.at.elapsed() < BELIEVED);

@@ -128,6 +128,8 @@ pub(crate) struct Usage {
     pub(crate) bytes: u64,
     /// Files and folders.
     pub(crate) inodes: u64,
+    /// Allocated for the largest file.
+    pub(crate) largest_bytes: u64,
     /// Nested deeper than we look: more may be there.
     pub(crate) too_deep: bool,
 }
@@ -182,7 +184,9 @@ fn add(folder: BorrowedFd<'_>, depth: usize, usage: &mut Usage) {
             continue;
         };
         usage.inodes += 1;
-        usage.bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+        let bytes = u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+        usage.bytes += bytes;
+        usage.largest_bytes = usage.largest_bytes.max(bytes);
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
             // It may be gone by now.
             let _ = look_into(folder, name, stat.st_mode, |inner| add(inner, depth + 1, usage));

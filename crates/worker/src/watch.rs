@@ -1,26 +1,29 @@
-//! Looks after the sessions: puts those to sleep that are idle, ends those that have been so for too long, and those that
-//! use more disk than they may.
+//! Looks after the sessions: puts those to sleep that are idle, ends those that have been so for too long, and what runs in
+//! those that use more disk than they may.
 //!
-//! Disk use has no limit in the kernel that works on every host, so it is measured: a look at the free space of the disk
-//! costs nothing, and when it has shrunk by half of what a session has left, or after a while that grows with the
-//! workspace, it is walked. A fast writer can be over its limit by what it writes between two looks.
+//! Disk use is measured (`gauge`): when the free space of the disk has shrunk by half of what a session has left, or after
+//! a while that grows with the workspace, it is walked. A fast writer can be over its limit by what it writes between two
+//! looks; nothing more starts in its session then.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use headwater_protocol::SessionId;
 use headwater_sandbox::wire::Cause;
+use tokio::sync::Semaphore;
 
 use crate::engine::Engine;
-use crate::folder;
+use crate::gauge::{Free, is_limited};
 use crate::idle::Quiet;
 use crate::session::Session;
-use crate::tree::{self, Usage};
-use crate::{trees, unnamed};
 
-/// Between two looks.
+/// Between two looks at all sessions.
 const LOOK: Duration = Duration::from_millis(250);
+/// Between two looks at the free space of the disk while something runs: a writer through the page cache, at 2 GB/s,
+/// writes 50 MB in it.
+const GLANCE: Duration = Duration::from_millis(25);
+/// If the disk lost this much since the last look, the next one is due at once.
+const LOST_BYTES: u64 = 16 << 20;
+const LOST_INODES: u64 = 1000;
 /// A busy workspace is walked at most so often unless the disk shrinks, ...
 const SOON: Duration = Duration::from_secs(1);
 /// ... at least so often, ...
@@ -30,53 +33,53 @@ const WALK: Duration = Duration::from_secs(15);
 const REST: u32 = 50;
 /// An idle one at least so often.
 const IDLE_WALK: Duration = Duration::from_mins(5);
-/// A program that filled the disk gets this long to end by itself.
+/// A program that filled the disk gets this long to end by itself, unless its session is far over its limit.
 const GRACE: Duration = Duration::from_secs(2);
-
-#[derive(Debug, Clone, Copy)]
-struct Measured {
-    usage: Usage,
-    at: Instant,
-    /// How long the walk took.
-    took: Duration,
-    /// Free on the disk at that time.
-    free: Free,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Free {
-    bytes: u64,
-    inodes: u64,
-}
+/// Walks at once: a large workspace must not delay the look at another, and all of them must leave processors to others.
+const WALKS: usize = 4;
 
 /// Runs until the worker stops.
 pub(crate) async fn watch(engine: Arc<Engine>) {
-    let mut measured: HashMap<SessionId, Measured> = HashMap::new();
     let mut quiet = Quiet::default();
-    let mut clock = tokio::time::interval(LOOK);
-    clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let walks = Arc::new(Semaphore::new(WALKS));
     loop {
-        tokio::select! {
-            () = engine.stop.cancelled() => return,
-            _ = clock.tick() => {}
-        }
         let sessions = engine.live_sessions();
-        measured.retain(|id, _| sessions.iter().any(|session| session.id() == *id));
         quiet.keep(&sessions);
         for id in engine.slept_too_long() {
             tracing::info!(session = %id, "session idle for too long");
             engine.end_asleep(id).await;
         }
-        let free = free(&engine);
+        let free = Free::of(engine.folder.root());
+        let busy = sessions.iter().any(|session| session.busy() > 0);
         for session in sessions {
             end_if_idle(&session);
             if quiet.is_tired(&session, &engine.config.hibernation) {
                 let (session, warning) = (Arc::clone(&session), engine.config.hibernation.warning);
                 tokio::spawn(async move { session.doze(warning).await });
             }
-            if is_over_its_limit(&session, free, &mut measured).await {
-                stop_all(&engine, &session).await;
+            if is_due(&session, free) {
+                tokio::spawn(check_disk(Arc::clone(&engine), session, Arc::clone(&walks)));
             }
+        }
+        tokio::select! {
+            () = engine.stop.cancelled() => return,
+            () = next_look(&engine, free, busy) => {}
+        }
+    }
+}
+
+/// Waits until all sessions are to be looked at again: sooner if the disk fills quickly.
+async fn next_look(engine: &Engine, before: Free, busy: bool) {
+    if !busy {
+        return tokio::time::sleep(LOOK).await;
+    }
+    for _ in 0..LOOK.as_millis() / GLANCE.as_millis() {
+        tokio::time::sleep(GLANCE).await;
+        let now = Free::of(engine.folder.root());
+        if before.bytes.saturating_sub(now.bytes) > LOST_BYTES
+            || before.inodes.saturating_sub(now.inodes) > LOST_INODES
+        {
+            return;
         }
     }
 }
@@ -90,60 +93,44 @@ fn end_if_idle(session: &Arc<Session>) {
     }
 }
 
-fn free(engine: &Engine) -> Free {
-    let stat = rustix::fs::statvfs(engine.folder.root());
-    stat.map_or(Free::default(), |stat| Free { bytes: stat.f_bavail * stat.f_frsize, inodes: stat.f_favail })
+/// Whether a workspace has to be measured now. Daemons that no execution waits for any more fill disks too, so idle
+/// sessions count.
+fn is_due(session: &Session, free: Free) -> bool {
+    let limits = session.record().spec.limits.clone();
+    if !is_limited(&limits) {
+        return false;
+    }
+    let Some(last) = session.gauge().last() else { return true };
+    let between_walks = (last.took() * REST).clamp(SOON, WALK);
+    let busy = session.busy() > 0;
+    // One that is over its limit has nothing left: any change of the disk would look like its own.
+    let resting = last.is_over(&limits) && !busy && last.age() < between_walks;
+    (last.is_near(&limits, free) && !resting) || last.age() >= if busy { between_walks } else { IDLE_WALK }
 }
 
-/// Whether a workspace is larger than it may be, as far as it has to be looked at now. Daemons that no execution waits
-/// for any more fill disks too, so idle sessions count.
-async fn is_over_its_limit(
-    session: &Session,
-    free: Free,
-    measured: &mut HashMap<SessionId, Measured>,
-) -> bool {
+/// Measures a session, unless somebody does already, and ends what runs in it if it is over its limit.
+async fn check_disk(engine: Arc<Engine>, session: Arc<Session>, walks: Arc<Semaphore>) {
+    let Some(_turn) = session.gauge().try_turn() else { return };
+    let Ok(_place) = walks.acquire().await else { return };
+    let walked = tokio::task::spawn_blocking(session.disk_walk()).await;
+    // A session that ends meanwhile cannot be measured, and need not be.
+    let Ok(Ok(measured)) = walked else { return };
+    session.gauge().set(Some(measured));
     let limits = session.record().spec.limits.clone();
-    let (bytes, inodes) = (limits.disk_bytes.unwrap_or(u64::MAX), limits.inodes.unwrap_or(u64::MAX));
-    if bytes == u64::MAX && inodes == u64::MAX {
-        return false;
+    if !measured.is_over(&limits) {
+        return;
     }
-    // A session that is new to us counts as empty until the disk shrinks or its first walk is due: most are.
-    let unseen = || Measured { usage: Usage::default(), at: Instant::now(), took: Duration::ZERO, free };
-    let last = measured.entry(session.id()).or_insert_with(unseen);
-    let written = last.free.bytes.saturating_sub(free.bytes);
-    let made = last.free.inodes.saturating_sub(free.inodes);
-    let near = written > bytes.saturating_sub(last.usage.bytes) / 2
-        || made > inodes.saturating_sub(last.usage.inodes) / 2;
-    let wait = if session.busy() > 0 { (last.took * REST).clamp(SOON, WALK) } else { IDLE_WALK };
-    if !near && last.at.elapsed() < wait {
-        return false;
+    let grace = if measured.is_far_over(&limits) { Duration::ZERO } else { GRACE };
+    if session.busy() > 0 {
+        tracing::warn!(session = %session.id(), bytes = measured.bytes(), "over the disk limit");
     }
-    let (workspace, dir) = (folder::workspace(session.dir()), session.dir().to_owned());
-    let init = session.walled_init();
-    let walk = move || {
-        let mut usage = tree::measure(&workspace)?;
-        if let Some(init) = init {
-            unnamed::add(init, &workspace, &mut usage);
-        }
-        usage.bytes += trees::kept_bytes(&dir);
-        Ok::<_, std::io::Error>(usage)
-    };
-    let began = Instant::now();
-    let walked = tokio::task::spawn_blocking(walk).await;
-    let Ok(Ok(usage)) = walked else { return false };
-    session.has_disk_bytes(usage.bytes);
-    measured.insert(session.id(), Measured { usage, at: Instant::now(), took: began.elapsed(), free });
-    let over = usage.bytes > bytes || usage.inodes > inodes || usage.too_deep;
-    if over {
-        tracing::warn!(session = %session.id(), bytes = usage.bytes, inodes = usage.inodes, "over the disk limit");
-    }
-    over
+    stop_all(&engine, &session, grace).await;
 }
 
 /// Stops all executions of a session, those too that have ended and left children behind.
-async fn stop_all(engine: &Engine, session: &Session) {
+async fn stop_all(engine: &Engine, session: &Session, grace: Duration) {
     for execution in engine.executions(Some(session.id())) {
         // A session that is gone has nothing left to stop.
-        let _ = session.stop(execution.id(), Cause::DiskLimit, GRACE).await;
+        let _ = session.stop(execution.id(), Cause::DiskLimit, grace).await;
     }
 }

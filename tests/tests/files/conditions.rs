@@ -178,3 +178,32 @@ async fn a_worker_that_is_killed_while_a_file_is_sent_leaves_the_old_one_or_the_
     good(&scene.put("file", b"after").await?, 200)?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_session_over_its_disk_limit_starts_nothing_until_files_are_deleted() -> Result<()> {
+    const LIMIT: u64 = 16 << 20;
+    let scene = Scene::with(&json!({ "limits": { "disk_bytes": LIMIT } })).await?;
+    let start = json!({ "shell": "echo on" });
+    let executions = format!("/v1/sessions/{}/executions", scene.session);
+    good(&scene.post(&executions, &start).await?, 201)?; // the control
+    std::fs::write(scene.workspace().join("big"), vec![1; 20 << 20])?;
+    let refused = async |why: &str| -> Result<()> {
+        let error = good(&scene.post(&executions, &start).await?, 409)?["error"].clone();
+        assert_eq!(error["code"], "disk_limit", "{why}: {error}");
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains(&LIMIT.to_string()) && message.contains("`20971520`"), "{why}: {message}");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("delete")), "{why}: {error}");
+        Ok(())
+    };
+    refused("awake").await?;
+    let hibernate = format!("/v1/sessions/{}/hibernate", scene.session);
+    good(&scene.post(&hibernate, &json!({})).await?, 200)?;
+    refused("hibernated").await?;
+    // What is there can be read, nothing can be added, and it can be deleted.
+    let content = scene.ask("GET", &scene.route("/content?path=big"), &[], b"").await?;
+    assert_eq!((content.status, content.body.len()), (200, 20 << 20));
+    assert_eq!(scene.ask("PUT", &scene.route("/content?path=new"), &[], b"x").await?.status, 413);
+    assert_eq!(scene.ask("DELETE", &scene.route("?path=big"), &[], b"").await?.status, 204);
+    good(&scene.post(&executions, &start).await?, 201)?;
+    Ok(())
+}

@@ -5,6 +5,7 @@ mod attack;
 mod ground;
 
 mod descriptors;
+mod disk;
 mod exhaustion;
 mod identity;
 mod lifetime;

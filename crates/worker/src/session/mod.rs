@@ -29,6 +29,7 @@ use tokio::sync::{Notify, RwLock, oneshot, watch};
 
 use crate::engine::Engine;
 use crate::folder::{self, SessionRecord};
+use crate::gauge::{Gauge, Measured};
 use crate::leftovers;
 use crate::link::Link;
 use crate::workspace::Workspace;
@@ -80,8 +81,8 @@ pub(crate) struct Session {
     oom_seen: AtomicU64,
     /// When it was last used, for the idle timeout; by a clock that nobody sets.
     used_at: Mutex<Instant>,
-    /// Bytes of its workspace when it was last walked.
-    disk_bytes: AtomicU64,
+    /// What it uses of the disk.
+    gauge: Gauge,
     /// Set when init is gone and all logs are closed.
     over: watch::Sender<bool>,
     /// Where its programs find what they reach of the network.
@@ -100,6 +101,8 @@ pub(crate) struct Parts {
     pub(crate) cgroup: Option<SessionCgroup>,
     /// Whether the folder of its first execution was made with it.
     pub(crate) spare: bool,
+    /// What it uses of the disk, if that is known.
+    pub(crate) disk: Option<Measured>,
 }
 
 impl Session {
@@ -123,7 +126,7 @@ impl Session {
             closed: Notify::new(),
             spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
-            disk_bytes: AtomicU64::new(0),
+            gauge: Gauge::new(parts.disk),
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
             outlet: Outlet::default(),
@@ -181,14 +184,20 @@ impl Session {
         self.running().values().map(|running| running.execution.head().ends.total()).sum()
     }
 
-    /// Bytes of its workspace when it was last walked.
+    /// Bytes of its workspace and its snapshots when they were last measured.
     pub(crate) fn disk_bytes(&self) -> u64 {
-        self.disk_bytes.load(Ordering::Relaxed)
+        self.gauge.last().map_or(0, |last| last.bytes())
     }
 
-    /// Its workspace was walked.
-    pub(crate) fn has_disk_bytes(&self, bytes: u64) {
-        self.disk_bytes.store(bytes, Ordering::Relaxed);
+    /// What it uses of the disk.
+    pub(crate) const fn gauge(&self) -> &Gauge {
+        &self.gauge
+    }
+
+    /// Measures what it uses of the disk, when it is called. Blocks then.
+    pub(crate) fn disk_walk(self: &Arc<Self>) -> impl FnOnce() -> io::Result<Measured> + Send + use<> {
+        let session = Arc::clone(self);
+        move || Measured::now(&session.dir, session.walled_init())
     }
 
     /// Its cgroup, if it has one.

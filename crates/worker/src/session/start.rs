@@ -70,6 +70,8 @@ impl Session {
         ticket: Ticket,
     ) -> Result<Accepted, Fault> {
         self.touch();
+        let limits = self.record().spec.limits.clone();
+        self.gauge().admit(&limits, &self.dir, self.disk_walk()).await?;
         let given = match std::mem::take(&mut spec.stdin) {
             Stdin::Given(bytes) => {
                 spec.stdin = Stdin::None; // what was given may be large, and is not ours to keep
@@ -117,6 +119,8 @@ impl Session {
         cgroup: Option<SessionCgroup>,
     ) -> Result<Accepted, Fault> {
         let limits = self.record().spec.limits.tightest(&spec.limits);
+        let file_bytes = self.gauge().last().and_then(|last| last.file_bytes(&limits));
+        let limits = limits.tightest(&Limits { file_bytes, ..Limits::default() });
         let files = cgroup.as_ref().map(SessionCgroup::procs_files).transpose();
         let files =
             files.map_err(|error| host_fault("join the execution's cgroup", &error))?.unwrap_or_default();

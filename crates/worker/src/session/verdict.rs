@@ -65,6 +65,11 @@ fn reason(exit: &Exit, known: Circumstances<'_>) -> (Reason, Option<String>) {
             let limit = known.limits.cpu_ms.unwrap_or(0);
             (Reason::TimedOut, Some(format!("used more than {} of cpu time", seconds(limit))))
         }
+        Some(SIGXFSZ) if known.limits.file_bytes.is_none() => {
+            let limit = known.limits.disk_bytes.unwrap_or(0);
+            let message = format!("wrote a file larger than the disk limit of {limit} bytes allows");
+            (Reason::DiskLimit, Some(message))
+        }
         Some(SIGXFSZ) => {
             let limit = known.limits.file_bytes.unwrap_or(0);
             (Reason::Signalled, Some(format!("wrote a file larger than {limit} bytes")))

@@ -211,7 +211,6 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_utimensat,
     libc::SYS_epoll_pwait,
     libc::SYS_timerfd_create,
-    libc::SYS_fallocate,
     libc::SYS_timerfd_settime,
     libc::SYS_timerfd_gettime,
     libc::SYS_accept4,

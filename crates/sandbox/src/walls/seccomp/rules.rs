@@ -1,6 +1,6 @@
 //! Calls whose arguments decide, and the rule for every number.
 
-use libc::{EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT, c_long};
+use libc::{EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, EPROTONOSUPPORT, c_long};
 
 use super::calls;
 use super::code::Answer::{Allow, Fail};
@@ -40,8 +40,14 @@ const NAMESPACES: i32 = libc::CLONE_NEWNS
 const PROTOCOLS: [i32; 5] =
     [libc::IPPROTO_IP, libc::IPPROTO_ICMP, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMPV6];
 
-/// Fakes input of a terminal, steers a console, loads a line discipline.
-const IOCTLS: [u32; 3] = [0x5412, 0x541c, 0x5423];
+/// Fakes input of a terminal, steers a console, loads a line discipline; and, by their old names, the three requests to
+/// allocate that `fallocate` is refused for (`FS_IOC_RESVSP`, `FS_IOC_RESVSP64`, `FS_IOC_ZERO_RANGE`).
+const IOCTLS: [u32; 6] = [0x5412, 0x541c, 0x5423, 0x4030_5828, 0x4030_582a, 0x4030_5839];
+
+/// What `fallocate` may do: punch a hole (and keep the size, as the kernel demands), and collapse a range. Allocating is
+/// refused as on file systems that cannot do it, and libraries write instead: one call could take gigabytes in a
+/// millisecond, faster than any measurement of a session's disk use.
+const FALLOCATES: [u32; 2] = [0x3, 0x8];
 
 /// Plain Linux, a question, and what debuggers ask for.
 const PERSONALITIES: [u32; 3] = [0, 0xffff_ffff, 0x0004_0000];
@@ -75,6 +81,7 @@ fn checked(cookie: u64) -> Vec<(c_long, Code)> {
         (libc::SYS_socket, socket()),
         (libc::SYS_socketpair, only_argument(0, &[bits(libc::AF_UNIX)], EAFNOSUPPORT)),
         (libc::SYS_ioctl, no_argument(1, &IOCTLS)),
+        (libc::SYS_fallocate, only_argument(1, &FALLOCATES, EOPNOTSUPP)),
         (libc::SYS_personality, only_argument(0, &PERSONALITIES, EPERM)),
         (libc::SYS_prlimit64, prlimit(cookie)),
         (libc::SYS_setrlimit, no_argument(0, &[TAG])),

@@ -33,6 +33,7 @@ fn is_checked(number: c_long) -> bool {
         libc::SYS_socket,
         libc::SYS_socketpair,
         libc::SYS_ioctl,
+        libc::SYS_fallocate,
         libc::SYS_personality,
         libc::SYS_prlimit64,
         libc::SYS_setrlimit,
@@ -131,6 +132,24 @@ fn another_architecture_ends_the_process_and_x32_does_not_exist() {
         let call = Call { number, arch: ARCH, arguments: [0; 6] };
         assert_eq!(run(&program(COOKIE), &call).0, Fail(ENOSYS).value());
     }
+}
+
+#[test]
+fn files_are_made_smaller_but_not_allocated_ahead() {
+    const KEEP_SIZE: u64 = 1;
+    const ZERO_RANGE: u64 = 0x10;
+    const INSERT_RANGE: u64 = 0x20;
+    const UNSHARE_RANGE: u64 = 0x40;
+    for mode in [0, KEEP_SIZE, ZERO_RANGE, ZERO_RANGE | KEEP_SIZE, INSERT_RANGE, UNSHARE_RANGE] {
+        assert_answer(libc::SYS_fallocate, &[3, mode, 0, 4096], Fail(libc::EOPNOTSUPP));
+    }
+    for mode in [0x2 | KEEP_SIZE, 0x8] {
+        assert_answer(libc::SYS_fallocate, &[3, mode, 0, 4096], Allow);
+    }
+    for request in [0x4030_5828, 0x4030_582a, 0x4030_5839] {
+        assert_answer(libc::SYS_ioctl, &[3, request], Fail(EPERM));
+    }
+    assert_answer(libc::SYS_ioctl, &[3, 0x4030_582b], Allow); // punches a hole
 }
 
 #[test]
