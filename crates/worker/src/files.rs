@@ -207,10 +207,13 @@ fn copy(
     let copied: Result<(Entry, Copied), Fault> = match workspace.stat(&from)?.kind {
         Kind::File if room.inodes == 0 => return Err(full(space, room)),
         Kind::Folder => copy_folder(space, &from, &to, overwrite, room),
-        _ => workspace.copy_file(&from, &to, overwrite, room).map_err(|error| match error {
-            WorkspaceError::Full { .. } => full(space, room),
-            error => error.into(),
-        }),
+        _ => {
+            workspace.copy_file(&from, &to, overwrite, room, &|| space.is_over()).map_err(|error| match error
+            {
+                WorkspaceError::Full { .. } => full(space, room),
+                error => error.into(),
+            })
+        }
     };
     quotas.forget(space);
     let (entry, copied) = copied?;
@@ -231,7 +234,7 @@ fn copy_folder(
 ) -> Result<(Entry, Copied), Fault> {
     let staging = space.stage()?;
     let mode = space.workspace.stat(from)?.mode;
-    let copied = match space.workspace.copy_tree(from, to, &staging, room) {
+    let copied = match space.workspace.copy_tree(from, to, &staging, room, &|| space.is_over()) {
         Err(WorkspaceError::Full { .. }) => return Err(full(space, room)),
         copied => copied?,
     };

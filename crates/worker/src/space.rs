@@ -3,6 +3,7 @@
 //! A session that sleeps has its workspace all the same: nothing that works on files needs to know.
 
 use std::path::{Path, PathBuf};
+use std::sync::Weak;
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Limits, SessionId};
@@ -21,9 +22,35 @@ pub(crate) struct Space {
     pub(crate) limits: Limits,
     folder: PathBuf,
     staging: PathBuf,
+    lifetime: Lifetime,
+}
+
+/// Says whether a session goes on: long work on its files ends with it.
+#[derive(Debug)]
+pub(crate) struct Lifetime {
+    engine: Weak<Engine>,
+    id: SessionId,
+}
+
+impl Lifetime {
+    /// Whether the session has ended or is about to, or the worker is stopping. One that sleeps goes on.
+    pub(crate) fn is_over(&self) -> bool {
+        let Some(engine) = self.engine.upgrade().filter(|engine| !engine.stop.is_cancelled()) else {
+            return true;
+        };
+        match engine.live_session(self.id) {
+            Ok(session) => session.is_ending(),
+            Err(_) => engine.asleep(self.id).is_none(),
+        }
+    }
 }
 
 impl Engine {
+    /// Says later whether this session has ended.
+    pub(crate) fn lifetime(&self, id: SessionId) -> Lifetime {
+        Lifetime { engine: self.weak(), id }
+    }
+
     /// The workspace of this session, which is used by that; one that sleeps is not woken. Blocks for a moment.
     pub(crate) fn space(&self, id: SessionId) -> Result<Space, Fault> {
         self.no_build(id)?;
@@ -39,7 +66,8 @@ impl Engine {
         let folder = folder::workspace(&dir);
         let workspace = session::open_workspace(&folder, record.host_uid)?;
         let home = session::workspace_inside(record.sandbox, &folder);
-        Ok(Space { workspace, home, limits: record.spec.limits, folder, staging: self.folder.staging() })
+        let (limits, staging, lifetime) = (record.spec.limits, self.folder.staging(), self.lifetime(id));
+        Ok(Space { workspace, home, limits, folder, staging, lifetime })
     }
 }
 
@@ -55,6 +83,11 @@ impl Space {
             let message = format!("cannot make a folder to work in: {error}");
             Fault::new(FaultKind::Unavailable, message).hint("is there room on the disk of the data folder?")
         })
+    }
+
+    /// Whether work on it is to stop.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lifetime.is_over()
     }
 
     /// Its folder on the host. Only to measure it: everything in it is opened by [`Workspace`].

@@ -33,7 +33,7 @@ pub(crate) use self::error::WorkspaceError;
 use self::error::told;
 pub(crate) use self::path::{PathError, WorkspacePath};
 pub(crate) use self::plant::set_modified;
-pub(crate) use self::put::{Expect, NewFile, write_all};
+pub(crate) use self::put::{Expect, NewFile};
 pub(crate) use self::staging::Staging;
 pub(crate) use self::walk::{MAX_DEPTH, Step};
 

@@ -4,6 +4,7 @@ mod archives;
 mod hostile;
 mod search;
 mod snapshots;
+mod sparse;
 mod watch;
 
 use std::path::PathBuf;

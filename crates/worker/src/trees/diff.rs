@@ -5,10 +5,10 @@ use std::io::Read;
 
 use headwater_contract::{Fault, v1};
 
-use super::copy::hash;
 use super::ground::cannot;
 use super::manifest::{Known, Manifest};
 use super::unified::unified;
+use crate::sparse::{self, IsCancelled};
 use crate::workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
 
 /// Texts up to this size are compared line by line.
@@ -30,6 +30,8 @@ pub(super) struct Diff<'a> {
     pub(super) base: Base,
     pub(super) content: bool,
     pub(super) patched: usize,
+    /// Says whether nobody waits for it any more.
+    pub(super) is_cancelled: IsCancelled<'a>,
 }
 
 impl Diff<'_> {
@@ -83,7 +85,10 @@ impl Diff<'_> {
                 self.workspace.read_link(path).ok().map(|target| blake3::hash(&target).to_hex().to_string())
             }
             _ => match self.workspace.open_file(path) {
-                Ok((file, _)) => Some(hash(&File::from(file)).map_err(|error| cannot(&error))?.0),
+                Ok((file, _)) => {
+                    let hashed = sparse::hash(&File::from(file), self.is_cancelled);
+                    Some(hashed.map_err(|error| cannot(&error))?.0)
+                }
                 Err(_) => None, // it is just being changed
             },
         };

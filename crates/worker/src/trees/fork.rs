@@ -47,6 +47,7 @@ impl Engine {
             return Err(fault);
         }
         let session = self.hand_out(prepared, order.id, order.spec)?;
+        session.gauge().set(None); // it is not empty, as new sessions are
         self.listen_to(&session);
         self.pool.refill(self);
         Ok(session.told())
@@ -63,6 +64,6 @@ fn fill(engine: &Engine, order: &Order, prepared: &Prepared) -> Result<(), Fault
     let open = Workspace::open(&folder::workspace(&prepared.dir), prepared.host_uid);
     let to = open.map_err(|error| cannot(&error))?;
     let limit = order.spec.limits.disk_bytes.unwrap_or(u64::MAX);
-    let manifest = copy(source, &to, limit)?;
+    let manifest = copy(source, &to, limit, &|| ground.is_over())?;
     manifest.write(&start_manifest(&prepared.dir)).map_err(|error| cannot(&error))
 }

@@ -9,6 +9,7 @@ use headwater_protocol::{ExecutionId, Limits, SandboxKind, SessionId, SessionSpe
 
 use crate::engine::Engine;
 use crate::folder::{self, make_private};
+use crate::space::Lifetime;
 use crate::tree;
 use crate::workspace::{Workspace, WorkspacePath};
 
@@ -24,6 +25,7 @@ pub(super) struct Ground {
     pub(super) limits: Limits,
     pub(super) spec: SessionSpec,
     home: String,
+    lifetime: Lifetime,
 }
 
 impl Ground {
@@ -47,7 +49,13 @@ impl Ground {
             SandboxKind::Full => "/workspace".to_owned(),
             SandboxKind::None => inside.to_string_lossy().into_owned(),
         };
-        Ok(Self { id, workspace, owner, limits: record.spec.limits.clone(), spec: record.spec, home, dir })
+        let (limits, lifetime) = (record.spec.limits.clone(), engine.lifetime(id));
+        Ok(Self { id, workspace, owner, limits, spec: record.spec, home, dir, lifetime })
+    }
+
+    /// Whether work on its trees is to stop.
+    pub(super) fn is_over(&self) -> bool {
+        self.lifetime.is_over()
     }
 
     /// Understands the path of anything in it.

@@ -116,7 +116,8 @@ pub(super) fn create(ground: &Ground, id: SnapshotId, name: String) -> Result<v1
         return Err(Fault::new(FaultKind::Conflict, message).hint("delete one that is not needed"));
     }
     let stage = Stage::new(&ground.dir)?;
-    let manifest = copy(&ground.workspace, &stage.tree(TREE, None)?, ground.free_bytes()?)?;
+    let manifest =
+        copy(&ground.workspace, &stage.tree(TREE, None)?, ground.free_bytes()?, &|| ground.is_over())?;
     let record = Record {
         id,
         name,
@@ -167,7 +168,7 @@ pub(super) fn restore(ground: &Ground, id: SnapshotId) -> Result<v1::Snapshot, F
     let source = tree_of(&ground.dir, id)?;
     let stage = Stage::new(&ground.dir)?;
     let limit = ground.limits.disk_bytes.unwrap_or(u64::MAX);
-    copy(&source, &stage.tree(FRESH, ground.owner)?, limit)?;
+    copy(&source, &stage.tree(FRESH, ground.owner)?, limit, &|| ground.is_over())?;
     fs::write(stage.path().join(EXCHANGE), b"").map_err(|error| cannot(&error))?;
     if let Err(fault) = finish(&ground.dir, stage.path(), ground.owner) {
         // Not taken back: what was in the workspace is partly aside. The next worker tries again.

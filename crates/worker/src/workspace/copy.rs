@@ -9,7 +9,8 @@ use super::entry::{Entry, Kind};
 use super::put::Expect;
 use super::staging::Staging;
 use super::walk::Step;
-use super::{Workspace, WorkspaceError, WorkspacePath, told, write_all};
+use super::{Workspace, WorkspaceError, WorkspacePath, told};
+use crate::sparse::{self, IsCancelled};
 
 /// Things that one call copies at most: more is no work for a call that somebody waits for.
 pub(crate) const MAX_COPIED: u64 = 1_000_000;
@@ -40,13 +41,14 @@ impl Workspace {
         to: &WorkspacePath,
         overwrite: Overwrite,
         room: Room,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<(Entry, Copied), WorkspaceError> {
         if from == to {
             return Err(WorkspaceError::Exists { path: to.to_string() });
         }
         let (source, entry) = self.open_file(from)?;
         let new = self.create(to)?;
-        let bytes = copy_bytes(source.as_fd(), new.fd(), &entry, room.bytes, to)?;
+        let bytes = copy_bytes(source.as_fd(), new.fd(), room.bytes, to, is_cancelled)?;
         let expect = if overwrite == Overwrite::Never { Expect::Nothing } else { Expect::Anything };
         let made = new.commit(&expect, Some(entry.mode))?;
         Ok((made, Copied { bytes, inodes: 1, skipped: 0 }))
@@ -76,6 +78,7 @@ impl Workspace {
         to: &WorkspacePath,
         staging: &Staging,
         room: Room,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<Copied, WorkspaceError> {
         if to.is_within(from) {
             return Err(within(to));
@@ -86,12 +89,15 @@ impl Workspace {
             if copied.inodes >= room.inodes.min(MAX_COPIED) {
                 return Err(WorkspaceError::Full { path: to.to_string() });
             }
+            if is_cancelled() {
+                return Err(told(to, Errno::CANCELED));
+            }
             let place = step.path.below(from);
             if step.entry.kind == Kind::Folder {
                 folders.push((place.clone(), step.entry.mode));
             }
             let left = room.bytes.saturating_sub(copied.bytes);
-            match self.copy_step(&step, &place, staging, left) {
+            match self.copy_step(&step, &place, staging, left, is_cancelled) {
                 Ok(Some(bytes)) => {
                     copied.bytes += bytes;
                     copied.inodes += 1;
@@ -120,6 +126,7 @@ impl Workspace {
         place: &WorkspacePath,
         staging: &Staging,
         room: u64,
+        is_cancelled: IsCancelled<'_>,
     ) -> Result<Option<u64>, WorkspaceError> {
         match step.entry.kind {
             Kind::Folder => staging.inside.make_folder(place).map(|_| Some(0)),
@@ -132,7 +139,7 @@ impl Workspace {
                     return Ok(None);
                 };
                 let new = staging.inside.create(place)?;
-                let bytes = copy_bytes(source.as_fd(), new.fd(), &entry, room, place)?;
+                let bytes = copy_bytes(source.as_fd(), new.fd(), room, place, is_cancelled)?;
                 new.commit(&Expect::Nothing, Some(entry.mode))?;
                 Ok(Some(bytes))
             }
@@ -141,42 +148,20 @@ impl Workspace {
     }
 }
 
-/// Copies the bytes of a file: shared with it where the disk can, else moved by the kernel, else through our memory.
+/// Copies the bytes of a file, without its holes; answers how many.
 fn copy_bytes(
     from: BorrowedFd<'_>,
     to: BorrowedFd<'_>,
-    entry: &Entry,
     room: u64,
     path: &WorkspacePath,
+    is_cancelled: IsCancelled<'_>,
 ) -> Result<u64, WorkspaceError> {
-    if entry.allocated_bytes > room {
-        return Err(WorkspaceError::Full { path: path.to_string() });
+    let mut left = room;
+    match sparse::copy(from, to, &mut left, is_cancelled) {
+        Ok(()) => Ok(room - left),
+        Err(Errno::DQUOT) => Err(WorkspaceError::Full { path: path.to_string() }),
+        Err(error) => Err(told(path, error)),
     }
-    if rustix::fs::ioctl_ficlone(to, from).is_ok() {
-        return Ok(entry.allocated_bytes);
-    }
-    let mut copied = 0;
-    loop {
-        let n = move_piece(from, to).map_err(|error| told(path, error))?;
-        copied += n as u64;
-        if n == 0 {
-            return Ok(copied);
-        }
-        if copied > room {
-            return Err(WorkspaceError::Full { path: path.to_string() }); // it grows while it is copied
-        }
-    }
-}
-
-fn move_piece(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<usize, Errno> {
-    match rustix::io::retry_on_intr(|| rustix::fs::copy_file_range(from, None, to, None, PIECE)) {
-        Err(Errno::XDEV | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => {}
-        moved => return moved,
-    }
-    let mut buffer = vec![0; 1 << 20];
-    let n = rustix::io::retry_on_intr(|| rustix::io::read(from, &mut buffer))?;
-    write_all(to, buffer.get(..n).unwrap_or_default())?;
-    Ok(n)
 }
 
 /// Puts all bytes of one file at a place of another; neither's position counts.

@@ -67,7 +67,10 @@ impl From<WorkspaceError> for Fault {
             }
             WorkspaceError::NotEmpty { .. } => fault(FaultKind::Conflict, "remove what is in it, too"),
             WorkspaceError::Io { source: Errno::NOSPC | Errno::DQUOT, .. } => {
-                fault(FaultKind::Unavailable, "free space on the disk of the data folder")
+                fault(FaultKind::NoSpace, "free space on the disk of the data folder")
+            }
+            WorkspaceError::Io { source: Errno::CANCELED, .. } => {
+                Self::new(FaultKind::Conflict, "the session has ended")
             }
             WorkspaceError::Io { source: Errno::ACCESS | Errno::PERM | Errno::ROFS, .. } => {
                 fault(FaultKind::Conflict, "make it readable and writable in the session first")

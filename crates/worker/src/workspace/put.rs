@@ -147,7 +147,7 @@ impl Drop for NewFile {
 }
 
 /// Writes all of it at the file's position.
-pub(crate) fn write_all(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
+fn write_all(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     let mut left = bytes;
     while !left.is_empty() {
         let n = rustix::io::retry_on_intr(|| rustix::io::write(file, left))?;

@@ -43,11 +43,11 @@ const VERBS: [(&str, Verb); 14] = [
     }),
     ("make folder", |w, p, _| nothing(w.make_folder(p))),
     ("chmod", |w, p, _| nothing(w.chmod(p, 0o777))),
-    ("copy from", |w, p, _| nothing(w.copy_file(p, &path("copy"), Overwrite::Never, ROOM))),
-    ("copy to", |w, p, _| nothing(w.copy_file(&path("own"), p, Overwrite::Replace, ROOM))),
+    ("copy from", |w, p, _| nothing(w.copy_file(p, &path("copy"), Overwrite::Never, ROOM, &|| false))),
+    ("copy to", |w, p, _| nothing(w.copy_file(&path("own"), p, Overwrite::Replace, ROOM, &|| false))),
     ("copy tree from", |w, p, top| {
         let staging = Staging::new(&top.join("staging"), w).unwrap();
-        nothing(w.copy_tree(p, &path("copied"), &staging, ROOM))
+        nothing(w.copy_tree(p, &path("copied"), &staging, ROOM, &|| false))
     }),
     ("move from", |w, p, _| nothing(w.rename(p, &path("moved"), Overwrite::Never))),
     ("move to", |w, p, _| nothing(w.rename(&path("own"), p, Overwrite::Never))),
@@ -146,7 +146,7 @@ fn fifos_sockets_and_devices_are_looked_at_and_never_opened() {
     fs::create_dir(ground.at("workspace/kinds")).unwrap();
     fs::rename(ground.at("workspace/fifo"), ground.at("workspace/kinds/fifo")).unwrap();
     fs::write(ground.at("workspace/kinds/file"), "x").unwrap();
-    let copied = workspace.copy_tree(&path("kinds"), &path("to"), &staging, ROOM).unwrap();
+    let copied = workspace.copy_tree(&path("kinds"), &path("to"), &staging, ROOM, &|| false).unwrap();
     assert_eq!((copied.inodes, copied.skipped), (2, 1));
 }
 

@@ -83,7 +83,7 @@ fn a_tree_is_copied_whole_with_rights_and_links_or_not_at_all() {
     let room = Room { bytes: 10 << 20, inodes: 100 };
     let copy = |to: &str, room| {
         let staging = Staging::new(&ground.at("staging"), &workspace).unwrap();
-        workspace.copy_tree(&path("tree"), &path(to), &staging, room)?;
+        workspace.copy_tree(&path("tree"), &path(to), &staging, room, &|| false)?;
         staging.publish(&workspace, &path(to), Overwrite::Never)
     };
     copy("new/copy", room).unwrap();
