@@ -93,6 +93,59 @@ async fn a_tree_goes_out_and_comes_in_again_as_it_was() -> Result<()> {
     Ok(())
 }
 
+/// A workspace as people have it: a virtual environment with absolute links, text that packs well, holes, folders that
+/// nobody may write, a deep tree; and two things that no archive has.
+const WORKSPACE: &str = r#"
+python3 -m venv --without-pip .venv
+ln -s /usr/bin/env absolute && ln -s ../../outside outside && ln -s 'a//b/./c' odd && ln -s "$(printf 'x%.0s' $(seq 3000))" long
+yes 0 | head -c 50M > zeros.txt
+truncate -s 64M sparse && printf middle | dd of=sparse bs=1 seek=33554431 conv=notrunc status=none
+mkdir -p read-only/inner empty/inner && echo kept > read-only/inner/file && chmod 444 read-only/inner/file
+chmod 555 read-only/inner && chmod 500 read-only
+deep=deep; for n in $(seq 100); do deep=$deep/d; done; mkdir -p $deep && echo end > $deep/file
+printf x > "$(printf 'new\nline \377')"; printf '' > nothing
+mkfifo fifo && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+"#;
+
+#[tokio::test]
+async fn our_own_archive_of_a_workspace_is_unpacked_in_another_session_as_it_was() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene.run(WORKSPACE).await?;
+    let expected = tree(&scene.workspace())?;
+    ensure!(
+        expected.values().any(|(kind, _, text)| *kind == 'l' && text.starts_with(b"/usr/bin/")),
+        "the venv"
+    );
+    for format in ["tar", "tar.gz", "zip"] {
+        let route = scene.path(&format!("files/archive?format={format}"));
+        let archive = scene.ask("GET", &route, &[], b"").await?;
+        ensure!(archive.status == 200, "{format}: {}", archive.text());
+        ensure!(
+            archive.head.to_lowercase().contains("x-headwater-left-out: 2"),
+            "{format}: {}",
+            archive.head
+        );
+        let other = crate::text(&scene.post("/v1/sessions", &json!({})).await?["id"]);
+        let route = format!("/v1/sessions/{other}/files/archive?format={format}");
+        let answer = scene.ask("PUT", &route, &[], &archive.body).await?;
+        ensure!(answer.status == 200, "{format}: {}", answer.text());
+        let workspace = scene.server.data().join("sessions").join(&other).join("workspace");
+        let found = tree(&workspace)?;
+        let differ: Vec<_> =
+            expected.iter().filter(|(name, about)| found.get(*name) != Some(about)).collect();
+        let names: Vec<_> = differ
+            .iter()
+            .map(|(name, (kind, mode, _))| format!("{kind} {mode:o} {}", name.escape_ascii()))
+            .collect();
+        ensure!(names.is_empty() && found.len() == expected.len(), "{format}: {names:?}");
+        // It works, zeros became holes, and the session can remove all of it.
+        let line = "test \"$(.venv/bin/python -c 'print(6 * 7)')\" = 42 && test $(du -k sparse | cut -f1) -lt 1024 && \
+                    chmod -R u+rwx read-only && rm -r read-only deep";
+        scene.run_in(&other, line).await?;
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn archives_are_read_and_written_as_others_do() -> Result<()> {
     let scene = Scene::new().await?;

@@ -12,10 +12,10 @@ use tonic::{Request, Response, Status, Streaming};
 use super::diff::Diff;
 use super::fork::Order;
 use super::ground::{Ground, cannot};
-use super::pack::pack;
+use super::pack::{pack, survey};
 use super::search::Search;
 use super::stream::{Answers, Chunks, answers, work};
-use super::upload::Upload;
+use super::upload::{Upload, max_length};
 use super::{Trees, place, snapshots, watch};
 use crate::builds::mark;
 use crate::engine::Engine;
@@ -122,7 +122,10 @@ impl Contract for Trees {
         }
         let permit = place(&self.work, ground.id, "archives")?;
         Ok(Response::new(work(permit, move |teller| {
-            pack(&ground.workspace, &path, format, Chunks::new(teller)).map_err(|error| {
+            let is_cancelled = || !teller.is_heard() || ground.is_over();
+            let left_out = survey(&ground.workspace, &path, max_length(&ground.limits), &is_cancelled)?;
+            teller.tell(v1::PackResponse { left_out, ..v1::PackResponse::default() });
+            pack(&ground.workspace, &path, format, Chunks::new(teller), &is_cancelled).map_err(|error| {
                 Fault::new(FaultKind::Unavailable, format!("the archive broke off: {error}"))
             })
         })))
@@ -162,7 +165,14 @@ impl Contract for Trees {
         Ok(Response::new(work(permit, move |teller| {
             let base = snapshots::base(&ground, snapshot)?;
             let (mut differences, mut bytes) = (Vec::new(), 0);
-            let diff = Diff { workspace: &ground.workspace, base, content: request.content, patched: 0 };
+            let is_cancelled = || !teller.is_heard() || ground.is_over();
+            let diff = Diff {
+                workspace: &ground.workspace,
+                base,
+                content: request.content,
+                patched: 0,
+                is_cancelled: &is_cancelled,
+            };
             diff.run(|difference| {
                 bytes += difference.patch.as_ref().map_or(0, bytes::Bytes::len);
                 differences.push(difference);

@@ -73,7 +73,7 @@ impl<'a> Chunks<'a> {
             return Ok(());
         }
         let data = Bytes::from(std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK_BYTES)));
-        let heard = self.teller.tell(v1::PackResponse { data });
+        let heard = self.teller.tell(v1::PackResponse { data, ..v1::PackResponse::default() });
         if heard { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     }
 }

@@ -12,16 +12,18 @@ use headwater_contract::{Fault, FaultKind};
 
 use self::sow::Sower;
 pub(super) use self::sow::{Bounds, Sown};
-use crate::workspace::Workspace;
+use crate::sparse::IsCancelled;
+use crate::workspace::{Workspace, WorkspacePath};
 
-/// Unpacks all of it, or says why not.
+/// Unpacks all of it, or says why not. Answers also which folders are to get which rights when all of it is in its place.
 pub(super) fn unpack(
     archive: File,
     format: ArchiveFormat,
     into: &Workspace,
     bounds: Bounds,
-) -> Result<Sown, Fault> {
-    let mut sower = Sower::new(into, bounds);
+    is_cancelled: IsCancelled<'_>,
+) -> Result<(Sown, Vec<(WorkspacePath, u32)>), Fault> {
+    let mut sower = Sower::new(into, bounds, is_cancelled);
     match format {
         ArchiveFormat::Zip => zip::unpack(archive, &mut sower)?,
         ArchiveFormat::TarGz => {
@@ -30,13 +32,13 @@ pub(super) fn unpack(
         }
         _ => tar::unpack(std::io::BufReader::new(archive), &mut sower)?,
     }
-    Ok(sower.sown())
+    Ok(sower.finish())
 }
 
 /// The archive is not one, or is hostile.
 fn refused(why: impl std::fmt::Display) -> Fault {
     Fault::new(FaultKind::Invalid, format!("the archive is refused: {why}"))
-        .hint("nothing of it was unpacked; send an archive of plain files, folders and links within it")
+        .hint("nothing of it was unpacked; send an archive of plain files, folders and symbolic links")
 }
 
 #[cfg(test)]

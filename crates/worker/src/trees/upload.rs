@@ -6,14 +6,15 @@ use std::io::Write;
 
 use headwater_contract::v1::{self, ArchiveFormat};
 use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::Limits;
 use tonic::Streaming;
 
 use super::ground::{Ground, Stage, cannot};
 use super::unpack::{Bounds, Sown, unpack};
 use crate::workspace::WorkspacePath;
 
-/// Entries of an archive, where the session has no smaller limit.
-const MAX_ENTRIES: u64 = 200_000;
+/// Entries of an archive, where the session has no smaller limit: as many as an archive of ours has at most.
+const MAX_ENTRIES: u64 = 1_000_000;
 /// The largest archive that is taken, where the session has no smaller limit.
 const MAX_BYTES: u64 = 64 << 30;
 
@@ -24,6 +25,16 @@ pub(super) struct Upload {
     bytes: u64,
     /// How much more the session may have on the disk.
     free: u64,
+}
+
+/// Where a path of the archive comes to lie.
+fn placed(into: &WorkspacePath, path: &WorkspacePath) -> Option<WorkspacePath> {
+    path.names().iter().try_fold(into.clone(), |at, name| at.join(name))
+}
+
+/// How long all files of an archive may be together, out and in. More than the session may hold, because holes count here.
+pub(super) fn max_length(limits: &Limits) -> u64 {
+    limits.disk_bytes.map_or(MAX_BYTES, |bytes| bytes.saturating_mul(4).min(MAX_BYTES))
 }
 
 fn full(free: u64) -> Fault {
@@ -76,12 +87,20 @@ impl Upload {
         let inodes = ground.limits.inodes.unwrap_or(MAX_ENTRIES);
         let bounds = Bounds {
             bytes: self.free.saturating_sub(self.bytes),
+            length: max_length(&ground.limits),
             entries: inodes.min(MAX_ENTRIES),
-            archive_bytes: self.bytes,
         };
-        let sown = unpack(archive, format, &tree, bounds)?;
+        let (sown, mut shut) = unpack(archive, format, &tree, bounds, &|| ground.is_over())?;
         ground.workspace.fits(&tree, into)?;
+        // A folder that is there already keeps its rights.
+        shut.retain(|(path, _)| placed(into, path).is_some_and(|path| ground.workspace.stat(&path).is_err()));
         ground.workspace.settle(&tree, into)?;
+        for (path, mode) in shut.iter().rev() {
+            if let Some(path) = placed(into, path) {
+                // A program may have removed it since.
+                let _ = ground.workspace.chmod(&path, *mode);
+            }
+        }
         Ok(sown)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json as JsonBody;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, unfold};
@@ -23,6 +23,9 @@ use crate::extract::{Path, Query};
 use crate::insist::insist;
 use crate::state::Gateway;
 use crate::stream::OpenStream;
+
+/// How many FIFOs, sockets and devices an archive does not have.
+const LEFT_OUT: HeaderName = HeaderName::from_static("x-headwater-left-out");
 
 /// Larger pieces of a body are divided.
 const PIECE_BYTES: usize = 1 << 20;
@@ -72,15 +75,17 @@ pub(super) struct ArchiveQuery {
 
 /// Downloads a folder and all that is in it as an archive, made as it is sent.
 ///
-/// Names, rights, empty folders and links come as they are (a ZIP has no times); FIFOs, sockets and devices are left out. Each file
-/// is as it was while it was read. A body that breaks off is no whole archive.
+/// Names, rights, empty folders and links come as they are (a ZIP has no times). FIFOs, sockets and devices are left out: their
+/// number is in `X-Headwater-Left-Out`. Each file is as it was while it was read. A body that breaks off is no whole archive.
+/// Whatever this returns can be unpacked by `PUT`.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/archive", tag = "trees",
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     responses(
-        (status = 200, description = "the archive", content((String = "application/x-tar"), (String = "application/gzip"),
+        (status = 200, description = "the archive",
+            headers(("X-Headwater-Left-Out" = u64, description = "FIFOs, sockets and devices that are not in it")), content((String = "application/x-tar"), (String = "application/gzip"),
             (String = "application/zip"))),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "no folder, or it has ended"),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "no folder, too much for one archive, or it has ended"),
         (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 pub(super) async fn download(
@@ -98,7 +103,8 @@ pub(super) async fn download(
         async move { client.pack(session, path, format).await }
     });
     let mut messages = ask.await?;
-    let first = messages.next().await?;
+    // What cannot be packed is refused in the first message, which holds no data yet.
+    let left_out = messages.next().await?.map_or(0, |first| first.left_out);
     let open = OpenStream::new(&gateway, "archive");
     let rest = unfold(Some((messages, open)), async |state| {
         let (mut messages, open) = state?;
@@ -106,7 +112,7 @@ pub(super) async fn download(
             Ok(None) => None,
             Ok(Some(message)) => {
                 open.sent(message.data.len());
-                Some((Ok(message.data), Some((messages, open))))
+                Some((Ok::<_, ContractError>(message.data), Some((messages, open))))
             }
             // The client sees that its body has no end.
             Err(error) => {
@@ -115,19 +121,20 @@ pub(super) async fn download(
             }
         }
     });
-    let first = stream::iter(first.map(|message| Ok::<_, ContractError>(message.data)));
     let headers = [
+        (LEFT_OUT, left_out.to_string()),
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{session}.{ending}\"")),
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
-    Ok((headers, Body::from_stream(first.chain(rest))).into_response())
+    Ok((headers, Body::from_stream(rest)).into_response())
 }
 
 /// Unpacks an archive into a folder, which is made if it is not there: all of it, or nothing.
 ///
-/// Refused whole: paths with `..` or from `/` on, links that lead out of the archive, hard links, devices, FIFOs, a path that comes
-/// twice, damaged and encrypted archives, and those that hold more than the session may use, or far more than their size.
+/// Refused whole: paths with `..` or from `/` on, paths that lead through a link, hard links, devices, FIFOs, a path that comes
+/// twice, damaged and encrypted archives, and those that hold more than the session may use. A symbolic link may lead anywhere:
+/// the server follows none. Zeros become holes.
 /// Set-user bits are left out. What is there and has the same path is replaced; a folder takes no file's place, and a file
 /// no folder's (409, before anything is changed).
 #[utoipa::path(put, path = "/v1/sessions/{id}/files/archive", tag = "trees",

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const BOUNDS: Bounds = Bounds { bytes: 64 << 20, entries: 100, archive_bytes: 0 };
+const BOUNDS: Bounds = Bounds { bytes: 64 << 20, length: 256 << 20, entries: 100 };
 
 fn open(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
@@ -21,9 +21,8 @@ fn open(bytes: &[u8]) -> File {
 fn try_it(bytes: &[u8], format: ArchiveFormat) -> (TempDir, Result<Sown, Fault>) {
     let folder = tempfile::tempdir().unwrap();
     let tree = Workspace::open(folder.path(), None).unwrap();
-    let bounds = Bounds { archive_bytes: bytes.len() as u64, ..BOUNDS };
-    let sown = unpack(open(bytes), format, &tree, bounds);
-    (folder, sown)
+    let sown = unpack(open(bytes), format, &tree, BOUNDS, &|| false);
+    (folder, sown.map(|(sown, _)| sown))
 }
 
 /// An entry whose name is not looked at by the library that writes it.
@@ -74,10 +73,7 @@ fn hostile_tars_are_refused() {
         ("..", tar(&[(Regular, b"../x", b"", b"")])),
         ("..", tar(&[(Regular, b"a/../../x", b"", b"")])),
         ("absolute", tar(&[(Regular, b"/etc/x", b"", b"")])),
-        ("leads out", tar(&[(Symlink, b"a", b"/etc", b"")])),
-        ("leads out", tar(&[(Symlink, b"a", b"../x", b"")])),
-        ("leads out", tar(&[(Symlink, b"d/a", b"b/../../../x", b"")])),
-        ("leads out", tar(&[(Symlink, b"a", b"", b"")])),
+        ("leads nowhere", tar(&[(Symlink, b"a", b"", b"")])),
         ("hard link", tar(&[(Regular, b"a", b"", b""), (Link, b"b", b"a", b"")])),
         ("device", tar(&[(Char, b"a", b"", b"")])),
         ("device", tar(&[(Block, b"a", b"", b"")])),
@@ -86,6 +82,9 @@ fn hostile_tars_are_refused() {
         ("twice", tar(&[(Directory, b"a/", b"", b""), (Directory, b"a", b"", b"")])),
         ("twice", tar(&[(Directory, b"a/", b"", b""), (Regular, b"a", b"", b"")])),
         ("no folder", tar(&[(Symlink, b"a", b"b", b""), (Regular, b"a/x", b"", b"")])),
+        ("no folder", tar(&[(Symlink, b"a", b"/tmp", b""), (Regular, b"a/x", b"", b"")])),
+        ("twice", tar(&[(Symlink, b"a", b"/tmp", b""), (Directory, b"a/", b"", b"")])),
+        ("twice", tar(&[(Symlink, b"a", b"/tmp/x", b""), (Regular, b"a", b"", b"x")])),
         ("no folder", tar(&[(Regular, b"a", b"", b""), (Regular, b"a/x", b"", b"")])),
         ("folder with content", tar(&[(Directory, b"a/", b"", b"data")])),
         ("entries", tar(&many().collect::<Vec<_>>())),
@@ -119,12 +118,16 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn bombs_are_refused_before_they_fill_the_disk_or_the_memory() {
-    let bomb = gzip(&tar(&[(EntryType::Regular, b"zeros", b"", &vec![0; 32 << 20])]));
-    let fault = try_it(&bomb, ArchiveFormat::TarGz).1.unwrap_err();
-    assert!(fault.message.contains("times its size"), "{fault}");
-    // The control: the same as it is, of which nobody can say that it is small.
-    let plain = tar(&[(EntryType::Regular, b"zeros", b"", &vec![0; 32 << 20])]);
-    assert!(try_it(&plain, ArchiveFormat::Tar).1.is_ok());
+    // Zeros take no room, but their length is bounded too.
+    let zeros = |mib: usize| gzip(&tar(&[(EntryType::Regular, b"zeros", b"", &vec![0; mib << 20])]));
+    let fault = try_it(&zeros(257), ArchiveFormat::TarGz).1.unwrap_err();
+    assert!(fault.message.contains("longer than"), "{fault}");
+    let (folder, sown) = try_it(&zeros(200), ArchiveFormat::TarGz);
+    assert_eq!(sown.unwrap().bytes, 200 << 20, "the control");
+    let about = fs::metadata(folder.path().join("zeros")).unwrap();
+    assert!(about.len() == 200 << 20 && about.blocks() < 1000, "{about:?}");
+    let packed = gzip(&tar(&[(EntryType::Regular, b"text", b"", &vec![b'x'; 65 << 20])]));
+    assert_eq!(try_it(&packed, ArchiveFormat::TarGz).1.unwrap_err().kind, FaultKind::Full);
     let large = tar(&[(EntryType::Regular, b"a", b"", &vec![1; 65 << 20])]);
     assert_eq!(try_it(&large, ArchiveFormat::Tar).1.unwrap_err().kind, FaultKind::Full);
     // A name of 30 MiB, which a library reads at once.
@@ -153,7 +156,7 @@ fn hostile_zips_are_refused() {
     let cases: &[(&str, Vec<u8>)] = &[
         ("..", zip(&file(b"../x"))),
         ("absolute", zip(&file(b"/x"))),
-        ("leads out", zip(&|zip| zip.link(b"a", b"../../etc").unwrap())),
+        ("leads nowhere", zip(&|zip| zip.link(b"a", b"").unwrap())),
         (
             "twice",
             zip(&|zip| {
@@ -178,9 +181,10 @@ fn hostile_zips_are_refused() {
             "case {n}, `{says}`: {fault}"
         );
     }
-    let bomb = zip(&|zip| zip.file(b"zeros", 0o644, 32 << 20, &mut &vec![0; 32 << 20][..]).unwrap());
+    let bomb =
+        zip(&|zip| zip.file(b"zeros", 0o644, 257 << 20, &mut std::io::repeat(0).take(257 << 20)).unwrap());
     let fault = try_it(&bomb, ArchiveFormat::Zip).1.unwrap_err();
-    assert!(fault.message.contains("times its size"), "{fault}");
+    assert!(fault.message.contains("longer than"), "{fault}");
     // Two entries of the directory that stand for the same data.
     let once = zip(&|zip| zip.file(b"a", 0o644, 4 << 20, &mut std::io::repeat(7).take(4 << 20)).unwrap());
     let fault = try_it(&overlapping(&once), ArchiveFormat::Zip).1.unwrap_err();
