@@ -18,7 +18,7 @@ headwater() { "$binary" "$@"; }
 
 worker=
 clean_up() {
-    [ -S "$HEADWATER_DATA/worker.sock" ] && headwater stop >/dev/null 2>&1 || true
+    [ -S "$HEADWATER_DATA/worker.sock" ] && headwater stop --end-sessions --yes >/dev/null 2>&1 || true
     [ -z "$worker" ] || wait "$worker" 2>/dev/null || true
     rm -rf "$folder"
 }
@@ -122,5 +122,5 @@ fi
 heading "The end"
 shown headwater stop
 headwater stop
-echo "  the worker and its sessions have ended"
+echo "  the worker has ended; its sessions hibernate, and their workspaces stay"
 printf '\nTry it: %s run -- echo hello\n' "${binary#"$PWD"/}"

@@ -64,7 +64,7 @@ class Server {
   }
 
   async stop() {
-    await run(binary, ["stop", "--data", this.data]);
+    await run(binary, ["stop", "--end-sessions", "--yes", "--data", this.data]);
     for (let tries = 0; this.process.exitCode === null && this.process.signalCode === null && tries < 500; tries++) {
       await sleep(10);
     }

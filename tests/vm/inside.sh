@@ -74,7 +74,7 @@ worker() {
 }
 # stops PLACE: the worker ends, and nothing of its sessions is left.
 stops() {
-    headwater stop >/dev/null
+    headwater stop --end-sessions --yes >/dev/null
     wait "$worker" 2>/dev/null
     is "no cgroup of a session is left" "$(find "$1" -name 'headwater-*' ! -name headwater-worker)" ""
     grep -hE 'WARN|ERROR' "$HEADWATER_DATA/worker.log" | sed 's/^/  worker: /'

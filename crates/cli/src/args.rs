@@ -73,7 +73,7 @@ pub enum Command {
     Config(ConfigArgs),
     /// Run the worker in the foreground (other commands start one when they need it)
     Worker(WorkerArgs),
-    /// End the server, the worker and its sessions
+    /// End the server and the worker; awake sessions are hibernated, and every workspace stays
     Stop(StopArgs),
     /// Tell what this host can and cannot isolate, and how to mend what it cannot
     Doctor(DoctorArgs),
@@ -116,15 +116,25 @@ pub enum SessionsAction {
         #[arg(long)]
         json: bool,
     },
-    /// End a session, its programs and its workspace; the logs stay
-    End {
-        /// Their ids, the beginnings of them, or their names
-        #[arg(required = true)]
-        sessions: Vec<String>,
-        /// Remove the logs, too
-        #[arg(long)]
-        forget: bool,
-    },
+    /// End sessions and delete them: their programs, workspaces, snapshots, executions and logs
+    End(EndArgs),
+}
+
+/// `headwater sessions end`.
+#[derive(Debug, Args)]
+pub struct EndArgs {
+    /// Their ids, the beginnings of them, or their names
+    #[arg(required = true)]
+    pub sessions: Vec<String>,
+    /// Keep the executions and their logs; the workspace and the snapshots are deleted all the same
+    #[arg(long)]
+    pub keep_logs: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// What earlier versions called deleting the logs, too: says it, and does not ask
+    #[arg(long, hide = true, conflicts_with = "keep_logs")]
+    pub forget: bool,
 }
 
 /// `headwater sessions create`.
@@ -136,7 +146,7 @@ pub struct CreateArgs {
     /// A variable for every execution in it; without `=VALUE`, the value it has here
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<Variable>,
-    /// End it after so long without an execution
+    /// End it and delete its workspace after so long without an execution
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub idle_timeout: Option<Duration>,
     /// Wall time of each execution in it
@@ -259,6 +269,12 @@ pub struct StopArgs {
     /// End only the server and the worker: programs run on, and a new worker finds them
     #[arg(long)]
     pub keep_sessions: bool,
+    /// End all sessions of all users and delete their workspaces and snapshots; the logs stay
+    #[arg(long, conflicts_with = "keep_sessions")]
+    pub end_sessions: bool,
+    /// With `--end-sessions`: do not ask
+    #[arg(long, short, requires = "end_sessions")]
+    pub yes: bool,
 }
 
 /// `headwater doctor`.

@@ -140,7 +140,7 @@ impl Place {
                     wanted.name()
                 );
                 Err(CommandError::new(ErrorKind::Refused, message)
-                    .hint("use another folder with `--data DIR`, or end this worker with `headwater stop`"))
+                    .hint("use another folder with `--data DIR`, or `headwater stop`: it hibernates the sessions, which wake again under a worker with their own sandbox"))
             }
             _ => Ok(()),
         }

@@ -20,7 +20,7 @@ use headwater_protocol::{ExecutionId, Process, SessionId, SessionSpec, Stdin, Tt
 pub use self::events::Events;
 pub use self::run::{Run, Target};
 pub use self::stdin::Typing;
-use crate::error::{CommandError, ErrorKind};
+use crate::error::CommandError;
 
 type Result<T> = std::result::Result<T, CommandError>;
 
@@ -85,13 +85,24 @@ impl Engine {
                 Ok(all.into_iter().map(SessionBody::from).collect())
             }
             Self::Remote(server) => {
-                let state = (!include_ended).then_some(SessionStateName::Ready);
-                let filter = SessionFilter { state, ..SessionFilter::default() };
-                let page = async |cursor| {
-                    let filter = SessionFilter { cursor, ..filter.clone() };
-                    server.sessions(&filter).await
+                let states = if include_ended {
+                    vec![None]
+                } else {
+                    vec![Some(SessionStateName::Ready), Some(SessionStateName::Hibernated)]
                 };
-                pages(page).await
+                let mut all: Vec<SessionBody> = Vec::new();
+                for state in states {
+                    let filter = SessionFilter { state, ..SessionFilter::default() };
+                    let page = async |cursor| {
+                        let filter = SessionFilter { cursor, ..filter.clone() };
+                        server.sessions(&filter).await
+                    };
+                    all.extend(pages(page).await?);
+                }
+                // One that fell asleep while we asked is in both lists.
+                all.sort_by_key(|one| one.id);
+                all.dedup_by_key(|one| one.id);
+                Ok(all)
             }
         }
     }
@@ -127,22 +138,16 @@ impl Engine {
         }
     }
 
-    /// Ends a session; with `forget`, removes all trace of it.
-    pub async fn end_session(&self, id: SessionId, forget: bool) -> Result<()> {
+    /// Ends a session and deletes its workspace, and, unless `keep_logs`, its executions and their logs.
+    pub async fn end_session(&self, id: SessionId, keep_logs: bool) -> Result<()> {
         match self {
             Self::Local(worker) => {
-                worker.insist(async |worker: &Worker| worker.end_session(id, forget).await).await?;
+                worker.insist(async |worker: &Worker| worker.end_session(id, !keep_logs).await).await?;
                 Ok(())
             }
-            Self::Remote(server) if forget => {
-                Ok(server.persist(|server| async move { server.delete_session(id).await }).await?)
+            Self::Remote(server) => {
+                Ok(server.persist(|server| async move { server.delete_session(id, keep_logs).await }).await?)
             }
-            // It has no way to keep them, and what is gone is gone.
-            Self::Remote(_) => Err(CommandError::new(
-                ErrorKind::Refused,
-                format!("a server ends a session together with its logs: {id}"),
-            )
-            .hint("say so with `--forget`; `headwater kill` ends an execution and keeps its log")),
         }
     }
 

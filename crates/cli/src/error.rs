@@ -3,6 +3,7 @@
 use headwater_client::{ApiError, ClientError};
 use headwater_contract::{ContractError, FaultKind};
 
+use crate::escape::message;
 use crate::style::Style;
 
 /// What kind of thing went wrong; decides the exit code.
@@ -76,9 +77,9 @@ impl CommandError {
             return;
         }
         let style = Style::of_stderr();
-        eprintln!("{} {}", style.red("error:"), self.message);
+        eprintln!("{} {}", style.red("error:"), message(&self.message));
         for hint in &self.hints {
-            eprintln!("{} {hint}", style.cyan("hint:"));
+            eprintln!("{} {}", style.cyan("hint:"), message(hint));
         }
     }
 }

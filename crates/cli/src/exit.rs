@@ -2,6 +2,7 @@
 
 use headwater_protocol::{Reason, Verdict};
 
+use crate::escape::printable;
 use crate::{signals, words};
 
 /// Something of headwater itself went wrong, so that the program has no exit code.
@@ -50,18 +51,17 @@ fn setup_code(message: &str) -> u8 {
 /// One line for people; nothing for a plain exit.
 pub fn line(verdict: &Verdict) -> Option<String> {
     let after = || words::duration(verdict.duration_ms);
+    let message = verdict.message.as_deref().map(printable);
     let what = match verdict.reason {
         Reason::Exited => return None,
         Reason::SetupFailed => {
-            return Some(
-                verdict.message.clone().unwrap_or_else(|| "the program could not be started".into()),
-            );
+            return Some(message.unwrap_or_else(|| "the program could not be started".into()));
         }
         Reason::Signalled => {
             format!("ended by {}", verdict.signal.map_or_else(|| "a signal".into(), signals::name))
         }
         Reason::TimedOut => {
-            return Some(verdict.message.clone().unwrap_or_else(|| format!("timed out after {}", after())));
+            return Some(message.unwrap_or_else(|| format!("timed out after {}", after())));
         }
         Reason::Cancelled => "cancelled".into(),
         Reason::Oom => "out of memory".into(),
@@ -69,7 +69,7 @@ pub fn line(verdict: &Verdict) -> Option<String> {
         Reason::DiskLimit => "ended for using more disk than it may".into(),
         Reason::Lost => "lost: nobody saw how it ended".into(),
     };
-    Some(match &verdict.message {
+    Some(match message {
         Some(message) => format!("{what} ({message})"),
         None => what,
     })

@@ -6,9 +6,11 @@
 
 mod args;
 mod commands;
+mod confirm;
 mod connect;
 mod engine;
 mod error;
+mod escape;
 mod exit;
 mod input;
 mod live;

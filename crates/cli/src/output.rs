@@ -11,9 +11,11 @@ use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, retry_on_intr, write};
 use rustix::stdio::{stderr, stdout};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{CommandError, ErrorKind};
+use crate::escape;
 
 /// Pieces on the way to the thread; one is at most a few MiB, and mostly far less.
 const QUEUE: usize = 4;
@@ -78,6 +80,11 @@ impl Printer {
 pub fn say(line: &str) -> Result<(), CommandError> {
     let line = format!("{line}\n");
     write_all(Target::Stdout, line.as_bytes()).map_err(|error| cannot_write(&error))
+}
+
+/// Writes a JSON value on a line.
+pub fn say_json(value: &Value) -> Result<(), CommandError> {
+    say(&escape::json(value))
 }
 
 fn cannot_write(error: &io::Error) -> CommandError {

@@ -38,7 +38,7 @@ pub async fn session(engine: &Engine, text: &str) -> Result<SessionId, CommandEr
 
 fn pick_session(all: &[SessionBody], text: &str) -> Result<SessionId, CommandError> {
     let named = |session: &&SessionBody| {
-        session.name.as_deref() == Some(text) && session.state == SessionStateName::Ready
+        session.name.as_deref() == Some(text) && session.state != SessionStateName::Ended
     };
     let named: Vec<SessionId> = all.iter().filter(named).map(|session| session.id).collect();
     let found = match named.as_slice() {
@@ -133,7 +133,9 @@ mod tests {
             session("2", Some("work"), SessionState::Ready),
             session("3", Some("twin"), SessionState::Ready),
             session("4", Some("twin"), SessionState::Ready),
+            session("5", Some("sleeper"), SessionState::Hibernated),
         ];
+        assert_eq!(pick_session(&all, "sleeper"), Ok(all[4].id));
         assert_eq!(pick_session(&all, "work"), Ok(all[1].id));
         assert_eq!(pick_session(&all, "ses_3"), Ok(all[2].id));
         assert!(pick_session(&all, "twin").unwrap_err().message.contains("several"));

@@ -8,6 +8,7 @@ use rustix::termios::isatty;
 
 use crate::engine::Events;
 use crate::error::CommandError;
+use crate::escape;
 use crate::output::{Printer, Target};
 use crate::style::Style;
 use crate::words;
@@ -118,6 +119,9 @@ impl Shower {
         for event in events {
             write_event(&event, &mut lines);
             lines.push(b'\n');
+        }
+        if isatty(rustix::stdio::stdout()) {
+            lines = escape::json_lines(&String::from_utf8_lossy(&lines)).into_owned().into_bytes();
         }
         if lines.is_empty() { Ok(()) } else { self.printer.print(Target::Stdout, lines.into()).await }
     }

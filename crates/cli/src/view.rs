@@ -6,6 +6,7 @@ use rustix::termios::isatty;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::escape::printable;
 use crate::style::Style;
 use crate::{signals, terminal};
 
@@ -45,24 +46,13 @@ pub fn command_line(command: &Command) -> String {
     match command {
         Command::Argv(argv) => argv.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" "),
         Command::Shell(line) => printable(line),
-        Command::Code { language, code, .. } => format!("[{language}] {}", printable(code)),
+        Command::Code { language, code, .. } => format!("[{}] {}", printable(language), printable(code)),
     }
 }
 
 fn quoted(arg: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^".contains(c); // none of them is escaped
     if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{}'", printable(arg)) }
-}
-
-/// The same on one line and without control characters.
-pub fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' => '⏎',
-            c if c.is_control() => '·',
-            c => c,
-        })
-        .collect()
 }
 
 /// An execution's state and, if it has ended, how.

@@ -49,8 +49,8 @@ fn an_execution_for_machines_has_the_fields_of_the_native_api() {
 
 #[test]
 fn a_command_cannot_speak_to_the_terminal() {
-    assert_eq!(command_line(&execution().spec.command), "echo 'a b' '·[31m'");
-    assert_eq!(command_line(&Command::Shell("a\nb\u{9b}".into())), "a⏎b·");
+    assert_eq!(command_line(&execution().spec.command), "echo 'a b' '\\u{1b}[31m'");
+    assert_eq!(command_line(&Command::Shell("a\nb\u{9b}".into())), "a\\nb\\u{9b}");
 }
 
 #[test]

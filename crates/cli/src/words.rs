@@ -27,6 +27,11 @@ pub fn bytes(count: u64) -> String {
         .map_or_else(|| format!("{count} B"), |(size, unit)| tenths(count, *size, unit))
 }
 
+/// `1 session`, `2 sessions`.
+pub fn count(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// Rounded down to one decimal, which is left out if it is 0.
 fn tenths(value: u64, of: u64, unit: &str) -> String {
     match (value / of, (value % of) * 10 / of) {

@@ -73,9 +73,12 @@ impl Client {
         self.json(self.send_idempotent(make)).await
     }
 
-    /// Ends a session and its programs, and removes it: its workspace, its executions and their logs.
-    pub async fn delete_session(&self, id: SessionId) -> Result<()> {
-        let url = self.route(&format!("v1/sessions/{id}"))?;
+    /// Ends a session and its programs, and deletes its workspace and, unless `keep_logs`, its executions and their logs.
+    pub async fn delete_session(&self, id: SessionId, keep_logs: bool) -> Result<()> {
+        let mut url = self.route(&format!("v1/sessions/{id}"))?;
+        if keep_logs {
+            url.set_query(Some("keep_logs=true"));
+        }
         let make = || Ok(self.request(Method::DELETE, url.clone()).timeout(CALL));
         self.send_idempotent(make).await.map(drop)
     }

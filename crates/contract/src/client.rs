@@ -285,10 +285,10 @@ impl Client {
         Ok(())
     }
 
-    /// Ends the worker; with `sessions`, their programs too.
-    pub async fn shutdown(&self, sessions: bool) -> Result<()> {
-        self.raw().shutdown(v1::ShutdownRequest { sessions }).await?;
-        Ok(())
+    /// Ends the worker; with `hibernate`, its awake sessions are hibernated first.
+    pub async fn shutdown(&self, hibernate: bool) -> Result<v1::ShutdownResponse> {
+        let request = v1::ShutdownRequest { hibernate, ..v1::ShutdownRequest::default() };
+        Ok(self.raw().shutdown(request).await?.into_inner())
     }
 }
 

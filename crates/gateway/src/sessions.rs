@@ -43,6 +43,7 @@ impl Gateway {
     ) -> Result<Session, ApiError> {
         let mut id = SessionId::random();
         let mut _turn = None;
+        let has_key = key.is_some();
         if let Some(key) = key {
             _turn = Some(self.key_turns.of((who.owner.clone(), key.clone())).await);
             let (owner, object, created_at_ms) = (who.owner.clone(), id.to_string(), now_ms());
@@ -58,7 +59,7 @@ impl Gateway {
         }
         self.may_make_session(&who.owner).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
-        self.make_session(who, id, &spec).await
+        self.make_session(who, id, &spec, has_key).await
     }
 
     /// Asks the worker, and then writes the row: with the defaults that the worker filled in. A gateway that is killed
@@ -68,6 +69,7 @@ impl Gateway {
         who: &Identity,
         id: SessionId,
         spec: &SessionSpec,
+        has_key: bool,
     ) -> Result<Session, ApiError> {
         let calls = self.worker.calls();
         let told = insist(calls, |client| async move { client.create_session(Some(id), spec).await }).await?;
@@ -78,8 +80,11 @@ impl Gateway {
             }
             Ok(false) => {}
             Err(error) => {
-                // Nobody would know of it.
-                let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
+                // Nobody would know of it. With a key the next attempt finds it, or an earlier one has made it already
+                // and there are things of the owner's in it.
+                if !has_key {
+                    let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
+                }
                 return Err(error.into());
             }
         }
@@ -151,8 +156,10 @@ impl Gateway {
         id: SessionId,
         patch: SessionPatch,
     ) -> Result<Session, ApiError> {
-        // Limits are the owner's: whoever else may write must not lift what bounds them.
-        let need = if patch.limits.is_some() { Need::Own } else { Need::Write };
+        // Limits are the owner's: whoever else may write must not lift what bounds them. So is the idle timeout: it
+        // deletes the workspace, as `DELETE` does.
+        let is_the_owners = patch.limits.is_some() || patch.idle_timeout_ms.is_some();
+        let need = if is_the_owners { Need::Own } else { Need::Write };
         self.may_use_session(who, need, id).await?;
         check_metadata(&patch.metadata)?;
         let request = v1::UpdateSessionRequest {
@@ -204,15 +211,32 @@ impl Gateway {
         Ok(told)
     }
 
-    /// Ends a session and its programs, and removes it with its logs and rows.
+    /// Ends a session and its programs, and removes its workspace and, unless `keep_logs`, its logs and rows.
     pub(crate) async fn delete_session(
         self: &Arc<Self>,
         who: &Identity,
         id: SessionId,
+        keep_logs: bool,
     ) -> Result<(), ApiError> {
         self.may_use_session(who, Need::Own, id).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move { gateway.remove_session(&who, id).await }).await
+        self.to_the_end(async move {
+            if keep_logs { gateway.end_session(&who, id).await } else { gateway.remove_session(&who, id).await }
+        })
+        .await
+    }
+
+    /// Ends a session; its executions and their logs stay.
+    async fn end_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {
+        let end = insist(self.worker.calls(), |client| async move { client.end_session(id, false).await });
+        match end.await {
+            Ok(told) => self.note_session(&told).await?,
+            Err(error) if is_missing(&error) => _ = self.store.end_session(id, now_ms()).await?,
+            Err(error) => return Err(error.into()),
+        }
+        self.audit(who, "session.end", id.to_string(), String::new());
+        tracing::info!(session = %id, "session ended");
+        Ok(())
     }
 
     async fn remove_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {

@@ -136,13 +136,14 @@ impl Engine {
         spec: SessionSpec,
     ) -> Result<Told, Fault> {
         spec.check()?;
-        self.allow(&spec.limits)?;
         let id = id.unwrap_or_else(SessionId::random);
         let _turn = self.session_turns.of(id).await;
         match self.session(id) {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,
         }
+        // Only for a new one: a caller that asks again, and is refused, takes the session for one that was never made.
+        self.allow(&spec.limits)?;
         self.network.permit(spec.network, self.config.sandbox)?;
         let prepared = self.pool.take(self, spec.network).await?;
         let session = self.hand_out(prepared, id, spec)?;
@@ -414,14 +415,6 @@ impl Engine {
     /// The turn of whoever makes, wakes or ends a session.
     pub(crate) async fn session_turn(&self, id: SessionId) -> impl Drop + use<> {
         self.session_turns.of(id).await
-    }
-
-    /// Ends all sessions, and lets no prepared one wait.
-    pub(crate) async fn end_all(&self) {
-        self.pool.close();
-        let ends: Vec<_> =
-            self.live_sessions().into_iter().map(|session| async move { session.end().await }).collect();
-        futures_util::future::join_all(ends).await;
     }
 
     /// The cgroup of this name that an earlier worker made, if it is there.

@@ -60,6 +60,9 @@ impl Engine {
     /// A session that can run things, held awake; one that sleeps is woken first.
     pub(crate) async fn awake(&self, id: SessionId) -> Result<(Arc<Session>, Inside), Fault> {
         loop {
+            if self.pool.is_closed() {
+                return Err(stopping());
+            }
             match self.live_session(id) {
                 Ok(session) => match session.enter().await {
                     Some(inside) => return Ok((session, inside)),
@@ -76,9 +79,9 @@ impl Engine {
         let Some(Asleep { record, .. }) = self.asleep(id) else {
             return Ok(()); // somebody was faster
         };
+        self.has_its_sandbox(&record)?;
         // The operator may have thought better of it meanwhile.
         self.network.permit(record.spec.network, self.config.sandbox)?;
-        let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
         let engine = self.weak().upgrade().ok_or_else(stopping)?;
         let made = tokio::task::spawn_blocking(move || {
             let disk = measured(&engine, &record)?;
@@ -90,6 +93,47 @@ impl Engine {
         self.listen_to(&session);
         tracing::info!(session = %id, "session woken");
         Ok(())
+    }
+
+    /// Refuses to wake a session under another sandbox than it was made with: its files belong to another user, and what
+    /// its owner was told about its walls would be false.
+    fn has_its_sandbox(&self, record: &SessionRecord) -> Result<(), Fault> {
+        let (was, is) = (record.sandbox, self.config.sandbox);
+        if was == is {
+            return Ok(());
+        }
+        let message = format!(
+            "the session `{}` was made with the sandbox `{}`, and this worker has `{}`",
+            record.id,
+            was.name(),
+            is.name()
+        );
+        Err(Fault::new(FaultKind::Conflict, message)
+            .hint("its files can be read; ask the operator to start the worker with the other sandbox"))
+    }
+
+    /// Hibernates every awake session, and starts nothing from now on. Sessions made for one execution, or for a build,
+    /// end: their programs get the same warning.
+    pub(crate) async fn hibernate_all(&self) -> v1::ShutdownResponse {
+        self.pool.close();
+        let sessions = self.live_sessions();
+        let running = sessions.iter().map(|session| session.told().running).sum();
+        let warning = self.config.hibernation.warning;
+        let each = sessions.iter().map(|session| async move {
+            if self.no_build(session.id()).is_err() {
+                session.end().await;
+            } else {
+                session.hibernate(warning).await;
+            }
+        });
+        futures_util::future::join_all(each).await;
+        let asleep = sessions.iter().filter(|session| self.asleep(session.id()).is_some()).count();
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        v1::ShutdownResponse {
+            hibernated: number(asleep),
+            ended: number(sessions.len() - asleep),
+            executions: running,
+        }
     }
 
     /// Puts a session to sleep now, unless somebody starts something in it at this moment.
@@ -142,4 +186,8 @@ impl Engine {
         self.put_asleep(asleep);
         Ok(told)
     }
+}
+
+fn stopping() -> Fault {
+    Fault::new(FaultKind::Unavailable, "the worker is stopping").hint("ask again when it runs again")
 }

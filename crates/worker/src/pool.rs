@@ -146,6 +146,11 @@ impl Pool {
         self.closed.store(true, Ordering::Release);
     }
 
+    /// Whether it gives none out any more: the worker is stopping.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
     /// Ends all that wait.
     pub(crate) fn drain(&self, engine: &Engine) {
         for prepared in std::mem::take(&mut *self.ready()) {

@@ -302,13 +302,14 @@ impl Worker for Service {
     }
 
     async fn shutdown(&self, request: Request<v1::ShutdownRequest>) -> Answer<v1::ShutdownResponse> {
-        let (engine, sessions) = (Arc::clone(&self.engine), request.into_inner().sessions);
+        let (engine, request) = (Arc::clone(&self.engine), request.into_inner());
         to_the_end(async move {
-            if sessions {
-                engine.end_all().await;
+            let mut done = v1::ShutdownResponse::default();
+            if request.hibernate || request.sessions {
+                done = engine.hibernate_all().await;
             }
             engine.stop.cancel();
-            Ok(Response::new(v1::ShutdownResponse {}))
+            Ok(Response::new(done))
         })
         .await
         .map_err(Into::into)

@@ -107,3 +107,23 @@ async fn everybody_sees_their_own_sessions_and_the_operator_all() -> Result<()> 
     assert!(all(&bob.json("/v1/executions").await?, "id").is_empty());
     Ok(())
 }
+
+#[tokio::test]
+async fn a_session_deleted_with_keep_logs_loses_its_workspace_and_keeps_what_it_printed() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let id = me.session(&json!({})).await?;
+    let path = format!("/v1/sessions/{id}");
+    let execution = me.start(&id, &json!({"shell": "echo hello"})).await?;
+    me.ended(&execution).await?;
+    assert_eq!(bad(&me.delete(&format!("{path}?keep=true")).await?, 400)?, "invalid_request");
+    for _ in 0..2 {
+        good(&me.delete(&format!("{path}?keep_logs=true")).await?, 204)?; // twice is the same
+    }
+    assert_eq!(me.json(&path).await?["state"], "ended");
+    assert_eq!(me.stdout(&execution).await?, "hello\n");
+    assert!(!server.data().join("sessions").join(&id).join("workspace").exists());
+    good(&me.delete(&path).await?, 204)?;
+    bad(&me.get(&format!("/v1/executions/{execution}")).await?, 404)?;
+    Ok(())
+}

@@ -184,7 +184,9 @@ async fn calls_with_one_interactive_id_share_a_session_however_many_come_at_once
     assert_eq!(all["result"]["stdout"].as_str().map(str::trim), Some("20"));
     let sessions = get(&server, "/v1/sessions?limit=100").await?.json()?;
     let named = sessions["items"].as_array().context("no list")?;
-    assert_eq!(named.iter().filter(|session| session["name"] == "interactive:many").count(), 1);
+    let named: Vec<_> = named.iter().filter(|session| session["name"] == "interactive:many").collect();
+    assert_eq!(named.len(), 1);
+    assert!(named[0]["idle_timeout_ms"].is_null(), "nobody asked for its end: {}", named[0]);
     let other =
         call(&server, &json!({"runtime": "terminal", "code": "ls", "interactive_id": "other"})).await?;
     assert_eq!(other["result"]["stdout"], "");

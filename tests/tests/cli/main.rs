@@ -2,6 +2,7 @@
 
 mod codes;
 mod command;
+mod ending;
 mod errors;
 mod interrupts;
 mod json;

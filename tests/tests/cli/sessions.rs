@@ -21,7 +21,7 @@ async fn a_session_is_made_used_listed_and_ended() -> Result<()> {
     let listed = objects(&worker, &["sessions", "--json"])?;
     assert_eq!((listed.len(), &listed[0]["name"], &listed[0]["state"]), (1, &"dev".into(), &"ready".into()));
 
-    answer(&worker, &["sessions", "end", "dev"])?;
+    answer(&worker, &["sessions", "end", "dev", "--keep-logs", "--yes"])?;
     assert_eq!(objects(&worker, &["sessions", "list", "--json"])?.len(), 0);
     let ended = objects(&worker, &["sessions", "--all", "--json"])?;
     assert!(ended.iter().any(|one| one["id"] == id.as_str() && one["state"] == "ended"), "{ended:?}");
@@ -40,7 +40,7 @@ async fn a_name_is_one_sessions_at_a_time() -> Result<()> {
     let again = run(&worker, &["sessions", "create", "--name", "dev"])?;
     assert_eq!(again.code, Some(4));
     assert!(again.errors().contains(&first) && again.errors().contains("hint:"), "{}", again.errors());
-    answer(&worker, &["sessions", "end", "dev"])?;
+    answer(&worker, &["sessions", "end", "dev", "--yes"])?;
     let second = answer(&worker, &["sessions", "create", "--name", "dev"])?;
     assert_eq!(objects(&worker, &["sessions", "show", "dev", "--json"])?[0]["id"], second.as_str());
     Ok(())

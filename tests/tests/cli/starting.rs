@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 use headwater_protocol::StartSpec;
 use headwater_tests::host::{self, Marker};
-use headwater_tests::{TestWorker, binary};
+use headwater_tests::{Options, TestWorker, binary};
 use tempfile::TempDir;
 
-use crate::command::{Running, answer, objects, run};
+use crate::command::{Running, answer, objects, run, start};
 use crate::worker;
 
 /// The processes that are workers of this data folder. A child that a worker has just made looks like one until it has
@@ -53,7 +53,7 @@ impl Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        let _ = self.command(&["stop"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = self.command(&["stop", "--end-sessions", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 }
 
@@ -69,7 +69,8 @@ async fn ten_clients_at_once_start_one_worker() -> Result<()> {
     }
     assert_eq!(workers(&fresh.data()).len(), 1);
     let done = Running::start(fresh.command(&["stop"]))?.finish()?;
-    assert_eq!((done.code, done.text().as_str(), done.errors().as_str()), (Some(0), "", ""));
+    assert_eq!((done.code, done.errors().as_str()), (Some(0), ""));
+    assert!(done.text().starts_with("stopped: 0 sessions hibernated"), "{}", done.text());
     assert_eq!(workers(&fresh.data()), [0; 0]);
     Ok(())
 }
@@ -111,11 +112,17 @@ async fn nothing_is_left(worker: &TestWorker, marker: &Marker) -> Result<()> {
     Ok(())
 }
 
+/// A worker that gives programs a short warning.
+async fn hasty() -> Result<TestWorker> {
+    let config = Some("[hibernation]\nwarning = \"300ms\"\n".into());
+    TestWorker::with(Options { pool: Some(1), config, ..Options::default() }).await
+}
+
 #[tokio::test]
 async fn stop_ends_the_worker_and_all_that_runs() -> Result<()> {
-    let worker = worker().await?;
+    let worker = hasty().await?;
     let marker = busy(&worker).await?;
-    answer(&worker, &["stop"])?;
+    assert_eq!(answer(&worker, &["stop"])?, "stopped: 1 session hibernated, 1 execution ended");
     nothing_is_left(&worker, &marker).await?;
     // The log is still there for whoever asks next.
     let all = objects(&worker, &["ps", "--all", "--json"])?;
@@ -125,12 +132,59 @@ async fn stop_ends_the_worker_and_all_that_runs() -> Result<()> {
 
 #[tokio::test]
 async fn stop_ends_what_a_killed_worker_left() -> Result<()> {
-    let mut worker = worker().await?;
+    let mut worker = hasty().await?;
     let marker = busy(&worker).await?;
     worker.kill();
     assert!(marker.processes().len() >= 3, "programs outlive the worker");
     answer(&worker, &["stop"])?;
     nothing_is_left(&worker, &marker).await
+}
+
+#[tokio::test]
+async fn stop_warns_programs_and_keeps_workspaces_which_the_next_use_finds() -> Result<()> {
+    let worker = worker().await?;
+    let id = answer(&worker, &["sessions", "create", "--name", "dev"])?;
+    let line = "trap 'echo warned >> kept; exit 0' TERM; echo first > kept; echo on; while :; do sleep 0.05; done";
+    let mut running = start(&worker, &["run", "--session", "dev", "--shell", line])?;
+    running.stdout.until_printed("on")?;
+    assert_eq!(answer(&worker, &["stop"])?, "stopped: 1 session hibernated, 1 execution ended");
+    let workspace = worker.workspace(id.parse()?);
+    assert_eq!(std::fs::read_to_string(workspace.join("kept"))?, "first\nwarned\n");
+    // The next command starts a worker: the session is found by its name, and wakes.
+    let listed = objects(&worker, &["sessions", "--json"])?;
+    assert_eq!((listed.len(), &listed[0]["state"]), (1, &"hibernated".into()));
+    assert_eq!(answer(&worker, &["run", "--session", "dev", "--", "cat", "kept"])?, "first\nwarned");
+    // What `stop` does not do, `--end-sessions` does: so the check above can fail.
+    let done = answer(&worker, &["stop", "--end-sessions", "--yes"])?;
+    assert_eq!(done, "stopped: 0 sessions hibernated, 1 session ended, 0 executions ended");
+    assert!(!workspace.exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_made_for_one_run_ends_with_stop_and_its_program_is_warned() -> Result<()> {
+    let worker = worker().await?;
+    let line = "trap 'echo warned; exit 3' TERM; echo on; while :; do sleep 0.05; done";
+    let mut running = start(&worker, &["run", "--shell", line])?;
+    running.stdout.until_printed("on")?;
+    let done = answer(&worker, &["stop"])?;
+    assert_eq!(done, "stopped: 0 sessions hibernated, 1 session ended, 1 execution ended");
+    assert_eq!(objects(&worker, &["sessions", "--json"])?.len(), 0);
+    let id = objects(&worker, &["ps", "--all", "--json"])?[0]["id"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(answer(&worker, &["logs", &id])?, "on\nwarned", "its log stays");
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_hint_and_no_help_text_leads_to_the_end_of_sessions() -> Result<()> {
+    let worker = worker().await?;
+    let other = run(&worker, &["run", "--sandbox", "none", "--", "true"])?;
+    assert!(other.errors().contains("`headwater stop`: it hibernates"), "{}", other.errors());
+    let help = answer(&worker, &["stop", "--help"])?;
+    assert!(help.contains("hibernated") && help.contains("--end-sessions"), "{help}");
+    let both = run(&worker, &["stop", "--keep-sessions", "--end-sessions"])?;
+    assert_eq!(both.code, Some(2));
+    Ok(())
 }
 
 #[tokio::test]

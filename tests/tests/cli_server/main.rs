@@ -4,6 +4,8 @@
 mod codes;
 #[path = "../cli/command.rs"]
 mod command;
+#[path = "../cli/ending.rs"]
+mod ending;
 mod errors;
 #[path = "../cli/interrupts.rs"]
 mod interrupts;
@@ -17,6 +19,7 @@ mod pty;
 #[path = "../cli/run.rs"]
 mod run;
 mod sessions;
+mod stopping;
 #[path = "../cli/terminal.rs"]
 mod terminal;
 mod tls;

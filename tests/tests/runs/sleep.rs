@@ -146,3 +146,21 @@ async fn a_session_made_for_one_execution_does_not_sleep() -> Result<()> {
     assert_eq!(refused(client.hibernate_session(session).await).kind, FaultKind::Conflict);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_session_is_not_woken_behind_other_walls_than_its_own() -> Result<()> {
+    let mut first = TestWorker::with(Options { no_walls: true, pool: Some(0), ..Options::default() }).await?;
+    let session = first.session().await?;
+    first.run_in(session, &StartSpec::shell("echo here > file")).await?;
+    first.client().await?.hibernate_session(session).await?;
+    first.terminate()?;
+    let same = Some(first.data().to_owned());
+    let mut second = TestWorker::with(Options { pool: Some(0), data: same, ..Options::default() }).await?;
+    let fault = refused(second.client().await?.start(session, None, &StartSpec::shell("cat file")).await);
+    assert_eq!(fault.kind, FaultKind::Conflict, "{fault:?}");
+    assert!(fault.message.contains("`none`") && fault.message.contains("`full`"), "{fault:?}");
+    second.terminate()?;
+    first.start_again().await?;
+    assert_eq!(first.run_in(session, &StartSpec::shell("cat file")).await?.text(), "here\n");
+    Ok(())
+}

@@ -47,6 +47,11 @@ async fn a_session_is_there_for_its_members_and_for_nobody_else() -> Result<()> 
     ensure!(status(&bob, "POST", &stdin, &signal).await? < 300, "an editor cannot touch");
     ensure!(put(&server, &bob, &one, "eve", "viewer").await? == 403, "an editor lets others in");
     ensure!(status(&bob, "DELETE", &look, &Value::Null).await? == 403, "an editor removes the session");
+    // An idle timeout deletes the workspace, as `DELETE` does: it is the owner's.
+    let soon = json!({"idle_timeout_ms": 1});
+    ensure!(status(&bob, "PATCH", &look, &soon).await? == 403, "an editor has the session end by itself");
+    ensure!(status(&bob, "PATCH", &look, &json!({"metadata": {"a": "b"}})).await? == 200);
+    ensure!(status(&ann, "PATCH", &look, &json!({"idle_timeout_ms": 86_400_000})).await? == 200);
     ensure!(status(&eve, "GET", &look, &Value::Null).await? == 404, "eve sees it");
     ensure!(status(&eve, "GET", &at, &Value::Null).await? == 404, "eve sees what runs in it");
     let started = waiting(&server, &bob, &one).await?;

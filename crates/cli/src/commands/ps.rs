@@ -7,7 +7,8 @@ use crate::args::PsArgs;
 use crate::connect::Place;
 use crate::engine::{Engine, Which};
 use crate::error::{CommandError, ErrorKind};
-use crate::output::say;
+use crate::escape::printable;
+use crate::output::{say, say_json};
 use crate::view::{self, Table};
 use crate::{resolve, words};
 
@@ -31,7 +32,7 @@ pub async fn ps(place: &Place, args: &PsArgs) -> Result<u8, CommandError> {
             if args.processes {
                 value["processes"] = processes.iter().map(view::process_json).collect();
             }
-            say(&value.to_string())?;
+            say_json(&value)?;
         }
     } else {
         for line in table(&listed) {
@@ -67,7 +68,7 @@ fn table(listed: &[(ExecutionBody, Vec<Process>)]) -> Vec<String> {
         ]);
         for process in processes {
             let line =
-                format!("  pid {} (of {}) {}", process.pid, process.ppid, view::printable(&process.name));
+                format!("  pid {} (of {}) {}", process.pid, process.ppid, printable(&process.name));
             table.row([line]);
         }
     }

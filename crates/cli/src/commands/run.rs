@@ -15,7 +15,7 @@ use crate::connect::Place;
 use crate::engine::{Engine, Events, Run, Target};
 use crate::error::CommandError;
 use crate::live::{CtrlC, End, Interrupts, Watch, watch};
-use crate::output::say;
+use crate::output::{say, say_json};
 use crate::show::Format;
 use crate::style::Style;
 use crate::terminal::RawMode;
@@ -75,7 +75,7 @@ async fn ask(engine: &Engine, run: &Run, plan: &Plan) -> Result<Option<(Executio
         return Ok(Some(engine.run(run).await?));
     }
     let execution = engine.start(run).await?;
-    say(&if plan.json { view::object(&execution).to_string() } else { execution.id.to_string() })?;
+    if plan.json { say_json(&view::object(&execution))? } else { say(&execution.id.to_string())? }
     Ok(None)
 }
 

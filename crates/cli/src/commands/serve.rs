@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 use crate::args::ServeArgs;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
+use crate::escape;
 
 /// Serves until it is told to end. The worker and its sessions stay.
 pub fn serve(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
@@ -72,7 +73,7 @@ fn explain(error: ServeError) -> CommandError {
         ServeError::Listen(..) => CommandError::new(ErrorKind::Refused, text)
             .hint("choose another address with `--listen 127.0.0.1:PORT`; port 0 takes a free one"),
         ServeError::AlreadyRunning(_) => CommandError::new(ErrorKind::Refused, text)
-            .hint("`headwater stop` ends it; `--data DIR` uses another folder"),
+            .hint("`headwater stop` ends it and hibernates its sessions; `--data DIR` uses another folder"),
         ServeError::Data(..) => {
             CommandError::new(ErrorKind::Refused, text).hint("choose another with `--data DIR`")
         }
@@ -85,12 +86,11 @@ fn explain(error: ServeError) -> CommandError {
 
 fn log_to_stderr(format: LogFormat) {
     let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let json = format == LogFormat::Json;
+    let colours = !json && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(escape::Log { colours, json });
     match format {
-        LogFormat::Text => {
-            let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            log.with_ansi(colours).init();
-        }
+        LogFormat::Text => log.with_ansi(colours).init(),
         LogFormat::Json => log.json().init(),
     }
 }

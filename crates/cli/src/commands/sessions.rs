@@ -3,11 +3,13 @@
 use headwater_protocol::api::{SessionBody, SessionStateName};
 use headwater_protocol::{Limits, SandboxKind, SessionSpec};
 
-use crate::args::{CreateArgs, ListArgs, SessionsAction, SessionsArgs, Variable, millis};
+use crate::args::{CreateArgs, EndArgs, ListArgs, SessionsAction, SessionsArgs, Variable, millis};
+use crate::confirm::confirm;
 use crate::connect::Place;
 use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
-use crate::output::say;
+use crate::escape::{self, printable};
+use crate::output::{say, say_json};
 use crate::view::{self, Table};
 use crate::{resolve, words};
 
@@ -25,7 +27,7 @@ pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandEr
         }
         Some(SessionsAction::Create(args)) => create(place, &args).await?,
         Some(SessionsAction::Show { session, json }) => show(place, &session, json).await?,
-        Some(SessionsAction::End { sessions, forget }) => end(place, &sessions, forget).await?,
+        Some(SessionsAction::End(args)) => end(place, &args).await?,
     }
     Ok(0)
 }
@@ -35,14 +37,14 @@ async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), Comm
     let mut all = engine.sessions(include_ended).await?;
     all.sort_by_key(|session| (session.created_at, session.id));
     if json {
-        return all.iter().try_for_each(|session| say(&view::object(session).to_string()));
+        return all.iter().try_for_each(|session| say_json(&view::object(session)));
     }
     let mut table = Table::new(&["SESSION", "NAME", "STATE", "SANDBOX", "CREATED", "RUNNING"]);
     for session in &all {
         let plain = |text: String| (text.clone(), text);
         table.painted_row([
             plain(table.id(&session.id)),
-            plain(view::printable(session.name.as_deref().unwrap_or("-"))),
+            plain(printable(session.name.as_deref().unwrap_or("-"))),
             plain(state(session).to_owned()),
             view::sandbox(session.sandbox, table.style()),
             plain(words::ago(session.created_at.0)),
@@ -77,7 +79,7 @@ async fn create(place: &Place, args: &CreateArgs) -> Result<(), CommandError> {
         check_is_free(&engine, name).await?;
     }
     let session = engine.create_session(&spec).await?;
-    say(&if args.json { view::object(&session).to_string() } else { session.id.to_string() })
+    if args.json { say_json(&view::object(&session)) } else { say(&session.id.to_string()) }
 }
 
 /// A name that two sessions had would name neither.
@@ -97,14 +99,14 @@ async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError>
     let session = engine.session(id).await?;
     let value = view::object(&session);
     if json {
-        return say(&value.to_string());
+        return say_json(&value);
     }
     let mut table = Table::new(&["SESSION", &session.id.to_string()]);
     for (name, value) in value.as_object().into_iter().flatten() {
         let text = match value {
             serde_json::Value::Null => continue,
-            serde_json::Value::String(text) => view::printable(text),
-            other => other.to_string(),
+            serde_json::Value::String(text) => printable(text),
+            other => escape::json(other),
         };
         if name != "id" && text != "{}" {
             table.row([name.clone(), text]);
@@ -113,11 +115,24 @@ async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError>
     table.lines().iter().try_for_each(|line| say(line))
 }
 
-async fn end(place: &Place, texts: &[String], forget: bool) -> Result<(), CommandError> {
+async fn end(place: &Place, args: &EndArgs) -> Result<(), CommandError> {
     let engine = place.existing_engine().await?;
-    for text in texts {
-        let id = resolve::session(&engine, text).await?;
-        engine.end_session(id, forget).await?;
+    let mut ids = Vec::new();
+    for text in &args.sessions {
+        ids.push(resolve::session(&engine, text).await?);
+    }
+    let (what, whose) = match args.sessions.as_slice() {
+        [one] => (format!("the session `{}`", printable(one)), "its"),
+        all => (format!("{} sessions", all.len()), "their"),
+    };
+    let lost = if args.keep_logs {
+        format!("{whose} workspace and snapshots are deleted, {whose} executions and logs stay")
+    } else {
+        format!("{whose} workspace, snapshots, executions and logs are deleted")
+    };
+    confirm(&format!("end {what}: {lost}"), args.yes || args.forget)?;
+    for id in ids {
+        engine.end_session(id, args.keep_logs).await?;
     }
     Ok(())
 }

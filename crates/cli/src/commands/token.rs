@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::args::{TokenAction, TokenArgs};
 use crate::error::{CommandError, ErrorKind};
+use crate::escape::printable;
+use crate::output::{say, say_json};
 use crate::words::now_ms;
 
 /// Does what was asked.
@@ -58,25 +60,25 @@ async fn act(store: &dyn Store, action: TokenAction) -> Result<u8, CommandError>
             if json {
                 let mut shown = token_json(&token.row);
                 shown["token"] = token.secret.into();
-                println!("{shown}");
+                say_json(&shown)?;
             } else {
-                println!("{}", token.secret);
+                say(&token.secret)?;
             }
             Ok(0)
         }
         TokenAction::List { json } => {
             for row in store.tokens().await.map_err(refused)? {
                 if json {
-                    println!("{}", token_json(&row));
+                    say_json(&token_json(&row))?;
                 } else {
-                    println!(
+                    say(&format!(
                         "{}  {:<7} {:<12} {:<8} {}",
                         row.id,
                         row.role.name(),
-                        row.owner,
+                        printable(&row.owner),
                         state(&row),
-                        row.name
-                    );
+                        printable(&row.name)
+                    ))?;
                 }
             }
             Ok(0)

@@ -13,6 +13,8 @@ use serde_json::json;
 use super::token::{refused, with_store};
 use crate::args::{UserAction, UserArgs};
 use crate::error::{CommandError, ErrorKind};
+use crate::escape::printable;
+use crate::output::{say, say_json};
 use crate::words::now_ms;
 
 /// Users listed at once.
@@ -55,7 +57,7 @@ async fn add(store: &dyn Store, name: &str, role: Role, no_password: bool) -> Re
     if !store.put_user(&row).await.map_err(refused)? {
         return Err(taken(&row.name));
     }
-    println!("{}", row.id);
+    say(&row.id)?;
     Ok(0)
 }
 
@@ -79,9 +81,10 @@ async fn list(store: &dyn Store, json: bool) -> Result<u8, CommandError> {
                     "has_password": row.password.is_some(),
                     "created_at": Timestamp(row.created_at_ms),
                 });
-                println!("{shown}");
+                say_json(&shown)?;
             } else {
-                println!("{}  {:<7} {state:<8} {}", row.id, row.role.name(), row.name);
+                let name = printable(&row.name);
+                say(&format!("{}  {:<7} {state:<8} {name}", row.id, row.role.name()))?;
             }
         }
         page.cursor = found.next;
@@ -109,7 +112,7 @@ async fn change(store: &dyn Store, row: &UserRow, change: UserChange) -> Result<
 fn ask_password(name: &str) -> Result<String, CommandError> {
     let stdin = std::io::stdin();
     let password = if stdin.is_terminal() {
-        let first = unseen(&format!("password of {name}: "))?;
+        let first = unseen(&format!("password of {}: ", printable(name)))?;
         if first != unseen("again: ")? {
             return Err(CommandError::usage("the two are not the same"));
         }

@@ -9,6 +9,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::args::WorkerArgs;
 use crate::error::{CommandError, ErrorKind};
+use crate::escape;
 use crate::start::ALREADY_RUNNING;
 
 /// Serves until it is told to end.
@@ -43,7 +44,8 @@ fn configuration(data: &Path, args: &WorkerArgs) -> Result<Config, CommandError>
 fn log_to_stderr() {
     let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+    let log = escape::Log { colours, json: false };
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(log).with_ansi(colours).init();
 }
 
 #[cfg(test)]

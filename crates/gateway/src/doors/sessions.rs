@@ -168,21 +168,30 @@ async fn hibernate(
     Ok(JsonBody(session_body(gateway.hibernate_session(&who, id).await?)))
 }
 
-/// Ends a session and its programs, and removes it: its workspace, its executions and their logs.
+/// How a session is deleted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct DeleteQuery {
+    /// Keeps the executions and their logs: the session stays listed as `ended`.
+    keep_logs: Option<bool>,
+}
+
+/// Ends a session and its programs, and deletes it: its workspace, its snapshots, its executions and their logs.
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
-    params(("id" = String, Path, description = "the session")),
+    params(("id" = String, Path, description = "the session"), DeleteQuery),
     responses(
-        (status = 204, description = "it is gone"),
+        (status = 204, description = "it is gone, or, with `keep_logs`, has ended"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody),
 ))]
 async fn delete(
     who: Identity,
-    _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
+    Query(query): Query<DeleteQuery>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.delete_session(&who, id).await?;
+    gateway.delete_session(&who, id, query.keep_logs.unwrap_or(false)).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -39,6 +39,24 @@ impl Session {
     /// bring its things in order.
     pub(crate) async fn doze(self: &Arc<Self>, warning: Duration) {
         let Ok(_nobody_inside) = self.door.try_write() else { return };
+        self.fall_asleep(warning).await;
+    }
+
+    /// The same, but it waits for whoever starts something in it, and returns when its init is gone and its logs are
+    /// closed.
+    pub(crate) async fn hibernate(self: &Arc<Self>, warning: Duration) {
+        let nobody_inside = self.door.write().await;
+        self.fall_asleep(warning).await;
+        drop(nobody_inside);
+        // Somebody else may have begun to put it to sleep, or to end it.
+        let patience = warning + 2 * END_PATIENCE;
+        if tokio::time::timeout(patience, self.wait_until_over()).await.is_err() {
+            self.kill_what_is_left();
+            let _ = tokio::time::timeout(END_PATIENCE, self.wait_until_over()).await;
+        }
+    }
+
+    async fn fall_asleep(&self, warning: Duration) {
         if self.is_ending() || self.dozing.swap(true, Ordering::Relaxed) {
             return;
         }

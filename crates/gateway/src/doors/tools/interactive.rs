@@ -2,10 +2,9 @@
 //!
 //! It is the newest of its owner that is called `interactive:<id>`. If there is none, or it has ended, the one that
 //! follows it is made under a key that names its predecessor: of many who find the same predecessor at the same time,
-//! all make the same session.
+//! all make the same session. It has no idle timeout, which nobody asked for: like others it hibernates.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use headwater_protocol::{SandboxKind, Session, SessionId, SessionSpec, SessionState};
 use headwater_store::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow};
@@ -17,9 +16,6 @@ use crate::now_ms;
 use crate::recorder::is_missing;
 use crate::shown::OWNER;
 use crate::state::Gateway;
-
-/// It ends by itself after so long without a call.
-const IDLE: Duration = Duration::from_mins(15);
 
 /// The session of this name.
 pub(super) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) -> Result<SessionId, ApiError> {
@@ -74,7 +70,6 @@ async fn is_ready(gateway: &Gateway, row: &SessionRow) -> Result<bool, ApiError>
 fn row(id: SessionId, owner: &str, name: String) -> SessionRow {
     let spec = SessionSpec {
         name: Some(name),
-        idle_timeout_ms: u64::try_from(IDLE.as_millis()).ok(),
         metadata: [(OWNER.to_owned(), owner.to_owned())].into(),
         ..SessionSpec::default()
     };

@@ -1,0 +1,47 @@
+//! Asking a person before something of somebody's is deleted.
+
+use std::io::{BufRead, Write};
+
+use rustix::termios::isatty;
+
+use crate::error::{CommandError, ErrorKind};
+
+/// Returns if the person at the terminal says yes, or said so with `--yes`. Without a terminal nobody can be asked:
+/// that is refused.
+pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
+    if yes {
+        return Ok(());
+    }
+    if !isatty(rustix::stdio::stdin()) || !isatty(rustix::stdio::stderr()) {
+        return Err(CommandError::usage(format!("{what}: not confirmed"))
+            .hint("nothing was changed; say `--yes` to do it without being asked"));
+    }
+    eprint!("{what}. Continue? [y/N] ");
+    let _ = std::io::stderr().flush(); // a person who sees no question answers none
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|error| CommandError::internal(format!("cannot read the answer: {error}")))?;
+    if is_yes(&answer) {
+        return Ok(());
+    }
+    Err(CommandError::new(ErrorKind::Refused, "not confirmed: nothing was changed"))
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_yes_is_a_yes() {
+        assert!(is_yes("y\n") && is_yes(" YES \n"));
+        for answer in ["", "\n", "n\n", "yess\n", "no y\n"] {
+            assert!(!is_yes(answer), "{answer:?}");
+        }
+    }
+}
