@@ -193,7 +193,12 @@ fn spawn(options: &ServerOptions, data: &Path, listen: &str) -> Result<Child> {
 impl Drop for TestServer {
     fn drop(&mut self) {
         // Also ends what a killed gateway or worker left.
-        let _ = self.command().args(["stop", "--end-sessions", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = self
+            .command()
+            .args(["stop", "--end-sessions", "--yes"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {

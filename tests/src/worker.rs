@@ -214,7 +214,12 @@ fn spawn(options: &Options, data: &Path) -> Result<Child> {
 impl Drop for TestWorker {
     fn drop(&mut self) {
         // `stop` starts a worker if this one was killed: its sessions must end in any case.
-        let _ = self.command().args(["stop", "--end-sessions", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = self
+            .command()
+            .args(["stop", "--end-sessions", "--yes"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {

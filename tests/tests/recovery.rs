@@ -181,3 +181,66 @@ async fn a_daemon_that_nobody_waits_for_is_held_to_the_disk_limit() -> Result<()
     assert!(!marker.processes().is_empty(), "the daemon should run on");
     marker.count_becomes(0).await
 }
+
+/// The children of a process, each with its state.
+fn children(pid: u32) -> Vec<(i32, String)> {
+    let stat = |child: i32| {
+        let text = fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+        let (_, rest) = text.rsplit_once(") ")?;
+        let mut fields = rest.split(' ');
+        let (state, parent) = (fields.next()?.to_owned(), fields.next()?.parse::<u32>().ok()?);
+        (parent == pid).then_some((child, state))
+    };
+    host::pids().into_iter().filter_map(stat).collect()
+}
+
+#[tokio::test]
+async fn no_init_that_has_ended_stays_a_zombie_of_its_worker() -> Result<()> {
+    for uid in [None, Some(ORDINARY + 1)] {
+        let worker = TestWorker::with(Options { pool: Some(1), uid, ..Options::default() }).await?;
+        let client = worker.client().await?;
+        let (ended, asleep) = (worker.session().await?, worker.session().await?);
+        worker.run_in(asleep, &StartSpec::shell("setsid sleep 1000 >/dev/null 2>&1 & true")).await?;
+        // The control: inits are the worker's children, so that nobody else could ask for their ends.
+        let living = || children(worker.pid()).len();
+        eventually("inits are its children", async || living() >= 3).await?;
+        client.end_session(ended, false).await?;
+        client.hibernate_session(asleep).await?;
+        let one_shot = SessionSpec { one_shot: true, ..SessionSpec::default() };
+        let own = client.create_session(None, &one_shot).await?.id;
+        worker.run_in(own, &StartSpec::shell("true")).await?;
+        eventually("only the prepared one is left, and no zombie", async || {
+            let left = children(worker.pid());
+            left.len() <= 1 && left.iter().all(|(_, state)| state != "Z")
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_worker_whose_host_users_belong_to_another_data_folder_does_not_start() -> Result<()> {
+    // Above all ranges that are given out by themselves, and of no other test.
+    let base = 0x7300_0000 + std::process::id() * 8192;
+    let config = |base: u32| Some(format!("uid_base = {base}\n"));
+    let with = async |base| {
+        TestWorker::with(Options { pool: Some(0), config: config(base), ..Options::default() }).await
+    };
+    let first = with(base).await?;
+    let refused = with(base + 4095).await.map(drop).unwrap_err().to_string();
+    assert!(
+        refused.contains("uid_base") && refused.contains(&first.data().display().to_string()),
+        "{refused}"
+    );
+    // The control: the next range is free.
+    let next = with(base + 4096).await?;
+    let seen = next.run(&StartSpec::shell("echo hello")).await?;
+    assert_eq!(seen.text(), "hello\n");
+    let owner = |worker: &TestWorker, session| -> Result<u32> {
+        use std::os::unix::fs::MetadataExt;
+        Ok(fs::metadata(worker.workspace(session))?.uid())
+    };
+    let session = next.session().await?;
+    assert!((base + 4096..base + 8192).contains(&owner(&next, session)?));
+    Ok(())
+}

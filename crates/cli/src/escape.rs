@@ -12,7 +12,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 /// Whether a character is shown as itself: not a control character (C0, DEL and C1, U+009B with them), not one that
 /// changes the direction or the lines of a text, and not one that nobody sees.
-const fn is_shown(c: char) -> bool {
+fn is_shown(c: char) -> bool {
     let hidden = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}'
@@ -112,8 +112,20 @@ mod tests {
 
     /// What must never reach a terminal raw.
     const HOSTILE: [char; 14] = [
-        '\u{1b}', '\u{7}', '\u{8}', '\r', '\n', '\t', '\u{7f}', '\u{9b}', '\u{9d}', '\u{202e}', '\u{2066}',
-        '\u{200f}', '\u{2028}', '\u{e0041}',
+        '\u{1b}',
+        '\u{7}',
+        '\u{8}',
+        '\r',
+        '\n',
+        '\t',
+        '\u{7f}',
+        '\u{9b}',
+        '\u{9d}',
+        '\u{202e}',
+        '\u{2066}',
+        '\u{200f}',
+        '\u{2028}',
+        '\u{e0041}',
     ];
 
     #[test]

@@ -221,7 +221,11 @@ impl Gateway {
         self.may_use_session(who, Need::Own, id).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.to_the_end(async move {
-            if keep_logs { gateway.end_session(&who, id).await } else { gateway.remove_session(&who, id).await }
+            if keep_logs {
+                gateway.end_session(&who, id).await
+            } else {
+                gateway.remove_session(&who, id).await
+            }
         })
         .await
     }

@@ -5,8 +5,8 @@
 //! 2. It gets its [`Setup`], builds the walls, and forks: the child is pid 1 inside, the small process is gone.
 //! 3. pid 1 says that it is ready. The kernel says who said so, which is how its pid on the host is known.
 //!
-//! init is nobody's child here: when it ends it is reaped by the host's first process (or by the nearest
-//! subreaper, which a worker that is itself pid 1 of a container is: such a worker has to reap orphans).
+//! init outlives the process that made it, and so becomes a child of the nearest subreaper: the worker, which
+//! [reaps](crate::orphans) it; or, when that worker is gone, the host's first process.
 
 mod clone;
 mod spawn;

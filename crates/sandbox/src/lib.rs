@@ -12,5 +12,6 @@ pub mod init;
 pub mod launch;
 pub mod link;
 pub mod memory;
+pub mod orphans;
 pub mod walls;
 pub mod wire;

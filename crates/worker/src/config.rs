@@ -100,14 +100,14 @@ impl Default for Hibernation {
 /// Prepared sessions: enough for a burst, cheap to keep.
 const POOL: usize = 4;
 /// Above what distributions, containers and systemd give out (see their `UIDS-GIDS` notes).
-const UID_BASE: u32 = 0x7100_0000;
+pub(crate) const UID_BASE: u32 = 0x7100_0000;
 /// How many ranges of users there are for the workers of a host, and how many users one holds.
-const UID_RANGES: u32 = 1 << 12;
-const UID_RANGE: u32 = 1 << 12;
+pub(crate) const UID_RANGES: u32 = 1 << 12;
+pub(crate) const UID_RANGE: u32 = 1 << 12;
 
 /// The kernel counts processes, pipe pages and more for each user: sessions of two workers must not share one. Their
-/// data folders tell workers apart, so that nothing needs to be agreed on.
-fn uid_base(data: &Path) -> u32 {
+/// data folders tell workers apart; `users` sees to it that no two have the same.
+pub(crate) fn uid_base(data: &Path) -> u32 {
     let path = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
     UID_BASE + crc32fast::hash(path.as_os_str().as_encoded_bytes()) % UID_RANGES * UID_RANGE
 }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builds::mark;
 use crate::clock::now_ms;
-use crate::config::Config;
+use crate::config::{Config, UID_RANGE};
 use crate::execution::Execution;
 use crate::folder::{Folder, SessionRecord};
 use crate::gauge::Measured;
@@ -28,7 +28,7 @@ use crate::program::Program;
 use crate::session::{self, Accepted, Parts, Session};
 use crate::terminals::Hub;
 use crate::tickets::Tickets;
-use crate::tree;
+use crate::{tree, users};
 
 /// Everything a worker has.
 #[derive(Debug)]
@@ -103,16 +103,18 @@ impl Engine {
     }
 
     /// A host user of its own for a session, when the worker is root.
-    pub(crate) fn take_uid(&self) -> Option<u32> {
-        if !rustix::process::geteuid().is_root()
-            || self.config.sandbox == headwater_protocol::SandboxKind::None
-        {
-            return None;
+    pub(crate) fn take_uid(&self) -> Result<Option<u32>, Fault> {
+        if !users::are_given_out(&self.config) {
+            return Ok(None);
         }
         let mut tables = self.tables();
-        let uid = (self.config.uid_base..u32::MAX).find(|uid| !tables.uids.contains(uid))?;
+        let uid = users::first_free(self.config.uid_base, &tables.uids).ok_or_else(|| {
+            let message = format!("all {UID_RANGE} host users of this data folder are in use");
+            let fault = Fault::new(FaultKind::Exhausted, message);
+            fault.hint("end sessions that are not needed any more; hibernated ones keep their user")
+        })?;
         tables.uids.insert(uid);
-        Some(uid)
+        Ok(Some(uid))
     }
 
     /// A user is in use by a session that was found.

@@ -44,6 +44,7 @@ mod tree;
 mod trees;
 mod unnamed;
 mod usage;
+mod users;
 mod watch;
 mod workspace;
 

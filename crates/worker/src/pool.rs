@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +17,7 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Network, SandboxKind, SessionId};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
+use headwater_sandbox::orphans;
 use headwater_sandbox::wire::{Bind, NetworkOf, Setup};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -170,6 +171,7 @@ fn discard(engine: &Engine, prepared: &Prepared) {
     let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
     leftovers::remove(&prepared.dir, prepared.cgroup.as_ref());
     let _ = fs::remove_dir_all(&prepared.dir);
+    orphans::reap(prepared.init.as_fd());
     engine.free_uid(prepared.host_uid);
 }
 
@@ -205,7 +207,7 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
 fn prepare(engine: &Arc<Engine>, network: NetworkOf) -> Result<Prepared, Fault> {
     let slot = SessionId::random();
     let dir = engine.folder.slots().join(slot.to_string());
-    let host_uid = engine.take_uid();
+    let host_uid = engine.take_uid()?;
     let made = make(engine, slot, &dir, host_uid, network);
     if made.is_err() {
         leftovers::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());

@@ -3,12 +3,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::cgroup::{CgroupRoot, Discovered};
+use headwater_sandbox::orphans;
 use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
@@ -17,7 +18,8 @@ use crate::config::Config;
 use crate::engine::{Engine, Start};
 use crate::folder::Folder;
 use crate::services::Services;
-use crate::{adopt, connections, pool, watch};
+use crate::users::{ClaimError, Wanted};
+use crate::{adopt, connections, pool, users, watch};
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);
@@ -28,6 +30,17 @@ pub enum ServeError {
     /// There is one for this folder.
     #[error("a worker is already running for `{}`", .0.display())]
     AlreadyRunning(PathBuf),
+    /// Another data folder of this host has the same host users.
+    #[error(
+        "the host users from {base} on belong to the data folder `{}`: set another `uid_base` in headwater.toml",
+        other.display()
+    )]
+    UsersTaken {
+        /// The first user of the range.
+        base: u32,
+        /// Whose it is.
+        other: PathBuf,
+    },
     /// The host refused.
     #[error("cannot {what}: {source}")]
     Host {
@@ -54,7 +67,12 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let answers = runtime("hw-serve").map_err(cannot("start threads"))?;
     let cgroups = cgroups(&folder);
     let mut config = config;
+    claim_users(&folder, &mut config)?;
     prepare_etc(&folder, &mut config);
+    if let Err(error) = orphans::adopt() {
+        tracing::warn!(%error, "inits that have ended are left to the host's first process");
+    }
+    orphans::keep_reaping();
     let engine = Engine::new(Start {
         config,
         folder,
@@ -70,6 +88,27 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     engine.pool.drain(&engine);
     movers.shutdown_background();
     served
+}
+
+/// A range of host users that no other data folder has.
+fn claim_users(folder: &Folder, config: &mut Config) -> Result<(), ServeError> {
+    if !users::are_given_out(config) {
+        return Ok(());
+    }
+    let by_path = crate::config::uid_base(&config.data);
+    let wanted = if config.uid_base == by_path {
+        Wanted::From(by_path)
+    } else {
+        Wanted::Exactly(config.uid_base) // as the operator says
+    };
+    match users::claim(folder.root(), wanted, Path::new(users::CLAIMS)) {
+        Ok(base) => config.uid_base = base,
+        Err(ClaimError::Taken { base, other }) => return Err(ServeError::UsersTaken { base, other }),
+        Err(ClaimError::Io(error)) => {
+            tracing::warn!(%error, "host users cannot be claimed: another data folder could have the same");
+        }
+    }
+    Ok(())
 }
 
 /// One folder for all sessions' `/etc`: binding it costs a tenth of binding its entries one by one.

@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::ask::{Asker, good, server};
 use crate::scene::start;
 
 /// Long enough for a loaded machine.
@@ -205,5 +206,42 @@ async fn odd_paths_and_ids_name_nothing() -> Result<()> {
     }
     let answer = raw::request(server.address(), "BREW", "/v1/sessions", &headers, b"").await?;
     ensure!(answer.status == 405 && answer.header("allow").is_some(), "{}", answer.head);
+    Ok(())
+}
+
+#[tokio::test]
+async fn errors_about_a_broken_data_folder_name_no_path_of_the_host() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let id = me.session(&json!({})).await?;
+    let execution = me.start(&id, &json!({"shell": "echo hello"})).await?;
+    me.ended(&execution).await?;
+    let folder = server.data().join("sessions").join(&id);
+    let log = folder.join("executions").join(&execution);
+    let mut told = Vec::new();
+    // A log whose files are gone.
+    for file in std::fs::read_dir(&log)? {
+        let path = file?.path();
+        if !path.ends_with("execution.json") {
+            std::fs::remove_file(path)?;
+        }
+    }
+    for path in ["output", "events", "recording"] {
+        told.push(me.get(&format!("/v1/executions/{execution}/{path}")).await?);
+    }
+    // A workspace that is no folder.
+    good(&me.post(&format!("/v1/sessions/{id}/hibernate"), &json!({})).await?, 200)?;
+    std::fs::remove_dir_all(folder.join("workspace"))?;
+    std::fs::write(folder.join("workspace"), "")?;
+    told.push(me.post(&format!("/v1/sessions/{id}/executions"), &json!({"shell": "true"})).await?);
+    told.push(me.get(&format!("/v1/sessions/{id}/files?path=/")).await?);
+    told.push(me.post(&format!("/v1/sessions/{id}/snapshots"), &json!({"name": "a"})).await?);
+    told.push(me.post(&format!("/v1/sessions/{id}/fork"), &json!({})).await?);
+    let data = server.data().display().to_string();
+    let refused = told.iter().filter(|answer| answer.status >= 400).count();
+    assert!(refused >= 4, "the control: something is wrong with most of them, not {refused}");
+    for answer in &told {
+        assert!(!answer.text().contains(&data), "{}: {}", answer.status, answer.text());
+    }
     Ok(())
 }

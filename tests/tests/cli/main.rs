@@ -4,6 +4,7 @@ mod codes;
 mod command;
 mod ending;
 mod errors;
+mod hostile;
 mod interrupts;
 mod json;
 mod logs;

@@ -53,7 +53,11 @@ impl Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        let _ = self.command(&["stop", "--end-sessions", "--yes"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = self
+            .command(&["stop", "--end-sessions", "--yes"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
     }
 }
 
@@ -144,7 +148,8 @@ async fn stop_ends_what_a_killed_worker_left() -> Result<()> {
 async fn stop_warns_programs_and_keeps_workspaces_which_the_next_use_finds() -> Result<()> {
     let worker = worker().await?;
     let id = answer(&worker, &["sessions", "create", "--name", "dev"])?;
-    let line = "trap 'echo warned >> kept; exit 0' TERM; echo first > kept; echo on; while :; do sleep 0.05; done";
+    let line =
+        "trap 'echo warned >> kept; exit 0' TERM; echo first > kept; echo on; while :; do sleep 0.05; done";
     let mut running = start(&worker, &["run", "--session", "dev", "--shell", line])?;
     running.stdout.until_printed("on")?;
     assert_eq!(answer(&worker, &["stop"])?, "stopped: 1 session hibernated, 1 execution ended");

@@ -7,6 +7,8 @@ mod command;
 #[path = "../cli/ending.rs"]
 mod ending;
 mod errors;
+#[path = "../cli/hostile.rs"]
+mod hostile;
 #[path = "../cli/interrupts.rs"]
 mod interrupts;
 #[path = "../cli/json.rs"]

@@ -1,8 +1,8 @@
 //! `headwater stop` on a server with the sessions of several users: nobody loses anything that was not agreed to.
 
 use anyhow::{Context, Result, ensure};
-use headwater_protocol::api::{SessionRequest, SessionStateName, StartRequest};
 use headwater_protocol::SessionId;
+use headwater_protocol::api::{SessionRequest, SessionStateName, StartRequest};
 use headwater_tests::TestServer;
 
 use crate::command::Running;
@@ -76,5 +76,30 @@ async fn ending_all_sessions_names_how_many_and_whose_and_asks() -> Result<()> {
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("stopped: 0 sessions hibernated, 2 sessions ended"), "{screen}");
     assert!(!file(&server, anns).exists() && !file(&server, bobs).exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hostile_owner_is_escaped_in_lists_of_tokens_in_questions_and_in_the_log() -> Result<()> {
+    let server = worker().await?;
+    // No control character gets into a name, but one that turns the direction of a line does.
+    let (_, session) = user(&server, "eve\u{202e}nimda").await?;
+    let output = |words: &[&str]| -> Result<String> {
+        let done = server.command().args(words).output()?;
+        Ok(String::from_utf8([done.stdout, done.stderr].concat())?)
+    };
+    for words in [
+        &["token", "list"][..],
+        &["token", "list", "--json"],
+        &["stop", "--end-sessions"],
+        &["sessions", "show", &session.to_string()],
+    ] {
+        let text = output(words)?;
+        ensure!(!text.contains('\u{202e}'), "{words:?}: {text}");
+        let has_owner = text.contains("eve\\u{202e}nimda") || text.contains("eve\\u202enimda");
+        ensure!(has_owner || words[0] == "sessions", "{words:?} shows nothing of it: {text}");
+    }
+    let log = server.log();
+    ensure!(log.contains("eve\\u{202e}nimda") && !log.contains('\u{202e}'), "{log}");
     Ok(())
 }

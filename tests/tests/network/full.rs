@@ -109,3 +109,24 @@ async fn a_full_session_is_in_the_hosts_network_and_within_all_other_walls() -> 
     assert!(hidden.accept().is_ok());
     Ok(())
 }
+
+#[tokio::test]
+async fn ports_below_1024_are_a_sessions_own_and_stay_closed_in_the_hosts_network() -> Result<()> {
+    let bind = "python3 -c 'import socket\ns = socket.socket(); s.bind((\"127.0.0.1\", PORT)); s.listen()\nprint(s.getsockname()[1])'";
+    for uid in [None, Some(65_533)] {
+        let config = Some("[network]\nallow_full = true\n".into());
+        let worker = TestWorker::with(Options { uid, config, ..Options::default() }).await?;
+        for network in [Network::None, Network::Packages] {
+            let id = session(&worker, network).await?;
+            for port in ["1", "80", "1023"] {
+                let text = succeed(&worker, id, &bind.replace("PORT", port)).await?;
+                assert_eq!(text.trim(), port);
+            }
+        }
+        // The control: the host's own ports are the operator's.
+        let full = session(&worker, Network::Full).await?;
+        let seen = run(&worker, full, &bind.replace("PORT", "1023")).await?;
+        assert!(seen.errors().contains("PermissionError"), "{}", seen.errors());
+    }
+    Ok(())
+}

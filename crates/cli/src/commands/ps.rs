@@ -67,8 +67,7 @@ fn table(listed: &[(ExecutionBody, Vec<Process>)]) -> Vec<String> {
             plain(view::command_line(&execution.command)),
         ]);
         for process in processes {
-            let line =
-                format!("  pid {} (of {}) {}", process.pid, process.ppid, printable(&process.name));
+            let line = format!("  pid {} (of {}) {}", process.pid, process.ppid, printable(&process.name));
             table.row([line]);
         }
     }

@@ -75,7 +75,11 @@ async fn ask(engine: &Engine, run: &Run, plan: &Plan) -> Result<Option<(Executio
         return Ok(Some(engine.run(run).await?));
     }
     let execution = engine.start(run).await?;
-    if plan.json { say_json(&view::object(&execution))? } else { say(&execution.id.to_string())? }
+    if plan.json {
+        say_json(&view::object(&execution))?
+    } else {
+        say(&execution.id.to_string())?
+    }
     Ok(None)
 }
 

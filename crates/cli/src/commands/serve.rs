@@ -19,6 +19,8 @@ pub fn serve(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
     let config = super::config::load(data, &args.config)?;
     // Before the first thread: thousands of streams share what is free instead of each thread keeping its own.
     headwater_sandbox::memory::share_heaps();
+    // The first process of a container gets all orphans.
+    headwater_sandbox::orphans::keep_reaping();
     log_to_stderr(config.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-/// Writes a value with one call, as the kernel wants it. Errors name the file.
+/// Writes a value with one call, as the kernel wants it. Errors name the file, and not where it is: users see them.
 pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
     let path = folder.join(file);
     let named = |error: io::Error| {
         // A cgroup that is removed between opening its file and writing to it is no device, says the kernel.
         let gone = error.raw_os_error() == Some(Errno::NODEV.raw_os_error());
         let kind = if gone { io::ErrorKind::NotFound } else { error.kind() };
-        io::Error::new(kind, format!("write `{value}` to `{}`: {error}", path.display()))
+        io::Error::new(kind, format!("write `{value}` to `{file}`: {error}"))
     };
     OpenOptions::new()
         .write(true)
@@ -26,8 +26,7 @@ pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
 /// Reads a whole file.
 pub(super) fn read(folder: &Path, file: &str) -> io::Result<String> {
     let path = folder.join(file);
-    fs::read_to_string(&path)
-        .map_err(|error| io::Error::new(error.kind(), format!("read `{}`: {error}", path.display())))
+    fs::read_to_string(&path).map_err(|error| io::Error::new(error.kind(), format!("read `{file}`: {error}")))
 }
 
 /// Reads a number.
@@ -49,7 +48,7 @@ pub(super) fn open_procs(folder: &Path) -> io::Result<OwnedFd> {
     let path = folder.join("cgroup.procs");
     let file = OpenOptions::new().write(true).open(&path);
     file.map(<File as Into<OwnedFd>>::into)
-        .map_err(|error| io::Error::new(error.kind(), format!("open `{}`: {error}", path.display())))
+        .map_err(|error| io::Error::new(error.kind(), format!("open `cgroup.procs`: {error}")))
 }
 
 #[cfg(test)]

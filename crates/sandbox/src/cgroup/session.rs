@@ -44,7 +44,7 @@ pub(crate) struct Entrance {
 pub(super) fn make(folder: &Folder) -> io::Result<()> {
     match fs::create_dir(&folder.path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(io::Error::new(error.kind(), format!("make `{}`: {error}", folder.path.display())))
+            Err(io::Error::new(error.kind(), format!("make a cgroup: {error}")))
         }
         _ => Ok(()),
     }
@@ -63,9 +63,8 @@ impl SessionCgroup {
     pub(super) fn create(folders: Vec<Folder>, above: Vec<PathBuf>) -> io::Result<Self> {
         let cgroup = Self { folders, above };
         let made: io::Result<()> = cgroup.folders.iter().try_for_each(|folder| {
-            fs::create_dir(&folder.path).map_err(|error| {
-                io::Error::new(error.kind(), format!("make `{}`: {error}", folder.path.display()))
-            })?;
+            fs::create_dir(&folder.path)
+                .map_err(|error| io::Error::new(error.kind(), format!("make a cgroup: {error}")))?;
             if needs_leaf(folder) {
                 pass_on(folder)?;
                 fs::create_dir(folder.path.join(LEAF))?;

@@ -101,8 +101,7 @@ pub fn without(setup: &Setup) -> Result<(), WallFailure> {
     process::become_harmless()?;
     process::continue_in_child(|| ())?;
     process::become_subreaper()?;
-    rustix::process::chdir(setup.workspace.as_str())
-        .or_wall(Wall::Process, format_args!("enter the workspace `{}`", setup.workspace))?;
+    rustix::process::chdir(setup.workspace.as_str()).or_wall(Wall::Process, "enter the workspace")?;
     process::close_from(FIRST_FREE_FD)?;
     process::set_dumpable(false)
 }

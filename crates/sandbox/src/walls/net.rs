@@ -64,6 +64,8 @@ impl Handover {
 /// Enters a new network namespace, brings `lo` up (the kernel gives it its addresses), and returns the namespace.
 fn make() -> Result<OwnedFd, WallFailure> {
     super::unshare(UnshareFlags::NEWNET, "unshare the network namespace")?;
+    // Its ports are the session's own, those below 1024 too. Where `/proc/sys` is read-only they stay closed.
+    let _ = std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
     let family = AddressFamily::INET;
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
         .or_wall(Wall::Loopback, "open a socket")?;

@@ -43,8 +43,8 @@ pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
     let (prepared, binds): (Vec<_>, Vec<_>) = setup.binds.iter().partition(|bind| bind.inside == etc::INSIDE);
     let binds =
         binds.into_iter().filter_map(|bind| extra(bind).transpose()).collect::<Result<Vec<_>, _>>()?;
-    let workspace = mounts::copy(setup.workspace.as_str(), PLAIN)
-        .or_wall(Wall::Mounts, format_args!("bind the workspace `{}`", setup.workspace))?;
+    let workspace =
+        mounts::copy(setup.workspace.as_str(), PLAIN).or_wall(Wall::Mounts, "bind the workspace")?;
     let proc = proc::new()?;
 
     enter_empty()?;
@@ -88,7 +88,7 @@ fn show_system() -> Result<(), WallFailure> {
 
 fn show_folder(host: &str, inside: &str) -> Result<(), WallFailure> {
     make_dir(inside)?;
-    mounts::bind(host, inside).or_wall(Wall::Mounts, format_args!("bind `{host}`"))
+    mounts::bind(host, inside).or_wall(Wall::Mounts, format_args!("bind `/{inside}`"))
 }
 
 /// A bind from the configuration.
@@ -139,7 +139,7 @@ pub(super) fn furnish_tmpfs(path: &str, setup: &Setup) -> Result<(), WallFailure
 impl Shown {
     /// A read-only copy of a path of the host.
     fn host(host: &str, inside: &str) -> Result<Self, WallFailure> {
-        let what = || format!("bind `{host}`");
+        let what = || format!("bind `{inside}`"); // users see this: it names no path of the host
         let tree = mounts::copy(host, READ_ONLY).or_wall(Wall::Mounts, what())?;
         let mode = rustix::fs::fstat(&tree).or_wall(Wall::Mounts, what())?.st_mode;
         let folder = rustix::fs::FileType::from_raw_mode(mode).is_dir();

@@ -8,13 +8,13 @@ use rustix::io::Errno;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// No room, or a quota reached. Nothing was harmed: the same call can be made again when there is room.
-    #[error("no room left on the disk for `{}`", path.display())]
+    #[error("no room left on the disk for `{}`", shown(path))]
     DiskFull {
         /// The file that could not grow.
         path: PathBuf,
     },
     /// The kernel refused.
-    #[error("cannot {action} `{}`", path.display())]
+    #[error("cannot {action} `{}`", shown(path))]
     Io {
         /// What was tried.
         action: &'static str,
@@ -24,7 +24,7 @@ pub enum LogError {
         source: Errno,
     },
     /// A file does not hold what this module wrote into it.
-    #[error("`{}` is damaged: {what}", path.display())]
+    #[error("`{}` is damaged: {what}", shown(path))]
     Corrupt {
         /// Which file.
         path: PathBuf,
@@ -54,6 +54,12 @@ pub enum LogError {
     /// Nothing follows `closed`.
     #[error("the log is closed")]
     Closed,
+}
+
+/// The file within its execution's folder: users see this, and the path of the data folder is none of their business.
+fn shown(path: &Path) -> String {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.parent().map_or_else(|| name(path), |folder| format!("{}/{}", name(folder), name(path)))
 }
 
 impl LogError {

@@ -401,6 +401,7 @@ impl Session {
         let patience = Timespec { tv_sec: END_PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
         // Without it the clean-up is tried all the same.
         let _ = rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&patience));
+        headwater_sandbox::orphans::reap(self.init.as_fd());
     }
 
     /// Everything in the session, from the outside: init is pid 1 inside, so nothing survives it; without walls the

@@ -35,7 +35,11 @@ fn running(info: &v1::InfoResponse) -> Check {
     );
     if info.sandbox == "none" {
         let detail = format!("{detail}; without walls: programs can do all that its user can");
-        return Check::warning(NAME, detail, "headwater stop (hibernates its sessions), unless all code that runs here is trusted");
+        return Check::warning(
+            NAME,
+            detail,
+            "headwater stop (hibernates its sessions), unless all code that runs here is trusted",
+        );
     }
     Check::fine(NAME, detail)
 }

@@ -1,0 +1,190 @@
+//! Host users: a worker that is root gives each session one of its own, out of a range that belongs to its data folder.
+//!
+//! The kernel counts processes, pipe pages and more for each user, and files belong to them: two data folders must not
+//! share any. So a range is claimed, on this host and for the data folder, before the first session is made.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use headwater_protocol::SandboxKind;
+use rustix::fs::FlockOperation;
+
+use crate::config::{Config, UID_BASE, UID_RANGE, UID_RANGES};
+
+/// Where the claims of this host are: a file for each range, named by its first user, with the data folder's path in it.
+pub(crate) const CLAIMS: &str = "/run/headwater/users";
+/// The file of the data folder that keeps its range, also when the folder is moved.
+const KEPT: &str = "users";
+/// The file by which a data folder is known to be one.
+const MARK: &str = "worker.lock";
+
+/// Which range is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// This one, as the operator says.
+    Exactly(u32),
+    /// This one, or, for a new data folder, the next that is free.
+    From(u32),
+}
+
+/// Why there is no range.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClaimError {
+    /// Another data folder has users of this range.
+    #[error("the host users from {base} on belong to the data folder `{}`", other.display())]
+    Taken {
+        /// The first user of the range.
+        base: u32,
+        /// Whose it is.
+        other: PathBuf,
+    },
+    /// The claims cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Whether sessions have users of their own.
+pub(crate) fn are_given_out(config: &Config) -> bool {
+    rustix::process::geteuid().is_root() && config.sandbox != SandboxKind::None
+}
+
+/// The first user of the range that is not in use.
+pub(crate) fn first_free(base: u32, used: &BTreeSet<u32>) -> Option<u32> {
+    (base..base.saturating_add(UID_RANGE)).find(|uid| !used.contains(uid))
+}
+
+/// Claims a range for this data folder; returns its first user.
+pub(crate) fn claim(data: &Path, wanted: Wanted, claims: &Path) -> Result<u32, ClaimError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(claims)?;
+    let lock = File::create(claims.join("lock"))?;
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    let data = fs::canonicalize(data)?;
+    let others = others(claims, &data)?;
+    let taken = |base: u32| others.iter().find(|(other, _)| other.abs_diff(base) < UID_RANGE);
+    let base = match (wanted, kept(&data)) {
+        (Wanted::Exactly(base), _) | (_, Some(base)) => match taken(base) {
+            Some((_, other)) => return Err(ClaimError::Taken { base, other: other.clone() }),
+            None => base,
+        },
+        (Wanted::From(first), None) => {
+            let free = ranges_from(first).find(|base| taken(*base).is_none());
+            free.ok_or_else(|| io::Error::other("all ranges of host users are taken"))?
+        }
+    };
+    fs::write(claims.join(base.to_string()), data.as_os_str().as_encoded_bytes())?;
+    if matches!(wanted, Wanted::From(_)) {
+        fs::write(data.join(KEPT), base.to_string())?;
+    }
+    Ok(base)
+}
+
+/// All ranges, this one first.
+fn ranges_from(first: u32) -> impl Iterator<Item = u32> {
+    let index = first.saturating_sub(UID_BASE) / UID_RANGE;
+    (0..UID_RANGES).map(move |n| UID_BASE + (index + n) % UID_RANGES * UID_RANGE)
+}
+
+/// The range that this folder has. One with sessions from before ranges were kept has the one that its path decides, so
+/// that their users stay within it.
+fn kept(data: &Path) -> Option<u32> {
+    if let Ok(text) = fs::read_to_string(data.join(KEPT)) {
+        return text.trim().parse().ok();
+    }
+    let has_sessions = fs::read_dir(data.join("sessions")).is_ok_and(|mut all| all.next().is_some());
+    has_sessions.then(|| crate::config::uid_base(data))
+}
+
+/// The claims of other folders. What belonged to a folder that is gone belongs to nobody.
+fn others(claims: &Path, data: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
+    let mut others = Vec::new();
+    for entry in fs::read_dir(claims)? {
+        let entry = entry?;
+        let Some(base) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let owner = PathBuf::from(fs::read_to_string(entry.path()).unwrap_or_default());
+        if owner == data || !owner.join(MARK).exists() {
+            fs::remove_file(entry.path())?;
+        } else {
+            others.push((base, owner));
+        }
+    }
+    Ok(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Host(tempfile::TempDir);
+
+    impl Host {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn folder(&self, name: &str) -> PathBuf {
+            let data = self.0.path().join(name);
+            fs::create_dir_all(&data).unwrap();
+            fs::write(data.join(MARK), "").unwrap();
+            fs::canonicalize(data).unwrap()
+        }
+
+        fn claim(&self, data: &Path, wanted: Wanted) -> Result<u32, ClaimError> {
+            claim(data, wanted, &self.0.path().join("claims"))
+        }
+    }
+
+    #[test]
+    fn two_folders_whose_paths_decide_for_the_same_range_get_different_ones_and_keep_them() {
+        let host = Host::new();
+        let (a, b) = (host.folder("a"), host.folder("b"));
+        let last = UID_BASE + (UID_RANGES - 1) * UID_RANGE;
+        assert_eq!(host.claim(&a, Wanted::From(last)).unwrap(), last);
+        assert_eq!(host.claim(&b, Wanted::From(last)).unwrap(), UID_BASE, "the next, from the beginning");
+        // Whoever starts first the next time.
+        fs::remove_dir_all(host.0.path().join("claims")).unwrap();
+        assert_eq!(host.claim(&b, Wanted::From(last)).unwrap(), UID_BASE);
+        assert_eq!(host.claim(&a, Wanted::From(last)).unwrap(), last);
+    }
+
+    #[test]
+    fn a_range_that_overlaps_anothers_is_refused_by_name_until_that_folder_is_gone() {
+        let host = Host::new();
+        let (a, b) = (host.folder("a"), host.folder("b"));
+        host.claim(&a, Wanted::Exactly(1_000_000)).unwrap();
+        for base in [1_000_000 - UID_RANGE + 1, 1_000_000, 1_000_000 + UID_RANGE - 1] {
+            let refused = host.claim(&b, Wanted::Exactly(base));
+            assert!(matches!(refused, Err(ClaimError::Taken { other, .. }) if other == a), "{base}");
+        }
+        assert_eq!(host.claim(&b, Wanted::Exactly(1_000_000 + UID_RANGE)).unwrap(), 1_000_000 + UID_RANGE);
+        fs::remove_dir_all(&a).unwrap();
+        assert_eq!(host.claim(&b, Wanted::Exactly(1_000_000)).unwrap(), 1_000_000);
+    }
+
+    #[test]
+    fn a_folder_with_sessions_stays_with_the_users_that_they_have() {
+        let host = Host::new();
+        let (a, b) = (host.folder("a"), host.folder("b"));
+        fs::create_dir_all(b.join("sessions/ses_1")).unwrap();
+        let base = crate::config::uid_base(&b);
+        host.claim(&a, Wanted::Exactly(base)).unwrap();
+        assert!(matches!(host.claim(&b, Wanted::From(base)), Err(ClaimError::Taken { .. })));
+    }
+
+    #[test]
+    fn users_are_given_out_within_the_range_and_nowhere_else() {
+        let mut used = BTreeSet::new();
+        for n in 0..UID_RANGE {
+            assert_eq!(first_free(5_000, &used), Some(5_000 + n));
+            used.insert(5_000 + n);
+        }
+        assert_eq!(first_free(5_000, &used), None);
+        used.remove(&5_007);
+        assert_eq!(first_free(5_000, &used), Some(5_007));
+        assert_eq!(first_free(u32::MAX - 1, &BTreeSet::from([u32::MAX - 1])), None, "never past the end");
+    }
+}
