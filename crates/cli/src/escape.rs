@@ -83,7 +83,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 impl Log {
-    fn line<'a>(self, text: &'a str) -> Cow<'a, str> {
+    fn line(self, text: &str) -> Cow<'_, str> {
         let is_ours = |c: char| self.colours && c == '\u{1b}';
         escaped(text, is_ours, if self.json { for_json } else { for_people })
     }

@@ -76,9 +76,9 @@ async fn ask(engine: &Engine, run: &Run, plan: &Plan) -> Result<Option<(Executio
     }
     let execution = engine.start(run).await?;
     if plan.json {
-        say_json(&view::object(&execution))?
+        say_json(&view::object(&execution))?;
     } else {
-        say(&execution.id.to_string())?
+        say(&execution.id.to_string())?;
     }
     Ok(None)
 }
