@@ -82,7 +82,7 @@ impl Engine {
         match self {
             Self::Local(worker) => {
                 let all = worker.insist(async |worker: &Worker| worker.sessions(include_ended).await).await?;
-                Ok(all.into_iter().map(SessionBody::from).collect())
+                Ok(all.into_iter().map(|session| SessionBody::from(session).in_brief()).collect())
             }
             Self::Remote(server) => {
                 let states = if include_ended {

@@ -168,7 +168,16 @@ impl Client {
 
     /// Tells of all sessions.
     pub async fn sessions(&self, include_ended: bool) -> Result<Vec<Session>> {
-        let answer = self.raw().list_sessions(v1::ListSessionsRequest { include_ended }).await?.into_inner();
+        self.list_sessions(v1::ListSessionsRequest { include_ended, brief: false }).await
+    }
+
+    /// All sessions that have not ended, without their environments and metadata, which can be large.
+    pub async fn sessions_in_brief(&self) -> Result<Vec<Session>> {
+        self.list_sessions(v1::ListSessionsRequest { include_ended: false, brief: true }).await
+    }
+
+    async fn list_sessions(&self, request: v1::ListSessionsRequest) -> Result<Vec<Session>> {
+        let answer = self.raw().list_sessions(request).await?.into_inner();
         let sessions =
             answer.sessions.into_iter().map(TryInto::try_into).collect::<std::result::Result<_, _>>();
         sessions.map_err(|fault| malformed(&fault))
@@ -235,8 +244,21 @@ impl Client {
 
     /// Tells of all executions, or of those of one session.
     pub async fn executions(&self, session: Option<SessionId>, running_only: bool) -> Result<Vec<Execution>> {
-        let request =
-            v1::ListExecutionsRequest { session_id: session.map(|id| id.to_string()), running_only };
+        self.list_executions(v1::ListExecutionsRequest {
+            session_id: session.map(|id| id.to_string()),
+            running_only,
+            brief: false,
+        })
+        .await
+    }
+
+    /// The executions that run, of one session or of all, without their environments.
+    pub async fn running_in_brief(&self, session: Option<SessionId>) -> Result<Vec<Execution>> {
+        let session_id = session.map(|id| id.to_string());
+        self.list_executions(v1::ListExecutionsRequest { session_id, running_only: true, brief: true }).await
+    }
+
+    async fn list_executions(&self, request: v1::ListExecutionsRequest) -> Result<Vec<Execution>> {
         let answer = self.raw().list_executions(request).await?.into_inner();
         let all = answer.executions.into_iter().map(TryInto::try_into).collect::<std::result::Result<_, _>>();
         all.map_err(|fault| malformed(&fault))

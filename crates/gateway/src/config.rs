@@ -44,6 +44,10 @@ pub struct Config {
     pub max_stdin_bytes: usize,
     /// How long headers may take to arrive, and each part of a body.
     pub header_timeout: Duration,
+    /// How long a client may take nothing of an answer that is not a live stream.
+    pub write_timeout: Duration,
+    /// Bytes of answers that were made and not read yet, of all clients together; an owner has a quarter of it.
+    pub max_unread_bytes: usize,
     /// Requests a second of one token; 0 means any number.
     pub requests_per_second: u32,
     /// Requests a second of one user, by all of its tokens together; 0 means any number.
@@ -136,6 +140,8 @@ pub struct Overrides {
 }
 
 const DEFAULT_PORT: u16 = 8080;
+/// With less than this for answers that are not read yet, ordinary answers would be refused.
+const MIN_UNREAD: usize = 1 << 20;
 
 impl Config {
     /// The defaults for this data folder.
@@ -152,6 +158,8 @@ impl Config {
             max_body_bytes: 16 << 20,
             max_stdin_bytes: 64 << 20,
             header_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_mins(1),
+            max_unread_bytes: 128 << 20,
             requests_per_second: 2_000,
             requests_per_second_of_user: 4_000,
             requests_per_second_of_address: 8_000,
@@ -258,6 +266,8 @@ struct FileServer {
     max_body: Option<String>,
     max_stdin: Option<String>,
     header_timeout: Option<String>,
+    write_timeout: Option<String>,
+    max_unread: Option<String>,
     requests_per_second: Option<u32>,
     requests_per_second_of_user: Option<u32>,
     requests_per_second_of_address: Option<u32>,
@@ -294,6 +304,11 @@ impl FileServer {
         config.max_body_bytes = bytes("max_body", self.max_body, config.max_body_bytes)?;
         config.max_stdin_bytes = bytes("max_stdin", self.max_stdin, config.max_stdin_bytes)?;
         config.header_timeout = time("header_timeout", self.header_timeout, config.header_timeout)?;
+        config.write_timeout = time("write_timeout", self.write_timeout, config.write_timeout)?;
+        config.max_unread_bytes = bytes("max_unread", self.max_unread, config.max_unread_bytes)?;
+        if config.max_unread_bytes < MIN_UNREAD {
+            return Err(format!("server.max_unread: must be at least {MIN_UNREAD} bytes"));
+        }
         config.requests_per_second = self.requests_per_second.unwrap_or(config.requests_per_second);
         config.requests_per_second_of_user =
             self.requests_per_second_of_user.unwrap_or(config.requests_per_second_of_user);
@@ -359,6 +374,8 @@ mod tests {
             ("[server]\nlistn = \"x\"", "listn"),
             ("[server]\nmax_body = \"many\"", "server.max_body"),
             ("[server]\nheartbeat = \"0s\"", "server.heartbeat"),
+            ("[server]\nwrite_timeout = \"0s\"", "server.write_timeout"),
+            ("[server]\nmax_unread = \"1Ki\"", "server.max_unread"),
             ("[server]\nlisten = \"here\"", "listen"),
             ("[server]\ntrusted_proxies = [\"10.0.0.0/40\"]", "server.trusted_proxies: `10.0.0.0/40`"),
         ] {

@@ -14,15 +14,13 @@ use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, StateFil
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::insist::{if_it_fits, insist};
+use crate::paging::InParts;
 use crate::recorder::is_missing;
 use crate::shown::execution_by_row;
 use crate::state::Gateway;
 
-/// How many executions of a page are asked for at the same time.
-const AT_ONCE: usize = 16;
-
-/// How many rows are read at the same time.
-const ROWS_AT_ONCE: u32 = 8;
+/// How many executions of a page are asked for at the same time: the worker sends all of their code.
+const AT_ONCE: usize = 4;
 
 /// What a look at an execution waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +88,17 @@ impl Gateway {
         filter.owner = if filter.session_id.is_some() { None } else { owner };
         filter.among = among;
         filter.state = state.map(stored_state);
-        let found = self.rows(&filter, page).await?;
+        let _turn = self.lists.turn(&who.owner).await;
+        let mut parts = InParts::new(page);
+        while let Some(part) = parts.wanted() {
+            parts.add(self.execution_rows(&filter, part).await?);
+        }
+        let found = parts.page();
         let mut running = HashMap::new();
         if found.items.iter().any(|row| row.end.is_none()) {
             let session = filter.session_id;
             let told =
-                insist(self.worker.calls(), |client| async move { client.executions(session, true).await });
+                insist(self.worker.calls(), |client| async move { client.running_in_brief(session).await });
             running.extend(if_it_fits(told.await)?.into_iter().map(|told| (told.id, told)));
         }
         let looks = found.items.into_iter().map(|row| {
@@ -110,26 +113,18 @@ impl Gateway {
         Ok(Page { items, next: found.next })
     }
 
-    /// A page of rows, read a few at a time: each may hold megabytes of code, of which little is told.
-    async fn rows(
+    /// A part of a page of rows. Each may hold megabytes of code, of which a list shows little.
+    async fn execution_rows(
         &self,
         filter: &ExecutionFilter,
-        page: PageRequest,
+        part: PageRequest,
     ) -> Result<Page<ExecutionRow>, ApiError> {
-        let (mut items, mut next, mut left) = (Vec::new(), page.cursor, page.limit);
-        loop {
-            let part = PageRequest { limit: left.min(ROWS_AT_ONCE), cursor: next };
-            let found = self.store.executions(filter, part).await?;
-            left = left.saturating_sub(part.limit);
-            next = found.next;
-            items.extend(found.items.into_iter().map(|mut row| {
-                row.spec.command.shorten();
-                row
-            }));
-            if next.is_none() || left == 0 {
-                return Ok(Page { items, next });
-            }
+        let mut found = self.store.executions(filter, part).await?;
+        for row in &mut found.items {
+            row.spec.command.shorten();
+            row.spec.env.clear();
         }
+        Ok(found)
     }
 
     /// An execution of the store as it is now, for a list.
@@ -150,6 +145,7 @@ impl Gateway {
             Ok(mut told) => {
                 self.note(&told).await?;
                 told.spec.command.shorten(); // one that is asked for by itself is told in full
+                told.spec.env.clear();
                 Ok(told)
             }
             Err(error) if is_missing(&error) => Ok(execution_by_row(row)),

@@ -6,6 +6,7 @@
 
 mod access;
 mod admission;
+mod answers;
 mod audit;
 pub mod auth;
 mod builds;
@@ -14,6 +15,7 @@ mod doors;
 mod error;
 mod executions;
 mod extract;
+mod fair;
 mod feed;
 mod idempotency;
 mod insist;

@@ -1,7 +1,8 @@
 //! Lists, a page at a time: what a client asks for, and how a page is told.
 
 use headwater_protocol::api::PageBody;
-use headwater_store::{MAX_PAGE, PageRequest};
+use headwater_store::{BuildRow, ExecutionRow, MAX_PAGE, Page, PageRequest, SessionRow};
+use serde::Serialize;
 
 use crate::error::ApiError;
 
@@ -22,6 +23,90 @@ pub(crate) fn page_request(limit: Option<u32>, cursor: Option<&str>) -> Result<P
         })
     });
     Ok(PageRequest { limit, cursor: cursor.transpose()? })
+}
+
+/// Rows that are read at the same time: each may hold megabytes that a list does not show.
+const ROWS_AT_ONCE: u32 = 8;
+/// A page ends with the part in which its rows reach so many bytes as JSON, so that the page is a few MiB at most
+/// however large they are.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// A row of a list whose rows can be large.
+pub(crate) trait Row {
+    /// Its bytes as JSON, about.
+    fn size(&self) -> usize;
+}
+
+impl Row for SessionRow {
+    fn size(&self) -> usize {
+        json_bytes(&self.spec)
+    }
+}
+
+impl Row for ExecutionRow {
+    fn size(&self) -> usize {
+        json_bytes(&self.spec)
+    }
+}
+
+impl Row for BuildRow {
+    fn size(&self) -> usize {
+        json_bytes(&self.request) + self.result.as_ref().map_or(0, |result| json_bytes(&result.artifacts))
+    }
+}
+
+/// A page that is read in parts. It ends early if its rows are large; `next` says where the next one goes on.
+#[derive(Debug)]
+pub(crate) struct InParts<T> {
+    items: Vec<T>,
+    next: Option<i64>,
+    left: u32,
+    bytes: usize,
+    is_over: bool,
+}
+
+impl<T: Row> InParts<T> {
+    /// This page, of which nothing was read yet.
+    pub(crate) const fn new(page: PageRequest) -> Self {
+        Self { items: Vec::new(), next: page.cursor, left: page.limit, bytes: 0, is_over: false }
+    }
+
+    /// The part that is to be read next, unless the page is complete.
+    pub(crate) fn wanted(&self) -> Option<PageRequest> {
+        (!self.is_over).then(|| PageRequest { limit: self.left.min(ROWS_AT_ONCE), cursor: self.next })
+    }
+
+    /// Adds the part that was wanted.
+    pub(crate) fn add(&mut self, found: Page<T>) {
+        self.left = self.left.saturating_sub(ROWS_AT_ONCE);
+        self.next = found.next;
+        self.bytes += found.items.iter().map(Row::size).sum::<usize>();
+        self.items.extend(found.items);
+        self.is_over = self.next.is_none() || self.left == 0 || self.bytes >= PAGE_BYTES;
+    }
+
+    /// The page.
+    pub(crate) fn page(self) -> Page<T> {
+        Page { items: self.items, next: self.next }
+    }
+}
+
+/// How long something is as JSON.
+fn json_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting does not fail; what cannot be written as JSON is not in a store.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }
 
 /// A page as it is told.

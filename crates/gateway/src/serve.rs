@@ -4,6 +4,7 @@
 //! worker and its sessions run on.
 
 mod body;
+mod patience;
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -31,6 +32,8 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use self::body::TimedBody;
+pub(crate) use self::patience::Live;
+use self::patience::{IsLive, Patient};
 use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
 use crate::routes;
@@ -191,13 +194,19 @@ async fn connection(
         tracing::debug!(%error, "a connection cannot be tuned");
     }
     let patience = gateway.config.header_timeout;
+    let is_live = IsLive::default();
+    let stream = Patient::new(stream, gateway.config.write_timeout, is_live.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(|body| Body::new(TimedBody::new(body, patience)));
         routes::rewrite(&mut request);
         request.extensions_mut().insert(ConnectInfo(address));
         request.extensions_mut().insert(seat.clone());
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+        let (router, is_live) = (router.clone(), is_live.clone());
+        async move {
+            let answer = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+            is_live.note(&answer);
+            Ok::<_, Infallible>(answer)
+        }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder

@@ -13,6 +13,7 @@ use crate::error::ApiError;
 use crate::idempotency::key_reused;
 use crate::insist::{if_it_fits, insist};
 use crate::now_ms;
+use crate::paging::InParts;
 use crate::reconcile::session_row;
 use crate::recorder::is_missing;
 use crate::shown::{OWNER, check_metadata, session_by_row};
@@ -115,7 +116,7 @@ impl Gateway {
         }
     }
 
-    /// A page of sessions, as they are.
+    /// A page of sessions, as they are, without their environments.
     pub(crate) async fn list_sessions(
         &self,
         who: &Identity,
@@ -126,20 +127,32 @@ impl Gateway {
         // What is shared with somebody is not theirs.
         filter.owner = if filter.member.is_some() { None } else { owner };
         filter.among = among;
-        let found = self.store.sessions(&filter, page).await?;
+        let _turn = self.lists.turn(&who.owner).await;
+        let mut parts = InParts::new(page);
+        while let Some(part) = parts.wanted() {
+            parts.add(self.session_rows(&filter, part).await?);
+        }
+        let found = parts.page();
         let mut live = HashMap::new();
         if found.items.iter().any(|row| row.ended_at_ms.is_none()) {
             let told =
-                insist(self.worker.calls(), |client| async move { client.sessions(false).await }).await;
+                insist(self.worker.calls(), |client| async move { client.sessions_in_brief().await }).await;
             live.extend(if_it_fits(told)?.into_iter().map(|session| (session.id, session)));
         }
         let mut items = Vec::with_capacity(found.items.len());
         for row in found.items {
             let session = match live.remove(&row.id) {
-                Some(told) => told,
+                Some(mut told) => {
+                    told.spec.metadata = row.spec.metadata;
+                    told
+                }
                 None if row.ended_at_ms.is_some() => session_by_row(row, 0),
                 // It has ended since somebody looked last, or there are too many to be told of at once.
-                None => self.session_told(row).await?,
+                None => {
+                    let mut told = self.session_told(row).await?;
+                    told.spec.env.clear();
+                    told
+                }
             };
             let has_ended = matches!(session.state, SessionState::Ended { .. });
             if filter.ended.is_none_or(|ended| ended == has_ended) {
@@ -147,6 +160,19 @@ impl Gateway {
             }
         }
         Ok(Page { items, next: found.next })
+    }
+
+    /// A part of a page of rows, without the environments: lists do not have them.
+    async fn session_rows(
+        &self,
+        filter: &SessionFilter,
+        part: PageRequest,
+    ) -> Result<Page<SessionRow>, ApiError> {
+        let mut found = self.store.sessions(filter, part).await?;
+        for row in &mut found.items {
+            row.spec.env.clear();
+        }
+        Ok(found)
     }
 
     /// Changes a session: what is absent stays.

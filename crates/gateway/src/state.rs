@@ -13,9 +13,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Known;
 use crate::admission::Admission;
+use crate::answers::Answers;
 use crate::auth::{Jwts, OpenStreams, Origins, Passwords, Recalled, Slow, random_hex};
 use crate::config::Config;
 use crate::doors::terminals::Viewers;
+use crate::fair::Fair;
 use crate::feed::Hub;
 use crate::languages::Languages;
 use crate::limits::Buckets;
@@ -31,6 +33,9 @@ const DENIALS_PER_SECOND: u32 = 10;
 const NAME_FAILURES: (u32, Duration) = (10, Duration::from_secs(5));
 /// So many failures from one address, with whatever names, before its attempts are slowed down. Many people may share it.
 const ADDRESS_FAILURES: (u32, Duration) = (100, Duration::from_mins(1));
+
+/// Lists that are made at once, in all and for one owner: each may read many MiB from the store.
+const LISTS: (usize, usize) = (8, 2);
 
 /// The gateway.
 pub struct Gateway {
@@ -57,6 +62,10 @@ pub struct Gateway {
     pub(crate) failures: Buckets<IpAddr>,
     /// Denials that are noted, of each address.
     pub(crate) denials: Buckets<IpAddr>,
+    /// Answers that are not sent yet.
+    pub(crate) answers: Arc<Answers>,
+    /// Whose lists are made now.
+    pub(crate) lists: Fair,
     /// Who may run something now.
     pub(crate) admission: Admission,
     /// What owners were last seen to use.
@@ -117,6 +126,8 @@ impl Gateway {
             requests_of_address: Buckets::new(config.requests_per_second_of_address),
             failures: Buckets::new(config.failures_per_second),
             denials: Buckets::new(DENIALS_PER_SECOND),
+            answers: Arc::new(Answers::new(config.max_unread_bytes)),
+            lists: Fair::new(LISTS.0, LISTS.1),
             admission: Admission::default(),
             meter: Meter::default(),
             metrics: Metrics::new(),

@@ -245,13 +245,21 @@ impl Engine {
         Ok(look(&record.spec))
     }
 
-    /// Tells of all sessions, oldest first.
-    pub(crate) fn sessions(&self, include_ended: bool) -> Vec<Told> {
+    /// Tells of all sessions, oldest first; in brief without their environments and metadata, which can be large.
+    pub(crate) fn sessions(&self, include_ended: bool, brief: bool) -> Vec<Told> {
         let tables = self.tables();
         let live = tables.live.values().map(|session| session.told());
         let asleep = tables.asleep.values().map(Asleep::told);
         let ended = tables.ended.values().map(|record| session::told(record, 0));
-        let mut all: Vec<_> = live.chain(asleep).chain(ended.filter(|_| include_ended)).collect();
+        let all = live.chain(asleep).chain(ended.filter(|_| include_ended));
+        let mut all: Vec<_> = all
+            .map(|mut told| {
+                if brief {
+                    (told.spec.env, told.spec.metadata) = Default::default();
+                }
+                told
+            })
+            .collect();
         all.sort_by_key(|session| (session.created_at_ms, session.id));
         all
     }

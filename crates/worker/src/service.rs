@@ -114,7 +114,8 @@ impl Worker for Service {
         &self,
         request: Request<v1::ListSessionsRequest>,
     ) -> Answer<v1::ListSessionsResponse> {
-        let sessions = self.engine.sessions(request.into_inner().include_ended);
+        let request = request.into_inner();
+        let sessions = self.engine.sessions(request.include_ended, request.brief);
         Ok(Response::new(v1::ListSessionsResponse { sessions: sessions.iter().map(Into::into).collect() }))
     }
 
@@ -182,7 +183,13 @@ impl Worker for Service {
         let session = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
         let told = self.engine.executions(session).into_iter().map(|execution| execution.told());
         let wanted = told.filter(|told| !request.running_only || told.state.verdict().is_none());
-        let executions = wanted.map(|told| (&told).into()).collect();
+        let executions = wanted.map(|mut told| {
+            if request.brief {
+                told.spec.env.clear();
+            }
+            (&told).into()
+        });
+        let executions = executions.collect();
         Ok(Response::new(v1::ListExecutionsResponse { executions }))
     }
 

@@ -30,6 +30,11 @@ impl Asker {
         Ok(Self { address: server.address().to_owned(), token })
     }
 
+    /// What it shows.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     /// Any request. A body that looks like JSON says so.
     pub(crate) async fn ask(
         &self,

@@ -22,3 +22,4 @@ mod shared;
 mod table;
 mod tool_progress;
 mod tools;
+mod unread;

@@ -50,7 +50,11 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
                 let request = arriving_while_good(&gateway, request);
                 let answer = next.run(request).await;
                 let answer = ticket.iter().fold(answer, |answer, used| with_first_id(used, answer));
-                while_good(&gateway, who.as_ref(), answer)
+                let answer = while_good(&gateway, who.as_ref(), answer);
+                match &who {
+                    Some(who) => gateway.answers.count(who, &method, answer),
+                    None => answer,
+                }
             }
             Err(error) => error.into_response(),
         }
@@ -101,6 +105,7 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
     }
     gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;
     gateway.requests_of_user.take(who.owner.clone(), now).map_err(too_many)?;
+    gateway.answers.check(&who, request.method())?;
     who.bounds.area = Area::of(request.uri().path());
     if !who.bounds.allows(Need::Read) {
         return Err(out_of_scope(who.bounds.area, Need::Read));

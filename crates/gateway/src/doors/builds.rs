@@ -10,6 +10,7 @@ use axum::extract::State;
 use headwater_protocol::api::{ErrorBody, PageBody};
 use headwater_protocol::units::parse_duration;
 use headwater_protocol::{BuildId, SessionId};
+use headwater_store::{BuildRow, Page, PageRequest};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -22,7 +23,7 @@ use crate::error::ApiError;
 use crate::extract::{NoQuery, Path, Query};
 use crate::idempotency::Keyed;
 use crate::insist::insist;
-use crate::paging::{page_body, page_request};
+use crate::paging::{InParts, page_body, page_request};
 use crate::state::Gateway;
 
 /// A build is waited for so long at most; it then goes on, and can be asked for.
@@ -144,12 +145,27 @@ async fn list(
     gateway.may_use_session(&who, Need::Read, id).await?;
     let mut page = page_request(query.limit, query.cursor.as_deref())?;
     page.limit = page.limit.min(ON_A_PAGE);
-    let found = gateway.store.builds(id, page).await?;
+    let _turn = gateway.lists.turn(&who.owner).await;
+    let mut parts = InParts::new(page);
+    while let Some(part) = parts.wanted() {
+        parts.add(build_rows(&gateway, id, part).await?);
+    }
+    let found = parts.page();
     let items = found.items.into_iter().map(|row| BuildBody::from(row).in_short()).collect();
     Ok(JsonBody(page_body(items, found.next)))
 }
 
-/// How the C and C++ sources of a session were compiled last: a compilation database.
+/// A part of a page, without what the builds printed: lists do not have it.
+async fn build_rows(gateway: &Gateway, id: SessionId, part: PageRequest) -> Result<Page<BuildRow>, ApiError> {
+    let mut found = gateway.store.builds(id, part).await?;
+    for result in found.items.iter_mut().filter_map(|row| row.result.as_mut()) {
+        (result.stdout, result.stderr, result.diagnostics) = Default::default();
+    }
+    Ok(found)
+}
+
+/// How the C and C++ sources of a session were compiled last: a compilation database. It ends at about 4 MiB; the newest
+/// builds come first into it.
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds/compile-commands", tag = "builds",
     params(("id" = String, Path, description = "the session")),
     responses(
@@ -165,7 +181,13 @@ async fn commands(
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<Vec<CompileCommand>>, ApiError> {
     gateway.may_use_session(&who, Need::Read, id).await?;
-    let found = gateway.store.builds(id, page_request(Some(LOOKED_AT), None)?).await?;
+    let _turn = gateway.lists.turn(&who.owner).await;
+    let page = page_request(Some(LOOKED_AT), None)?;
+    let mut parts = InParts::new(page);
+    while let Some(part) = parts.wanted() {
+        parts.add(build_rows(&gateway, id, part).await?);
+    }
+    let found = parts.page();
     Ok(JsonBody(compile_commands(&found.items)))
 }
 

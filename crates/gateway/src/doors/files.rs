@@ -5,6 +5,7 @@
 mod change;
 mod content;
 mod editor;
+mod editor_read;
 mod list;
 pub(super) mod path;
 mod put;

@@ -1,16 +1,18 @@
 //! What the server is and can: `/v1/info`, `/v1/languages`, the OpenAPI document and the page that shows it.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{Html, IntoResponse};
+use axum::{Extension, Json};
+use bytes::Bytes;
 use headwater_protocol::SandboxKind;
 use headwater_protocol::api::{ErrorBody, InfoBody, LanguagesBody, Timestamp};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::answers::Pulled;
 use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::routes::openapi_json;
@@ -58,8 +60,11 @@ async fn languages(
     Ok(Json(LanguagesBody { languages: gateway.list_languages().await? }))
 }
 
+/// The document is made once: it never changes, and all answers share it.
+static OPENAPI: LazyLock<Bytes> = LazyLock::new(|| openapi_json().into());
+
 async fn openapi(_: Identity) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], openapi_json())
+    ([(header::CONTENT_TYPE, "application/json")], Extension(Pulled), OPENAPI.clone())
 }
 
 async fn docs(_: Identity) -> impl IntoResponse {

@@ -5,6 +5,7 @@ mod range;
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -19,10 +20,12 @@ use utoipa_axum::routes;
 
 use self::body::{Gap, OutputBody};
 pub(super) use self::range::{Part, is_known, part};
+use crate::answers::Pulled;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::insist::insist;
+use crate::serve::Live;
 use crate::state::Gateway;
 use crate::stream::follow;
 
@@ -130,7 +133,7 @@ async fn output(
     answer.put(header::CONTENT_TYPE, content_type(&gateway, output, &kept).await?);
     answer.put(header::CONTENT_LENGTH, &(to - from).to_string());
     let body = OutputBody::kept(&gateway, output, kept.places(from, to));
-    Ok((status, answer.0, Body::new(body)).into_response())
+    Ok((status, answer.0, Extension(Pulled), Body::new(body)).into_response())
 }
 
 async fn live(
@@ -152,7 +155,7 @@ async fn live(
     let follower = follow(gateway, output.id, options).await?;
     let stated = if kept.gap.is_some() { gaps(gateway, output).await? } else { Vec::new() };
     let body = OutputBody::live(gateway, follower, stated);
-    Ok((answer.0, Body::new(body)).into_response())
+    Ok((answer.0, Extension(Live), Body::new(body)).into_response())
 }
 
 /// The gap of each stream that was asked for.

@@ -5,6 +5,7 @@ mod cast;
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
@@ -22,6 +23,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::extract::{NoQuery, Path};
+use crate::serve::Live;
 use crate::state::Gateway;
 use crate::stream::{OpenStream, follow};
 
@@ -63,7 +65,7 @@ async fn recording(
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{id}.cast\"")),
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
-    Ok((headers, Body::from_stream(try_unfold(Box::new(source), piece))).into_response())
+    Ok((headers, Extension(Live), Body::from_stream(try_unfold(Box::new(source), piece))).into_response())
 }
 
 /// Where the lines come from.

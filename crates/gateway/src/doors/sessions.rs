@@ -77,7 +77,7 @@ struct ListQuery {
     shared: Option<bool>,
 }
 
-/// Lists sessions, the newest first.
+/// Lists sessions, the newest first, without their environments: `GET /v1/sessions/{id}` has that of one.
 ///
 /// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery), responses(
@@ -96,7 +96,8 @@ async fn list(
     let filter = SessionFilter { name: query.name, ended, member, ..SessionFilter::default() };
     let mut found = gateway.list_sessions(&who, filter, page).await?;
     found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
-    Ok(JsonBody(page_body(found.items.into_iter().map(session_body_without_values).collect(), found.next)))
+    let items = found.items.into_iter().map(|session| session_body(session).in_brief());
+    Ok(JsonBody(page_body(items.collect(), found.next)))
 }
 
 /// Tells of a session. Whoever may look at it and not change it sees the names of its variables, and no values.

@@ -83,7 +83,9 @@ pub struct SessionBody {
     /// Which walls stand around it.
     pub sandbox: SandboxKind,
     /// Variables of every execution in it. Whoever may only look at the session is sent their names, with empty values.
-    pub env: BTreeMap<String, String>,
+    /// Absent in lists: they can be large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<BTreeMap<String, String>>,
     /// The values of `env` are not shown to whoever asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub env_hidden: bool,
@@ -105,6 +107,14 @@ pub struct SessionBody {
     pub running: u32,
 }
 
+impl SessionBody {
+    /// As it is in a list: without its environment.
+    #[must_use]
+    pub fn in_brief(self) -> Self {
+        Self { env: None, ..self }
+    }
+}
+
 impl From<Session> for SessionBody {
     fn from(session: Session) -> Self {
         let SessionSpec { name, env, limits, idle_timeout_ms, metadata, one_shot, network } = session.spec;
@@ -122,7 +132,7 @@ impl From<Session> for SessionBody {
             name,
             state,
             sandbox: session.sandbox,
-            env,
+            env: Some(env),
             env_hidden: false,
             limits,
             idle_timeout_ms,

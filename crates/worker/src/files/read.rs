@@ -16,8 +16,9 @@ use crate::workspace::Expect;
 /// What `Read` answers with.
 pub(super) type Pieces = BoxStream<'static, Result<v1::ReadFileResponse, Status>>;
 
-/// So much is read at a time: two of these are all that a reader holds here.
-const PIECE_BYTES: u64 = 512 << 10;
+/// So much is read at a time: two of these are all that a reader holds here, and one or two at the gateway, which a
+/// client that does not read keeps there.
+const PIECE_BYTES: u64 = 128 << 10;
 
 /// A file that is read from here to there.
 pub(super) struct Opened {

@@ -251,21 +251,32 @@ pub(crate) struct CompileCommand {
     arguments: Vec<String>,
 }
 
+/// A compilation database ends at about this size: every source repeats all flags of its build.
+const MAX_COMMAND_BYTES: usize = 4 << 20;
+
 /// How each source was compiled last; the newest build comes first.
 pub(crate) fn compile_commands(builds: &[BuildRow]) -> Vec<CompileCommand> {
-    let mut found = BTreeMap::new();
+    let (mut found, mut bytes) = (BTreeMap::new(), 0);
     for row in builds.iter().filter(|row| matches!(row.kind.as_str(), "cpp" | "c")) {
         let Ok(spec) = serde_json::from_value::<CompileSpec>(row.request.clone()) else { continue };
         let preferred = if row.kind == "c" { "gcc" } else { "g++" };
         for source in &spec.source_files {
             let file = inside(source);
+            if found.contains_key(&file) {
+                continue;
+            }
             let sanitize = spec.sanitize.iter().map(|name| format!("-fsanitize={name}"));
             let first = [spec.compiler.clone().unwrap_or_else(|| preferred.to_owned())];
             let flags = spec.flags.iter().cloned().chain(sanitize);
-            let arguments = first.into_iter().chain(flags).chain(["-c".to_owned(), file.clone()]).collect();
+            let arguments: Vec<String> =
+                first.into_iter().chain(flags).chain(["-c".to_owned(), file.clone()]).collect();
+            bytes += arguments.iter().map(|argument| argument.len() + 3).sum::<usize>();
+            if bytes > MAX_COMMAND_BYTES {
+                return found.into_values().collect();
+            }
             let command =
                 CompileCommand { directory: "/workspace".to_owned(), file: file.clone(), arguments };
-            found.entry(file).or_insert(command);
+            found.insert(file, command);
         }
     }
     found.into_values().collect()

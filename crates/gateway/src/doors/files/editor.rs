@@ -8,20 +8,23 @@ use axum::Json as JsonBody;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use headwater_contract::v1;
 use headwater_contract::v1::write_file_head::Place;
-use headwater_protocol::SessionId;
 use headwater_protocol::api::{ErrorBody, FileType, PathEncoding, Timestamp, path_text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::editor_read::ReadAnswer;
+use super::list::Listing;
 use super::path::given;
-use super::{content, kind, list, put};
+use super::{content, kind, put};
+use crate::answers::pieces::answer;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery};
@@ -126,15 +129,15 @@ struct ReadRequest {
     encoding: Option<PathEncoding>,
 }
 
-/// A file's content.
-#[derive(Debug, Serialize, ToSchema)]
+/// A file's content; `ReadAnswer` writes it.
+#[derive(ToSchema)]
+#[allow(dead_code)] // describes the answer
 struct ReadBody {
     /// As it was asked for.
     path: String,
     /// The text. Of what is none, as much as can be shown.
     content: String,
     /// The exact bytes, where they are no text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
     /// Its bytes.
     size: u64,
@@ -144,7 +147,7 @@ struct ReadBody {
     etag: String,
 }
 
-/// Reads a file. One of more than 16 MiB is refused: `GET /v1/sessions/{id}/files/content` has no such bound.
+/// Reads a file. If it changes while it is sent, the answer breaks off. One of more than 16 MiB is refused: `GET /v1/sessions/{id}/files/content` has no such bound.
 #[utoipa::path(post, path = "/v1/sessions/files/read", tag = "editor", request_body = ReadRequest,
     responses(
         (status = 200, body = ReadBody),
@@ -159,34 +162,15 @@ async fn read(
     _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Json(request): Json<ReadRequest>,
-) -> Result<JsonBody<ReadBody>, ApiError> {
+) -> Result<Response, ApiError> {
     let id = gateway.session_named(&who, Need::Read, &request.session_id).await?;
     let path = given(&request.path, request.encoding)?;
     let order = v1::ReadFileRequest { session_id: id.to_string(), path, ..v1::ReadFileRequest::default() };
-    let mut reader = content::open(&gateway, order).await?;
-    let entry = reader.entry().clone();
-    if entry.size > MAX_READ_BYTES {
-        return Err(too_large(entry.size));
+    let reader = content::open(&gateway, order.clone()).await?;
+    if reader.entry().size > MAX_READ_BYTES {
+        return Err(too_large(reader.entry().size));
     }
-    let mut bytes = Vec::new();
-    while let Some(piece) = reader.next().await? {
-        bytes.extend_from_slice(&piece);
-    }
-    let (content, base64) = match String::from_utf8(bytes) {
-        Ok(text) => (text, None),
-        Err(error) => {
-            let bytes = error.as_bytes();
-            (String::from_utf8_lossy(bytes).into_owned(), Some(STANDARD.encode(bytes)))
-        }
-    };
-    Ok(JsonBody(ReadBody {
-        path: request.path,
-        content,
-        base64,
-        size: entry.size,
-        modified: Timestamp(entry.modified_at_ms),
-        etag: super::quoted(&entry.etag),
-    }))
+    answer(&gateway, ReadAnswer::new(&gateway, order, request.path, reader)).await
 }
 
 fn too_large(size: u64) -> ApiError {
@@ -212,8 +196,9 @@ struct ListRequest {
     encoding: Option<PathEncoding>,
 }
 
-/// What is in a folder.
-#[derive(Debug, Serialize, ToSchema)]
+/// What is in a folder; written by `Listing`.
+#[derive(ToSchema)]
+#[allow(dead_code)] // describes the answer
 struct ListBody {
     /// As it was asked for.
     directory: String,
@@ -256,32 +241,19 @@ async fn list(
     _: NoQuery,
     State(gateway): State<Arc<Gateway>>,
     Json(request): Json<ListRequest>,
-) -> Result<JsonBody<ListBody>, ApiError> {
+) -> Result<Response, ApiError> {
     let id = gateway.session_named(&who, Need::Read, &request.session_id).await?;
     let directory = request.directory.unwrap_or_else(|| "/".to_owned());
     let asked = given(&directory, request.encoding)?;
-    let (entries, truncated) = all(&gateway, id, asked.clone()).await?;
-    let files = entries.iter().map(|entry| listed(&asked, entry)).collect();
-    Ok(JsonBody(ListBody { directory, files, truncated }))
-}
-
-/// All that is in a folder, as far as that is told.
-async fn all(gateway: &Gateway, id: SessionId, path: Bytes) -> Result<(Vec<v1::FileEntry>, bool), ApiError> {
-    let mut request = v1::ListFilesRequest {
+    let begin = format!("{{\"directory\":{},\"files\":[", serde_json::Value::from(directory));
+    let request = v1::ListFilesRequest {
         session_id: id.to_string(),
-        path,
-        limit: list::MAX_LISTED,
+        path: asked.clone(),
         ..v1::ListFilesRequest::default()
     };
-    let mut entries = Vec::new();
-    loop {
-        let page = list::ask(gateway, &request).await?;
-        entries.extend(page.entries);
-        match page.next {
-            Some(next) if entries.len() < MAX_LISTED => request.after = Some(next),
-            next => return Ok((entries, next.is_some())),
-        }
-    }
+    let show = move |entry: v1::FileEntry| serde_json::to_vec(&listed(&asked, &entry));
+    let end = |next: Option<Bytes>| format!("],\"truncated\":{}}}", next.is_some());
+    answer(&gateway, Listing::new(&gateway, request, MAX_LISTED, begin, show, end)).await
 }
 
 fn listed(folder: &[u8], entry: &v1::FileEntry) -> ListedFile {

@@ -1,9 +1,11 @@
 //! Looking at files: `GET /v1/sessions/{id}/files` and `.../files/stat`.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::Json as JsonBody;
 use axum::extract::State;
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
@@ -17,14 +19,17 @@ use utoipa_axum::routes;
 
 use super::file_body;
 use super::path::{QueryPath, encoding};
+use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::insist::insist;
 use crate::state::Gateway;
 
+/// Entries that are asked of the worker at a time: they are held until the client has taken them.
+const PART: u32 = 256;
 /// The most on a page.
-pub(super) const MAX_LISTED: u32 = 1000;
+const MAX_LISTED: u32 = 1000;
 /// As deep as the worker goes.
 const MAX_DEPTH: u32 = 128;
 
@@ -71,7 +76,7 @@ async fn list(
     Path(id): Path<SessionId>,
     path: QueryPath,
     Query(query): Query<ListQuery>,
-) -> Result<JsonBody<PageBody<FileBody>>, ApiError> {
+) -> Result<Response, ApiError> {
     gateway.may_use_session(&who, Need::Read, id).await?;
     let (depth, limit) = (query.depth.unwrap_or(1), query.limit.unwrap_or(100));
     for (name, value, most) in [("depth", depth, MAX_DEPTH), ("limit", limit, MAX_LISTED)] {
@@ -83,19 +88,78 @@ async fn list(
         session_id: id.to_string(),
         path: path.0.unwrap_or_default(),
         depth,
-        limit,
+        limit: 0,
         after: query.cursor.as_deref().map(after).transpose()?,
     };
-    let told = ask(&gateway, &request).await?;
-    let next_cursor = told.next.map(|next| URL_SAFE_NO_PAD.encode(next));
-    Ok(JsonBody(PageBody { items: told.entries.into_iter().map(file_body).collect(), next_cursor }))
+    let show = |entry| serde_json::to_vec(&file_body(entry));
+    let end = |next: Option<Bytes>| {
+        let next = next.map(|next| URL_SAFE_NO_PAD.encode(next));
+        format!("],\"next_cursor\":{}}}", serde_json::Value::from(next))
+    };
+    let begin = "{\"items\":[".to_owned();
+    answer(&gateway, Listing::new(&gateway, request, limit as usize, begin, show, end)).await
+}
+
+/// A folder that is listed into an answer: a part of it at a time, the next when the client has taken the one before.
+pub(super) struct Listing<Show, End> {
+    gateway: Arc<Gateway>,
+    request: v1::ListFilesRequest,
+    /// So many more may be listed.
+    left: usize,
+    /// What the answer begins with, until it was written.
+    begin: String,
+    /// What comes before the next entry.
+    between: &'static str,
+    entries: VecDeque<v1::FileEntry>,
+    /// Nothing comes after these entries.
+    is_last: bool,
+    show: Show,
+    end: End,
+}
+
+impl<Show, End> Listing<Show, End> {
+    /// At most `most` entries, between `begin` and what `end` makes of the place where the next page goes on.
+    pub(super) fn new(
+        gateway: &Arc<Gateway>,
+        request: v1::ListFilesRequest,
+        most: usize,
+        begin: String,
+        show: Show,
+        end: End,
+    ) -> Self {
+        let gateway = Arc::clone(gateway);
+        let (entries, between) = (VecDeque::new(), "");
+        Self { gateway, request, left: most, begin, between, entries, is_last: false, show, end }
+    }
+}
+
+impl<Show, End> Source for Listing<Show, End>
+where
+    Show: Fn(v1::FileEntry) -> serde_json::Result<Vec<u8>> + Send + 'static,
+    End: Fn(Option<Bytes>) -> String + Send + 'static,
+{
+    async fn more(&mut self, parts: &mut Parts) -> Result<bool, ApiError> {
+        if let Some(entry) = self.entries.pop_front() {
+            parts.json(std::mem::replace(&mut self.between, ","));
+            parts.json((self.show)(entry).map_err(|error| ApiError::internal(&error))?);
+            return Ok(true);
+        }
+        if self.is_last {
+            parts.json((self.end)(self.request.after.take()));
+            return Ok(false);
+        }
+        self.request.limit = u32::try_from(self.left).unwrap_or(u32::MAX).min(PART);
+        let told = ask(&self.gateway, &self.request).await?;
+        parts.json(std::mem::take(&mut self.begin));
+        self.left = self.left.saturating_sub(told.entries.len());
+        self.is_last = told.next.is_none() || self.left == 0;
+        (self.entries, self.request.after) = (told.entries.into(), told.next);
+        Ok(true)
+    }
 }
 
 /// Asks the worker for a page of a folder.
-pub(super) async fn ask(
-    gateway: &Gateway,
-    request: &v1::ListFilesRequest,
-) -> Result<v1::ListFilesResponse, ApiError> {
+async fn ask(gateway: &Gateway, request: &v1::ListFilesRequest) -> Result<v1::ListFilesResponse, ApiError> {
     let list = |client: headwater_contract::Client| {
         let request = request.clone();
         async move { client.list_files(request).await }

@@ -1,15 +1,18 @@
 //! What is different in a workspace: `GET /v1/sessions/{id}/files/diff`.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use axum::Json as JsonBody;
 use axum::extract::State;
+use axum::response::Response;
+use headwater_contract::{Messages, v1};
 use headwater_protocol::api::{DiffBody, ErrorBody};
 use headwater_protocol::{SessionId, SnapshotId};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::shown;
+use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
@@ -48,7 +51,7 @@ pub(super) async fn diff(
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<SessionId>,
     Query(query): Query<DiffQuery>,
-) -> Result<JsonBody<DiffBody>, ApiError> {
+) -> Result<Response, ApiError> {
     gateway.may_use_session(&who, Need::Read, session).await?;
     let (snapshot, content) = (query.snapshot, query.content == Some(true));
     let ask =
@@ -56,16 +59,57 @@ pub(super) async fn diff(
             gateway.worker.streams(),
             |client| async move { client.diff(session, snapshot, content).await },
         );
-    let mut told = ask.await?;
-    let (mut items, mut bytes) = (Vec::new(), 0);
-    while let Some(message) = told.next().await? {
-        for difference in &message.differences {
-            bytes += difference.patch.as_ref().map_or(0, bytes::Bytes::len);
-            if items.len() == MAX_ITEMS || bytes > MAX_PATCH_BYTES {
-                return Ok(JsonBody(DiffBody { items, truncated: true }));
-            }
-            items.push(shown::difference(difference));
-        }
+    answer(&gateway, Differences::new(ask.await?)).await
+}
+
+/// A comparison that is written into an answer while it goes on.
+struct Differences {
+    messages: Messages<v1::DiffResponse>,
+    waiting: VecDeque<v1::Difference>,
+    items: usize,
+    patch_bytes: usize,
+}
+
+impl Differences {
+    const fn new(messages: Messages<v1::DiffResponse>) -> Self {
+        Self { messages, waiting: VecDeque::new(), items: 0, patch_bytes: 0 }
     }
-    Ok(JsonBody(DiffBody { items, truncated: false }))
+
+    fn end(&self, parts: &mut Parts, truncated: bool) -> bool {
+        parts.json(if self.items == 0 { "{\"items\":[" } else { "" });
+        parts.json(format!("],\"truncated\":{truncated}}}"));
+        false
+    }
+
+    fn add(&mut self, parts: &mut Parts, difference: &v1::Difference) -> Result<bool, ApiError> {
+        self.patch_bytes += difference.patch.as_ref().map_or(0, bytes::Bytes::len);
+        if self.items == MAX_ITEMS || self.patch_bytes > MAX_PATCH_BYTES {
+            return Ok(self.end(parts, true));
+        }
+        let mut shown = shown::difference(difference);
+        let patch = shown.patch.take();
+        parts.json(if self.items == 0 { "{\"items\":[{" } else { ",{" });
+        parts.fields(&shown)?;
+        if let Some(patch) = patch {
+            parts.json(",\"patch\":\"");
+            parts.text(patch);
+            parts.json("\"");
+        }
+        parts.json("}");
+        self.items += 1;
+        Ok(true)
+    }
+}
+
+impl Source for Differences {
+    async fn more(&mut self, parts: &mut Parts) -> Result<bool, ApiError> {
+        if let Some(difference) = self.waiting.pop_front() {
+            return self.add(parts, &difference);
+        }
+        match self.messages.next().await? {
+            Some(message) => self.waiting = message.differences.into(),
+            None => return Ok(self.end(parts, false)),
+        }
+        Ok(true)
+    }
 }

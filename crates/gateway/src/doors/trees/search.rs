@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json as JsonBody;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -18,6 +17,7 @@ use serde_json::json;
 use utoipa::IntoParams;
 
 use super::shown;
+use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
 use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
@@ -122,7 +122,7 @@ pub(super) async fn search(
     if wants_lines(&headers) {
         return Ok(lines(&gateway, first, messages));
     }
-    Ok(JsonBody(page(first, messages).await?).into_response())
+    answer(&gateway, Found::new(first, messages)).await
 }
 
 fn wants_lines(headers: &HeaderMap) -> bool {
@@ -132,33 +132,50 @@ fn wants_lines(headers: &HeaderMap) -> bool {
         .any(|kind| kind.split(';').next().unwrap_or_default().trim() == LINES)
 }
 
-async fn page(
-    first: Option<v1::SearchResponse>,
-    mut messages: Messages<v1::SearchResponse>,
-) -> Result<SearchBody, ApiError> {
-    let (mut items, mut bytes, mut next) = (Vec::new(), 0, first);
-    while let Some(message) = next {
-        match message.told {
-            Some(Told::Match(found)) => {
-                bytes += found.path.len() + found.text.len() + 100;
-                if bytes > MAX_BYTES {
-                    let matches = items.len() as u64;
-                    let stopped = Some("limit".to_owned());
-                    return Ok(SearchBody {
-                        items,
-                        summary: SearchSummaryBody { matches, files: 0, skipped: 0, stopped },
-                    });
-                }
-                items.push(shown::found(&found));
-            }
-            Some(Told::Summary(summary)) => {
-                return Ok(SearchBody { items, summary: shown::summary(summary) });
-            }
-            None => {}
-        }
-        next = messages.next().await?;
+/// A search that is written into one JSON answer while it goes on.
+struct Found {
+    next: Option<v1::SearchResponse>,
+    messages: Messages<v1::SearchResponse>,
+    matches: u64,
+    bytes: usize,
+}
+
+impl Found {
+    fn new(first: Option<v1::SearchResponse>, messages: Messages<v1::SearchResponse>) -> Self {
+        Self { next: first, messages, matches: 0, bytes: 0 }
     }
-    Err(ApiError::internal(&"a search ended without a summary"))
+
+    fn end(&self, parts: &mut Parts, summary: &SearchSummaryBody) -> Result<bool, ApiError> {
+        parts.json(if self.matches == 0 { "{\"items\":[],\"summary\":" } else { "],\"summary\":" });
+        parts.value(summary)?;
+        parts.json("}");
+        Ok(false)
+    }
+}
+
+impl Source for Found {
+    async fn more(&mut self, parts: &mut Parts) -> Result<bool, ApiError> {
+        let message = match self.next.take() {
+            Some(message) => Some(message),
+            None => self.messages.next().await?,
+        };
+        let message = message.ok_or_else(|| ApiError::internal(&"a search ended without a summary"))?;
+        match message.told {
+            Some(Told::Summary(summary)) => self.end(parts, &shown::summary(summary)),
+            Some(Told::Match(found)) => {
+                self.bytes += found.path.len() + found.text.len() + 100;
+                if self.bytes > MAX_BYTES {
+                    let (matches, stopped) = (self.matches, Some("limit".to_owned()));
+                    return self.end(parts, &SearchSummaryBody { matches, files: 0, skipped: 0, stopped });
+                }
+                parts.json(if self.matches == 0 { "{\"items\":[" } else { "," });
+                parts.value(&shown::found(&found))?;
+                self.matches += 1;
+                Ok(true)
+            }
+            None => Ok(true),
+        }
+    }
 }
 
 /// A line for each message, as fast as the client takes them.
