@@ -22,6 +22,8 @@ pub struct ServerOptions {
     pub args: Vec<String>,
     /// The text of its configuration file.
     pub config: Option<String>,
+    /// The data folder, if it is to be in a certain place; else a new one.
+    pub data: Option<PathBuf>,
 }
 
 /// A server. When it is dropped its worker and its sessions end and its folder goes.
@@ -44,7 +46,7 @@ impl TestServer {
     /// A server as told, on a free port. It answers when this returns.
     pub async fn with(options: ServerOptions) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("hw-").tempdir()?;
-        let data = folder.path().join("data");
+        let data = options.data.clone().unwrap_or_else(|| folder.path().join("data"));
         fs::create_dir_all(&data)?;
         if let Some(config) = &options.config {
             fs::write(data.join("headwater.toml"), config)?;

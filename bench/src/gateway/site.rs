@@ -35,6 +35,7 @@ impl Site {
         let options = ServerOptions {
             args: ["--requests-per-second", "0"].map(str::to_owned).to_vec(),
             config: Some(format!("pool = {pool}\n")),
+            ..ServerOptions::default()
         };
         let server = TestServer::with(options).await?;
         let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;

@@ -52,6 +52,13 @@ impl Fault {
         Self { kind, message: message.into(), hint: None }
     }
 
+    /// A fault of the disk: [`FaultKind::NoSpace`] if it is full.
+    pub fn of_disk(message: impl Into<String>, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        let full = matches!(error.kind(), StorageFull | QuotaExceeded);
+        Self::new(if full { FaultKind::NoSpace } else { FaultKind::Unavailable }, message)
+    }
+
     /// The same with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -47,7 +47,7 @@ impl Gateway {
         self.may_use_execution(who, Need::Read, id).await?;
         match self.ask_for(id, patience).await {
             Ok(told) => {
-                self.note(&told).await?;
+                self.note_for_reader(&told).await?;
                 Ok(told)
             }
             Err(error) if is_missing(&error) => {
@@ -143,7 +143,7 @@ impl Gateway {
         };
         match asked {
             Ok(mut told) => {
-                self.note(&told).await?;
+                self.note_for_reader(&told).await?;
                 told.spec.command.shorten(); // one that is asked for by itself is told in full
                 told.spec.env.clear();
                 Ok(told)

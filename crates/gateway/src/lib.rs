@@ -28,6 +28,7 @@ pub mod people;
 mod quotas;
 mod reconcile;
 mod recorder;
+mod reserve;
 mod routes;
 pub mod serve;
 mod session_named;

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use headwater_contract::{ContractError, FaultKind};
 use headwater_protocol::{
     Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Usage, Verdict,
@@ -178,6 +179,17 @@ impl Gateway {
         ended?;
         self.recorder.forget(id);
         Ok(())
+    }
+
+    /// [`Self::note`] for those who only read: a full disk is no reason not to answer. The recorder notes it later.
+    pub(crate) async fn note_for_reader(self: &Arc<Self>, told: &Execution) -> Result<(), ApiError> {
+        match self.note(told).await {
+            Err(error) if error.status == StatusCode::INSUFFICIENT_STORAGE => {
+                tracing::warn!(execution = %told.id, "the disk is full: the execution's end is not noted yet");
+                Ok(())
+            }
+            noted => noted,
+        }
     }
 
     /// Notes all that the worker told of an execution; to be awaited before anybody else is told.

@@ -20,7 +20,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use headwater_contract::{Client, ContractError, Reviver};
-use headwater_store::{SqliteStore, Store, StoreError};
+use headwater_store::{Free, Reserve, SqliteStore, Store, StoreError};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus_client::metrics::gauge::Gauge;
@@ -117,6 +117,7 @@ pub async fn serve(
     stop: CancellationToken,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
+    make_room(&config.data);
     let _lock = lock(&config)?;
     raise_descriptors();
     let listener =
@@ -263,6 +264,18 @@ fn lock(config: &Config) -> Result<File, ServeError> {
         }
         Err(rustix::io::Errno::AGAIN) => Err(ServeError::AlreadyRunning(data.display().to_string())),
         Err(error) => Err(broken(error.into())),
+    }
+}
+
+/// A server that starts on a full disk uses a piece of its reserve: for the store's journal, and for what it says of itself.
+/// The rest stays for those who delete something.
+fn make_room(data: &Path) {
+    let shortage = Free::of(data).ok().and_then(Free::shortage);
+    if let Some(shortage) = shortage {
+        tracing::error!(
+            "{shortage}: reading and deleting work, and nothing new can be started until there is room"
+        );
+        Reserve::of(data).release();
     }
 }
 

@@ -106,8 +106,11 @@ impl Gateway {
         let id = row.id;
         match insist(self.worker.calls(), |client| async move { client.session(id).await }).await {
             Ok(told) => {
-                if row.ended_at_ms.is_none() {
-                    self.note_session(&told).await?;
+                // Who reads is answered also if the end cannot be noted now: it is noted later.
+                if row.ended_at_ms.is_none()
+                    && let Err(error) = self.note_session(&told).await
+                {
+                    tracing::warn!(session = %id, message = %error.message, "the session's end is not noted");
                 }
                 Ok(told)
             }

@@ -158,6 +158,8 @@ impl Gateway {
         let gateway = Arc::clone(self);
         self.tasks.spawn(async move { gateway.watch_usage().await });
         let gateway = Arc::clone(self);
+        self.tasks.spawn(async move { gateway.keep_reserve().await });
+        let gateway = Arc::clone(self);
         self.tasks.spawn(async move {
             let came_back = || {
                 let gateway = Arc::clone(&gateway);

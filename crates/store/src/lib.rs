@@ -35,6 +35,7 @@
 mod builds;
 mod error;
 mod page;
+mod reserve;
 mod rows;
 mod shares;
 mod sql;
@@ -48,6 +49,7 @@ mod users;
 pub use builds::BuildRow;
 pub use error::StoreError;
 pub use page::{AuditFilter, ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
+pub use reserve::{Free, Reserve};
 pub use rows::{
     AuditRow, Claim, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, TokenRow, UnknownRole,
 };

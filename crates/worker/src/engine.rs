@@ -543,7 +543,7 @@ pub(crate) fn changed(mut spec: SessionSpec, change: v1::UpdateSessionRequest) -
 }
 
 pub(crate) fn cannot_record(error: &io::Error) -> Fault {
-    Fault::new(FaultKind::Unavailable, format!("cannot record the session: {error}"))
+    Fault::of_disk(format!("cannot record the session: {error}"), error)
         .hint("is there room on the disk of the data folder?")
 }
 

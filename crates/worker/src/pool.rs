@@ -225,7 +225,7 @@ fn make(
     network: NetworkOf,
 ) -> Result<Prepared, Fault> {
     let cannot = |error: io::Error| {
-        Fault::new(FaultKind::Unavailable, format!("cannot make a session's folder: {error}"))
+        Fault::of_disk(format!("cannot make a session's folder: {error}"), &error)
             .hint("`headwater doctor` tells what this host lacks")
     };
     let workspace = folder::workspace(dir);

@@ -199,7 +199,15 @@ fn listen(engine: &Engine) -> io::Result<UnixListener> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let listener = UnixListener::bind(&fresh)?;
+    let listener = match UnixListener::bind(&fresh) {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+            // No inode is free: that of the old socket becomes so. For a moment there is none, which is better than never.
+            tracing::error!(%error, "the disk of the data folder is full");
+            let _ = fs::remove_file(&path);
+            UnixListener::bind(&fresh)?
+        }
+        bound => bound?,
+    };
     fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
     // It appears with the right mode, and only when it answers; and there is no moment without one, which callers
     // would take for a worker that was stopped on purpose.

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
-use headwater_contract::{Fault, FaultKind};
+use headwater_contract::Fault;
 use headwater_protocol::{Limits, SessionId};
 
 use crate::engine::Engine;
@@ -81,7 +81,7 @@ impl Space {
     pub(crate) fn stage(&self) -> Result<Staging, Fault> {
         Staging::new(&self.staging, &self.workspace).map_err(|error| {
             let message = format!("cannot make a folder to work in: {error}");
-            Fault::new(FaultKind::Unavailable, message).hint("is there room on the disk of the data folder?")
+            Fault::of_disk(message, &error).hint("is there room on the disk of the data folder?")
         })
     }
 

@@ -68,7 +68,7 @@ async fn a_server_behind_tls_is_used_if_its_certificate_is_good() -> Result<()> 
     let port = listener.local_addr()?.port();
     let args = vec!["--host".to_owned(), format!("localhost:{port}")];
     let config = Some("pool = 1\n".to_owned());
-    let server = TestServer::with(ServerOptions { args, config }).await?;
+    let server = TestServer::with(ServerOptions { args, config, ..ServerOptions::default() }).await?;
     let authority = server.scratch().join("authority.pem");
     let proxy = proxy(listener, certificates(&authority)?, server.address().to_owned());
 

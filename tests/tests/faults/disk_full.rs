@@ -13,34 +13,59 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use tempfile::TempDir;
 
 /// A small disk; goes when the test ends.
-struct Disk {
+pub(crate) struct Disk {
     folder: TempDir,
 }
 
 impl Disk {
     fn new(bytes: u64) -> Result<Self> {
+        Self::with_inodes(bytes, 100_000)
+    }
+
+    /// One that holds so many files and folders.
+    pub(crate) fn with_inodes(bytes: u64, inodes: u64) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("hw-disk-").tempdir()?;
-        let options = CString::new(format!("size={bytes},mode=0755"))?;
+        let options = CString::new(format!("size={bytes},nr_inodes={inodes},mode=0755"))?;
         mount("tmpfs", folder.path(), "tmpfs", MountFlags::empty(), options.as_c_str())
             .context("this test mounts a small disk, for which it must be root")?;
         Ok(Self { folder })
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    fn free(&self) -> u64 {
+    pub(crate) fn free(&self) -> u64 {
         rustix::fs::statvfs(self.path()).map_or(0, |stat| stat.f_bavail * stat.f_frsize)
     }
 
     /// Takes all the room there is, but for so much.
-    fn fill(&self, but: u64) -> Result<PathBuf> {
+    pub(crate) fn fill(&self, but: u64) -> Result<PathBuf> {
         let path = self.path().join("ballast");
         let file = fs::OpenOptions::new().create(true).append(true).open(&path)?;
-        let length = file.metadata()?.len() + self.free().saturating_sub(but);
-        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, length)?;
+        // A server on it uses and frees some of it meanwhile.
+        for _ in 0..100 {
+            let length = file.metadata()?.len() + self.free().saturating_sub(but);
+            match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, length.max(1)) {
+                Ok(()) if self.free() <= but => break,
+                Ok(()) | Err(rustix::io::Errno::NOSPC) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         Ok(path)
+    }
+
+    /// Takes all the inodes there are; answers the folder that holds them.
+    pub(crate) fn fill_inodes(&self) -> Result<PathBuf> {
+        let folder = self.path().join("litter");
+        fs::create_dir_all(&folder)?;
+        for n in 0.. {
+            match fs::File::create(folder.join(n.to_string())) {
+                Err(error) if error.kind() == std::io::ErrorKind::StorageFull => break,
+                made => drop(made?),
+            }
+        }
+        Ok(folder)
     }
 }
 

@@ -195,7 +195,12 @@ async fn answers_with_data_are_kept_in_no_cache() -> Result<()> {
 async fn no_log_and_no_audit_row_holds_a_secret_that_came_in_an_address() -> Result<()> {
     let args = vec!["--log-format".to_owned(), "json".to_owned()];
     let config = Some("pool = 1\n[server]\nfailures_per_second = 100000\n".to_owned());
-    let server = TestServer::with(headwater_tests::ServerOptions { args, config }).await?;
+    let server = TestServer::with(headwater_tests::ServerOptions {
+        args,
+        config,
+        ..headwater_tests::ServerOptions::default()
+    })
+    .await?;
     let token = server.token().to_owned();
     let bearer = format!("Bearer {token}");
     let auth = [("Authorization", bearer.as_str())];

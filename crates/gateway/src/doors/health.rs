@@ -1,6 +1,7 @@
 //! Whether the server lives and works; and what it counts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -23,18 +24,42 @@ async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether it can do its work: the store and the worker answer.
+/// How long the store and the worker may take to answer, both at the same time: `/readyz` answers within two seconds.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Waits so long and no longer.
+async fn in_time<E: Into<ApiError>>(
+    what: &'static str,
+    answer: impl Future<Output = Result<(), E>>,
+) -> Result<(), ApiError> {
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(ApiError::unavailable(
+            format!("the {what} does not answer"),
+            format!("is the {what} stopped, or the machine overloaded? the server's log may say more"),
+        )),
+    }
+}
+
+/// Whether it can do its work: the store and the worker answer, within two seconds. On a full disk it is ready, because reading and
+/// deleting work, and says so in a second line.
 #[utoipa::path(get, path = "/readyz", tag = "server", security(()), responses(
     (status = 200, body = String, content_type = "text/plain"),
     (status = 503, body = ErrorBody),
 ))]
-async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<&'static str, ApiError> {
-    gateway.store.ping().await?;
-    gateway.worker.calls().info().await?;
+async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError> {
+    let worker = async { gateway.worker.calls().info().await.map(drop) };
+    let (store, worker) = tokio::join!(in_time("store", gateway.store.ping()), in_time("worker", worker));
+    store?;
+    worker?;
     if gateway.stopping.is_cancelled() {
         return Err(ApiError::unavailable("the server is shutting down", "ask the next one"));
     }
-    Ok("ready\n")
+    let shortage = gateway.shortage().await;
+    Ok(shortage.map_or_else(
+        || "ready\n".to_owned(),
+        |shortage| format!("ready\n{shortage}: nothing new can be started\n"),
+    ))
 }
 
 /// What the server counts, for Prometheus.

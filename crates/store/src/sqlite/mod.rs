@@ -32,8 +32,8 @@ use sqlx::sqlite::{SqlitePool, SqliteRow};
 #[cfg(test)]
 pub(crate) use raw::{migrate_to, raw};
 
-use crate::StoreError;
 use crate::sql::Statement;
+use crate::{Reserve, StoreError};
 use error::from_sqlx;
 use row::arguments;
 use writer::{Writer, Written};
@@ -43,6 +43,7 @@ pub struct SqliteStore {
     path: PathBuf,
     readers: SqlitePool,
     writer: Writer,
+    reserve: Reserve,
 }
 
 impl SqliteStore {
@@ -54,6 +55,21 @@ impl SqliteStore {
 
     async fn write(&self, statements: Vec<Statement>) -> Result<Written, StoreError> {
         self.writer.write(statements).await
+    }
+
+    /// Writes what removes or ends something. On a full disk that uses the reserve: it is how people make room.
+    async fn remove(&self, statements: Vec<Statement>) -> Result<Written, StoreError> {
+        loop {
+            let written = self.write(statements.clone()).await;
+            if !written.as_ref().is_err_and(StoreError::is_disk_full) {
+                return written;
+            }
+            let reserve = self.reserve.clone();
+            let released = tokio::task::spawn_blocking(move || reserve.release()).await;
+            if !released.unwrap_or(false) {
+                return written;
+            }
+        }
     }
 
     async fn fetch(&self, statement: Statement) -> Result<Vec<SqliteRow>, StoreError> {

@@ -11,7 +11,7 @@ use sqlx::{ConnectOptions, SqliteConnection};
 use super::error::{from_io, from_sqlx, naming};
 use super::writer::Writer;
 use super::{SqliteStore, file, migrate};
-use crate::StoreError;
+use crate::{Free, Reserve, StoreError};
 
 /// How many reads at once. Each connection is a thread; a read takes tens of microseconds.
 const READERS: u32 = 4;
@@ -34,9 +34,18 @@ pub(super) async fn open(path: &Path) -> Result<SqliteStore, StoreError> {
     loop {
         match try_to_open(path).await {
             Err(StoreError::Busy { .. }) if began.elapsed() < PATIENCE => tokio::time::sleep(RETRY).await,
+            // Without a free inode SQLite only says that it cannot open a file.
+            Err(StoreError::Full { .. } | StoreError::Unavailable { .. }) if make_room(path) => {}
             result => return result.map_err(|error| naming(path, error)),
         }
     }
+}
+
+/// Gives up a piece of the reserve if the disk is full; false if that makes no difference.
+fn make_room(path: &Path) -> bool {
+    let folder = path.parent().unwrap_or(path);
+    let full = Free::of(folder).is_ok_and(|free| free.shortage().is_some());
+    full && Reserve::of(folder).release()
 }
 
 async fn try_to_open(path: &Path) -> Result<SqliteStore, StoreError> {
@@ -44,7 +53,8 @@ async fn try_to_open(path: &Path) -> Result<SqliteStore, StoreError> {
     let mut connection = connect_writer(path).await?;
     migrate::run(&mut connection).await?;
     let readers = connect_readers(path).await?;
-    Ok(SqliteStore { path: path.to_owned(), readers, writer: Writer::start(connection) })
+    let reserve = Reserve::of(path.parent().unwrap_or(path));
+    Ok(SqliteStore { path: path.to_owned(), readers, writer: Writer::start(connection), reserve })
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {

@@ -22,7 +22,7 @@ impl Shares for SqliteStore {
     }
 
     async fn remove_member(&self, session: SessionId, member: &str) -> Result<bool, StoreError> {
-        Ok(self.write(vec![shares::remove_member(session, member)]).await?.changed > 0)
+        Ok(self.remove(vec![shares::remove_member(session, member)]).await?.changed > 0)
     }
 
     async fn put_share(&self, row: &ShareRow) -> Result<(), StoreError> {
@@ -38,6 +38,6 @@ impl Shares for SqliteStore {
     }
 
     async fn revoke_share(&self, session: SessionId, id: &str, at_ms: u64) -> Result<bool, StoreError> {
-        Ok(self.write(vec![shares::revoke(session, id, at_ms)]).await?.changed > 0)
+        Ok(self.remove(vec![shares::revoke(session, id, at_ms)]).await?.changed > 0)
     }
 }

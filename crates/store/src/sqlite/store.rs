@@ -39,11 +39,11 @@ impl Store for SqliteStore {
     }
 
     async fn end_session(&self, id: SessionId, at_ms: u64) -> Result<bool, StoreError> {
-        Ok(self.write(vec![sessions::end(id, at_ms)]).await?.changed > 0)
+        Ok(self.remove(vec![sessions::end(id, at_ms)]).await?.changed > 0)
     }
 
     async fn remove_session(&self, id: SessionId) -> Result<bool, StoreError> {
-        Ok(self.write(sessions::remove(id)).await?.changed > 0)
+        Ok(self.remove(sessions::remove(id)).await?.changed > 0)
     }
 
     async fn put_execution(&self, row: &ExecutionRow) -> Result<Option<i64>, StoreError> {
@@ -76,7 +76,7 @@ impl Store for SqliteStore {
     }
 
     async fn end_execution(&self, id: ExecutionId, end: &ExecutionEnd) -> Result<bool, StoreError> {
-        Ok(self.write(vec![executions::end(id, end)?]).await?.changed > 0)
+        Ok(self.remove(vec![executions::end(id, end)?]).await?.changed > 0)
     }
 
     async fn unfinished(&self) -> Result<Vec<(ExecutionId, SessionId)>, StoreError> {
@@ -84,7 +84,7 @@ impl Store for SqliteStore {
     }
 
     async fn remove_execution(&self, id: ExecutionId) -> Result<bool, StoreError> {
-        Ok(self.write(executions::remove(id)).await?.changed > 0)
+        Ok(self.remove(executions::remove(id)).await?.changed > 0)
     }
 
     async fn claim_key(&self, row: &KeyRow) -> Result<Claim, StoreError> {
@@ -121,7 +121,7 @@ impl Store for SqliteStore {
     }
 
     async fn revoke_token(&self, id: &str, at_ms: u64) -> Result<bool, StoreError> {
-        Ok(self.write(vec![tokens::revoke(id, at_ms)]).await?.changed > 0)
+        Ok(self.remove(vec![tokens::revoke(id, at_ms)]).await?.changed > 0)
     }
 
     async fn put_build(&self, row: &BuildRow) -> Result<bool, StoreError> {
@@ -138,7 +138,7 @@ impl Store for SqliteStore {
     }
 
     async fn end_build(&self, id: BuildId, result: &BuildResult, executed: bool) -> Result<bool, StoreError> {
-        Ok(self.write(vec![builds::end(id, result, executed)?]).await?.changed > 0)
+        Ok(self.remove(vec![builds::end(id, result, executed)?]).await?.changed > 0)
     }
 
     async fn unfinished_builds(&self) -> Result<Vec<BuildRow>, StoreError> {
@@ -147,7 +147,7 @@ impl Store for SqliteStore {
     }
 
     async fn remove_build(&self, id: BuildId) -> Result<bool, StoreError> {
-        Ok(self.write(vec![builds::remove(id)]).await?.changed > 0)
+        Ok(self.remove(vec![builds::remove(id)]).await?.changed > 0)
     }
 
     async fn append_audit(&self, row: &AuditRow) -> Result<(), StoreError> {

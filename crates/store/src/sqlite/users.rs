@@ -29,7 +29,7 @@ impl Users for SqliteStore {
     }
 
     async fn remove_user(&self, row: &UserRow, at_ms: u64) -> Result<bool, StoreError> {
-        Ok(self.write(users::remove(row, at_ms)).await?.changed > 0)
+        Ok(self.remove(users::remove(row, at_ms)).await?.changed > 0)
     }
 
     async fn put_sign_in(&self, row: &SignInRow) -> Result<(), StoreError> {
@@ -59,11 +59,11 @@ impl Users for SqliteStore {
     }
 
     async fn remove_sign_in(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(self.write(vec![users::remove_sign_in(id)]).await?.changed > 0)
+        Ok(self.remove(vec![users::remove_sign_in(id)]).await?.changed > 0)
     }
 
     async fn remove_sign_ins_of(&self, user_id: &str) -> Result<u64, StoreError> {
-        Ok(self.write(vec![users::end_sign_ins(user_id)]).await?.changed)
+        Ok(self.remove(vec![users::end_sign_ins(user_id)]).await?.changed)
     }
 
     async fn forget_sign_ins(&self, before_ms: u64) -> Result<u64, StoreError> {

@@ -162,7 +162,7 @@ impl Session {
         if let Err(error) = record.write(&dir) {
             // Half an execution is none.
             let _ = std::fs::remove_dir_all(&dir);
-            return Err(host_fault("record the execution", &error));
+            return Err(Fault::of_disk(format!("cannot record the execution: {error}"), &error));
         }
         Ok((record, dir, log, writer))
     }
@@ -336,6 +336,9 @@ fn host_fault(what: &str, error: &impl std::fmt::Display) -> Fault {
 }
 
 fn log_fault(error: &LogError) -> Fault {
-    let fault = Fault::new(FaultKind::Unavailable, format!("cannot make the log: {error}"));
-    if error.is_disk_full() { fault.hint("free space on the disk of the data folder") } else { fault }
+    let message = format!("cannot make the log: {error}");
+    if error.is_disk_full() {
+        return Fault::new(FaultKind::NoSpace, message).hint("free space on the disk of the data folder");
+    }
+    Fault::new(FaultKind::Unavailable, message)
 }

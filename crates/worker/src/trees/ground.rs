@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use headwater_contract::{Fault, FaultKind};
+use headwater_contract::Fault;
 use headwater_protocol::{ExecutionId, Limits, SandboxKind, SessionId, SessionSpec};
 
 use crate::engine::Engine;
@@ -120,6 +120,6 @@ impl Drop for Stage {
 
 /// The disk of the data folder failed us.
 pub(super) fn cannot(error: &io::Error) -> Fault {
-    Fault::new(FaultKind::Unavailable, format!("the session's folder cannot be used: {error}"))
+    Fault::of_disk(format!("the session's folder cannot be used: {error}"), error)
         .hint("is there room on the disk of the data folder?")
 }
