@@ -30,15 +30,15 @@ const LINKS: usize = 4;
 /// When a client that was refused may try again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Who holds answers: an owner by its own credentials, or the links to its sessions.
+/// Who holds answers or connections: an owner by its own credentials, or the links to its sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Holder {
+pub(crate) struct Holder {
     owner: String,
-    by_link: bool,
+    pub(crate) by_link: bool,
 }
 
 impl Holder {
-    fn of(who: &Identity) -> Self {
+    pub(crate) fn of(who: &Identity) -> Self {
         Self { owner: who.owner.clone(), by_link: who.bounds.link.is_some() }
     }
 }

@@ -38,6 +38,8 @@ pub struct Config {
     pub log_format: LogFormat,
     /// Open connections, those of a `WebSocket` included; more wait.
     pub max_connections: usize,
+    /// Those of one address; three quarters of all if absent. Trusted proxies have no share.
+    pub max_connections_of_address: Option<usize>,
     /// Bytes of a JSON body.
     pub max_body_bytes: usize,
     /// Bytes of one `POST .../stdin`.
@@ -155,6 +157,7 @@ impl Config {
             trusted_proxies: Vec::new(),
             log_format: LogFormat::Text,
             max_connections: 16_384,
+            max_connections_of_address: None,
             max_body_bytes: 16 << 20,
             max_stdin_bytes: 64 << 20,
             header_timeout: Duration::from_secs(10),
@@ -222,6 +225,16 @@ impl Config {
         Ok(())
     }
 
+    /// The most connections of one address.
+    pub fn connections_of_address(&self) -> usize {
+        self.max_connections_of_address.unwrap_or_else(|| self.connections_of_owner())
+    }
+
+    /// The most connections of one owner: three quarters of all, so that there is always room for others.
+    pub fn connections_of_owner(&self) -> usize {
+        (self.max_connections - self.max_connections / 4).max(1)
+    }
+
     /// Where the store is.
     pub fn store_path(&self) -> PathBuf {
         self.data.join("store.db")
@@ -263,6 +276,7 @@ struct FileServer {
     trusted_proxies: Vec<String>,
     log_format: Option<LogFormat>,
     max_connections: Option<usize>,
+    max_connections_of_address: Option<usize>,
     max_body: Option<String>,
     max_stdin: Option<String>,
     header_timeout: Option<String>,
@@ -301,6 +315,10 @@ impl FileServer {
         config.trusted_proxies = networks(&self.trusted_proxies)?;
         config.log_format = self.log_format.unwrap_or(config.log_format);
         config.max_connections = self.max_connections.unwrap_or(config.max_connections).max(1);
+        if self.max_connections_of_address == Some(0) {
+            return Err("server.max_connections_of_address: must be more than 0".to_owned());
+        }
+        config.max_connections_of_address = self.max_connections_of_address;
         config.max_body_bytes = bytes("max_body", self.max_body, config.max_body_bytes)?;
         config.max_stdin_bytes = bytes("max_stdin", self.max_stdin, config.max_stdin_bytes)?;
         config.header_timeout = time("header_timeout", self.header_timeout, config.header_timeout)?;

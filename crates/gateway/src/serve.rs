@@ -5,6 +5,7 @@
 
 mod body;
 mod patience;
+mod seat;
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -23,10 +24,9 @@ use headwater_contract::{Client, ContractError, Reviver};
 use headwater_store::{Free, Reserve, SqliteStore, Store, StoreError};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use prometheus_client::metrics::gauge::Gauge;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
@@ -34,6 +34,8 @@ use tower::ServiceExt;
 use self::body::TimedBody;
 pub(crate) use self::patience::Live;
 use self::patience::{IsLive, Patient};
+pub(crate) use self::seat::Seat;
+use self::seat::{Seats, refuse};
 use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
 use crate::routes;
@@ -74,30 +76,6 @@ pub enum ServeError {
     /// No worker.
     #[error(transparent)]
     Worker(#[from] ContractError),
-}
-
-/// A connection's place among all that may be open at once, and in their count. One that became a WebSocket takes it
-/// along: it is as open as any other.
-#[derive(Debug, Clone)]
-pub(crate) struct Seat(#[allow(dead_code)] Arc<Taken>); // held, not looked at
-
-#[derive(Debug)]
-struct Taken {
-    _room: OwnedSemaphorePermit,
-    connections: Gauge,
-}
-
-impl Seat {
-    fn new(room: OwnedSemaphorePermit, connections: Gauge) -> Self {
-        connections.inc();
-        Self(Arc::new(Taken { _room: room, connections }))
-    }
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        self.connections.dec();
-    }
 }
 
 /// What is known once the server listens.
@@ -141,6 +119,7 @@ pub async fn serve(
 async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: CancellationToken) {
     let router = routes::router(gateway);
     let room = Arc::new(Semaphore::new(gateway.config.max_connections));
+    let seats = Seats::new(&gateway.config, gateway.metrics.connections.clone());
     let connections = TaskTracker::new();
     let abandon = CancellationToken::new();
     loop {
@@ -161,8 +140,11 @@ async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: Cancellatio
                 }
             },
         };
+        let Some(seat) = seats.take(address.ip(), permit) else {
+            refuse(&stream);
+            continue;
+        };
         let (router, gateway, abandon) = (router.clone(), Arc::clone(gateway), abandon.clone());
-        let seat = Seat::new(permit, gateway.metrics.connections.clone());
         connections.spawn(async move {
             tokio::select! {
                 () = connection(gateway, router, stream, address, seat) => {}

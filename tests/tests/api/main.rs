@@ -14,6 +14,7 @@ mod ide;
 mod idempotency;
 mod limits;
 mod output;
+mod places;
 mod quotas;
 mod rebuilt;
 mod scene;

@@ -46,6 +46,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "max_body_bytes": server.max_body_bytes,
             "max_stdin_bytes": server.max_stdin_bytes,
             "header_timeout_ms": ms(server.header_timeout),
+            "max_connections_of_address": server.connections_of_address(),
             "write_timeout_ms": ms(server.write_timeout),
             "max_unread_bytes": server.max_unread_bytes,
             "requests_per_second": server.requests_per_second,

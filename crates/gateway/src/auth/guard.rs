@@ -27,6 +27,7 @@ use crate::audit::{Denial, is_denial};
 use crate::error::ApiError;
 use crate::limits::{new_request_id, with_request_id};
 use crate::routes;
+use crate::serve::Seat;
 use crate::state::Gateway;
 
 const REQUEST_ID: &str = "x-request-id";
@@ -105,6 +106,9 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
     }
     gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;
     gateway.requests_of_user.take(who.owner.clone(), now).map_err(too_many)?;
+    if let Some(seat) = request.extensions().get::<Seat>() {
+        seat.is_used_by(&who)?;
+    }
     gateway.answers.check(&who, request.method())?;
     who.bounds.area = Area::of(request.uri().path());
     if !who.bounds.allows(Need::Read) {

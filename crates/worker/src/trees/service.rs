@@ -27,7 +27,7 @@ type Answer<T> = Result<Response<T>, Status>;
 const LOOK: Duration = Duration::from_secs(1);
 /// Differences in one message, and the bytes of their patches, about.
 const DIFFERENCES: usize = 256;
-const DIFFERENCES_BYTES: usize = 1 << 20;
+const DIFFERENCES_BYTES: usize = 256 << 10;
 
 fn archive_format(number: i32) -> Result<ArchiveFormat, Fault> {
     match ArchiveFormat::try_from(number) {
@@ -68,7 +68,7 @@ impl Trees {
         act: impl FnOnce(&Ground) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let ground = self.ground(id).await?;
-        let permit = place(&self.work, ground.id, "trees are being worked on")?;
+        let permit = place(&self.work, &ground, "changes of trees")?;
         let turn = self.turns.of(ground.id).await;
         to_the_end(move || {
             let done = act(&ground);
@@ -87,7 +87,7 @@ impl Contract for Trees {
         let request = request.into_inner();
         let ground = self.ground(&request.session_id).await?;
         let path = ground.path(&request.path)?;
-        let permit = place(&self.watches, ground.id, "watches")?;
+        let permit = place(&self.watches, &ground, "watches")?;
         let over = ended(Arc::clone(&self.engine), ground.id);
         let messages = watch::watch(ground.workspace, path, request.recursive, over, permit).await?;
         Ok(Response::new(answers(messages)))
@@ -99,8 +99,8 @@ impl Contract for Trees {
         let request = request.into_inner();
         let ground = self.ground(&request.session_id).await?;
         let search = Search::new(&request, ground.path(&request.path)?)?;
-        let permit = place(&self.work, ground.id, "searches")?;
-        Ok(Response::new(work(permit, move |teller| {
+        let permit = place(&self.work, &ground, "searches")?;
+        Ok(Response::new(work(&self.work, permit, move |teller| {
             use v1::search_response::Told;
             let say = |told| teller.tell(v1::SearchResponse { told: Some(told) });
             let summary =
@@ -120,8 +120,8 @@ impl Contract for Trees {
             let fault = Fault::new(FaultKind::Conflict, format!("`{path}` is no folder"));
             return Err(fault.hint("a single file is read by `GET /v1/sessions/{id}/files/content`").into());
         }
-        let permit = place(&self.work, ground.id, "archives")?;
-        Ok(Response::new(work(permit, move |teller| {
+        let permit = place(&self.work, &ground, "archives")?;
+        Ok(Response::new(work(&self.work, permit, move |teller| {
             let is_cancelled = || !teller.is_heard() || ground.is_over();
             let left_out = survey(&ground.workspace, &path, max_length(&ground.limits), &is_cancelled)?;
             teller.tell(v1::PackResponse { left_out, ..v1::PackResponse::default() });
@@ -138,7 +138,7 @@ impl Contract for Trees {
         let ground = self.ground(&to.session_id).await?;
         let (path, format) = (ground.path(&to.path)?, archive_format(to.format)?);
         let upload = Upload::receive(&ground, messages).await?;
-        let permit = place(&self.work, ground.id, "archives")?; // now: a slow sender holds up nobody
+        let permit = place(&self.work, &ground, "archives")?; // now: a slow sender holds up nobody
         let turn = self.turns.of(ground.id).await;
         let sown = to_the_end(move || {
             let sown = upload.unpack(&ground, &path, format);
@@ -161,8 +161,8 @@ impl Contract for Trees {
         let ground = self.ground(&request.session_id).await?;
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot: Option<SnapshotId> = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let permit = place(&self.work, ground.id, "comparisons")?;
-        Ok(Response::new(work(permit, move |teller| {
+        let permit = place(&self.work, &ground, "comparisons")?;
+        Ok(Response::new(work(&self.work, permit, move |teller| {
             let base = snapshots::base(&ground, snapshot)?;
             let (mut differences, mut bytes) = (Vec::new(), 0);
             let is_cancelled = || !teller.is_heard() || ground.is_over();
@@ -229,7 +229,9 @@ impl Contract for Trees {
         let id = request.new_session_id.parse().map_err(Fault::from)?;
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let spec = self.ground(&request.session_id).await?.spec;
+        let ground = self.ground(&request.session_id).await?;
+        let permit = place(&self.work, &ground, "copies")?;
+        let spec = ground.spec;
         let mut spec = SessionSpec {
             name: request.name,
             metadata: request.metadata.into_iter().collect(),
@@ -237,7 +239,6 @@ impl Contract for Trees {
             ..spec
         };
         mark::strip(&mut spec);
-        let permit = place(&self.work, from, "copies")?;
         let turn = self.turns.of(from).await;
         let engine = Arc::clone(&self.engine);
         let forked = tokio::spawn(async move {
