@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use headwater_protocol::SandboxKind;
 use rustix::fs::FlockOperation;
@@ -18,6 +19,10 @@ use crate::config::{Config, UID_BASE, UID_RANGE, UID_RANGES};
 pub(crate) const CLAIMS: &str = "/run/headwater/users";
 /// The file of the data folder that keeps its range, also when the folder is moved.
 const KEPT: &str = "users";
+/// How long to wait for the claims of others, which take a moment, ...
+const PATIENCE: Duration = Duration::from_secs(2);
+/// ... and how often to look.
+const RETRY: Duration = Duration::from_millis(5);
 /// The file by which a data folder is known to be one.
 const MARK: &str = "worker.lock";
 
@@ -59,8 +64,7 @@ pub(crate) fn first_free(base: u32, used: &BTreeSet<u32>) -> Option<u32> {
 /// Claims a range for this data folder; returns its first user.
 pub(crate) fn claim(data: &Path, wanted: Wanted, claims: &Path) -> Result<u32, ClaimError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(claims)?;
-    let lock = File::create(claims.join("lock"))?;
-    rustix::fs::flock(&lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    let _lock = lock(&claims.join("lock"))?;
     let data = fs::canonicalize(data)?;
     let others = others(claims, &data)?;
     let taken = |base: u32| others.iter().find(|(other, _)| other.abs_diff(base) < UID_RANGE);
@@ -79,6 +83,20 @@ pub(crate) fn claim(data: &Path, wanted: Wanted, claims: &Path) -> Result<u32, C
         fs::write(data.join(KEPT), base.to_string())?;
     }
     Ok(base)
+}
+
+/// One claim at a time, for as long as the file is open. A worker that was stopped in the middle of its own must not hold
+/// up all others of the host.
+fn lock(path: &Path) -> io::Result<File> {
+    let file = File::create(path)?;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::AGAIN) if Instant::now() < deadline => std::thread::sleep(RETRY),
+            Err(error) => return Err(error.into()),
+            Ok(()) => return Ok(file),
+        }
+    }
 }
 
 /// All ranges, this one first.
@@ -173,6 +191,17 @@ mod tests {
         let base = crate::config::uid_base(&b);
         host.claim(&a, Wanted::Exactly(base)).unwrap();
         assert!(matches!(host.claim(&b, Wanted::From(base)), Err(ClaimError::Taken { .. })));
+    }
+
+    #[test]
+    fn a_claim_that_never_ends_holds_up_nobody_for_long() {
+        let host = Host::new();
+        let (a, claims) = (host.folder("a"), host.0.path().join("claims"));
+        fs::create_dir_all(&claims).unwrap();
+        let held = lock(&claims.join("lock")).unwrap();
+        assert!(matches!(host.claim(&a, Wanted::From(UID_BASE)), Err(ClaimError::Io(_))));
+        drop(held);
+        assert_eq!(host.claim(&a, Wanted::From(UID_BASE)).unwrap(), UID_BASE);
     }
 
     #[test]
