@@ -204,6 +204,21 @@ impl Client {
         Ok(self.raw().list_usage(v1::ListUsageRequest {}).await?.into_inner().sessions)
     }
 
+    /// What each owner keeps on the disk. Cheap.
+    pub async fn disk(&self) -> Result<v1::DiskResponse> {
+        Ok(self.raw().disk(v1::DiskRequest {}).await?.into_inner())
+    }
+
+    /// Logs that were removed after the one of this number.
+    pub async fn removed(&self, after: u64, limit: u32) -> Result<Vec<v1::RemovedLog>> {
+        Ok(self.raw().list_removed(v1::ListRemovedRequest { after, limit }).await?.into_inner().logs)
+    }
+
+    /// Removes logs of ended executions, or reports which ones it would remove.
+    pub async fn prune(&self, request: v1::PruneRequest) -> Result<v1::PruneResponse> {
+        Ok(self.raw().prune(request).await?.into_inner())
+    }
+
     /// Starts something; with an id, asking twice starts one.
     pub async fn start(
         &self,

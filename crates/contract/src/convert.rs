@@ -330,6 +330,7 @@ impl TryFrom<v1::Execution> for Execution {
             stderr_bytes: execution.stderr_bytes,
             output_bytes: execution.output_bytes,
             last_seq: Seq(execution.last_seq),
+            log_removed: None,
         })
     }
 }
@@ -449,6 +450,7 @@ mod tests {
             stderr_bytes: 5,
             output_bytes: 6,
             last_seq: Seq(9),
+            log_removed: None,
         };
         assert_eq!(Execution::try_from(v1::Execution::from(&execution)), Ok(execution));
     }

@@ -9,6 +9,9 @@ use tonic::{Code, Status};
 /// The metadata key of a hint. Binary metadata (`-bin`) can carry any text, plain metadata only ASCII.
 const HINT_KEY: &str = "headwater-hint-bin";
 
+/// The metadata key that tells [`FaultKind::Gone`] from [`FaultKind::NotFound`].
+const GONE_KEY: &str = "headwater-gone";
+
 /// What kind of thing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
@@ -16,6 +19,8 @@ pub enum FaultKind {
     Invalid,
     /// There is no such session or execution.
     NotFound,
+    /// It was there and was removed, by a rule or by a request.
+    Gone,
     /// It is there, but not in a state for this.
     Conflict,
     /// It is not in the state that the caller expects: somebody else changed it.
@@ -83,7 +88,7 @@ impl From<Fault> for Status {
     fn from(fault: Fault) -> Self {
         let code = match fault.kind {
             FaultKind::Invalid => Code::InvalidArgument,
-            FaultKind::NotFound => Code::NotFound,
+            FaultKind::NotFound | FaultKind::Gone => Code::NotFound, // told apart by the metadata
             FaultKind::Conflict => Code::FailedPrecondition,
             FaultKind::Mismatch => Code::AlreadyExists, // in another state
             FaultKind::Exhausted => Code::ResourceExhausted,
@@ -94,6 +99,9 @@ impl From<Fault> for Status {
             FaultKind::Internal => Code::Internal,
         };
         let mut status = Self::new(code, fault.message);
+        if fault.kind == FaultKind::Gone {
+            status.metadata_mut().insert(GONE_KEY, MetadataValue::from_static("true"));
+        }
         if let Some(hint) = fault.hint {
             status.metadata_mut().insert_bin(HINT_KEY, MetadataValue::from_bytes(hint.as_bytes()));
         }
@@ -134,6 +142,7 @@ impl From<Status> for ContractError {
     fn from(status: Status) -> Self {
         let kind = match status.code() {
             Code::InvalidArgument | Code::OutOfRange => FaultKind::Invalid,
+            Code::NotFound if status.metadata().contains_key(GONE_KEY) => FaultKind::Gone,
             Code::NotFound => FaultKind::NotFound,
             Code::FailedPrecondition => FaultKind::Conflict,
             Code::AlreadyExists => FaultKind::Mismatch,

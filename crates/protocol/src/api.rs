@@ -9,6 +9,7 @@ mod execution;
 mod file;
 mod info;
 mod page;
+mod prune;
 mod session;
 mod start;
 mod timestamp;
@@ -16,13 +17,14 @@ mod tree;
 
 pub use error::{ErrorBody, ErrorDetail};
 pub use event::{EventBody, EventJsonError, EventViews, read_event, write_event};
-pub use execution::{ExecutionBody, ExecutionStateName, ExitBody};
+pub use execution::{ExecutionBody, ExecutionStateName, ExitBody, LogRemovedBody};
 pub use file::{
     ChmodRequest, CopyBody, FileBody, FileType, MoveRequest, PathEncoding, PathRequest, path_bytes,
     path_text, percent_decoded, percent_encoded,
 };
 pub use info::{InfoBody, LanguageBody, LanguagesBody};
 pub use page::PageBody;
+pub use prune::{PruneBody, PruneRequest};
 pub use session::{SessionBody, SessionPatch, SessionRequest, SessionStateName};
 pub use start::{RequestError, ResizeRequest, SignalName, SignalRequest, StartRequest, StdinRequest};
 pub use timestamp::{Timestamp, TimestampError};

@@ -58,6 +58,15 @@ pub struct Process {
     pub name: String,
 }
 
+/// When and why the log of an execution was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRemoved {
+    /// In milliseconds since 1970.
+    pub at_ms: u64,
+    /// `age`, `number`, `size` or `prune`.
+    pub reason: String,
+}
+
 /// An execution as told to others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
@@ -80,4 +89,7 @@ pub struct Execution {
     pub output_bytes: u64,
     /// The newest event of its log.
     pub last_seq: Seq,
+    /// Set if its log was removed: its output can no longer be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_removed: Option<LogRemoved>,
 }

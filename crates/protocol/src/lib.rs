@@ -17,9 +17,9 @@ mod text;
 pub mod units;
 
 pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
-pub use execution::{Execution, ExecutionState, Process};
+pub use execution::{Execution, ExecutionState, LogRemoved, Process};
 pub use id::{BuildId, ExecutionId, IdError, SessionId, SnapshotId};
 pub use limits::Limits;
-pub use session::{Network, SandboxKind, Session, SessionSpec, SessionState};
+pub use session::{LOCAL_OWNER, Network, OWNER_METADATA, SandboxKind, Session, SessionSpec, SessionState};
 pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
 pub use text::Utf8Stream;

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::spec::{check_env, check_metadata, check_name};
 use crate::{Limits, SessionId, SpecError};
 
+/// Reserved metadata of a session: its owner. Set by the gateway and kept with the worker.
+pub const OWNER_METADATA: &str = "headwater.owner";
+/// The owner of sessions that the local command line made.
+pub const LOCAL_OWNER: &str = "admin";
+
 /// Which walls stand around a session. Shown wherever the session is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -84,6 +89,11 @@ impl SessionSpec {
         check_env(&self.env)?;
         check_metadata(&self.metadata)?;
         self.limits.nonsense().map_or(Ok(()), |why| Err(SpecError::Limits(why)))
+    }
+
+    /// The owner: what the gateway wrote into the metadata, or the owner of what the local command line makes.
+    pub fn owner(&self) -> &str {
+        self.metadata.get(OWNER_METADATA).map_or(LOCAL_OWNER, String::as_str)
     }
 }
 

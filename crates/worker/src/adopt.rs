@@ -223,6 +223,13 @@ enum Unstarted {
 
 /// An execution that no init holds: closed, or lost, or never started.
 fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarted) {
+    if engine.retention.has_removed(id) {
+        // Another worker was killed while it removed the log.
+        if let Err(error) = tree::remove(path) {
+            tracing::warn!(execution = %id, %error, "what is left of a removed log cannot be removed");
+        }
+        return;
+    }
     match past(path, unstarted) {
         Ok(Some(execution)) => engine.add_execution(execution),
         Ok(None) => {

@@ -4,6 +4,7 @@
 
 mod machine;
 pub mod network;
+mod retention;
 mod terminals;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::languages::LanguageConfig;
 use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
+pub use retention::RetentionConfig;
 pub use terminals::TerminalConfig;
 
 /// Why a configuration cannot be used.
@@ -78,6 +80,8 @@ pub struct Config {
     pub hibernation: Hibernation,
     /// How terminals are kept.
     pub terminals: TerminalConfig,
+    /// How long logs are kept.
+    pub retention: RetentionConfig,
 }
 
 /// When sessions are put to sleep: their programs end, their workspaces stay.
@@ -118,6 +122,7 @@ impl Config {
         let data = data.into();
         let uid_base = uid_base(&data);
         Self {
+            retention: RetentionConfig::new(&data),
             data,
             sandbox: SandboxKind::Full,
             pool: POOL,
@@ -190,6 +195,7 @@ struct File {
     max_running: Option<usize>,
     hibernation: FileHibernation,
     terminals: terminals::FileTerminals,
+    retention: retention::FileRetention,
     limits: FileLimits,
     max_limits: FileLimits,
     binds: Vec<FileBind>,
@@ -272,6 +278,7 @@ impl File {
         config.packages = self.packages.parse()?;
         config.hibernation = self.hibernation.parse(config.hibernation)?;
         config.terminals = self.terminals.parse(config.terminals)?;
+        config.retention = self.retention.parse(config.retention)?;
         let said = self.limits.parse()?;
         let said_max = self.max_limits.parse().map_err(|why| format!("max_{why}"))?;
         let machine = machine::max_limits(&config.data, &said.or(&config.limits));

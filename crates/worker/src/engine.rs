@@ -1,14 +1,17 @@
 //! The engine: all sessions and executions of a worker.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind, Turns, v1};
-use headwater_protocol::{ExecutionId, Limits, Session as Told, SessionId, SessionSpec, StartSpec};
+use headwater_protocol::{
+    ExecutionId, LOCAL_OWNER, Limits, Session as Told, SessionId, SessionSpec, StartSpec,
+};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use headwater_sandbox::link;
 use tokio::runtime::Handle;
@@ -25,6 +28,7 @@ use crate::languages::Languages;
 use crate::network::Network;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
+use crate::retention::Retention;
 use crate::session::{self, Accepted, Parts, Session};
 use crate::terminals::Hub;
 use crate::tickets::Tickets;
@@ -51,6 +55,8 @@ pub(crate) struct Engine {
     pub(crate) tickets: Tickets,
     /// What terminals have in common.
     pub(crate) terminals: Hub,
+    /// How long logs are kept.
+    pub(crate) retention: Retention,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +86,7 @@ impl Engine {
             pool: Pool::new(start.config.pool),
             network: Network::new(&start.config, start.folder.root(), start.answers),
             terminals: Hub::open(&start.folder, start.config.terminals),
+            retention: Retention::new(start.config.retention.rules, start.folder.root()),
             config: start.config,
             folder: start.folder,
             cgroups: start.cgroups,
@@ -353,7 +360,36 @@ impl Engine {
         let mut tables = self.tables();
         tables.ended.remove(&id);
         tables.executions.retain(|_, execution| execution.session_id() != id);
+        self.retention.forget(id);
         Ok(())
+    }
+
+    /// The owner of a session, whether it runs, sleeps or has ended.
+    pub(crate) fn owner(&self, id: SessionId) -> Arc<str> {
+        self.look_at(id, |spec| spec.owner().into()).unwrap_or_else(|_| LOCAL_OWNER.into())
+    }
+
+    /// Removes the folders of sessions that ended at least so long ago and have no log left. Blocks.
+    pub(crate) fn forget_empty_sessions(&self, after: Duration) {
+        let before_ms = now_ms().saturating_sub(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        let empty: Vec<SessionId> = {
+            let mut tables = self.tables();
+            let used: HashSet<_> =
+                tables.executions.values().map(|execution| execution.session_id()).collect();
+            let is_empty = |id: &SessionId, record: &SessionRecord| {
+                !used.contains(id) && record.ended_at_ms.is_some_and(|at| at <= before_ms)
+            };
+            let empty = tables.ended.iter().filter(|(id, record)| is_empty(id, record));
+            let empty: Vec<_> = empty.map(|(id, _)| *id).collect();
+            empty.iter().for_each(|id| _ = tables.ended.remove(id));
+            empty
+        };
+        for id in empty {
+            let dir = self.folder.session(id);
+            if let Err(error) = SessionRecord::remove(&dir).and_then(|()| tree::remove(&dir)) {
+                tracing::warn!(session = %id, %error, "the folder of an ended session cannot be removed");
+            }
+        }
     }
 
     /// A session's init is gone and its logs are closed.
@@ -416,7 +452,7 @@ impl Engine {
     }
 
     /// The workspace of one that sleeps was walked: nothing changes it until it wakes, but through the files API.
-    pub(crate) fn note_asleep_disk(&self, id: SessionId, bytes: Option<u64>) {
+    pub(crate) fn note_asleep_disk(&self, id: SessionId, bytes: Option<(u64, u64)>) {
         if let Some(asleep) = self.tables().asleep.get_mut(&id) {
             asleep.disk_bytes = bytes;
         }
@@ -453,7 +489,11 @@ impl Engine {
         if let Ok(known) = self.execution(id) {
             return Accepted::known(known, session);
         }
+        if let Some(fault) = self.retention.fault(id) {
+            return Err(fault); // it ran, and ran once
+        }
         self.may_start(session, id)?;
+        self.has_room_for_logs(session).await?;
         let (session, _inside) = self.awake(session).await?;
         let (language, spec) = self.with_language(&session, spec).await?;
         let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
@@ -471,8 +511,10 @@ impl Engine {
     /// An execution, running or past.
     pub(crate) fn execution(&self, id: ExecutionId) -> Result<Arc<Execution>, Fault> {
         self.tables().executions.get(&id).cloned().ok_or_else(|| {
-            Fault::new(FaultKind::NotFound, format!("there is no execution `{id}`"))
-                .hint("it may have been forgotten; `headwater ps --all` lists those that are there")
+            self.retention.fault(id).unwrap_or_else(|| {
+                Fault::new(FaultKind::NotFound, format!("there is no execution `{id}`"))
+                    .hint("it may have been forgotten; `headwater ps --all` lists those that are there")
+            })
         })
     }
 
@@ -497,11 +539,33 @@ impl Engine {
             let fault = Fault::new(FaultKind::Conflict, format!("`{id}` is not closed yet"));
             return Err(fault.hint("cancel it first"));
         }
-        execution.remove().map_err(|error| {
+        self.remove_log(&execution).map_err(|error| {
             Fault::new(FaultKind::Unavailable, format!("cannot remove the log of `{id}`: {error}"))
-        })?;
-        self.tables().executions.remove(&id);
+        })
+    }
+
+    /// Removes the log of an execution that is closed, and the execution with it.
+    pub(crate) fn remove_log(&self, execution: &Execution) -> io::Result<()> {
+        execution.remove()?;
+        if self.tables().executions.remove(&execution.id()).is_some() {
+            self.retention.subtract(execution.session_id(), execution.log_bytes());
+        }
         Ok(())
+    }
+
+    /// Counts the logs that were found at the start.
+    pub(crate) fn count_logs(&self) {
+        for execution in self.executions(None) {
+            if execution.closed_at_ms().is_some() {
+                self.count_log(&execution, &self.owner(execution.session_id()));
+            }
+        }
+    }
+
+    fn count_log(&self, execution: &Execution, owner: &str) {
+        if execution.count_once() {
+            self.retention.add(execution.session_id(), owner, execution.log_bytes());
+        }
     }
 
     /// A program has ended: a session that was made for it ends too.
@@ -514,6 +578,7 @@ impl Engine {
 
     /// A log is closed.
     pub(crate) fn execution_is_closed(&self, session: &Arc<Session>, execution: &Execution) {
+        self.count_log(execution, session.record().spec.owner());
         let never_ran = execution.head().started.is_none();
         if never_ran {
             self.execution_has_exited(session);

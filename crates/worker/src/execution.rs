@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind};
@@ -12,7 +13,7 @@ use rustix::termios::Winsize;
 use tokio::sync::Notify;
 
 use crate::folder::ExecutionRecord;
-use crate::log::{Head, Log};
+use crate::log::{self, Head, Log, LogSize};
 use crate::stdin::StdinPipe;
 use crate::terminals::{self, Live};
 
@@ -28,6 +29,8 @@ pub(crate) struct Execution {
     opened: Notify,
     /// What its terminal shows, while it lives.
     screen: Mutex<Option<Arc<Live>>>,
+    /// Whether its closed log is part of the totals.
+    counted: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -43,7 +46,16 @@ struct State {
 #[derive(Debug)]
 enum LogState {
     Live(Arc<Log>),
-    Sealed(Box<Head>),
+    Sealed(Box<Sealed>),
+}
+
+#[derive(Debug)]
+struct Sealed {
+    head: Head,
+    /// Bytes that its folder takes on the disk, and when it was closed (milliseconds since 1970).
+    size: LogSize,
+    /// The log as its readers have it open: they share one, and while there are some it is not removed.
+    open: Weak<Log>,
 }
 
 impl Execution {
@@ -54,13 +66,15 @@ impl Execution {
 
     /// An execution of the past.
     pub(crate) fn sealed(record: ExecutionRecord, dir: PathBuf, head: Head) -> Arc<Self> {
-        Self::new(record, dir, LogState::Sealed(Box::new(head)))
+        let size = log::measure(&dir);
+        Self::new(record, dir, LogState::Sealed(Box::new(Sealed { head, size, open: Weak::new() })))
     }
 
     fn new(mut record: ExecutionRecord, dir: PathBuf, log: LogState) -> Arc<Self> {
         let shortened = record.shorten();
         let state = Mutex::new(State { log, is_open: false, stdin: None, terminal: None });
-        Arc::new(Self { record, shortened, dir, state, opened: Notify::new(), screen: Mutex::default() })
+        let (opened, screen, counted) = (Notify::new(), Mutex::default(), AtomicBool::new(false));
+        Arc::new(Self { record, shortened, dir, state, opened, screen, counted })
     }
 
     /// Its id.
@@ -84,19 +98,52 @@ impl Execution {
 
     /// Its log, opened anew if it is closed.
     pub(crate) fn log(&self) -> Result<Arc<Log>, Fault> {
-        if let LogState::Live(log) = &self.state().log {
-            return Ok(Arc::clone(log));
+        let mut state = self.state();
+        let sealed = match &mut state.log {
+            LogState::Live(log) => return Ok(Arc::clone(log)),
+            LogState::Sealed(sealed) => sealed,
+        };
+        if let Some(log) = sealed.open.upgrade() {
+            return Ok(log);
         }
-        Log::open(&self.dir).map_err(|error| {
+        let log = Log::open(&self.dir).map_err(|error| {
             Fault::new(FaultKind::Internal, format!("the log of `{}` cannot be read: {error}", self.id()))
-        })
+        })?;
+        sealed.open = Arc::downgrade(&log);
+        Ok(log)
+    }
+
+    /// Bytes that its log takes on the disk. Cheap.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        match &self.state().log {
+            LogState::Live(log) => log.kept_bytes(),
+            LogState::Sealed(sealed) => sealed.size.bytes,
+        }
+    }
+
+    /// When its log was closed, in milliseconds since 1970; `None` before that.
+    pub(crate) fn closed_at_ms(&self) -> Option<u64> {
+        match &self.state().log {
+            LogState::Live(_) => None,
+            LogState::Sealed(sealed) => Some(sealed.size.changed_at_ms),
+        }
+    }
+
+    /// Says that its closed log is part of the totals. Answers whether it was not before.
+    pub(crate) fn count_once(&self) -> bool {
+        !self.counted.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether somebody reads its closed log.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(&self.state().log, LogState::Sealed(sealed) if sealed.open.strong_count() > 0)
     }
 
     /// How far its log has come.
     pub(crate) fn head(&self) -> Head {
         match &self.state().log {
             LogState::Live(log) => log.head(),
-            LogState::Sealed(head) => (**head).clone(),
+            LogState::Sealed(sealed) => sealed.head.clone(),
         }
     }
 
@@ -116,8 +163,8 @@ impl Execution {
         state.stdin = None;
         state.terminal = None;
         if let LogState::Live(log) = &state.log {
-            let head = log.head();
-            state.log = LogState::Sealed(Box::new(head));
+            let (head, open) = (log.head(), Arc::downgrade(log));
+            state.log = LogState::Sealed(Box::new(Sealed { head, size: log::measure(&self.dir), open }));
         }
         drop(state);
         self.opened.notify_waiters();
@@ -221,6 +268,7 @@ impl Execution {
             stderr_bytes: head.ends.of(Stream::Stderr),
             output_bytes: head.ends.of(Stream::Output),
             last_seq: head.last_seq,
+            log_removed: None,
         }
     }
 

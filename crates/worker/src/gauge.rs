@@ -43,6 +43,8 @@ impl Free {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     usage: Usage,
+    /// The part of `usage` that its snapshots take.
+    snapshot_bytes: u64,
     at: Instant,
     /// How long the walk took.
     took: Duration,
@@ -59,18 +61,23 @@ impl Measured {
         if let Some(init) = init {
             unnamed::add(init, &workspace, &mut usage);
         }
-        usage.bytes += trees::kept_bytes(session);
-        Ok(Self { usage, at, took: at.elapsed(), free })
+        let snapshot_bytes = trees::kept_bytes(session);
+        usage.bytes += snapshot_bytes;
+        Ok(Self { usage, snapshot_bytes, at, took: at.elapsed(), free })
     }
 
     /// A workspace that was just made.
     pub(crate) fn empty(session: &Path) -> Self {
         let free = Free::of(session);
-        Self { usage: Usage::default(), at: Instant::now(), took: Duration::ZERO, free }
+        Self { usage: Usage::default(), snapshot_bytes: 0, at: Instant::now(), took: Duration::ZERO, free }
     }
 
     pub(crate) const fn bytes(&self) -> u64 {
         self.usage.bytes
+    }
+
+    pub(crate) const fn snapshot_bytes(&self) -> u64 {
+        self.snapshot_bytes
     }
 
     pub(crate) const fn took(&self) -> Duration {
@@ -198,7 +205,7 @@ mod tests {
     fn measured(bytes: u64, largest_bytes: u64) -> Measured {
         let usage = Usage { bytes, largest_bytes, ..Usage::default() };
         let free = Free { bytes: 1 << 40, inodes: 1 << 20 };
-        Measured { usage, at: Instant::now(), took: Duration::ZERO, free }
+        Measured { usage, snapshot_bytes: 0, at: Instant::now(), took: Duration::ZERO, free }
     }
 
     const LIMITS: Limits = Limits {

@@ -25,8 +25,8 @@ pub(crate) struct Asleep {
     pub(crate) record: SessionRecord,
     /// When it was last used, as far as is known.
     pub(crate) used_at: Instant,
-    /// Bytes of its workspace, once it was walked.
-    pub(crate) disk_bytes: Option<u64>,
+    /// Bytes of its workspace and its snapshots, once they were measured; and of its snapshots alone.
+    pub(crate) disk_bytes: Option<(u64, u64)>,
 }
 
 impl Asleep {

@@ -31,6 +31,7 @@ mod pump;
 mod quota;
 mod read;
 mod ready;
+pub mod retention;
 mod serve;
 mod service;
 mod services;

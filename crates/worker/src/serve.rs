@@ -19,7 +19,7 @@ use crate::engine::{Engine, Start};
 use crate::folder::Folder;
 use crate::services::Services;
 use crate::users::{ClaimError, Wanted};
-use crate::{adopt, connections, pool, users, watch};
+use crate::{adopt, connections, pool, retention, users, watch};
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);
@@ -166,12 +166,14 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     let finding = Arc::clone(&engine);
     let found = tokio::task::spawn_blocking(move || {
         adopt::adopt_all(&finding)?;
+        finding.count_logs();
         pool::discard_old_slots(&finding)
     });
     found.await.map_err(io::Error::other).and_then(|found| found).map_err(cannot("read the data folder"))?;
     let listener = listen(&engine).map_err(cannot("listen on the worker's socket"))?;
     engine.pool.refill(&engine);
     engine.movers.spawn(watch::watch(Arc::clone(&engine)));
+    tokio::spawn(retention::run(Arc::clone(&engine)));
     tokio::spawn(stop_on_signal(Arc::clone(&engine)));
     tracing::info!(data = %engine.folder.root().display(), "worker ready");
     let stop = engine.stop.clone();

@@ -15,15 +15,18 @@ use crate::builds::mark;
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::follow::{self, Responses};
-use crate::read;
 use crate::session::{Accepted, Session, grace};
 use crate::stdin::StdinPipe;
 use crate::usage;
+use crate::{read, retention};
 
 type Answer<T> = Result<Response<T>, Status>;
 
 /// The longest that a call waits for an end.
 const MAX_WAIT: Duration = Duration::from_mins(10);
+
+/// The most removals in one answer.
+const MAX_REMOVED: usize = 1_000;
 
 /// The worker's end of the contract.
 #[derive(Debug)]
@@ -147,6 +150,35 @@ impl Worker for Service {
             .await
             .map_err(|_| Fault::new(FaultKind::Internal, "the worker is stopping"))?;
         Ok(Response::new(v1::ListUsageResponse { sessions }))
+    }
+
+    async fn disk(&self, _: Request<v1::DiskRequest>) -> Answer<v1::DiskResponse> {
+        Ok(Response::new(usage::disk(&self.engine)))
+    }
+
+    async fn list_removed(
+        &self,
+        request: Request<v1::ListRemovedRequest>,
+    ) -> Answer<v1::ListRemovedResponse> {
+        let request = request.into_inner();
+        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX).min(MAX_REMOVED);
+        let logs = self.engine.retention.removed_after(request.after, limit);
+        Ok(Response::new(v1::ListRemovedResponse { logs }))
+    }
+
+    async fn prune(&self, request: Request<v1::PruneRequest>) -> Answer<v1::PruneResponse> {
+        let request = request.into_inner();
+        let filter = retention::Filter {
+            owner: request.owner,
+            session: request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?,
+            older_than_ms: request.older_than_ms,
+            keep: request.keep,
+            all: request.all,
+        };
+        let engine = Arc::clone(&self.engine);
+        let pruned =
+            to_the_end(async move { retention::prune(&engine, filter, request.dry_run).await }).await?;
+        Ok(Response::new(pruned))
     }
 
     async fn start(&self, request: Request<v1::StartRequest>) -> Answer<v1::Execution> {

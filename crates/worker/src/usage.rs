@@ -1,6 +1,7 @@
 //! What a session uses now: its processes and their processor time. Measured by looking at the processes of its cgroup,
 //! because the host need not count processor time for each cgroup.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use headwater_contract::v1;
@@ -8,7 +9,7 @@ use headwater_sandbox::cgroup::SessionCgroup;
 
 use crate::engine::Engine;
 use crate::session::Session;
-use crate::{folder, tree};
+use crate::{folder, tree, trees};
 
 /// Ticks of the kernel's clock in a second, as `/proc` counts: 100 on every Linux.
 const TICKS: u64 = 100;
@@ -58,22 +59,30 @@ pub(crate) fn measure(session: &Session) -> Usage {
 
 /// What all sessions use, those that sleep included. Blocks.
 pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
-    let awake: Vec<_> = engine.live_sessions().iter().map(|session| told(session)).collect();
+    let awake: Vec<_> = engine.live_sessions().iter().map(|session| told(engine, session)).collect();
     let asleep = engine.all_asleep().into_iter().map(|asleep| {
         let id = asleep.record.id;
-        let bytes = asleep.disk_bytes.unwrap_or_else(|| {
-            let walked = tree::measure(&folder::workspace(&engine.folder.session(id)));
-            let bytes = walked.map_or(0, |usage| usage.bytes);
+        let (disk_bytes, snapshot_bytes) = asleep.disk_bytes.unwrap_or_else(|| {
+            let dir = engine.folder.session(id);
+            let snapshots = trees::kept_bytes(&dir);
+            let walked = tree::measure(&folder::workspace(&dir));
+            let bytes = (walked.map_or(0, |usage| usage.bytes) + snapshots, snapshots);
             engine.note_asleep_disk(id, Some(bytes));
             bytes
         });
-        v1::SessionUsage { session_id: id.to_string(), disk_bytes: bytes, ..v1::SessionUsage::default() }
+        v1::SessionUsage {
+            session_id: id.to_string(),
+            disk_bytes,
+            snapshot_bytes,
+            log_bytes: engine.retention.of_session(id).bytes,
+            ..v1::SessionUsage::default()
+        }
     });
     awake.into_iter().chain(asleep).collect()
 }
 
 /// A session's usage as told to others.
-pub(crate) fn told(session: &Session) -> v1::SessionUsage {
+pub(crate) fn told(engine: &Engine, session: &Session) -> v1::SessionUsage {
     let usage = measure(session);
     let process = |member: Member| v1::SessionProcess { name: member.name, cpu_ms: member.cpu_ms };
     v1::SessionUsage {
@@ -83,7 +92,35 @@ pub(crate) fn told(session: &Session) -> v1::SessionUsage {
         memory_bytes: session.cgroup().and_then(SessionCgroup::memory_current).unwrap_or(0),
         processes: usage.members.into_iter().map(process).collect(),
         disk_bytes: session.disk_bytes(),
+        snapshot_bytes: session.snapshot_bytes(),
+        log_bytes: engine.retention.of_session(session.id()).bytes + session.live_log_bytes(),
     }
+}
+
+/// What each owner keeps on the disk, from totals in memory.
+pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
+    let mut owners: BTreeMap<String, v1::OwnerDisk> = BTreeMap::new();
+    for (owner, sum) in engine.retention.of_owners() {
+        let disk = owners.entry(owner).or_default();
+        (disk.log_bytes, disk.logs) = (sum.bytes, sum.logs);
+    }
+    for session in engine.live_sessions() {
+        let owner = session.record().spec.owner().to_owned();
+        let disk = owners.entry(owner).or_default();
+        disk.log_bytes += session.live_log_bytes();
+        disk.snapshot_bytes += session.snapshot_bytes();
+        disk.workspace_bytes += session.disk_bytes().saturating_sub(session.snapshot_bytes());
+    }
+    for asleep in engine.all_asleep() {
+        let disk = owners.entry(asleep.record.spec.owner().to_owned()).or_default();
+        let (bytes, snapshots) = asleep.disk_bytes.unwrap_or_default();
+        disk.snapshot_bytes += snapshots;
+        disk.workspace_bytes += bytes.saturating_sub(snapshots);
+    }
+    let named = owners.into_iter().map(|(owner, disk)| v1::OwnerDisk { owner, ..disk });
+    let (free_bytes, total_bytes) = rustix::fs::statvfs(engine.folder.root())
+        .map_or((0, 0), |found| (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize));
+    v1::DiskResponse { owners: named.collect(), free_bytes, total_bytes, removed: engine.retention.removed() }
 }
 
 struct Stat {

@@ -52,6 +52,16 @@ impl From<&Verdict> for ExitBody {
     }
 }
 
+/// When and why the log of an execution was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LogRemovedBody {
+    /// When.
+    pub at: Timestamp,
+    /// By which rule: `age`, `number`, `size`, or `prune` if somebody asked for it.
+    pub reason: String,
+}
+
 /// An execution as told to clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -85,6 +95,9 @@ pub struct ExecutionBody {
     /// The newest event of its log.
     #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub last_seq: Seq,
+    /// Set if its log was removed: `/output` and `/events` answer 410.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_removed: Option<LogRemovedBody>,
     /// What runs.
     pub command: Command,
     /// The language, if code was given.
@@ -122,6 +135,9 @@ impl From<Execution> for ExecutionBody {
             stderr_bytes: execution.stderr_bytes,
             output_bytes: execution.output_bytes,
             last_seq: execution.last_seq,
+            log_removed: execution
+                .log_removed
+                .map(|removed| LogRemovedBody { at: Timestamp(removed.at_ms), reason: removed.reason }),
             language,
             command: execution.spec.command,
             tty: execution.spec.tty,

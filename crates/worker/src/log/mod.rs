@@ -42,6 +42,7 @@ mod reader;
 mod record;
 mod recover;
 mod retain;
+mod size;
 mod skip;
 mod state;
 mod trim;
@@ -61,6 +62,7 @@ pub use bytes::{ByteReader, Kept};
 pub use error::LogError;
 pub use marks::{Ends, Streams};
 pub use reader::{Reader, ReaderOptions};
+pub use size::{LogSize, measure};
 pub use state::{Head, Started};
 pub use writer::{Taken, Writer};
 

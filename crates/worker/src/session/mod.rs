@@ -200,6 +200,16 @@ impl Session {
         move || Measured::now(&session.dir, session.walled_init())
     }
 
+    /// Bytes of its snapshots when they were last measured.
+    pub(crate) fn snapshot_bytes(&self) -> u64 {
+        self.gauge.last().map_or(0, |last| last.snapshot_bytes())
+    }
+
+    /// Bytes of the logs of its executions that are not closed.
+    pub(crate) fn live_log_bytes(&self) -> u64 {
+        self.running().values().map(|running| running.execution.log_bytes()).sum()
+    }
+
     /// Its cgroup, if it has one.
     pub(crate) const fn cgroup(&self) -> Option<&SessionCgroup> {
         self.cgroup.as_ref()
