@@ -36,6 +36,7 @@ mod builds;
 mod error;
 mod page;
 mod reserve;
+mod retention;
 mod rows;
 mod shares;
 mod sql;
@@ -50,6 +51,7 @@ pub use builds::BuildRow;
 pub use error::StoreError;
 pub use page::{AuditFilter, ExecutionFilter, MAX_PAGE, Page, PageRequest, SessionFilter, StateFilter};
 pub use reserve::{Free, Reserve};
+pub use retention::{AUDIT_FLOOR_MS, AuditRules, RemovedLogRow, RowRules};
 pub use rows::{
     AuditRow, Claim, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, TokenRow, UnknownRole,
 };

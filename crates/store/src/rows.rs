@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use headwater_protocol::{ExecutionId, SandboxKind, Seq, SessionId, SessionSpec, StartSpec, Verdict};
+use headwater_protocol::{
+    ExecutionId, LogRemoved, SandboxKind, Seq, SessionId, SessionSpec, StartSpec, Verdict,
+};
 use serde::{Deserialize, Serialize};
 
 /// A session.
@@ -46,6 +48,8 @@ pub struct ExecutionRow {
     pub queued_at_ms: u64,
     /// How it ended, if it has.
     pub end: Option<ExecutionEnd>,
+    /// When and why its log was removed, if it was.
+    pub log_removed: Option<LogRemoved>,
 }
 
 /// How an execution ended.

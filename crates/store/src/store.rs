@@ -7,8 +7,9 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use crate::{
-    AuditFilter, AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page,
-    PageRequest, SessionFilter, SessionRow, Shares, StoreError, Tickets, TokenRow, Users,
+    AuditFilter, AuditRow, AuditRules, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow,
+    Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow, Shares, StoreError, Tickets,
+    TokenRow, Users,
 };
 
 /// What the gateway remembers.
@@ -119,6 +120,16 @@ pub trait Store: Users + Shares + Tickets + Send + Sync + Debug {
 
     /// Audit rows, the newest first.
     async fn audit(&self, filter: &AuditFilter, page: PageRequest) -> Result<Page<AuditRow>, StoreError>;
+
+    /// Notes that logs of executions were removed. Rows that are unknown or have no end are left as they are.
+    async fn note_removed_logs(&self, rows: &[RemovedLogRow]) -> Result<(), StoreError>;
+
+    /// Removes rows that are no longer kept: of executions whose log was removed, of ended sessions without executions, of
+    /// expired tokens and links. Answers how many.
+    async fn remove_old_rows(&self, rules: &RowRules) -> Result<u64, StoreError>;
+
+    /// Removes old audit rows, those of the last seven days never. Answers how many.
+    async fn remove_old_audit(&self, rules: &AuditRules) -> Result<u64, StoreError>;
 
     /// How many sessions of this owner have not ended.
     async fn count_sessions(&self, owner: &str) -> Result<u64, StoreError>;

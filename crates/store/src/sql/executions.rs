@@ -1,12 +1,13 @@
 //! The table `executions`.
 
-use headwater_protocol::{ExecutionId, Seq, SessionId, StartSpec, Stdin};
+use headwater_protocol::{ExecutionId, LogRemoved, Seq, SessionId, StartSpec, Stdin};
 
 use super::{Columns, Select, Statement, Value, damaged, from_json, json, page_size, time};
 use crate::{ExecutionEnd, ExecutionFilter, ExecutionRow, PageRequest, StateFilter, StoreError};
 
 const COLUMNS: &str = "number, id, session_id, owner, conversation_id, tool_call_id, language, spec, queued_at_ms, \
-                       verdict, started_at_ms, exited_at_ms, last_seq, closed FROM executions";
+                       verdict, started_at_ms, exited_at_ms, last_seq, closed, log_removed_at_ms, log_removed_reason \
+                       FROM executions";
 
 pub(crate) fn put(row: &ExecutionRow) -> Result<Statement, StoreError> {
     let mut values = vec![
@@ -117,7 +118,16 @@ pub(crate) fn read(row: &impl Columns) -> Result<ExecutionRow, StoreError> {
         number: row.some_number("number")?,
         queued_at_ms: time(row, "queued_at_ms")?,
         end: read_end(row)?,
+        log_removed: read_removed(row)?,
     })
+}
+
+fn read_removed(row: &impl Columns) -> Result<Option<LogRemoved>, StoreError> {
+    if row.number("log_removed_at_ms")?.is_none() {
+        return Ok(None);
+    }
+    let reason = row.text("log_removed_reason")?.unwrap_or_default();
+    Ok(Some(LogRemoved { at_ms: time(row, "log_removed_at_ms")?, reason }))
 }
 
 fn read_end(row: &impl Columns) -> Result<Option<ExecutionEnd>, StoreError> {

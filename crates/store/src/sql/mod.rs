@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod builds;
 pub(crate) mod executions;
 pub(crate) mod keys;
+pub(crate) mod retention;
 mod select;
 pub(crate) mod sessions;
 pub(crate) mod shares;

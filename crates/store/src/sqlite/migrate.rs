@@ -15,6 +15,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (5, "usage and audit", include_str!("../../migrations/sqlite/0005_usage_and_audit.sql")),
     (10, "builds", include_str!("../../migrations/sqlite/0010_builds.sql")),
     (20, "tickets", include_str!("../../migrations/sqlite/0020_tickets.sql")),
+    (30, "retention", include_str!("../../migrations/sqlite/0030_retention.sql")),
 ];
 
 /// Brings the file up to date, wholly or not at all. The lock is taken before it is looked at, for the server and a

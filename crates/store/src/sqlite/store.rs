@@ -5,10 +5,10 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec};
 
 use super::SqliteStore;
-use crate::sql::{audit, builds, cut, executions, keys, ping, read_all, sessions, tokens, usage};
+use crate::sql::{audit, builds, cut, executions, keys, ping, read_all, retention, sessions, tokens, usage};
 use crate::{
-    AuditFilter, AuditRow, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow, Page,
-    PageRequest, SessionFilter, SessionRow, Store, StoreError, TokenRow,
+    AuditFilter, AuditRow, AuditRules, BuildRow, Claim, ExecutionEnd, ExecutionFilter, ExecutionRow, KeyRow,
+    Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow, Store, StoreError, TokenRow,
 };
 
 /// How often a key is claimed that is taken and then forgotten, each time just before it is looked at.
@@ -157,6 +157,37 @@ impl Store for SqliteStore {
     async fn audit(&self, filter: &AuditFilter, page: PageRequest) -> Result<Page<AuditRow>, StoreError> {
         let rows = self.fetch(audit::list(filter, page)).await?;
         Ok(cut(read_all(&rows, audit::read)?, page.limit))
+    }
+
+    async fn note_removed_logs(&self, rows: &[RemovedLogRow]) -> Result<(), StoreError> {
+        let statements = rows.iter().map(retention::note_removed).collect::<Result<Vec<_>, _>>()?;
+        if statements.is_empty() {
+            return Ok(());
+        }
+        self.write(statements).await.map(drop)
+    }
+
+    async fn remove_old_rows(&self, rules: &RowRules) -> Result<u64, StoreError> {
+        let mut removed = 0;
+        for statement in retention::rows(rules) {
+            loop {
+                let changed = self.write(vec![statement.clone()]).await?.changed;
+                removed += changed;
+                if changed < retention::BATCH {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    async fn remove_old_audit(&self, rules: &AuditRules) -> Result<u64, StoreError> {
+        let rows = self.fetch(retention::count_audit(rules)).await?;
+        let found = read_all(&rows, usage::read)?.pop().unwrap_or(0);
+        for _ in 0..found.div_ceil(retention::BATCH) {
+            self.write(retention::remove_audit(rules)).await?;
+        }
+        Ok(found)
     }
 
     async fn count_sessions(&self, owner: &str) -> Result<u64, StoreError> {

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::Place;
 use super::samples::{audit, execution, key, put, put_session, session, token};
 use crate::sqlite::{migrate_to, raw};
-use crate::{Claim, PageRequest, SessionFilter, SqliteStore, Store, StoreError};
+use crate::{AuditRow, Claim, PageRequest, SessionFilter, SqliteStore, Store, StoreError};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -191,9 +191,21 @@ async fn audit_rows_can_be_neither_changed_nor_removed() {
     let place = Place::new();
     let store = place.open().await;
     store.append_audit(&audit(1)).await.unwrap();
-    for text in ["UPDATE audit SET owner = 'nobody'", "DELETE FROM audit"] {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let recent = AuditRow { at_ms: u64::try_from(now).unwrap(), ..audit(2) };
+    store.append_audit(&recent).await.unwrap();
+    let refused = async |text: &str| {
         let error = raw(&place.path(), text).await.unwrap_err();
-        assert!(error.to_string().contains("append-only"), "{error}");
-    }
+        assert!(error.to_string().contains("append-only"), "{text}: {error}");
+    };
+    refused("UPDATE audit SET owner = 'nobody'").await;
+    refused("DELETE FROM audit").await;
+    refused("INSERT OR REPLACE INTO audit SELECT * FROM audit").await;
+    // Whoever opens the guard of the sweep by hand removes no row of the last seven days.
+    raw(&place.path(), "UPDATE audit_retention SET before_ms = 9999999999999").await.unwrap();
+    refused("DELETE FROM audit").await;
+    refused(&format!("DELETE FROM audit WHERE at_ms = {now}")).await;
+    raw(&place.path(), "DELETE FROM audit_retention").await.unwrap();
+    refused("DELETE FROM audit").await;
     store.close().await.unwrap();
 }

@@ -114,6 +114,12 @@ on_sqlite! {
         audit_rows_outlive_what_they_name
         audit_rows_are_found_by_who_what_and_when
     }
+    retention {
+        a_removed_log_is_noted_once_and_shown_with_its_row
+        rows_of_removed_logs_go_by_age_and_number_and_others_stay
+        ended_sessions_without_executions_go_and_expired_tokens_do
+        old_audit_rows_go_by_age_and_number_and_recent_ones_never_do
+    }
     usage {
         processor_time_adds_up_by_owner_and_day
         sessions_that_have_not_ended_are_counted

@@ -34,6 +34,7 @@ pub(crate) fn execution(session_id: SessionId) -> ExecutionRow {
         number: 0,
         queued_at_ms: NOW,
         end: None,
+        log_removed: None,
     }
 }
 

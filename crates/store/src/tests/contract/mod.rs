@@ -4,6 +4,7 @@ pub(super) mod audit;
 pub(super) mod builds;
 pub(super) mod executions;
 pub(super) mod keys;
+pub(super) mod retention;
 pub(super) mod service;
 pub(super) mod sessions;
 pub(super) mod shares;

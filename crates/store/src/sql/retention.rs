@@ -1,0 +1,103 @@
+//! Removing rows that are no longer kept. Only rows of executions whose log is gone are removed: the worker would bring
+//! back the others.
+
+use super::{Statement, Value, json};
+use crate::StoreError;
+use crate::retention::{AUDIT_FLOOR_MS, AuditRules, RemovedLogRow, RowRules};
+
+/// Rows that one statement removes: the writer serves others in between.
+pub(crate) const BATCH: u64 = 2_000;
+
+pub(crate) fn note_removed(row: &RemovedLogRow) -> Result<Statement, StoreError> {
+    let values = [
+        row.id.to_string().into(),
+        row.removed.at_ms.into(),
+        row.removed.reason.as_str().into(),
+        json("spec", &row.spec)?.into(),
+    ];
+    Ok(Statement::new(
+        "UPDATE executions SET log_removed_at_ms = $2, log_removed_reason = $3, spec = $4, closed = 1 \
+         WHERE id = $1 AND log_removed_at_ms IS NULL AND verdict IS NOT NULL",
+        values,
+    ))
+}
+
+/// Each of these removes at most [`BATCH`] rows and is run until it removes fewer.
+pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
+    let mut all = Vec::new();
+    if let Some(before_ms) = rules.before_ms {
+        all.push(Statement::new(
+            "DELETE FROM executions WHERE number IN (SELECT number FROM executions \
+             WHERE log_removed_at_ms < $1 AND queued_at_ms < $2 LIMIT $3)",
+            [before_ms.into(), rules.keys_ms.into(), BATCH.into()],
+        ));
+    }
+    if let Some(most) = rules.of_owner {
+        all.push(Statement::new(
+            "DELETE FROM executions WHERE number IN (SELECT number FROM (SELECT number, log_removed_at_ms, queued_at_ms, \
+             ROW_NUMBER() OVER (PARTITION BY owner ORDER BY number DESC) AS place FROM executions) \
+             WHERE place > $1 AND log_removed_at_ms IS NOT NULL AND queued_at_ms < $2 LIMIT $3)",
+            [most.into(), rules.keys_ms.into(), BATCH.into()],
+        ));
+    }
+    if let Some(most) = rules.in_all {
+        all.push(Statement::new(
+            "DELETE FROM executions WHERE number IN (SELECT number FROM executions WHERE log_removed_at_ms IS NOT NULL \
+             AND queued_at_ms < $2 AND number <= \
+             (SELECT number FROM executions ORDER BY number DESC LIMIT 1 OFFSET $1) LIMIT $3)",
+            [most.into(), rules.keys_ms.into(), BATCH.into()],
+        ));
+    }
+    let before_ms = rules.before_ms.unwrap_or(0);
+    all.push(Statement::new(
+        "DELETE FROM sessions WHERE number IN (SELECT number FROM sessions WHERE ended_at_ms < $1 \
+         AND NOT EXISTS (SELECT 1 FROM executions WHERE session_id = sessions.id) \
+         AND (ended_at_ms < $2 OR NOT EXISTS (SELECT 1 FROM builds WHERE session_id = sessions.id)) LIMIT $3)",
+        [rules.keys_ms.into(), before_ms.into(), BATCH.into()],
+    ));
+    if let Some(before_ms) = rules.credentials_ms {
+        for sql in [
+            "DELETE FROM tokens WHERE expires_at_ms < $1 OR revoked_at_ms < $1",
+            "DELETE FROM shares WHERE expires_at_ms < $1 OR revoked_at_ms < $1",
+        ] {
+            all.push(Statement::new(sql, [before_ms.into()]));
+        }
+    }
+    all.push(Statement::new("DELETE FROM usage_by_day WHERE day < $1", [rules.usage_day.into()]));
+    all
+}
+
+/// How many audit rows are to be removed.
+pub(crate) fn count_audit(rules: &AuditRules) -> Statement {
+    Statement::new(
+        "SELECT COUNT(*) AS total FROM audit WHERE at_ms < $1 AND (at_ms < $2 \
+         OR number <= (SELECT MAX(number) FROM audit) - $3)",
+        audit_values(rules),
+    )
+}
+
+/// Removes a batch of them: opens the guard, deletes, and closes the guard, in one transaction.
+pub(crate) fn remove_audit(rules: &AuditRules) -> Vec<Statement> {
+    let guard = |before_ms: u64| {
+        Statement::new("UPDATE audit_retention SET before_ms = $1 WHERE id = 1", [before_ms.into()])
+    };
+    let mut values = Vec::from(audit_values(rules));
+    values.push(BATCH.into());
+    let delete = Statement::new(
+        "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE at_ms < $1 AND (at_ms < $2 \
+         OR number <= (SELECT MAX(number) FROM audit) - $3) LIMIT $4)",
+        values,
+    );
+    vec![guard(floor(rules)), delete, guard(0)]
+}
+
+const fn floor(rules: &AuditRules) -> u64 {
+    rules.now_ms.saturating_sub(AUDIT_FLOOR_MS)
+}
+
+/// The floor, the age and the number.
+fn audit_values(rules: &AuditRules) -> [Value; 3] {
+    // No table has as many rows as that.
+    let rows = rules.rows.unwrap_or(u64::MAX >> 2);
+    [floor(rules).into(), rules.before_ms.unwrap_or(0).into(), rows.into()]
+}
