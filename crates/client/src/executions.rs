@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use headwater_protocol::api::{
-    ExecutionBody, ExecutionStateName, PageBody, ResizeRequest, SignalRequest, StartRequest,
+    ExecutionBody, ExecutionStateName, PageBody, PruneBody, PruneRequest, ResizeRequest, SignalRequest,
+    StartRequest,
 };
 use headwater_protocol::{ExecutionId, Process, SessionId, TtySize};
 use reqwest::header::{CONTENT_TYPE, RANGE};
@@ -226,6 +227,13 @@ impl Client {
     pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
         let body: Processes = self.get_json(&format!("v1/executions/{id}/processes")).await?;
         Ok(body.processes)
+    }
+
+    /// Removes logs of ended executions, or reports which ones the server would remove.
+    pub async fn prune(&self, request: &PruneRequest) -> Result<PruneBody> {
+        let url = self.route("v1/prune")?;
+        let make = || Ok(self.request(Method::POST, url.clone()).json(request).timeout(CALL));
+        self.json(self.send_idempotent(make)).await
     }
 
     /// Removes an execution that is closed, and its log.

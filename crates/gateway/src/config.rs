@@ -4,6 +4,7 @@ mod auth;
 mod machine;
 mod network;
 mod quotas;
+mod rows;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ pub use self::auth::{AuthConfig, JwtConfig, KeySource};
 pub use self::network::{Network, NotANetwork};
 pub use self::quotas::{Action, Quota, Quotas, Watchdog};
 use self::quotas::{FileQuotas, FileWatchdog};
+use self::rows::FileRetention;
+pub use self::rows::Rows;
 
 /// Where and how the gateway serves.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +77,8 @@ pub struct Config {
     pub binary_max_runtime: Option<Duration>,
     /// How users sign in.
     pub auth: AuthConfig,
+    /// How long the store keeps rows.
+    pub rows: Rows,
 }
 
 /// How the log is written.
@@ -175,6 +180,7 @@ impl Config {
             build_path: "/workspace/build".to_owned(),
             binary_max_runtime: None,
             auth: AuthConfig::default(),
+            rows: Rows::default(),
         }
     }
 
@@ -215,6 +221,7 @@ impl Config {
         self.quotas = file.quotas.parse().map_err(nonsense)?;
         self.quotas.everybody = self.quotas.everybody.or(&machine::quota(&self.data));
         self.watchdog = file.watchdog.parse().map_err(nonsense)?;
+        self.rows = file.retention.parse().map_err(nonsense)?;
         Ok(())
     }
 
@@ -238,6 +245,13 @@ impl Config {
     /// Where the store is.
     pub fn store_path(&self) -> PathBuf {
         self.data.join("store.db")
+    }
+
+    /// Bytes of the store, with what is not yet in its file.
+    pub fn store_bytes(&self) -> u64 {
+        let path = self.store_path();
+        let files = [path.clone(), path.with_extension("db-wal")];
+        files.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum()
     }
 
     /// Where the first token is.
@@ -264,6 +278,7 @@ struct File {
     server: FileServer,
     quotas: FileQuotas,
     watchdog: FileWatchdog,
+    retention: FileRetention,
 }
 
 #[derive(Debug, Default, Deserialize)]

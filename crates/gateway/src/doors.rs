@@ -16,6 +16,7 @@ pub(crate) mod info;
 pub(crate) mod login;
 pub(crate) mod output;
 pub(crate) mod packages;
+pub(crate) mod prune;
 pub(crate) mod recordings;
 pub(crate) mod sessions;
 pub(crate) mod shares;

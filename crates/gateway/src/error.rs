@@ -55,6 +55,13 @@ impl ApiError {
         )
     }
 
+    /// The log of an execution was removed (410).
+    pub fn log_removed(message: impl Into<Cow<'static, str>>) -> Self {
+        let hint =
+            "read a log before it is removed; `[retention]` of the configuration says how long logs are kept";
+        Self::new(StatusCode::GONE, "log_removed", message, hint)
+    }
+
     /// It is there, but not in a state for this (409).
     pub fn conflict(message: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", message, hint)
@@ -133,6 +140,7 @@ impl From<Fault> for ApiError {
                 fault.message,
                 "it may have ended and been removed",
             ),
+            FaultKind::Gone => Self::log_removed(fault.message),
             FaultKind::Conflict => Self::conflict(fault.message, "look at its state first"),
             FaultKind::Mismatch => Self::new(
                 StatusCode::PRECONDITION_FAILED,

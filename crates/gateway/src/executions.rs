@@ -15,7 +15,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::insist::{if_it_fits, insist};
 use crate::paging::InParts;
-use crate::recorder::is_missing;
+use crate::recorder::{is_missing, is_removed};
 use crate::shown::execution_by_row;
 use crate::state::Gateway;
 
@@ -51,6 +51,9 @@ impl Gateway {
                 Ok(told)
             }
             Err(error) if is_missing(&error) => {
+                if is_removed(&error) {
+                    self.note_removed_logs().await?;
+                }
                 let row = self.store.execution(id).await?;
                 row.map(execution_by_row).ok_or_else(|| ApiError::not_found("execution", &id.to_string()))
             }
@@ -175,6 +178,7 @@ impl Gateway {
         if !self.store.remove_execution(id).await? {
             return Err(ApiError::not_found("execution", &id.to_string())); // somebody else did
         }
+        self.meter.outdate();
         self.audit(who, "execution.delete", id.to_string(), String::new());
         Ok(())
     }

@@ -29,6 +29,7 @@ mod quotas;
 mod reconcile;
 mod recorder;
 mod reserve;
+mod removed;
 mod routes;
 pub mod serve;
 mod session_named;

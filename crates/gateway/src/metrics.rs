@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use headwater_contract::v1::{DiskResponse, OwnerDisk};
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -31,6 +32,18 @@ struct Flag {
     reason: &'static str,
 }
 
+/// A part of what is kept on the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    kind: &'static str,
+}
+
+/// Why a log was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Rule {
+    reason: String,
+}
+
 /// All that is counted.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -47,6 +60,17 @@ pub(crate) struct Metrics {
     /// Bytes of output that went to clients.
     pub(crate) sent_bytes: Counter,
     flags: Family<Flag, Counter>,
+    disk_bytes: Family<Kind, Gauge>,
+    disk_free: Gauge,
+    disk_total: Gauge,
+    logs: Gauge,
+    /// By the worker since it started: gauges, for it may be started again.
+    logs_removed: Family<Rule, Gauge>,
+    logs_removed_bytes: Family<Rule, Gauge>,
+    /// Rows of executions, sessions and credentials that were removed by age or number.
+    pub(crate) rows_removed: Counter,
+    /// Audit rows that were removed.
+    pub(crate) audit_removed: Counter,
 }
 
 impl Metrics {
@@ -69,7 +93,72 @@ impl Metrics {
         registry.register("sent_bytes", "bytes of output that went to clients", sent_bytes.clone());
         let flags = Family::default();
         registry.register("watchdog_flags", "what looked like abuse, by reason", flags.clone());
-        Self { registry, requests, seconds, connections, streams, started, ended, sent_bytes, flags }
+        let disk_bytes = Family::default();
+        registry.register(
+            "disk_bytes",
+            "bytes on the disk: logs, workspaces, snapshots, store",
+            disk_bytes.clone(),
+        );
+        let disk_free = Gauge::default();
+        registry.register(
+            "disk_free_bytes",
+            "free bytes of the data folder's file system",
+            disk_free.clone(),
+        );
+        let disk_total = Gauge::default();
+        registry.register("disk_total_bytes", "bytes of the data folder's file system", disk_total.clone());
+        let logs = Gauge::default();
+        registry.register("logs", "logs of ended executions that are kept", logs.clone());
+        let logs_removed = Family::default();
+        let help = "logs that retention removed since the worker started, by reason";
+        registry.register("logs_removed", help, logs_removed.clone());
+        let logs_removed_bytes = Family::default();
+        let help = "bytes of the logs that retention removed since the worker started, by reason";
+        registry.register("logs_removed_bytes", help, logs_removed_bytes.clone());
+        let rows_removed = Counter::default();
+        registry.register("rows_removed", "rows of the store that were no longer kept", rows_removed.clone());
+        let audit_removed = Counter::default();
+        registry.register("audit_removed", "audit rows that were no longer kept", audit_removed.clone());
+        Self {
+            registry,
+            requests,
+            seconds,
+            connections,
+            streams,
+            started,
+            ended,
+            sent_bytes,
+            flags,
+            disk_bytes,
+            disk_free,
+            disk_total,
+            logs,
+            logs_removed,
+            logs_removed_bytes,
+            rows_removed,
+            audit_removed,
+        }
+    }
+
+    /// The worker told what is on the disk.
+    pub(crate) fn disk(&self, told: &DiskResponse) {
+        let sum = |part: fn(&OwnerDisk) -> u64| told.owners.iter().map(part).sum::<u64>();
+        self.kept("logs", sum(|one| one.log_bytes));
+        self.kept("workspaces", sum(|one| one.workspace_bytes));
+        self.kept("snapshots", sum(|one| one.snapshot_bytes));
+        self.logs.set(signed(sum(|one| one.logs)));
+        self.disk_free.set(signed(told.free_bytes));
+        self.disk_total.set(signed(told.total_bytes));
+        for removed in &told.removed {
+            let rule = Rule { reason: removed.reason.clone() };
+            self.logs_removed.get_or_create(&rule).set(signed(removed.logs));
+            self.logs_removed_bytes.get_or_create(&rule).set(signed(removed.bytes));
+        }
+    }
+
+    /// A part of what is kept on the disk has this size.
+    pub(crate) fn kept(&self, kind: &'static str, bytes: u64) {
+        self.disk_bytes.get_or_create(&Kind { kind }).set(signed(bytes));
     }
 
     /// A request was answered.
@@ -95,4 +184,9 @@ impl Metrics {
         let _ = encode(&mut text, &self.registry);
         text
     }
+}
+
+/// As gauges count.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,42 +1,100 @@
 //! Quotas: what an owner may use, checked before something is made or started. What runs is never ended for a quota.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
+use headwater_contract::v1::OwnerDisk;
 use headwater_protocol::Verdict;
 
 use crate::admission::{Permit, Refusal, Rules};
 use crate::error::ApiError;
+use crate::insist::insist;
 use crate::now_ms;
 use crate::state::Gateway;
 
 const DAY_MS: u64 = 86_400_000;
+/// How old a look at the disk may be for an answer.
+const FRESH: Duration = Duration::from_secs(1);
+/// The most that an execution counts for before the next look: what is kept of it unless it asked for more.
+const MOST_PRINTED: u64 = 256 << 20;
 
-/// What was last seen of an owner's sessions.
+/// Bytes that an owner keeps on the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Live {
+pub(crate) struct Disk {
+    pub(crate) workspace_bytes: u64,
+    pub(crate) snapshot_bytes: u64,
+    /// Of all logs, those of running executions included.
+    pub(crate) log_bytes: u64,
+    /// Logs of ended executions.
+    pub(crate) logs: u64,
+}
+
+impl Disk {
+    /// All of it.
+    pub(crate) const fn total(&self) -> u64 {
+        self.workspace_bytes.saturating_add(self.snapshot_bytes).saturating_add(self.log_bytes)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Seen {
     /// Processor time of processes that live: what has ended is in the store.
-    pub(crate) cpu_ms: u64,
-    /// Bytes of all workspaces.
-    pub(crate) disk_bytes: u64,
+    cpu_ms: HashMap<String, u64>,
+    disk: HashMap<String, Disk>,
+    /// When the disk was last looked at; `None` if something was removed since.
+    looked_at: Option<Instant>,
 }
 
 /// What was last seen of everybody.
 #[derive(Debug, Default)]
-pub(crate) struct Meter(Mutex<HashMap<String, Live>>);
+pub(crate) struct Meter(Mutex<Seen>);
 
 impl Meter {
-    /// Replaces what was seen.
-    pub(crate) fn set(&self, seen: HashMap<String, Live>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was last seen of this owner.
-    pub(crate) fn of(&self, owner: &str) -> Live {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(owner).copied().unwrap_or_default()
+    /// Replaces what was seen of processors.
+    pub(crate) fn set_cpu(&self, cpu_ms: HashMap<String, u64>) {
+        self.seen().cpu_ms = cpu_ms;
     }
+
+    /// Replaces what was seen of the disk.
+    pub(crate) fn set_disk(&self, owners: Vec<OwnerDisk>) {
+        let mut seen = self.seen();
+        seen.disk = owners.into_iter().map(|one| (one.owner.clone(), disk(&one))).collect();
+        seen.looked_at = Some(Instant::now());
+    }
+
+    /// Something was removed: the next look must not be answered from memory.
+    pub(crate) fn outdate(&self) {
+        self.seen().looked_at = None;
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.seen().looked_at.is_some_and(|at| at.elapsed() < FRESH)
+    }
+
+    /// An execution has printed this and ended: it counts before the next look.
+    fn add_log(&self, owner: &str, bytes: u64) {
+        self.seen().disk.entry(owner.to_owned()).or_default().log_bytes += bytes.min(MOST_PRINTED);
+    }
+
+    fn cpu_of(&self, owner: &str) -> u64 {
+        self.seen().cpu_ms.get(owner).copied().unwrap_or_default()
+    }
+
+    /// What this owner was last seen to keep on the disk.
+    pub(crate) fn disk_of(&self, owner: &str) -> Disk {
+        self.seen().disk.get(owner).copied().unwrap_or_default()
+    }
+}
+
+pub(crate) fn disk(told: &OwnerDisk) -> Disk {
+    let OwnerDisk { workspace_bytes, snapshot_bytes, log_bytes, logs, .. } = *told;
+    Disk { workspace_bytes, snapshot_bytes, log_bytes, logs }
 }
 
 /// The day that a moment is in, since 1970, in UTC.
@@ -54,25 +112,57 @@ impl Gateway {
             let message = format!("{most} sessions of `{owner}` are there already: that is the quota");
             return Err(exceeded(message, "delete one; `GET /v1/usage` tells what is used", None));
         }
-        self.has_disk(owner)
+        self.has_disk(owner).await
     }
 
-    fn has_disk(&self, owner: &str) -> Result<(), ApiError> {
-        match self.config.quotas.of(owner).disk_bytes {
-            Some(most) if self.meter.of(owner).disk_bytes >= most => {
-                let message =
-                    format!("the workspaces of `{owner}` hold {most} bytes or more: that is the quota");
-                Err(exceeded(message, "remove files or delete a session", None))
-            }
-            _ => Ok(()),
+    async fn has_disk(&self, owner: &str) -> Result<(), ApiError> {
+        let Some(most) = self.config.quotas.of(owner).disk_bytes else {
+            return Ok(());
+        };
+        if self.meter.disk_of(owner).total() < most {
+            return Ok(());
         }
+        // Before somebody is refused: some of it may be gone by now.
+        self.look_at_disk().await?;
+        let used = self.meter.disk_of(owner);
+        if used.total() < most {
+            return Ok(());
+        }
+        let message = format!(
+            "`{owner}` keeps {} bytes on the disk (workspaces {}, snapshots {}, logs {}), and its quota is {most}",
+            used.total(),
+            used.workspace_bytes,
+            used.snapshot_bytes,
+            used.log_bytes
+        );
+        Err(exceeded(
+            message,
+            "remove files, snapshots or logs (`POST /v1/prune`), or delete a session",
+            None,
+        ))
+    }
+
+    /// Has the meter show the disk as it is, give or take a second.
+    pub(crate) async fn look_at_disk(&self) -> Result<(), ApiError> {
+        if self.meter.is_fresh() {
+            return Ok(());
+        }
+        self.measure_disk().await
+    }
+
+    /// Has the meter and the metrics show the disk as it is.
+    pub(crate) async fn measure_disk(&self) -> Result<(), ApiError> {
+        let told = insist(self.worker.calls(), |client| async move { client.disk().await }).await?;
+        self.metrics.disk(&told);
+        self.meter.set_disk(told.owners);
+        Ok(())
     }
 
     /// Lets an owner start one more execution, now or when its turn comes, or tells why not.
     pub(crate) async fn may_start(&self, owner: &str, what: &str) -> Result<Permit, ApiError> {
         let quotas = &self.config.quotas;
         let quota = quotas.of(owner);
-        self.has_disk(owner)?;
+        self.has_disk(owner).await?;
         if let Some(most) = quota.cpu_per_day
             && self.cpu_today(owner).await? >= most
         {
@@ -106,11 +196,13 @@ impl Gateway {
     /// An owner's processor time of today.
     pub(crate) async fn cpu_today(&self, owner: &str) -> Result<Duration, ApiError> {
         let ended = self.store.cpu_of_day(owner, day(now_ms())).await?;
-        Ok(Duration::from_millis(ended + self.meter.of(owner).cpu_ms))
+        Ok(Duration::from_millis(ended + self.meter.cpu_of(owner)))
     }
 
     /// Counts what an execution has used, which has just ended.
     pub(crate) async fn count_usage(&self, owner: &str, verdict: &Verdict) {
+        let printed = [verdict.stdout_bytes, verdict.stderr_bytes, verdict.output_bytes];
+        self.meter.add_log(owner, printed.into_iter().fold(0, u64::saturating_add));
         if self.config.quotas.of(owner).cpu_per_day.is_none() || verdict.usage.cpu_ms == 0 {
             return;
         }

@@ -24,12 +24,9 @@ use crate::error::ApiError;
 use crate::insist::{if_it_fits, insist};
 use crate::now_ms;
 use crate::recorder::is_missing;
-use crate::shown::OWNER;
 use crate::start::execution_row;
 use crate::state::Gateway;
 
-/// Whose the sessions are that the local command line made.
-const LOCAL_OWNER: &str = "admin";
 /// How often all of this is done without a reason.
 const TIDYING: Duration = Duration::from_hours(1);
 /// Between two attempts.
@@ -73,9 +70,11 @@ impl Gateway {
     async fn try_reconcile(self: &Arc<Self>) -> Result<(), ApiError> {
         let before = now_ms().saturating_sub(self.key_lifetime_ms());
         self.store.forget_keys(before).await?;
+        self.store.forget_sign_ins(now_ms()).await?;
         self.reconcile_live().await?;
         self.reconcile_sessions().await?;
-        self.reconcile_executions().await
+        self.reconcile_executions().await?;
+        self.remove_old_rows().await
     }
 
     fn key_lifetime_ms(&self) -> u64 {
@@ -84,6 +83,8 @@ impl Gateway {
 
     /// What lives, and what the store waits for.
     async fn reconcile_live(self: &Arc<Self>) -> Result<(), ApiError> {
+        // How executions ended whose logs are gone since: without this they would be lost.
+        self.note_removed_logs().await?;
         let calls = self.worker.calls();
         // First the store: what is started from now on is not in this list, and not judged.
         let unfinished = self.store.unfinished().await?;
@@ -294,7 +295,7 @@ fn known<T>(told: Result<T, ContractError>) -> Result<Option<T>, ContractError> 
 
 /// The row of a session as the worker tells of it.
 pub(crate) fn session_row(told: Session) -> SessionRow {
-    let owner = told.spec.metadata.get(OWNER).map_or(LOCAL_OWNER, String::as_str).to_owned();
+    let owner = told.spec.owner().to_owned();
     let ended_at_ms = match told.state {
         SessionState::Ready | SessionState::Hibernated => None,
         SessionState::Ended { ended_at_ms } => Some(ended_at_ms),

@@ -234,6 +234,11 @@ impl Gateway {
                     missing_since = None;
                     self.note(&told).await
                 }
+                Err(error) if is_removed(&error) => match self.note_removed_logs().await {
+                    // It was noted before, and not as an end: there is nothing more to learn.
+                    Ok(()) if self.recorder.is_open(id) => self.note_lost(id).await,
+                    noted => noted,
+                },
                 Err(error) if is_missing(&error) => {
                     let since = *missing_since.get_or_insert_with(Instant::now);
                     if since.elapsed() < LOST_AFTER {
@@ -258,9 +263,14 @@ impl Gateway {
     }
 }
 
+/// Whether the worker removed its log.
+pub(crate) fn is_removed(error: &ContractError) -> bool {
+    error.fault().is_some_and(|fault| fault.kind == FaultKind::Gone)
+}
+
 /// Whether the worker knows nothing of it.
 pub(crate) fn is_missing(error: &ContractError) -> bool {
-    error.fault().is_some_and(|fault| fault.kind == FaultKind::NotFound)
+    error.fault().is_some_and(|fault| matches!(fault.kind, FaultKind::NotFound | FaultKind::Gone))
 }
 
 fn end(open: &Open, last_seq: Seq, verdict: &Verdict, closed: bool) -> ExecutionEnd {

@@ -73,6 +73,7 @@ fn all() -> OpenApiRouter<Arc<Gateway>> {
         .merge(doors::tools::routes())
         .merge(doors::trees::routes())
         .merge(doors::usage::routes())
+        .merge(doors::prune::routes())
         .merge(doors::users::routes())
 }
 

@@ -284,6 +284,7 @@ impl Gateway {
         if !self.store.remove_session(id).await? {
             return Err(ApiError::not_found("session", &id.to_string())); // somebody else did
         }
+        self.meter.outdate();
         self.audit(who, "session.delete", id.to_string(), String::new());
         tracing::info!(session = %id, "session removed");
         Ok(())

@@ -12,7 +12,7 @@ use crate::error::ApiError;
 /// How the gateway's own metadata begins.
 const RESERVED: &str = "headwater.";
 /// Whose a session is: kept with the worker, so that the store can be rebuilt from it.
-pub(crate) const OWNER: &str = "headwater.owner";
+pub(crate) const OWNER: &str = headwater_protocol::OWNER_METADATA;
 
 /// Refuses metadata that is not the caller's to set.
 pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), ApiError> {
@@ -78,7 +78,7 @@ pub(crate) fn execution_by_row(row: ExecutionRow) -> Execution {
         Some(ExecutionEnd { verdict, closed: false, .. }) => ExecutionState::Exited { verdict },
         Some(ExecutionEnd { verdict, .. }) => ExecutionState::Closed { verdict },
     };
-    let (id, session_id, spec) = (row.id, row.session_id, row.spec);
+    let (id, session_id, spec, log_removed) = (row.id, row.session_id, row.spec, row.log_removed);
     Execution {
         id,
         session_id,
@@ -89,6 +89,7 @@ pub(crate) fn execution_by_row(row: ExecutionRow) -> Execution {
         stderr_bytes,
         output_bytes,
         last_seq,
+        log_removed,
     }
 }
 

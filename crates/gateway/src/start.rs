@@ -385,6 +385,7 @@ pub(crate) fn execution_row(
         number: 0, // the store gives it
         queued_at_ms,
         end: None,
+        log_removed: None,
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Gateway {
     pub(crate) admission: Admission,
     /// What owners were last seen to use.
     pub(crate) meter: Meter,
+    /// The number of the last removed log that the store knows of.
+    pub(crate) removed_logs: tokio::sync::Mutex<u64>,
     pub(crate) metrics: Metrics,
     /// Wakes live feeds when something starts.
     pub(crate) feeds: Hub,
@@ -130,6 +132,7 @@ impl Gateway {
             lists: Fair::new(LISTS.0, LISTS.1),
             admission: Admission::default(),
             meter: Meter::default(),
+            removed_logs: tokio::sync::Mutex::default(),
             metrics: Metrics::new(),
             feeds: Hub::default(),
             known: Known::default(),

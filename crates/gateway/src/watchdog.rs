@@ -12,7 +12,6 @@ use headwater_protocol::SessionId;
 
 use crate::config::{Action, Watchdog};
 use crate::insist::insist;
-use crate::quotas::Live;
 use crate::state::Gateway;
 
 /// Less than this between two looks is no output: a miner may print a line now and then.
@@ -136,26 +135,27 @@ impl Gateway {
             {
                 self.look_at_usage(&mut memory, usage).await;
             }
+            // Told in the log; the next look does it.
+            let _ = self.look_at_disk().await;
+            let _ = self.note_removed_logs().await;
         }
     }
 
     async fn look_at_usage(self: &Arc<Self>, memory: &mut Memory, usage: Vec<SessionUsage>) {
-        let (mut sums, mut live) = (HashMap::<String, Sum>::new(), HashMap::<String, Live>::new());
+        let (mut sums, mut live) = (HashMap::<String, Sum>::new(), HashMap::<String, u64>::new());
         let mut findings = Vec::new();
         for one in usage {
             let Ok(id) = one.session_id.parse() else { continue };
             let Ok(Some(owner)) = self.owner_of(id).await else { continue };
             findings.extend(memory.miners(&owner, id, &one, &self.config.watchdog.names));
             let alive: u64 = one.processes.iter().map(|process| process.cpu_ms).sum();
-            let seen = live.entry(owner.clone()).or_default();
-            seen.cpu_ms += alive;
-            seen.disk_bytes += one.disk_bytes;
+            *live.entry(owner.clone()).or_default() += alive;
             let sum = sums.entry(owner).or_default();
             sum.cpu_ms += one.cpu_ms;
             sum.printed_bytes += one.printed_bytes;
             sum.sessions.insert(id, one.cpu_ms);
         }
-        self.meter.set(live);
+        self.meter.set_cpu(live);
         memory.tidy(&sums);
         let now = Instant::now();
         for (owner, sum) in sums {

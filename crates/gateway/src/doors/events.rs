@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use headwater_contract::FollowOptions;
+use headwater_contract::{ContractError, FollowOptions};
 use headwater_protocol::api::{ErrorBody, EventBody};
 use headwater_protocol::{ExecutionId, ExecutionState};
 use utoipa_axum::router::OpenApiRouter;
@@ -38,7 +38,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
             content_type = "text/event-stream", body = EventBody),
         (status = 204, description = "`Last-Event-ID` is the last event: nothing will follow"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 410, body = ErrorBody, description = "its log was removed"),
+        (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
         (status = 503, body = ErrorBody),
 ))]
 async fn events(
@@ -51,8 +52,14 @@ async fn events(
     let resumes = query.resume(&headers)?;
     let options = query.into_options()?;
     gateway.may_use_execution(&who, Need::Read, id).await?;
-    let ends_soon = resumes && has_ended(&gateway, id, &options).await?;
-    let mut follower = follow(&gateway, id, options).await?;
+    let opened = async {
+        let ends_soon = resumes && has_ended(&gateway, id, &options).await?;
+        Ok::<_, ContractError>((ends_soon, follow(&gateway, id, options).await?))
+    };
+    let (ends_soon, mut follower) = match opened.await {
+        Ok(opened) => opened,
+        Err(error) => return Err(gateway.unreadable(id, error).await),
+    };
     // `EventSource` comes back after every end; only this answer tells it that there is no more.
     if ends_soon && !follower.has_next().await? {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -61,7 +68,11 @@ async fn events(
 }
 
 /// Whether all events that were asked for are in the log, so that looking for the next one takes no time.
-async fn has_ended(gateway: &Gateway, id: ExecutionId, options: &FollowOptions) -> Result<bool, ApiError> {
+async fn has_ended(
+    gateway: &Gateway,
+    id: ExecutionId,
+    options: &FollowOptions,
+) -> Result<bool, ContractError> {
     let execution = execution(gateway, id).await?;
     Ok(match execution.state {
         ExecutionState::Closed { .. } => true,

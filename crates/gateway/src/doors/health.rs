@@ -69,6 +69,9 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
 ))]
 async fn metrics(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
     authorise(&who, Need::Admin, None, || ApiError::not_found("route", "/metrics"))?;
+    // What the worker cannot tell now is as it was told last.
+    let _ = gateway.measure_disk().await;
+    gateway.metrics.kept("store", gateway.config.store_bytes());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, kind)], gateway.metrics.text()))
 }

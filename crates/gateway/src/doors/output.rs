@@ -92,7 +92,7 @@ struct OutputQuery {
         (status = 206, description = "the range", content((Vec<u8> = "application/octet-stream"), (String = "text/plain"))),
         (status = 304, description = "nothing has changed"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 410, body = ErrorBody, description = "its log was removed"),
         (status = 416, description = "no byte lies in the range", body = ErrorBody),
         (status = 429, body = ErrorBody), (status = 500, body = ErrorBody), (status = 503, body = ErrorBody),
 ))]
@@ -107,7 +107,11 @@ async fn output(
     gateway.may_use_execution(&who, Need::Read, id).await?;
     let which = query.stream.unwrap_or_default();
     let output = OutputOf { id, stream: which.stream() };
-    let kept = insist(gateway.worker.calls(), |worker| async move { worker.kept(output).await }).await?;
+    let kept = insist(gateway.worker.calls(), |worker| async move { worker.kept(output).await }).await;
+    let kept = match kept {
+        Ok(kept) => kept,
+        Err(error) => return Err(gateway.unreadable(id, error).await),
+    };
     let mut answer = Headers(HeaderMap::new());
     answer.put(header::CONTENT_DISPOSITION, "inline");
     if let Some((from, to)) = kept.gap {

@@ -29,8 +29,23 @@ struct Amounts {
     executions: Option<u64>,
     /// Processor time of today (UTC).
     cpu_ms: Option<u64>,
-    /// Bytes of all workspaces.
+    /// Bytes on the disk: of workspaces, snapshots and logs together.
     disk_bytes: Option<u64>,
+}
+
+/// What is kept on the disk, part by part.
+#[derive(Debug, Serialize, ToSchema)]
+struct DiskBody {
+    /// Bytes of all workspaces, as they were measured last.
+    workspaces_bytes: u64,
+    /// Bytes of all snapshots, as they were measured last.
+    snapshots_bytes: u64,
+    /// Allocated bytes of the logs of all executions, those of ended one-shots included.
+    logs_bytes: u64,
+    /// Logs of ended executions.
+    logs: u64,
+    /// All bytes together: what counts towards the quota.
+    total_bytes: u64,
 }
 
 /// A start that waits.
@@ -51,8 +66,10 @@ struct UsageBody {
     owner: String,
     /// What it may use.
     quota: Amounts,
-    /// What it uses; processor time and disk as they were a few seconds ago.
+    /// What it uses; processor time and workspaces as they were a few seconds ago.
     used: Amounts,
+    /// What it keeps on the disk, part by part.
+    disk: DiskBody,
     /// Its starts that wait, the next one first.
     waiting: Vec<WaitingBody>,
 }
@@ -79,6 +96,8 @@ async fn usage(
     State(gateway): State<Arc<Gateway>>,
 ) -> Result<JsonBody<UsageBody>, ApiError> {
     let owner = who.owner;
+    gateway.look_at_disk().await?;
+    let kept = gateway.meter.disk_of(&owner);
     let (sessions, cpu) =
         futures_util::future::join(gateway.store.count_sessions(&owner), gateway.cpu_today(&owner)).await;
     let waiting = gateway.admission.waiting(&owner).into_iter().map(|one| WaitingBody {
@@ -90,8 +109,15 @@ async fn usage(
         sessions: Some(sessions?),
         executions: Some(gateway.admission.running(&owner)),
         cpu_ms: Some(u64::try_from(cpu?.as_millis()).unwrap_or(u64::MAX)),
-        disk_bytes: Some(gateway.meter.of(&owner).disk_bytes),
+        disk_bytes: Some(kept.total()),
+    };
+    let disk = DiskBody {
+        workspaces_bytes: kept.workspace_bytes,
+        snapshots_bytes: kept.snapshot_bytes,
+        logs_bytes: kept.log_bytes,
+        logs: kept.logs,
+        total_bytes: kept.total(),
     };
     let quota = allowed(&gateway.config.quotas.of(&owner));
-    Ok(JsonBody(UsageBody { quota, used, waiting: waiting.collect(), owner }))
+    Ok(JsonBody(UsageBody { quota, used, disk, waiting: waiting.collect(), owner }))
 }

@@ -124,6 +124,7 @@ mod tests {
             number: 1,
             queued_at_ms: 0,
             end: None,
+            log_removed: None,
         }
     }
 

@@ -130,6 +130,7 @@ pub(super) mod tests {
             number: 1,
             queued_at_ms: 1_000,
             end: None,
+            log_removed: None,
         })
     }
 

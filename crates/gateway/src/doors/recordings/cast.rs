@@ -146,6 +146,7 @@ mod tests {
             stderr_bytes: 0,
             output_bytes: 0,
             last_seq: Seq(0),
+            log_removed: None,
         }
     }
 
