@@ -63,6 +63,8 @@ pub enum Command {
     Kill(KillArgs),
     /// Remove the logs of executions that have ended
     Forget(ForgetArgs),
+    /// Remove logs of ended executions by the rules of `[retention]`, by age or by number
+    Prune(PruneArgs),
     /// Serve the API on 127.0.0.1:8080, for programs, browsers and other machines' command lines
     Serve(ServeArgs),
     /// Make, list and revoke the tokens that the server takes
@@ -241,6 +243,35 @@ pub struct ForgetArgs {
     /// Ids of executions, or the beginnings of them
     #[arg(required = true)]
     pub executions: Vec<String>,
+}
+
+/// `headwater prune`.
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// Logs of executions that ended at least so long ago (`7d`, `12h`)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub older_than: Option<Duration>,
+    /// All but the newest N
+    #[arg(long, value_name = "N")]
+    pub keep: Option<u64>,
+    /// All logs of ended executions
+    #[arg(long, conflicts_with_all = ["older_than", "keep"])]
+    pub all_logs: bool,
+    /// Only those of this session
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Only those of this owner
+    #[arg(long, value_name = "OWNER")]
+    pub owner: Option<String>,
+    /// Report what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// As a JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `headwater worker`.

@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod forget;
 pub mod kill;
 pub mod logs;
+pub mod prune;
 pub mod ps;
 pub mod run;
 pub mod serve;

@@ -10,11 +10,12 @@ mod stdin;
 use std::time::Duration;
 
 use headwater_client::{ClientError, ExecutionFilter, Key, SessionFilter};
-use headwater_contract::{Client as Worker, FollowOptions};
+use headwater_contract::{Client as Worker, FollowOptions, v1};
 use headwater_protocol::api::{
-    ExecutionBody, ExecutionStateName, PageBody, SessionBody, SessionRequest, SessionStateName, SignalName,
-    SignalRequest,
+    ExecutionBody, ExecutionStateName, PageBody, PruneBody, PruneRequest, SessionBody, SessionRequest,
+    SessionStateName, SignalName, SignalRequest,
 };
+use headwater_protocol::units::parse_duration;
 use headwater_protocol::{ExecutionId, Process, SessionId, SessionSpec, Stdin, TtySize};
 
 pub use self::events::Events;
@@ -229,6 +230,30 @@ impl Engine {
             }
             Self::Remote(server) => {
                 Ok(server.persist(|server| async move { server.resize(id, size).await }).await?)
+            }
+        }
+    }
+
+    /// Removes logs of ended executions, or reports which ones it would remove.
+    pub async fn prune(&self, request: &PruneRequest) -> Result<PruneBody> {
+        match self {
+            Self::Local(worker) => {
+                let older_than = request.older_than.as_deref().map(parse_duration).transpose();
+                let older_than = older_than.map_err(|error| CommandError::usage(error.to_string()))?;
+                let call = v1::PruneRequest {
+                    owner: request.owner.clone(),
+                    session_id: request.session_id.clone(),
+                    older_than_ms: older_than.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+                    keep: request.keep,
+                    all: request.all,
+                    dry_run: request.dry_run,
+                };
+                let pruned = worker.insist(async |worker: &Worker| worker.prune(call.clone()).await).await?;
+                let v1::PruneResponse { logs, bytes, execution_ids } = pruned;
+                Ok(PruneBody { dry_run: request.dry_run, logs, bytes, executions: execution_ids })
+            }
+            Self::Remote(server) => {
+                Ok(server.persist(|server| async move { server.prune(request).await }).await?)
             }
         }
     }

@@ -90,7 +90,7 @@ impl From<ContractError> for CommandError {
             ContractError::Fault(fault) => {
                 let kind = match fault.kind {
                     FaultKind::Invalid => ErrorKind::Usage,
-                    FaultKind::NotFound => ErrorKind::NotFound,
+                    FaultKind::NotFound | FaultKind::Gone => ErrorKind::NotFound,
                     FaultKind::Conflict
                     | FaultKind::Mismatch
                     | FaultKind::Exhausted

@@ -89,6 +89,7 @@ async fn with_worker(place: Place, command: Command) -> Result<u8, CommandError>
         Command::Attach(args) => commands::attach::attach(&place, &args).await,
         Command::Kill(args) => commands::kill::kill(&place, &args).await,
         Command::Forget(args) => commands::forget::forget(&place, &args).await,
+        Command::Prune(args) => commands::prune::prune(&place, &args).await,
         Command::Stop(args) => commands::stop::stop(&place, &args).await,
         // Dispatched before: they need no worker, or start it themselves.
         Command::Worker(_)

@@ -31,6 +31,7 @@ fn execution() -> Execution {
         stderr_bytes: 0,
         output_bytes: 0,
         last_seq: Seq(9),
+        log_removed: None,
     }
 }
 

@@ -84,6 +84,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
                 "jwks_unknown_refresh_ms": ms(jwt.unknown_refresh),
             })),
         },
+        "retention": retention(server, worker),
         "worker": {
             "sandbox": worker.sandbox,
             "pool": worker.pool,
@@ -133,6 +134,31 @@ fn quotas(server: &Config) -> Value {
         "executions_of_all": quotas.executions_of_all,
         "queue_length": quotas.queue_length,
         "queue_wait_ms": ms(quotas.queue_wait),
+    })
+}
+
+fn retention(server: &Config, worker: &WorkerConfig) -> Value {
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let (rules, rows) = (&worker.retention.rules, &server.rows);
+    json!({
+        "age_ms": rules.age.map(ms),
+        "keep_at_least_ms": ms(rules.keep_at_least),
+        "session_logs": rules.session.logs,
+        "session_bytes": rules.session.bytes,
+        "owner_logs": rules.owner.logs,
+        "owner_bytes": rules.owner.bytes,
+        "all_logs": rules.all.logs,
+        "all_bytes": rules.all.bytes,
+        "worker_log_bytes": worker.retention.worker_log_bytes,
+        "worker_log_files": worker.retention.worker_log_files,
+        "rows": {
+            "age_ms": rows.age.map(ms),
+            "of_owner": rows.of_owner,
+            "in_all": rows.in_all,
+            "audit_age_ms": rows.audit_age.map(ms),
+            "audit": rows.audit,
+            "credentials_ms": rows.credentials.map(ms),
+        },
     })
 }
 

@@ -60,7 +60,7 @@ fn examine(data: &Path, file: Option<&Path>) -> Vec<Check> {
     checks.extend(without_walls(config));
     checks.push(disk_limit());
     checks.extend(languages::check(config));
-    checks.extend(data::check(&config.data));
+    checks.extend(data::check(config));
     checks.push(worker::check(config));
     checks
 }

@@ -1,5 +1,7 @@
 //! `headwater worker`: the worker, in the foreground.
 
+mod rotate;
+
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -7,6 +9,7 @@ use headwater_worker::config::Config;
 use headwater_worker::{ServeError, serve};
 use tracing_subscriber::EnvFilter;
 
+use self::rotate::{Rotating, Rotation};
 use crate::args::WorkerArgs;
 use crate::error::{CommandError, ErrorKind};
 use crate::escape;
@@ -19,8 +22,8 @@ pub fn worker(data: &Path, args: &WorkerArgs) -> Result<u8, CommandError> {
         // It fails only if we lead a process group already, and then it is not needed.
         let _ = rustix::process::setsid();
     }
-    log_to_stderr();
     let config = configuration(data, args)?;
+    log_to_stderr(args.detached.then_some(&config));
     match serve(config) {
         Ok(()) => Ok(0),
         Err(error @ ServeError::AlreadyRunning { .. }) => {
@@ -41,11 +44,19 @@ fn configuration(data: &Path, args: &WorkerArgs) -> Result<Config, CommandError>
     Ok(config)
 }
 
-fn log_to_stderr() {
+/// A worker in the background writes to a file of the data folder, which is kept within bounds.
+fn log_to_stderr(background: Option<&Config>) {
     let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = escape::Log { colours, json: false };
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(log).with_ansi(colours).init();
+    let line = escape::Log { colours, json: false };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
+    match background {
+        Some(Config { data, retention, .. }) => {
+            let rotation = Rotation::new(data, retention.worker_log_bytes, retention.worker_log_files);
+            log.with_writer(Rotating { rotation, log: line }).init();
+        }
+        None => log.with_writer(line).init(),
+    }
 }
 
 #[cfg(test)]

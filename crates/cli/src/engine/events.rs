@@ -163,6 +163,7 @@ mod tests {
             stderr_bytes: 2,
             output_bytes: 0,
             last_seq: Seq(9),
+            log_removed: None,
         })
     }
 

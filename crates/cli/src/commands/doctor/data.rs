@@ -6,15 +6,19 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use headwater_sandbox::doctor::Check;
-use headwater_worker::config::socket_path;
+use headwater_worker::config::{Config, socket_path};
+use headwater_worker::retention::{Bounds, Rules};
 
 use crate::connect::SOCKET_PATH_BYTES;
 
 /// Less than this is soon used up by the logs and workspaces of a few sessions.
 const LITTLE_BYTES: u64 = 1 << 30;
+/// Less than this part of a file system is nearly full.
+const LITTLE_SHARE: u64 = 20;
 
 /// Looks at it.
-pub fn check(data: &Path) -> Vec<Check> {
+pub fn check(config: &Config) -> Vec<Check> {
+    let data = config.data.as_path();
     let folder = match writable(data) {
         Ok(folder) => folder,
         Err(error) => {
@@ -23,6 +27,8 @@ pub fn check(data: &Path) -> Vec<Check> {
         }
     };
     let mut checks = vec![private(data, &folder), room(&folder)];
+    checks.extend(used(data));
+    checks.push(retention(&config.retention.rules));
     checks.extend(long_path(data));
     checks
 }
@@ -69,11 +75,63 @@ fn room(folder: &Path) -> Check {
     // File systems that make their inodes as they need them have none to count.
     let counted = found.f_files > 0;
     let detail = format!("{} free where the data folder is", amount(free));
-    if free < LITTLE_BYTES || counted && files < 10_000 {
-        let detail = if free < LITTLE_BYTES { detail } else { format!("{detail}, but only {files} inodes") };
-        return Check::warning(name, detail, "make room, or name a folder on another disk with --data DIR");
+    let total = found.f_blocks.saturating_mul(found.f_frsize);
+    let detail = format!("{detail} (of {})", amount(total));
+    if free < LITTLE_BYTES.max(total / LITTLE_SHARE) || counted && files < 10_000 {
+        let detail = if counted && files < 10_000 { format!("{detail}, and {files} inodes") } else { detail };
+        let fix =
+            "make room (`headwater prune` removes logs), or name a folder on another disk with --data DIR";
+        return Check::warning(name, detail, fix);
     }
     Check::fine(name, detail)
+}
+
+/// What the data folder takes, part by part.
+fn used(data: &Path) -> Option<Check> {
+    let sessions = fs::read_dir(data.join("sessions")).ok()?;
+    let (mut logs, mut workspaces, mut snapshots) = (0, 0, 0);
+    for session in sessions.flatten() {
+        let dir = session.path();
+        logs += allocated(&dir.join("executions"));
+        workspaces += allocated(&dir.join("workspace"));
+        snapshots += allocated(&dir.join("snapshots"));
+    }
+    let all = allocated(data);
+    let parts = [("logs", logs), ("workspaces", workspaces), ("snapshots", snapshots)];
+    let parts = parts.map(|(name, bytes)| format!("{name} {}", amount(bytes))).join(", ");
+    Some(Check::fine("disk use", format!("{} in the data folder: {parts}", amount(all))))
+}
+
+/// Allocated bytes of a tree; links are not followed, and what cannot be read counts as nothing.
+fn allocated(path: &Path) -> u64 {
+    let Ok(meta) = path.symlink_metadata() else { return 0 };
+    let below = if meta.is_dir() {
+        fs::read_dir(path).map_or(0, |entries| entries.flatten().map(|entry| allocated(&entry.path())).sum())
+    } else {
+        0
+    };
+    meta.blocks() * 512 + below
+}
+
+/// How long logs are kept.
+fn retention(rules: &Rules) -> Check {
+    let bound = |bounds: Bounds| {
+        let logs = bounds.logs.map_or_else(|| "any number of logs".to_owned(), |logs| format!("{logs} logs"));
+        let bytes =
+            bounds.bytes.map_or_else(|| "of any size".to_owned(), |bytes| format!("of {}", amount(bytes)));
+        format!("{logs} {bytes}")
+    };
+    let age = rules.age.map_or_else(
+        || "logs of any age".to_owned(),
+        |age| format!("logs up to {} days old", age.as_secs() / 86_400),
+    );
+    let (session, owner, all) = (bound(rules.session), bound(rules.owner), bound(rules.all));
+    let detail = format!("{age}; a session {session}, an owner {owner}, in all {all}");
+    if rules.all.bytes.is_none() && rules.owner.bytes.is_none() {
+        let fix = "set `all_bytes` or `owner_bytes` in `[retention]` of the configuration";
+        return Check::warning("retention", format!("{detail}: logs can fill the disk"), fix);
+    }
+    Check::fine("retention", detail)
 }
 
 fn amount(bytes: u64) -> String {
@@ -99,9 +157,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        let checks = check(&file);
+        let checks = check(&Config::new(&file));
         assert!(!checks[0].ok && checks[0].fix.is_some(), "{checks:?}");
-        assert!(check(&folder.path().join("new/deep"))[0].detail.contains("made when it is needed"));
+        assert!(
+            check(&Config::new(folder.path().join("new/deep")))[0].detail.contains("made when it is needed")
+        );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
     }
 
