@@ -17,6 +17,7 @@ mod output;
 mod places;
 mod quotas;
 mod rebuilt;
+mod retention;
 mod scene;
 mod sessions;
 mod shared;

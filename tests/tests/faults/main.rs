@@ -11,6 +11,7 @@ mod init_killed;
 mod last_words;
 mod lines;
 mod restart;
+mod retention;
 mod server_full;
 mod trees;
 mod worker_killed;

@@ -9,6 +9,7 @@ mod disk;
 mod exhaustion;
 mod identity;
 mod lifetime;
+mod logs;
 mod mounts;
 mod network;
 mod output;

@@ -1,0 +1,100 @@
+//! Logs that fill the disk: many one-shots of large output, as fast as they run.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::Result;
+use headwater_protocol::{Limits, SessionSpec, StartSpec};
+use headwater_tests::host::eventually;
+use headwater_tests::{Options, TestWorker};
+use tokio::task::JoinSet;
+
+const ONE_SHOTS: usize = 12;
+/// What each of them prints, and what is kept of it.
+const PRINTED: u64 = 8 << 20;
+const KEPT: u64 = 4 << 20;
+/// The bound of all logs.
+const BOUND: u64 = 10 << 20;
+
+async fn worker(retention: &str) -> Result<TestWorker> {
+    let config = Some(format!("[retention]\n{retention}"));
+    TestWorker::with(Options { pool: Some(1), config, ..Options::default() }).await
+}
+
+/// Bytes that the logs of all sessions take on the disk.
+fn log_bytes(data: &Path) -> u64 {
+    fn allocated(path: &Path) -> u64 {
+        let Ok(meta) = path.symlink_metadata() else { return 0 };
+        let below = std::fs::read_dir(path).into_iter().flatten().flatten();
+        meta.blocks() * 512 + below.map(|entry| allocated(&entry.path())).sum::<u64>()
+    }
+    let sessions = std::fs::read_dir(data.join("sessions")).into_iter().flatten().flatten();
+    sessions.map(|session| allocated(&session.path().join("executions"))).sum()
+}
+
+/// Runs the one-shots, all at once, to their ends.
+async fn attack(worker: &TestWorker) -> Result<()> {
+    let client = worker.client().await?;
+    let mut runs = JoinSet::new();
+    for _ in 0..ONE_SHOTS {
+        let client = client.clone();
+        runs.spawn(async move {
+            let spec = SessionSpec { one_shot: true, ..SessionSpec::default() };
+            let session = client.create_session(None, &spec).await?.id;
+            let mut spec = StartSpec::shell(format!("head -c {PRINTED} /dev/zero"));
+            spec.limits = Limits { output_bytes: Some(KEPT), ..Limits::default() };
+            let id = client.start(session, None, &spec).await?.id;
+            client.wait(id, std::time::Duration::from_mins(1), true).await
+        });
+    }
+    while let Some(ended) = runs.join_next().await {
+        // One that ended long enough ago to be removed is not an error of the attack.
+        match ended? {
+            Ok(told) => assert!(told.state.verdict().is_some(), "{told:?}"),
+            Err(error) => assert!(error.to_string().contains("was removed"), "{error}"),
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_shots_of_large_output_leave_no_more_logs_than_the_bound() -> Result<()> {
+    // Without a bound the attack fills the disk: that is what the other half is measured against.
+    let open = worker("all_bytes = \"never\"\nkeep_at_least = \"0s\"\n").await?;
+    attack(&open).await?;
+    let left = log_bytes(open.data());
+    assert!(left >= KEPT * ONE_SHOTS as u64 / 2, "the attack leaves {left} bytes");
+    let told = open.client().await?.disk().await?;
+    let counted: u64 = told.owners.iter().map(|owner| owner.log_bytes).sum();
+    assert!(counted.abs_diff(left) < left / 10, "{counted} are counted, {left} are there");
+    drop(open);
+    let bounded = worker(&format!("all_bytes = \"{BOUND}\"\nkeep_at_least = \"0s\"\n")).await?;
+    attack(&bounded).await?;
+    eventually("the logs are within their bound", async || log_bytes(bounded.data()) <= BOUND).await?;
+    eventually("the removed logs are counted", async || {
+        let Ok(client) = bounded.client().await else { return false };
+        let told = client.disk().await.map(|told| told.removed).unwrap_or_default();
+        told.iter().any(|removed| removed.reason == "size" && removed.logs > 0)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn when_all_logs_are_too_new_to_be_removed_whoever_filled_them_waits_and_others_do_not() -> Result<()> {
+    let worker = worker(&format!("all_bytes = \"{BOUND}\"\nkeep_at_least = \"1h\"\n")).await?;
+    attack(&worker).await?;
+    assert!(log_bytes(worker.data()) > BOUND, "the floor holds");
+    let client = worker.client().await?;
+    let session = worker.session().await?;
+    let refused = client.start(session, None, &StartSpec::shell("true")).await.unwrap_err().to_string();
+    assert!(refused.contains("logs of all executions"), "{refused}");
+    let mut spec = SessionSpec::default();
+    spec.metadata.insert("headwater.owner".into(), "bob".into());
+    let other = client.create_session(None, &spec).await?.id;
+    worker.run_in(other, &StartSpec::shell("true")).await?;
+    // What the owner removes makes room at once.
+    let request = headwater_contract::v1::PruneRequest { all: true, ..Default::default() };
+    assert!(client.prune(request).await?.logs >= 2);
+    client.start(session, None, &StartSpec::shell("true")).await?;
+    Ok(())
+}
