@@ -171,7 +171,7 @@ impl Store for SqliteStore {
         let mut removed = 0;
         for statement in retention::rows(rules) {
             loop {
-                let changed = self.write(vec![statement.clone()]).await?.changed;
+                let changed = self.remove(vec![statement.clone()]).await?.changed;
                 removed += changed;
                 if changed < retention::BATCH {
                     break;
@@ -185,7 +185,7 @@ impl Store for SqliteStore {
         let rows = self.fetch(retention::count_audit(rules)).await?;
         let found = read_all(&rows, usage::read)?.pop().unwrap_or(0);
         for _ in 0..found.div_ceil(retention::BATCH) {
-            self.write(retention::remove_audit(rules)).await?;
+            self.remove(retention::remove_audit(rules)).await?;
         }
         Ok(found)
     }
