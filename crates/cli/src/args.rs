@@ -247,6 +247,7 @@ pub struct ForgetArgs {
 
 /// `headwater prune`.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)] // each is a flag of the command line
 pub struct PruneArgs {
     /// Logs of executions that ended at least so long ago (`7d`, `12h`)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]

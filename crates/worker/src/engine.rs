@@ -381,7 +381,9 @@ impl Engine {
             };
             let empty = tables.ended.iter().filter(|(id, record)| is_empty(id, record));
             let empty: Vec<_> = empty.map(|(id, _)| *id).collect();
-            empty.iter().for_each(|id| _ = tables.ended.remove(id));
+            for id in &empty {
+                tables.ended.remove(id);
+            }
             empty
         };
         for id in empty {

@@ -209,7 +209,9 @@ impl<'a> Choice<'a> {
     fn in_all(&mut self) {
         let sums = self.sums(|one| Arc::clone(&one.owner));
         let mut total = Sum::default();
-        sums.values().for_each(|sum| total.add(sum.logs, sum.bytes));
+        for sum in sums.values() {
+            total.add(sum.logs, sum.bytes);
+        }
         let mut queues: BTreeMap<Arc<str>, (Sum, VecDeque<usize>)> = BTreeMap::new();
         for n in self.removable.iter().filter(|n| !self.is_gone[**n]) {
             let owner = &self.kept[*n].owner;

@@ -111,7 +111,9 @@ fn after_a_sweep_every_bound_holds_and_a_second_sweep_finds_nothing() {
             !chosen.contains(&(n - 1))
         });
         let mut total = Sum::default();
-        kept.iter().for_each(|one| total.add(1, one.bytes));
+        for one in &kept {
+            total.add(1, one.bytes);
+        }
         assert_eq!(rules.all.exceeded_by(total), None);
         assert_eq!(choose(&kept, &rules, NOW), [], "the choice is stable");
     }

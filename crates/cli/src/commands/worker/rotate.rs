@@ -116,7 +116,7 @@ mod tests {
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(
             (read("worker.log"), read("worker.log.1"), read("worker.log.2")),
-            ("".into(), "5".into(), "4".into())
+            (String::new(), "5".into(), "4".into())
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
         shift(&path, 1).unwrap();
