@@ -264,6 +264,7 @@ pub(crate) fn execution(id: ExecutionId, is_closed: bool) -> String {
         stderr_bytes: 0,
         output_bytes: 0,
         last_seq: Seq(11),
+        log_removed: None,
     };
     serde_json::to_string(&ExecutionBody::from(execution)).unwrap()
 }
