@@ -139,7 +139,7 @@ async fn bytes_that_are_no_http_get_a_refusal_or_a_closed_door() -> Result<()> {
 
 #[tokio::test]
 async fn more_connections_than_there_is_room_for_wait_and_are_served_when_others_leave() -> Result<()> {
-    let config = "[server]\nmax_connections = 4\n";
+    let config = "[server]\nmax_connections = 4\nmax_connections_of_address = 4\n";
     let server =
         TestServer::with(ServerOptions { config: Some(config.into()), ..ServerOptions::default() }).await?;
     let mut held = Vec::new();
