@@ -7,12 +7,11 @@
 use std::collections::VecDeque;
 
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream};
-use tokio::time::Instant;
 use tonic::Streaming;
 
 use crate::client::{Client, malformed};
 use crate::error::ContractError;
-use crate::revive::{PATIENCE, RETRY};
+use crate::revive::Reopening;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -77,6 +76,7 @@ pub struct Follower {
     ready: VecDeque<v1::Event>,
     /// The stream still skips ahead, and is to be left for one that does not.
     skips: bool,
+    reopening: Reopening,
     ended: bool,
 }
 
@@ -89,7 +89,9 @@ impl Follower {
         start: Option<v1::StartRequest>,
     ) -> Result<Self> {
         let (stream, ready) = (None, VecDeque::new());
-        let mut follower = Self { client, id, options, start, stream, ready, skips: false, ended: false };
+        let reopening = Reopening::new();
+        let mut follower =
+            Self { client, id, options, start, stream, ready, skips: false, reopening, ended: false };
         follower.reopen().await?;
         Ok(follower)
     }
@@ -149,7 +151,12 @@ impl Follower {
                 Ok(Some(batch)) => self.ready.extend(batch.events),
                 // A worker that goes away breaks the stream; one that ends it has no more to say.
                 Ok(None) => self.ended = true,
-                Err(ContractError::Disconnected(_)) => self.stream = None,
+                Err(ContractError::Disconnected(cause)) => {
+                    self.stream = None;
+                    if !Box::pin(self.reopening.pause()).await {
+                        return Err(ContractError::Disconnected(cause));
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -157,12 +164,13 @@ impl Follower {
 
     /// Goes on after the last event, when the worker is there again.
     async fn come_back(&mut self) -> Result<()> {
-        let lost = Instant::now();
         loop {
             self.client = self.client.come_back().await?;
             match self.reopen().await {
-                Err(error) if error.is_disconnected() && lost.elapsed() < PATIENCE => {
-                    tokio::time::sleep(RETRY).await;
+                Err(error) if error.is_disconnected() => {
+                    if !self.reopening.pause().await {
+                        return Err(error);
+                    }
                 }
                 other => return other,
             }
@@ -176,6 +184,7 @@ impl Follower {
             None => worker.follow(v1::FollowRequest { execution_id: self.id.to_string(), options }).await?,
         };
         self.stream = Some(answer.into_inner());
+        self.reopening.has_opened();
         Ok(())
     }
 }

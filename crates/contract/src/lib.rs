@@ -1,6 +1,7 @@
 //! The contract between whoever fronts users and a worker: the code generated from `proto/`, the conversions from
 //! and to the words of the protocol crate, and a client for the worker's socket.
 
+mod backoff;
 mod builds;
 mod bytes;
 mod client;
@@ -16,6 +17,7 @@ mod terminals;
 mod trees;
 mod turns;
 
+pub use backoff::Backoff;
 pub use builds::{BuildOrder, BuildTold};
 pub use bytes::{ByteReader, Kept, OutputOf};
 pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
@@ -23,7 +25,7 @@ pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};
 pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
-pub use revive::{Revival, Reviver};
+pub use revive::{Revival, Reviver, attempts};
 pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use trees::Messages;

@@ -4,12 +4,11 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use headwater_protocol::{ExecutionId, Seq, TtySize};
-use tokio::time::Instant;
 use tonic::Streaming;
 
 use crate::client::Client;
 use crate::error::ContractError;
-use crate::revive::{PATIENCE, RETRY};
+use crate::revive::Reopening;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -110,8 +109,14 @@ impl Client {
 
     /// What a terminal's shell tells after this event. The stream goes on over a restart of the worker.
     pub async fn follow_marks(&self, id: ExecutionId, after: Seq) -> Result<MarkFollower> {
-        let mut follower =
-            MarkFollower { client: self.clone(), id, after, stream: None, ready: VecDeque::new() };
+        let mut follower = MarkFollower {
+            client: self.clone(),
+            id,
+            after,
+            stream: None,
+            ready: VecDeque::new(),
+            reopening: Reopening::new(),
+        };
         follower.reopen().await?;
         Ok(follower)
     }
@@ -125,6 +130,7 @@ pub struct MarkFollower {
     after: Seq,
     stream: Option<Streaming<v1::FollowMarksResponse>>,
     ready: VecDeque<Mark>,
+    reopening: Reopening,
 }
 
 impl MarkFollower {
@@ -145,19 +151,25 @@ impl MarkFollower {
                     self.after = self.ready.back().map_or(self.after, |last| last.seq);
                 }
                 Ok(None) => return Ok(None),
-                Err(ContractError::Disconnected(_)) => self.stream = None,
+                Err(ContractError::Disconnected(cause)) => {
+                    self.stream = None;
+                    if !Box::pin(self.reopening.pause()).await {
+                        return Err(ContractError::Disconnected(cause));
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
     }
 
     async fn come_back(&mut self) -> Result<()> {
-        let lost = Instant::now();
         loop {
             self.client = self.client.come_back().await?;
             match self.reopen().await {
-                Err(error) if error.is_disconnected() && lost.elapsed() < PATIENCE => {
-                    tokio::time::sleep(RETRY).await;
+                Err(error) if error.is_disconnected() => {
+                    if !self.reopening.pause().await {
+                        return Err(error);
+                    }
                 }
                 other => return other,
             }
@@ -167,6 +179,7 @@ impl MarkFollower {
     async fn reopen(&mut self) -> Result<()> {
         let request = v1::FollowMarksRequest { execution_id: self.id.to_string(), after_seq: self.after.0 };
         self.stream = Some(self.client.terminals().follow_marks(request).await?.into_inner());
+        self.reopening.has_opened();
         Ok(())
     }
 }

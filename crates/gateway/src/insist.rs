@@ -3,14 +3,7 @@
 //! The contract's own `insist` lends the client to each attempt, which the compiler cannot prove to be safe to send
 //! where the attempt borrows more; here each attempt owns what it needs.
 
-use std::time::{Duration, Instant};
-
-use headwater_contract::{Client, ContractError, FaultKind};
-
-/// How long a lost worker is asked for again before the caller is told.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// A worker that takes connections and breaks each one is not asked in a tight loop.
-const RETRY: Duration = Duration::from_millis(25);
+use headwater_contract::{Client, ContractError, FaultKind, attempts};
 
 /// Asks, and asks again over a restart of the worker: for calls that can be asked twice.
 pub(crate) async fn insist<T, F>(
@@ -20,16 +13,19 @@ pub(crate) async fn insist<T, F>(
 where
     F: Future<Output = Result<T, ContractError>> + Send,
 {
-    let begun = Instant::now();
+    let mut attempts = attempts();
     let mut client = client.clone();
     loop {
         match call(client.clone()).await {
-            Err(error) if error.is_disconnected() && begun.elapsed() < PATIENCE => {
+            // A worker that takes connections and breaks each one is not asked in a tight loop.
+            Err(error) if error.is_disconnected() => {
+                if !attempts.pause().await {
+                    return Err(error);
+                }
                 client = client.come_back().await?;
             }
             answer => return answer,
         }
-        tokio::time::sleep(RETRY).await;
     }
 }
 

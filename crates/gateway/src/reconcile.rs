@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::ContractError;
+use headwater_contract::{Backoff, ContractError};
 use headwater_protocol::{Execution, ExecutionId, SandboxKind, Session, SessionId, SessionState};
 use headwater_store::{
     ExecutionEnd, ExecutionRow, MAX_PAGE, PageRequest, SessionFilter, SessionRow, StoreError,
@@ -29,8 +29,9 @@ use crate::state::Gateway;
 
 /// How often all of this is done without a reason.
 const TIDYING: Duration = Duration::from_hours(1);
-/// Between two attempts.
+/// Between two attempts, at first and at last.
 const PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 impl Gateway {
     /// Takes up what lives and what is unfinished, so that no end goes unnoted: to be awaited before the first request.
@@ -61,9 +62,10 @@ impl Gateway {
 
     /// Brings store and worker together, as often as it takes.
     pub(crate) async fn reconcile(self: &Arc<Self>) {
+        let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
         while let Err(error) = self.try_reconcile().await {
             tracing::error!(error = %error.message, "store and worker could not be brought together");
-            tokio::time::sleep(PAUSE).await;
+            backoff.pause().await;
         }
     }
 

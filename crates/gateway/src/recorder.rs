@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use headwater_contract::{ContractError, FaultKind};
+use headwater_contract::{Backoff, ContractError, FaultKind};
 use headwater_protocol::{
     Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Usage, Verdict,
 };
@@ -37,6 +37,8 @@ const LONG_POLL: Duration = Duration::from_mins(5);
 const LOST_AFTER: Duration = Duration::from_secs(10);
 /// Between two attempts, when the worker or the store did not answer.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The longest wait between two attempts: thousands may wait for the same store.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The executions that are open.
 #[derive(Debug, Default)]
@@ -225,6 +227,7 @@ impl Gateway {
     async fn watch(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {
         sleep_until(tick_after(HEAD_START)).await;
         let mut missing_since = None;
+        let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
         while self.recorder.is_open(id) {
             let closed = open.exit.initialized();
             let streams = self.worker.streams();
@@ -249,8 +252,10 @@ impl Gateway {
                 }
                 Err(error) => Err(error.into()),
             };
-            if noted.is_err() {
-                sleep(PAUSE).await; // the cause is in the log
+            if noted.is_ok() {
+                backoff.reset();
+            } else {
+                backoff.pause().await; // the cause is in the log
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use headwater_client::{Client as Server, ClientError};
-use headwater_contract::{Client as Worker, ContractError, StdinWriter};
+use headwater_contract::{Client as Worker, ContractError, StdinWriter, attempts};
 use headwater_protocol::ExecutionId;
 
 use super::{Engine, Result};
@@ -40,16 +40,18 @@ async fn feed_worker(
         let chunk = with_waiting(chunk, &mut input);
         let at = writer.offset();
         let mut result = writer.write(chunk.clone()).await;
+        let mut attempts = attempts();
         while let Err(error) = result {
-            if !error.is_disconnected() {
+            if !error.is_disconnected() || !attempts.pause().await {
                 return Err(error);
             }
             writer = open(client, id).await?;
             result = writer.write_again(at, chunk.clone()).await;
         }
     }
+    let mut attempts = attempts();
     while let Err(error) = writer.end().await {
-        if !error.is_disconnected() {
+        if !error.is_disconnected() || !attempts.pause().await {
             return Err(error);
         }
         writer = open(client, id).await?;

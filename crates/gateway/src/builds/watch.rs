@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::{ContractError, FollowOptions};
+use headwater_contract::{Backoff, ContractError, FollowOptions};
 use headwater_protocol::build::{BuildResult, BuildStatus, SUCCESS, bounded, diagnostics_of_text};
 use headwater_protocol::{EventKind, Execution, ExecutionState, Reason, Stream, Utf8Stream, Verdict};
 use headwater_store::BuildRow;
@@ -20,6 +20,8 @@ use crate::stream::follow;
 const LONG_POLL: Duration = Duration::from_mins(1);
 /// Between two attempts, when the worker or the store did not answer.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The longest wait between two attempts: thousands may wait for the same store.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A build that the worker does not know is begun again so often.
 const ATTEMPTS: u32 = 3;
 /// So much of each stream's end is kept with a build.
@@ -39,9 +41,10 @@ impl Gateway {
         let gateway = Arc::clone(self);
         self.until_stopped(async move {
             let mut attempts = 0;
+            let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
             while let Err(error) = gateway.build_to_its_end(row.clone(), &mut attempts).await {
                 tracing::warn!(build = %row.id, error = %error.message, "the end of a build is not known yet");
-                sleep(PAUSE).await;
+                backoff.pause().await;
             }
         });
     }

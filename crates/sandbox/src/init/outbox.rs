@@ -12,8 +12,10 @@ use super::held::{Executions, Known};
 use crate::link::{self, LinkError};
 use crate::wire::{FromInit, VERSION};
 
-/// When the kernel lacks something that readiness does not tell of, try again after this.
+/// When the kernel lacks something that readiness does not tell of, try again after this, ...
 const RETRY: u64 = 50 * MS;
+/// ... each time after twice as long, up to this.
+const LONGEST_RETRY: u64 = 1600 * MS;
 
 /// Something to say. What comes from an execution is looked up when it is said, with its descriptors.
 #[derive(Debug)]
@@ -40,13 +42,23 @@ pub(super) struct Link {
     gone: bool,
     outbox: VecDeque<Say>,
     retry_at: Option<u64>,
+    /// How long the next retry waits.
+    retry_after: u64,
     /// What the loop waits for: messages, as it is when the link is new.
     waiting: EventFlags,
 }
 
 impl Link {
     pub(super) fn new(fd: OwnedFd, greeted: bool) -> Self {
-        Self { fd, greeted, gone: false, outbox: VecDeque::new(), retry_at: None, waiting: EventFlags::IN }
+        Self {
+            fd,
+            greeted,
+            gone: false,
+            outbox: VecDeque::new(),
+            retry_at: None,
+            retry_after: RETRY,
+            waiting: EventFlags::IN,
+        }
     }
 
     /// Puts something at the end of what is to be said.
@@ -102,7 +114,8 @@ impl Link {
                 Err(LinkError::Io(
                     Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::TOOMANYREFS,
                 )) => {
-                    self.retry_at = Some(now.saturating_add(RETRY));
+                    self.retry_at = Some(now.saturating_add(self.retry_after));
+                    self.retry_after = (2 * self.retry_after).min(LONGEST_RETRY);
                     return true;
                 }
                 Err(LinkError::Closed) => {
@@ -113,6 +126,7 @@ impl Link {
                 Err(LinkError::Io(_)) => return false,
                 Ok(()) | Err(_) => {} // said, or it can never be said
             }
+            self.retry_after = RETRY;
             self.outbox.pop_front();
         }
         true

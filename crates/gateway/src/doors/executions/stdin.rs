@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use futures_util::StreamExt;
-use headwater_contract::{ContractError, StdinWriter};
+use headwater_contract::{ContractError, StdinWriter, attempts};
 use headwater_protocol::ExecutionId;
 use headwater_protocol::api::ErrorBody;
 use serde::Deserialize;
@@ -118,6 +118,7 @@ impl Input<'_> {
             return Ok(()); // a chunk without bytes would only ask how many there are
         }
         let length = chunk.len();
+        let mut attempts = attempts();
         loop {
             let at = self.at;
             let writer = self.open().await?;
@@ -128,7 +129,9 @@ impl Input<'_> {
             };
             match written {
                 Ok(()) => break,
-                Err(ContractError::Disconnected(_)) => self.reopen(before, at).await?,
+                Err(ContractError::Disconnected(_)) if attempts.pause().await => {
+                    self.reopen(before, at).await?;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
