@@ -14,6 +14,7 @@ mod escape;
 mod exit;
 mod input;
 mod live;
+mod log;
 mod output;
 mod resolve;
 mod server;

@@ -1,18 +1,16 @@
 //! `headwater serve`: the gateway in the foreground, and a worker that outlives it.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 
-use headwater_gateway::config::{Config, LogFormat};
+use headwater_gateway::config::Config;
 use headwater_gateway::serve::{Ready, ServeError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
 
 use crate::args::ServeArgs;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
-use crate::escape;
 
 /// Serves until it is told to end. The worker and its sessions stay.
 pub fn serve(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
@@ -21,7 +19,7 @@ pub fn serve(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
     headwater_sandbox::memory::share_heaps();
     // The first process of a container gets all orphans.
     headwater_sandbox::orphans::keep_reaping();
-    log_to_stderr(config.log_format);
+    crate::log::to_stderr(config.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -83,16 +81,5 @@ fn explain(error: ServeError) -> CommandError {
             CommandError::new(ErrorKind::Refused, text)
         }
         ServeError::Worker(error) => error.into(),
-    }
-}
-
-fn log_to_stderr(format: LogFormat) {
-    let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let json = format == LogFormat::Json;
-    let colours = !json && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(escape::Log { colours, json });
-    match format {
-        LogFormat::Text => log.with_ansi(colours).init(),
-        LogFormat::Json => log.json().init(),
     }
 }

@@ -2,18 +2,17 @@
 
 mod rotate;
 
-use std::io::IsTerminal;
 use std::path::Path;
 
+use headwater_gateway::config::LogFormat;
 use headwater_worker::config::Config;
 use headwater_worker::{ServeError, serve};
-use tracing_subscriber::EnvFilter;
 
 use self::rotate::{Rotating, Rotation};
 use crate::args::WorkerArgs;
 use crate::error::{CommandError, ErrorKind};
-use crate::escape;
 use crate::start::ALREADY_RUNNING;
+use crate::{escape, log};
 
 /// Serves until it is told to end.
 pub fn worker(data: &Path, args: &WorkerArgs) -> Result<u8, CommandError> {
@@ -46,16 +45,14 @@ fn configuration(data: &Path, args: &WorkerArgs) -> Result<Config, CommandError>
 
 /// A worker in the background writes to a file of the data folder, which is kept within bounds.
 fn log_to_stderr(background: Option<&Config>) {
-    let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let colours = log::has_colours();
     let line = escape::Log { colours, json: false };
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
     match background {
         Some(Config { data, retention, .. }) => {
             let rotation = Rotation::new(data, retention.worker_log_bytes, retention.worker_log_files);
-            log.with_writer(Rotating { rotation, log: line }).init();
+            log::write_to(LogFormat::Text, colours, Rotating { rotation, log: line });
         }
-        None => log.with_writer(line).init(),
+        None => log::write_to(LogFormat::Text, colours, line),
     }
 }
 

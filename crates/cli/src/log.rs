@@ -1,0 +1,40 @@
+//! The log of worker and server: lines on stderr, and not the same one a thousand times a second.
+
+mod repeats;
+
+use std::io::IsTerminal;
+
+use headwater_gateway::config::LogFormat;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use self::repeats::Repeats;
+use crate::escape;
+
+/// Whether lines on stderr are to have colours.
+pub fn has_colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Writes the log to stderr from now on.
+pub fn to_stderr(format: LogFormat) {
+    let json = format == LogFormat::Json;
+    let colours = !json && has_colours();
+    write_to(format, colours, escape::Log { colours, json });
+}
+
+/// Writes the log to `writer` from now on. `HEADWATER_LOG` filters it.
+pub fn write_to<W>(format: LogFormat, colours: bool, writer: W)
+where
+    W: for<'line> MakeWriter<'line> + Send + Sync + 'static,
+{
+    let filter = EnvFilter::try_from_env("HEADWATER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::registry().with(filter).with(Repeats::default());
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+    match format {
+        LogFormat::Text => log.with(lines.with_ansi(colours)).init(),
+        LogFormat::Json => log.with(lines.json()).init(),
+    }
+}
