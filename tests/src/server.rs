@@ -24,6 +24,8 @@ pub struct ServerOptions {
     pub config: Option<String>,
     /// The data folder, if it is to be in a certain place; else a new one.
     pub data: Option<PathBuf>,
+    /// A command that ends by executing its arguments, to start the server through (`prlimit`, for one).
+    pub before: Vec<String>,
 }
 
 /// A server. When it is dropped its worker and its sessions end and its folder goes.
@@ -186,8 +188,9 @@ fn own_address() -> String {
 
 fn spawn(options: &ServerOptions, data: &Path, listen: &str) -> Result<Child> {
     let log = fs::OpenOptions::new().create(true).append(true).open(data.join("test-server.log"))?;
-    let mut command = Command::new(binary());
-    command.args(["serve", "--listen", listen, "--data"]).arg(data).args(&options.args);
+    let mut words = options.before.iter().map(PathBuf::from).chain([binary()]);
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).args(["serve", "--listen", listen, "--data"]).arg(data).args(&options.args);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     command.spawn().context("starting the server")
 }

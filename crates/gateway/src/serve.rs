@@ -20,7 +20,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
-use headwater_contract::{Client, ContractError, Reviver};
+use headwater_contract::{Backoff, Client, ContractError, Reviver};
+use headwater_protocol::SessionId;
 use headwater_store::{Free, Reserve, SqliteStore, Store, StoreError};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -51,6 +52,12 @@ const STUCK: Duration = Duration::from_mins(5);
 /// So much may wait in the kernel to be sent to one client: enough that it never waits for us. The kernel's own bound is
 /// megabytes, which would be made and copied for every client that does not read.
 const UNSENT_BYTES: u32 = 256 << 10;
+
+/// Waits when no connection can be taken, at first and at last: the kernel keeps those that come meanwhile.
+const REST: Duration = Duration::from_millis(20);
+const LONGEST_REST: Duration = Duration::from_secs(1);
+/// Descriptors that connections leave to the store, the worker and files that are served.
+const OTHER_DESCRIPTORS: u64 = 128;
 
 /// Why the gateway does not serve.
 #[derive(Debug, thiserror::Error)]
@@ -118,8 +125,9 @@ pub async fn serve(
 /// Takes connections until told to stop, then waits for those that are open.
 async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: CancellationToken) {
     let router = routes::router(gateway);
-    let room = Arc::new(Semaphore::new(gateway.config.max_connections));
+    let room = Arc::new(Semaphore::new(gateway.config.max_connections.min(most_connections())));
     let seats = Seats::new(&gateway.config, gateway.metrics.connections.clone());
+    let mut backoff = Backoff::new(REST, LONGEST_REST);
     let connections = TaskTracker::new();
     let abandon = CancellationToken::new();
     loop {
@@ -135,11 +143,12 @@ async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: Cancellatio
                 Err(error) => {
                     // Out of descriptors, or the client was gone before we came: neither ends the server.
                     tracing::warn!(%error, "a connection could not be taken");
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    backoff.pause().await;
                     continue;
                 }
             },
         };
+        backoff.reset();
         let Some(seat) = seats.take(address.ip(), permit) else {
             refuse(&stream);
             continue;
@@ -227,6 +236,16 @@ fn raise_descriptors() {
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum }) {
         tracing::warn!(%error, "the number of open descriptors cannot be raised");
     }
+    // The first random number may open a file, which stays open: now, while there is one.
+    let _ = SessionId::random();
+}
+
+/// As many connections as there are descriptors for, each takes one; more wait.
+fn most_connections() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    let most =
+        getrlimit(Resource::Nofile).current.map(|limit| limit.saturating_sub(OTHER_DESCRIPTORS).max(16));
+    most.and_then(|most| usize::try_from(most).ok()).unwrap_or(Semaphore::MAX_PERMITS)
 }
 
 /// One gateway for a folder: who has the lock has the store.

@@ -25,7 +25,7 @@ use crate::folder::{self, ExecutionRecord, SessionRecord};
 use crate::hibernation::Asleep;
 use crate::log::{Log, LogOptions, Writer};
 use crate::session::{Parts, unseen};
-use crate::{leftovers, tree, trees};
+use crate::{descriptors, leftovers, tree, trees};
 
 /// How long an init may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -174,7 +174,17 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     // By its process: the worker that made it may have been started in another cgroup than this one.
     let cgroup = record.cgroup.as_ref().and_then(|name| SessionCgroup::of_process(found.pid, name).ok());
     let executions = executions_in(&dir);
-    let parts = Parts { dir, record, link: found.link, init: found.init, cgroup, spare: false, disk: None };
+    let descriptors = descriptors::hold_anyway(descriptors::SESSION);
+    let parts = Parts {
+        dir,
+        record,
+        link: found.link,
+        init: found.init,
+        cgroup,
+        spare: false,
+        disk: None,
+        descriptors,
+    };
     let session = engine.bring_up(parts)?;
     let _within = engine.movers.enter();
     for (id, path) in executions {

@@ -21,6 +21,7 @@ use serde::Deserialize;
 
 use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::languages::LanguageConfig;
+use crate::tickets::MaxRunning;
 use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
 pub use retention::RetentionConfig;
@@ -68,8 +69,8 @@ pub struct Config {
     pub languages: BTreeMap<String, LanguageConfig>,
     /// The first host uid given to a session when the worker is root.
     pub uid_base: u32,
-    /// How many executions may run at once.
-    pub max_running: usize,
+    /// How many executions may be open at once.
+    pub max_running: MaxRunning,
     /// How builds are run.
     pub builds: BuildsConfig,
     /// What sessions may reach.
@@ -101,6 +102,9 @@ impl Default for Hibernation {
     }
 }
 
+/// Executions at once: more than people and agents use, and few enough that one session or one owner leaves most of a
+/// usual limit of open files to others.
+const MAX_RUNNING: MaxRunning = MaxRunning { of_session: 256, of_owner: 1024, of_all: 4096 };
 /// Prepared sessions: enough for a burst, cheap to keep.
 const POOL: usize = 4;
 /// Above what distributions, containers and systemd give out (see their `UIDS-GIDS` notes).
@@ -132,7 +136,7 @@ impl Config {
             binds: Vec::new(),
             languages: BTreeMap::new(),
             uid_base,
-            max_running: 4096,
+            max_running: MAX_RUNNING,
             builds: BuildsConfig::default(),
             network: NetworkConfig::default(),
             packages: PackagesConfig::default(),
@@ -193,6 +197,8 @@ struct File {
     orphan_timeout: Option<String>,
     uid_base: Option<u32>,
     max_running: Option<usize>,
+    max_running_of_owner: Option<usize>,
+    max_running_of_session: Option<usize>,
     hibernation: FileHibernation,
     terminals: terminals::FileTerminals,
     retention: retention::FileRetention,
@@ -266,11 +272,23 @@ struct FileBind {
 }
 
 impl File {
+    fn max_running(&self, now: MaxRunning) -> Result<MaxRunning, String> {
+        let given = |name: &str, value: Option<usize>, now: usize| match value {
+            Some(0) => Err(format!("{name}: must be at least 1")),
+            value => Ok(value.unwrap_or(now)),
+        };
+        Ok(MaxRunning {
+            of_session: given("max_running_of_session", self.max_running_of_session, now.of_session)?,
+            of_owner: given("max_running_of_owner", self.max_running_of_owner, now.of_owner)?,
+            of_all: given("max_running", self.max_running, now.of_all)?,
+        })
+    }
+
     fn apply(self, config: &mut Config) -> Result<(), String> {
         config.sandbox = self.sandbox.unwrap_or(config.sandbox);
         config.pool = self.pool.unwrap_or(config.pool);
         config.uid_base = self.uid_base.unwrap_or(config.uid_base);
-        config.max_running = self.max_running.unwrap_or(config.max_running);
+        config.max_running = self.max_running(config.max_running)?;
         if let Some(text) = self.orphan_timeout {
             config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
         }
@@ -377,6 +395,7 @@ mod tests {
             ("poool = 2", "poool"),
             ("[limits]\nmemory = \"many\"", "limits.memory"),
             ("[limits]\npids = 0", "limits.pids"),
+            ("max_running_of_owner = 0", "max_running_of_owner"),
             ("[max_limits]\nmemory = \"much\"", "max_limits.memory"),
             ("[max_limits]\nmemory = \"1Mi\"", "max_limits"),
             ("[[binds]]\nhost = \"opt\"", "absolute"),

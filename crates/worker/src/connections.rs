@@ -1,6 +1,9 @@
 //! The worker's connections: HTTP/2 by hand, because what a stream may hold that its reader does not take has to be
 //! bounded, and tonic's own server does not let that be said.
 
+use std::time::Duration;
+
+use headwater_contract::Backoff;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{UnixListener, UnixStream};
@@ -19,9 +22,14 @@ const AHEAD_BYTES: usize = 64 << 10;
 /// gateway carries all its watchers on few connections, and many may leave at the same moment.
 const MAX_RESETS: usize = 100_000;
 
+/// Waits when no connection can be taken, at first and at last: the kernel keeps those that come meanwhile.
+const REST: Duration = Duration::from_millis(20);
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
 /// Serves until told to stop, then waits for the calls that are answered.
 pub(crate) async fn serve(listener: UnixListener, services: Services, stop: CancellationToken) {
     let connections = TaskTracker::new();
+    let mut backoff = Backoff::new(REST, LONGEST_REST);
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -29,12 +37,13 @@ pub(crate) async fn serve(listener: UnixListener, services: Services, stop: Canc
         };
         match accepted {
             Ok((stream, _)) => {
+                backoff.reset();
                 connections.spawn(connection(stream, services.clone(), stop.clone()));
             }
             Err(error) => {
                 // Out of descriptors, or whoever called has gone: neither ends the worker.
                 tracing::warn!(%error, "a connection could not be taken");
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                backoff.pause().await;
             }
         }
     }

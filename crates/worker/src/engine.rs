@@ -177,9 +177,9 @@ impl Engine {
                 return Err(fault);
             }
         };
-        let Prepared { link, init, cgroup, spare, .. } = prepared;
+        let Prepared { link, init, cgroup, spare, descriptors, .. } = prepared;
         let disk = Some(Measured::empty(&dir));
-        self.bring_up(Parts { dir, record, link, init, cgroup, spare, disk })
+        self.bring_up(Parts { dir, record, link, init, cgroup, spare, disk, descriptors })
             .map_err(|error| cannot_record(&error))
     }
 
@@ -500,11 +500,7 @@ impl Engine {
         let (language, spec) = self.with_language(&session, spec).await?;
         let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
         let program = self.terminals.shell(program, &spec, id);
-        let Some(ticket) = self.tickets.take(self.config.max_running) else {
-            let message = format!("{} executions are running already", self.config.max_running);
-            let fault = Fault::new(FaultKind::Exhausted, message);
-            return Err(fault.hint("wait for one to end, or raise `max_running` in the configuration"));
-        };
+        let ticket = self.tickets.take(session.whose(), &spec, self.config.max_running)?;
         let accepted = session.start(id, spec, program, ticket).await?;
         self.tables().executions.insert(id, Arc::clone(&accepted.execution));
         Ok(accepted)

@@ -12,6 +12,7 @@ use headwater_protocol::{Execution as Told, ExecutionId, ExecutionState, Session
 use rustix::termios::Winsize;
 use tokio::sync::Notify;
 
+use crate::descriptors::{self, Purpose};
 use crate::folder::ExecutionRecord;
 use crate::log::{self, Head, Log, LogSize};
 use crate::stdin::StdinPipe;
@@ -106,9 +107,11 @@ impl Execution {
         if let Some(log) = sealed.open.upgrade() {
             return Ok(log);
         }
+        let descriptors = descriptors::hold(descriptors::READER, Purpose::Read)?;
         let log = Log::open(&self.dir).map_err(|error| {
             Fault::new(FaultKind::Internal, format!("the log of `{}` cannot be read: {error}", self.id()))
         })?;
+        log.keep(descriptors);
         sealed.open = Arc::downgrade(&log);
         Ok(log)
     }

@@ -21,10 +21,11 @@ use headwater_sandbox::orphans;
 use headwater_sandbox::wire::{Bind, NetworkOf, Setup};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::descriptors::{Hold, Purpose};
 use crate::engine::Engine;
 use crate::folder::{self, SessionRecord, make_private};
 use crate::session::{Parts, spare};
-use crate::{leftovers, tree};
+use crate::{descriptors, leftovers, tree};
 
 /// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
 const TMP_BYTES: u64 = 1 << 30;
@@ -47,6 +48,7 @@ pub(crate) struct Prepared {
     pub(crate) cgroup_name: Option<String>,
     /// Whether the folder of its first execution is there too.
     pub(crate) spare: bool,
+    pub(crate) descriptors: Hold,
 }
 
 impl Prepared {
@@ -194,8 +196,8 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
                 let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
                 Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
             })?;
-            let Prepared { link, init, cgroup, spare, .. } = prepared;
-            Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare, disk: None })
+            let Prepared { link, init, cgroup, spare, descriptors, .. } = prepared;
+            Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare, disk: None, descriptors })
         });
     if made.is_err() {
         leftovers::remove_but_workspace(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
@@ -228,6 +230,7 @@ fn make(
         Fault::of_disk(format!("cannot make a session's folder: {error}"), &error)
             .hint("`headwater doctor` tells what this host lacks")
     };
+    let descriptors = descriptors::hold(descriptors::SESSION, Purpose::Start)?;
     let workspace = folder::workspace(dir);
     make_private(&workspace).map_err(cannot)?;
     make_private(&folder::executions(dir)).map_err(cannot)?;
@@ -258,6 +261,7 @@ fn make(
         cgroup_name: cgroup.is_some().then(|| slot.to_string()),
         cgroup,
         spare: false,
+        descriptors,
     })
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use headwater_contract::Backoff;
 use headwater_protocol::Stream;
 use headwater_sandbox::wire::Exit;
 use rustix::io::Errno;
@@ -29,7 +30,9 @@ const STEP_BYTES: usize = 64 << 10;
 /// A terminal gives at most 4 KiB a read; its buffers hold less than this.
 const TERMINAL_BYTES: usize = 128 << 10;
 /// How long to wait for room on a full disk before looking again.
-const DISK_RETRY: Duration = Duration::from_millis(200);
+pub(crate) const DISK_RETRY: Duration = Duration::from_millis(200);
+/// The longest such wait: thousands of executions may wait for the same disk.
+pub(crate) const LONGEST_DISK_RETRY: Duration = Duration::from_secs(2);
 /// How long a verdict waits for room for the output before it; the rest follows when there is some.
 const DISK_PATIENCE: Duration = Duration::from_secs(2);
 /// A program that prints in tiny pieces gets at most so many records at once, then one for each pause.
@@ -241,6 +244,7 @@ pub(crate) async fn pump(
     let mut stop_at = stop_at;
     let mut exit = Some(exit);
     let mut pace = Pace::new();
+    let mut room = Backoff::new(DISK_RETRY, LONGEST_DISK_RETRY);
     let mut turn = 0;
     loop {
         if exit.is_none() && sources.iter().all(|source| source.ended) {
@@ -265,6 +269,7 @@ pub(crate) async fn pump(
                 };
                 match source.step(&mut writer, exit.is_none()) {
                     Ok(Taken::Bytes(bytes)) => {
+                        room.reset();
                         if stop_at.take_if(|limit| writer.total() > *limit).is_some() {
                             surroundings.too_much().await;
                         }
@@ -276,7 +281,7 @@ pub(crate) async fn pump(
                         tracing::warn!(%error, bytes = source.waiting(), "output of an ended session is dropped");
                         source.ended = true;
                     }
-                    Err(error) => wait_for_room(&error).await,
+                    Err(error) => wait_for_room(&error, &mut room).await,
                 }
                 // A flood must not starve other executions.
                 tokio::task::consume_budget().await;
@@ -313,11 +318,11 @@ async fn told(exit: &mut Option<oneshot::Receiver<Exit>>) -> Option<Exit> {
     }
 }
 
-async fn wait_for_room(error: &LogError) {
+async fn wait_for_room(error: &LogError, backoff: &mut Backoff) {
     if !error.is_disk_full() {
         tracing::error!(%error, "output cannot be logged; it waits in its pipe");
     }
-    tokio::time::sleep(DISK_RETRY).await;
+    backoff.pause().await;
 }
 
 /// Moves what was in the pipes when the program ended, and no more: a child that prints on for ever must not delay the
@@ -325,13 +330,14 @@ async fn wait_for_room(error: &LogError) {
 async fn drain(sources: &mut [Source], writer: &mut Writer) -> u64 {
     let deadline = Instant::now() + DISK_PATIENCE;
     let mut behind = 0;
+    let mut room = Backoff::new(DISK_RETRY, DISK_RETRY);
     for source in sources {
         let mut left = source.waiting();
         while left > 0 {
             match source.step(writer, true) {
                 Ok(Taken::Bytes(n)) => left = left.saturating_sub(n as u64),
                 Ok(Taken::Empty | Taken::End) => left = 0,
-                Err(error) if Instant::now() < deadline => wait_for_room(&error).await,
+                Err(error) if Instant::now() < deadline => wait_for_room(&error, &mut room).await,
                 Err(_) => {
                     behind += source.waiting();
                     left = 0;

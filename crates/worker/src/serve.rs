@@ -19,7 +19,7 @@ use crate::engine::{Engine, Start};
 use crate::folder::Folder;
 use crate::services::Services;
 use crate::users::{ClaimError, Wanted};
-use crate::{adopt, connections, pool, retention, users, watch};
+use crate::{adopt, connections, descriptors, pool, retention, users, watch};
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);
@@ -61,7 +61,7 @@ fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
 pub fn serve(config: Config) -> Result<(), ServeError> {
     let folder = Folder::open(&config.data).map_err(cannot(format!("make `{}`", config.data.display())))?;
     let _lock = lock(&folder)?;
-    raise_open_files();
+    descriptors::raise_limit();
     headwater_sandbox::memory::share_heaps();
     let movers = runtime("hw-move").map_err(cannot("start threads"))?;
     let answers = runtime("hw-serve").map_err(cannot("start threads"))?;
@@ -137,14 +137,6 @@ fn lock(folder: &Folder) -> Result<File, ServeError> {
     rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
         .map_err(|_| ServeError::AlreadyRunning(folder.root().to_owned()))?;
     Ok(file)
-}
-
-/// Each session and each execution holds a few descriptors.
-fn raise_open_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    // A lower number only means that fewer run at once.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 fn cgroups(folder: &Folder) -> Option<CgroupRoot> {

@@ -1,28 +1,139 @@
-//! How many executions are on their way at once, and how many may be.
+//! How many executions are open at once: of a session, of an owner, and of all.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The count.
+use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::{SessionId, StartSpec, Stdin};
+
+use crate::descriptors::{self, Hold, Purpose};
+
+/// The key of a session's metadata that names its owner; sessions of the local command line have none.
+pub(crate) const OWNER: &str = "headwater.owner";
+
+/// How many may be open at once. One counts until its log is closed: its pipes are open for so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxRunning {
+    /// Of one session.
+    pub of_session: usize,
+    /// Of all sessions of one owner.
+    pub of_owner: usize,
+    /// Of all.
+    pub of_all: usize,
+}
+
+impl MaxRunning {
+    /// The same, where no owner takes more than half of what there are descriptors for.
+    fn within(self, capacity: usize) -> Self {
+        Self { of_owner: self.of_owner.min(capacity / 2).max(1), ..self }
+    }
+}
+
+/// Whose an execution is.
+#[derive(Debug, Clone)]
+pub(crate) struct Whose {
+    pub(crate) session: SessionId,
+    pub(crate) owner: String,
+}
+
+/// The counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tickets(Arc<AtomicUsize>);
+pub(crate) struct Tickets(Arc<Mutex<Counts>>);
 
-/// The place of one execution; dropping it gives the place back.
+#[derive(Debug, Default)]
+struct Counts {
+    all: usize,
+    sessions: HashMap<SessionId, usize>,
+    owners: HashMap<String, usize>,
+}
+
+/// The place of one execution and its descriptors; dropping it gives both back.
 #[derive(Debug)]
-pub(crate) struct Ticket(Arc<AtomicUsize>);
+pub(crate) struct Ticket {
+    tickets: Tickets,
+    whose: Whose,
+    _descriptors: Hold,
+}
 
 impl Tickets {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A place, unless so many are taken already.
-    pub(crate) fn take(&self, at_most: usize) -> Option<Ticket> {
-        let taken = self.0.fetch_add(1, Ordering::Relaxed);
-        let ticket = Ticket(Arc::clone(&self.0));
-        (taken < at_most).then_some(ticket)
+    pub(crate) fn take(&self, whose: Whose, spec: &StartSpec, limits: MaxRunning) -> Result<Ticket, Fault> {
+        let descriptors = descriptors::hold(cost(spec), Purpose::Start)?;
+        let limits = limits.within(descriptors::capacity());
+        let mut counts = self.counts();
+        let of_session = counts.sessions.get(&whose.session).copied().unwrap_or(0);
+        let of_owner = counts.owners.get(&whose.owner).copied().unwrap_or(0);
+        if of_session >= limits.of_session {
+            let what = format!("{of_session} executions of this session are open already");
+            return Err(refusal(what, "max_running_of_session"));
+        }
+        if of_owner >= limits.of_owner {
+            let what = format!("{of_owner} executions of this owner are open already");
+            return Err(refusal(
+                what,
+                "max_running_of_owner` and the limit of open files of the worker, `ulimit -Hn",
+            ));
+        }
+        if counts.all >= limits.of_all {
+            return Err(refusal(format!("{} executions are open already", counts.all), "max_running"));
+        }
+        counts.enter(&whose);
+        drop(counts);
+        Ok(Ticket { tickets: self.clone(), whose, _descriptors: descriptors })
+    }
+
+    /// A place for what runs already, however many there are.
+    pub(crate) fn take_anyway(&self, whose: Whose, spec: &StartSpec) -> Ticket {
+        self.counts().enter(&whose);
+        Ticket { tickets: self.clone(), whose, _descriptors: descriptors::hold_anyway(cost(spec)) }
+    }
+}
+
+/// The descriptors of one execution.
+const fn cost(spec: &StartSpec) -> usize {
+    if spec.tty.is_some() || matches!(spec.stdin, Stdin::Open) {
+        descriptors::INTERACTIVE
+    } else {
+        descriptors::EXECUTION
+    }
+}
+
+fn refusal(what: String, setting: &str) -> Fault {
+    let hint = format!(
+        "wait for one to end, or end one (one whose background processes hold its output open counts, too); \
+         the operator can raise `{setting}`"
+    );
+    Fault::new(FaultKind::Exhausted, what).hint(hint)
+}
+
+impl Counts {
+    fn enter(&mut self, whose: &Whose) {
+        self.all += 1;
+        *self.sessions.entry(whose.session).or_default() += 1;
+        *self.owners.entry(whose.owner.clone()).or_default() += 1;
+    }
+}
+
+fn leave<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut counts = self.tickets.counts();
+        counts.all -= 1;
+        leave(&mut counts.sessions, &self.whose.session);
+        leave(&mut counts.owners, &self.whose.owner);
     }
 }
 
@@ -30,12 +141,36 @@ impl Drop for Ticket {
 mod tests {
     use super::*;
 
+    const LIMITS: MaxRunning = MaxRunning { of_session: 2, of_owner: 3, of_all: 4 };
+
+    fn of(session: SessionId, owner: &str) -> Whose {
+        Whose { session, owner: owner.into() }
+    }
+
     #[test]
-    fn a_place_that_is_given_back_can_be_taken_again() {
+    fn no_owner_takes_more_than_half_of_the_descriptors() {
+        assert_eq!(LIMITS.within(1000), LIMITS);
+        assert_eq!(LIMITS.within(4).of_owner, 2);
+        assert_eq!(LIMITS.within(0).of_owner, 1);
+    }
+
+    #[test]
+    fn a_session_an_owner_and_all_have_limits_and_a_place_that_is_given_back_can_be_taken_again() {
         let tickets = Tickets::default();
-        let first = tickets.take(1);
-        assert!(first.is_some() && tickets.take(1).is_none());
-        drop(first);
-        assert!(tickets.take(1).is_some());
+        let spec = StartSpec::shell("true");
+        let take = |session, owner| tickets.take(of(session, owner), &spec, LIMITS);
+        let why = |refused: Result<Ticket, Fault>| refused.unwrap_err().hint.unwrap();
+        let [a, b, c] = [SessionId::random(), SessionId::random(), SessionId::random()];
+        let kept = [take(a, "ann").unwrap(), take(a, "ann").unwrap()];
+        assert!(why(take(a, "ann")).contains("max_running_of_session"));
+        let third = take(b, "ann").unwrap();
+        assert!(why(take(b, "ann")).contains("max_running_of_owner"));
+        let other = take(c, "bob").unwrap();
+        assert!(why(take(c, "bob")).contains("`max_running`"));
+        drop(kept);
+        assert!(take(a, "ann").is_ok());
+        drop((third, other));
+        let counts = tickets.counts();
+        assert!(counts.all == 0 && counts.sessions.is_empty() && counts.owners.is_empty());
     }
 }

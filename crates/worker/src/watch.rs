@@ -6,11 +6,12 @@
 //! looks; nothing more starts in its session then.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_sandbox::wire::Cause;
 use tokio::sync::Semaphore;
 
+use crate::descriptors;
 use crate::engine::Engine;
 use crate::gauge::{Free, is_limited};
 use crate::idle::Quiet;
@@ -24,6 +25,8 @@ const GLANCE: Duration = Duration::from_millis(25);
 /// If the disk lost this much since the last look, the next one is due at once.
 const LOST_BYTES: u64 = 16 << 20;
 const LOST_INODES: u64 = 1000;
+/// Between two counts of the open descriptors.
+const COUNT_DESCRIPTORS: Duration = Duration::from_secs(2);
 /// A busy workspace is walked at most so often unless the disk shrinks, ...
 const SOON: Duration = Duration::from_secs(1);
 /// ... at least so often, ...
@@ -42,7 +45,12 @@ const WALKS: usize = 4;
 pub(crate) async fn watch(engine: Arc<Engine>) {
     let mut quiet = Quiet::default();
     let walks = Arc::new(Semaphore::new(WALKS));
+    let mut counted: Option<Instant> = None;
     loop {
+        if counted.is_none_or(|counted| counted.elapsed() >= COUNT_DESCRIPTORS) {
+            descriptors::measure();
+            counted = Some(Instant::now());
+        }
         let sessions = engine.live_sessions();
         quiet.keep(&sessions);
         for id in engine.slept_too_long() {

@@ -2,6 +2,7 @@
 //!
 //! `HEADWATER_FAULTS_SCALE` makes the long ones longer: 1 is what every change is tested with.
 
+mod descriptors;
 mod disk_full;
 mod flood;
 mod followers;

@@ -92,7 +92,9 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "limits": worker.limits,
             "max_limits": worker.max_limits,
             "uid_base": worker.uid_base,
-            "max_running": worker.max_running,
+            "max_running": worker.max_running.of_all,
+            "max_running_of_owner": worker.max_running.of_owner,
+            "max_running_of_session": worker.max_running.of_session,
             "hibernation": {
                 "after_ms": worker.hibernation.after.map(ms),
                 "running_after_ms": worker.hibernation.running_after.map(ms),

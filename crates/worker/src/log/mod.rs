@@ -53,7 +53,7 @@ mod writer;
 mod tests;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use headwater_protocol::{ExecutionId, Seq};
 use tokio::sync::watch;
@@ -66,6 +66,7 @@ pub use size::{LogSize, measure};
 pub use state::{Head, Started};
 pub use writer::{Taken, Writer};
 
+use crate::descriptors::Hold;
 use files::{Access, Files};
 use load::load;
 use state::State;
@@ -89,6 +90,8 @@ pub struct Log {
     id: ExecutionId,
     files: Files,
     state: watch::Sender<State>,
+    /// What a log that was opened to be read counts for.
+    descriptors: OnceLock<Hold>,
 }
 
 impl Log {
@@ -120,7 +123,12 @@ impl Log {
     }
 
     fn new(id: ExecutionId, files: Files, state: State) -> Arc<Self> {
-        Arc::new(Self { id, files, state: watch::Sender::new(state) })
+        Arc::new(Self { id, files, state: watch::Sender::new(state), descriptors: OnceLock::new() })
+    }
+
+    /// Keeps the hold on its descriptors for as long as it is open.
+    pub(crate) fn keep(&self, descriptors: Hold) {
+        let _ = self.descriptors.set(descriptors);
     }
 
     /// Whose log this is.

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_contract::Backoff;
 use headwater_protocol::SessionId;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::meter::{Meter, add};
 use super::patient::Patient;
 use super::{Network, proxy};
+use crate::descriptors::{self, Hold, Purpose};
 
 /// Connections of one session at once; more wait in the socket.
 const SEATS: usize = 64;
@@ -26,8 +28,9 @@ const HEAD_BYTES: usize = 16 * 1024;
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a program may take nothing of what it is sent.
 const STUCK: Duration = Duration::from_mins(2);
-/// A rest when the host has no descriptor to spare.
+/// Waits when there is no descriptor to spare, at first and at last.
 const REST: Duration = Duration::from_millis(100);
+const LONGEST_REST: Duration = Duration::from_secs(2);
 
 /// One connection. Whoever works for it holds it: its seats are free when nobody does.
 #[derive(Debug)]
@@ -37,6 +40,7 @@ pub(super) struct Visit {
     /// Set when the session is over.
     pub(super) over: CancellationToken,
     _seats: (OwnedSemaphorePermit, OwnedSemaphorePermit),
+    _descriptors: Hold,
 }
 
 impl Network {
@@ -61,6 +65,7 @@ impl Network {
         let listener = TcpListener::from_std(listener)?;
         let meter = Arc::new(Meter::new(session));
         let own = Arc::new(Semaphore::new(SEATS));
+        let mut backoff = Backoff::new(REST, LONGEST_REST);
         loop {
             let next = async {
                 let own = Arc::clone(&own).acquire_owned().await.map_err(io::Error::other)?;
@@ -73,16 +78,19 @@ impl Network {
                 () = over.cancelled() => return Ok(()),
                 next = next => next?,
             };
-            let Ok((stream, _)) = accepted else {
-                tokio::time::sleep(REST).await;
+            let taken = accepted.ok().zip(descriptors::hold(descriptors::VISIT, Purpose::Start).ok());
+            let Some(((stream, _), descriptors)) = taken else {
+                backoff.pause().await;
                 continue;
             };
+            backoff.reset();
             add(&meter.connections, 1);
             let visit = Visit {
                 network: Arc::clone(&self),
                 meter: Arc::clone(&meter),
                 over: over.clone(),
                 _seats: seats,
+                _descriptors: descriptors,
             };
             tokio::spawn(receive(Arc::new(visit), stream));
         }

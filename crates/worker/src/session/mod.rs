@@ -3,6 +3,7 @@
 //! One task for each session receives what init says ([`Session::listen`]); one task for each execution moves its
 //! output ([`crate::pump`]). Everything else is a caller who sends a message and waits for the log to tell.
 
+mod asking;
 mod env;
 mod outlet;
 mod running;
@@ -27,13 +28,16 @@ use headwater_sandbox::wire::{Cause, FromInit, Target, ToInit};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use tokio::sync::{Notify, RwLock, oneshot, watch};
 
+use crate::descriptors::Hold;
 use crate::engine::Engine;
 use crate::folder::{self, SessionRecord};
 use crate::gauge::{Gauge, Measured};
 use crate::leftovers;
 use crate::link::Link;
+use crate::tickets::{self, Whose};
 use crate::workspace::Workspace;
 
+use asking::Asking;
 pub(crate) use env::workspace_inside;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;
@@ -45,8 +49,6 @@ pub(crate) use verdict::unseen;
 
 /// How long init may take to end itself before it is killed.
 const END_PATIENCE: Duration = Duration::from_secs(3);
-/// How long to wait after a spoiled message.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How long init may take to answer a question.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -87,6 +89,9 @@ pub(crate) struct Session {
     over: watch::Sender<bool>,
     /// Where its programs find what they reach of the network.
     outlet: Outlet,
+    asking: Asking,
+    #[allow(dead_code)] // held for its end
+    descriptors: Hold,
 }
 
 /// What a session is made of.
@@ -103,6 +108,7 @@ pub(crate) struct Parts {
     pub(crate) spare: bool,
     /// What it uses of the disk, if that is known.
     pub(crate) disk: Option<Measured>,
+    pub(crate) descriptors: Hold,
 }
 
 impl Session {
@@ -130,6 +136,8 @@ impl Session {
             used_at: Mutex::new(Instant::now()),
             over: watch::Sender::new(false),
             outlet: Outlet::default(),
+            asking: Asking::default(),
+            descriptors: parts.descriptors,
         }))
     }
 
@@ -160,6 +168,12 @@ impl Session {
     /// How many executions are not closed.
     pub(crate) fn busy(&self) -> usize {
         self.running().len()
+    }
+
+    /// Whom its executions count for.
+    pub(crate) fn whose(&self) -> Whose {
+        let owner = self.record().spec.metadata.get(tickets::OWNER).cloned().unwrap_or_default();
+        Whose { session: self.id, owner }
     }
 
     /// As told to others.
@@ -302,10 +316,7 @@ impl Session {
             match self.link.recv().await {
                 Ok(Some((message, fds))) => self.hear(message, fds),
                 Ok(None) => break,
-                Err(error) if error.spoils_one_message() => {
-                    tracing::error!(session = %self.id, %error, "a message from init is spoiled");
-                    self.ask_again();
-                }
+                Err(error) if error.spoils_one_message() => self.ask_again(&error),
                 Err(error) => {
                     tracing::error!(session = %self.id, %error, "the link to init is broken");
                     break;
@@ -313,18 +324,6 @@ impl Session {
             }
         }
         self.init_is_gone().await;
-    }
-
-    /// Has init tell everything again, after a while: this process may open no more descriptors at the moment, and the
-    /// message may have been the start of a program.
-    fn ask_again(self: &Arc<Self>) {
-        let session = Arc::clone(self);
-        tokio::spawn(async move {
-            tokio::time::sleep(ASK_AGAIN).await;
-            // If it is gone, `listen` hears of that.
-            let _ = session.tell(&ToInit::Hello).await;
-            let _ = session.open_outlet().await;
-        });
     }
 
     fn hear(self: &Arc<Self>, message: FromInit, fds: Vec<OwnedFd>) {

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use headwater_contract::Backoff;
 use headwater_protocol::{ExecutionId, OnOutputLimit, Reason, Stream, Verdict};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::wire::{Cause, Exit, Fds, StartFailure, ToInit};
@@ -176,12 +177,13 @@ impl Session {
 
     /// No writer is left: the log is closed, init lets go, and so do we.
     async fn close(self: &Arc<Self>, execution: &Arc<Execution>, mut writer: Writer) {
+        let mut backoff = Backoff::new(pump::DISK_RETRY, pump::LONGEST_DISK_RETRY);
         while let Err(error) = writer.closed(now_us()) {
             if !error.is_disk_full() {
                 tracing::error!(execution = %execution.id(), %error, "the log cannot be closed");
                 break;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            backoff.pause().await; // until there is room
         }
         drop(writer);
         // Init may be gone.
@@ -261,12 +263,13 @@ impl Surroundings for Around {
             Some(exit) => (self.judge(exit, waiting), exit.at_us),
             None => (self.session.unseen_end(waiting), now_us()),
         };
+        let mut backoff = Backoff::new(pump::DISK_RETRY, pump::LONGEST_DISK_RETRY);
         loop {
             match writer.exited(&verdict, at_us) {
                 // Told before, by a worker that was killed before it could say so to init.
                 Ok(()) | Err(LogError::AlreadyExited) => break,
                 Err(error) if error.is_disk_full() => {
-                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                    backoff.pause().await; // until there is room
                 }
                 Err(error) => {
                     tracing::error!(execution = %id, %error, "the end cannot be logged");

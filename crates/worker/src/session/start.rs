@@ -293,7 +293,10 @@ impl Session {
             stage: Stage::Moving { exit: sender },
             cgroup: None,
             // What runs already runs, however many there are.
-            ticket: self.engine.upgrade().and_then(|engine| engine.tickets.take(usize::MAX)),
+            ticket: self
+                .engine
+                .upgrade()
+                .map(|engine| engine.tickets.take_anyway(self.whose(), &execution.record().spec)),
         };
         if let Some(session) = &self.cgroup {
             running.cgroup = session.reopen_child(&execution.id().to_string()).ok();

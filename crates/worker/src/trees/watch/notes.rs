@@ -12,6 +12,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use super::pending::Pending;
+use crate::descriptors::{self, Hold, Purpose};
 use crate::workspace::{Kind, MAX_DEPTH, Workspace, WorkspaceError, WorkspacePath};
 
 /// Folders of one watch.
@@ -37,6 +38,8 @@ pub(super) struct Notes {
     moving: Option<(u32, WorkspacePath, NodeKind)>,
     /// It was said that there are too many folders.
     full: bool,
+    #[allow(dead_code)] // held for its end
+    descriptors: Hold,
 }
 
 /// One note, as far as it concerns us.
@@ -60,6 +63,7 @@ fn wanted() -> WatchFlags {
 
 impl Notes {
     pub(super) fn begin(workspace: Workspace, path: WorkspacePath, recursive: bool) -> Result<Self, Fault> {
+        let descriptors = descriptors::hold(descriptors::WATCH, Purpose::Start)?;
         let entry = workspace.stat(&path)?;
         let (top, only) = if entry.kind == Kind::Folder { (path, None) } else { above(&path) };
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(no_more)?;
@@ -73,6 +77,7 @@ impl Notes {
             pending: Pending::default(),
             moving: None,
             full: false,
+            descriptors,
         };
         notes.pending.say(ChangeType::Ready, &notes.top.bytes());
         let top = notes.top.clone();

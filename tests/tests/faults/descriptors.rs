@@ -1,0 +1,258 @@
+//! Descriptors that run out, in the worker and in the gateway: what is new is refused with a reason, what is there goes
+//! on, and nothing multiplies: not the descriptors, not the log, not the memory.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use headwater_contract::{Client, ContractError, FaultKind};
+use headwater_protocol::{SessionId, StartSpec, Stdin};
+use headwater_tests::host::{eventually, memory};
+use headwater_tests::raw::{self, Raw};
+use headwater_tests::{Options, ServerOptions, TestServer, TestWorker};
+use serde_json::{Value, json};
+use tokio::net::{TcpStream, UnixStream};
+
+const MIB: u64 = 1 << 20;
+/// The limit of open files that servers are started with here.
+const LIMIT: usize = 512;
+/// More starts than there can be descriptors for.
+const MANY: usize = 200;
+
+fn open_descriptors(pid: u32) -> Result<usize> {
+    Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.count())
+}
+
+fn limited(limit: usize) -> Vec<String> {
+    vec!["prlimit".into(), format!("--nofile={limit}:{limit}")]
+}
+
+/// Changes the soft limit of a process that runs.
+fn limit_to(pid: u32, limit: usize) -> Result<()> {
+    let limit = format!("--nofile={limit}:");
+    let status = Command::new("prlimit").args(["--pid", &pid.to_string(), &limit]).status()?;
+    ensure!(status.success(), "prlimit: {status}");
+    Ok(())
+}
+
+fn log_bytes(data: &Path) -> u64 {
+    let size = |name| fs::metadata(data.join(name)).map_or(0, |file| file.len());
+    size("worker.log") + size("test-server.log") + size("test-worker.log")
+}
+
+/// Somebody who talks to a server.
+struct Person<'a> {
+    server: &'a TestServer,
+    bearer: String,
+}
+
+impl<'a> Person<'a> {
+    fn new(server: &'a TestServer, name: &str) -> Result<Self> {
+        let token = server.make_token(&["--user", name, "--role", "member"])?;
+        Ok(Self { server, bearer: format!("Bearer {token}") })
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: &Value) -> Result<Raw> {
+        let headers = [("Authorization", self.bearer.as_str()), ("Content-Type", "application/json")];
+        let body = if body.is_null() { Vec::new() } else { serde_json::to_vec(body)? };
+        raw::request(self.server.address(), method, path, &headers, &body).await
+    }
+
+    async fn good(&self, method: &str, path: &str, body: &Value) -> Result<Raw> {
+        let answer = self.ask(method, path, body).await?;
+        ensure!((200..300).contains(&answer.status), "{path}: {} {}", answer.status, answer.text());
+        Ok(answer)
+    }
+
+    async fn session(&self) -> Result<String> {
+        let made = self.good("POST", "/v1/sessions", &json!({})).await?.json()?;
+        Ok(made["id"].as_str().context("an id")?.to_owned())
+    }
+
+    async fn start(&self, session: &str, line: &str) -> Result<Raw> {
+        let path = format!("/v1/sessions/{session}/executions");
+        self.ask("POST", &path, &json!({"shell": line, "stdin": "open"})).await
+    }
+
+    /// Starts programs that wait until one is refused; their ids and the refusal.
+    async fn start_until_refused(&self, session: &str) -> Result<(Vec<String>, Value)> {
+        let mut ids = Vec::new();
+        for _ in 0..MANY {
+            let answer = self.start(session, "sleep 300").await?;
+            let body = answer.json()?;
+            if answer.status == 429 {
+                return Ok((ids, body["error"].clone()));
+            }
+            ensure!(answer.status == 201, "{}: {body}", answer.status);
+            ids.push(body["id"].as_str().context("an id")?.to_owned());
+        }
+        anyhow::bail!("{MANY} programs were started with {LIMIT} descriptors");
+    }
+
+    async fn cancel(&self, id: &str) -> Result<()> {
+        self.good("POST", &format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?;
+        eventually("the execution is closed", async || {
+            let told = self.good("GET", &format!("/v1/executions/{id}"), &Value::Null).await;
+            told.and_then(|told| told.json()).is_ok_and(|told| told["state"] == "closed")
+        })
+        .await
+    }
+}
+
+fn is_refusal(error: &Value) -> Result<()> {
+    ensure!(error["code"] == "exhausted", "{error}");
+    ensure!(error["hint"].as_str().is_some_and(|hint| hint.contains("end")), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn starts_are_refused_before_descriptors_run_out_and_everything_else_goes_on() -> Result<()> {
+    let config = Some("pool = 1\n".into());
+    let options = ServerOptions { config, before: limited(LIMIT), ..ServerOptions::default() };
+    let server = TestServer::with(options).await?;
+    let worker = server.worker_pid().await?;
+    let [ann, bob, eve] = ["ann", "bob", "eve"].map(|name| Person::new(&server, name));
+    let (ann, bob, eve) = (ann?, bob?, eve?);
+    let (anns, bobs, eves) = (ann.session().await?, bob.session().await?, eve.session().await?);
+    let echo = ann.start(&anns, "cat").await?.json()?["id"].as_str().context("an id")?.to_owned();
+    let eves_own = eve.start(&eves, "echo before; exit").await?.json()?;
+    let eves_own = eves_own["id"].as_str().context("an id")?.to_owned();
+
+    // One owner is refused first, and leaves room for others ...
+    let (anns_all, refusal) = ann.start_until_refused(&anns).await?;
+    is_refusal(&refusal)?;
+    ensure!(refusal["message"].to_string().contains("of this owner"), "{refusal}");
+    ensure!(anns_all.len() >= 10, "only {} were started", anns_all.len());
+    // ... and all together are refused before there is no descriptor left.
+    let (bobs_all, refusal) = bob.start_until_refused(&bobs).await?;
+    is_refusal(&refusal)?;
+    ensure!(bobs_all.len() >= 10, "only {} were started", bobs_all.len());
+    let open = open_descriptors(worker)?;
+    ensure!(open < LIMIT - 50, "{open} of {LIMIT} descriptors are open");
+    let refused = eve.start(&eves, "true").await?;
+    ensure!(refused.status == 429 || refused.status == 201, "{}", refused.status);
+
+    // What is there goes on: input, output, lists, files, logs of the past.
+    let path = format!("/v1/executions/{echo}/stdin?eof=true");
+    let headers = [("Authorization", ann.bearer.as_str())];
+    let typed = raw::request(server.address(), "POST", &path, &headers, b"still here\n").await?;
+    ensure!(typed.status == 204, "{}", typed.status);
+    let output = ann.good("GET", &format!("/v1/executions/{echo}/output?follow=true"), &Value::Null).await?;
+    ensure!(output.text().contains("still here"), "{}", output.text());
+    let past = eve.good("GET", &format!("/v1/executions/{eves_own}/output"), &Value::Null).await?;
+    ensure!(past.text().contains("before"), "{}", past.text());
+    eve.good("GET", "/v1/sessions", &Value::Null).await?;
+    eve.good("GET", &format!("/v1/sessions/{eves}/files"), &Value::Null).await?;
+
+    // Nothing multiplied.
+    ensure!(log_bytes(server.data()) < MIB, "{} bytes of log", log_bytes(server.data()));
+    ensure!(memory(worker, "VmRSS")? < 300 * MIB, "the worker holds too much memory");
+
+    // What ends makes room.
+    for id in anns_all.iter().take(3) {
+        ann.cancel(id).await?;
+    }
+    let again = ann.start(&anns, "true").await?;
+    ensure!(again.status == 201, "{}: {}", again.status, again.text());
+    bob.good("DELETE", &format!("/v1/sessions/{bobs}"), &Value::Null).await?;
+    Ok(())
+}
+
+fn waiting() -> StartSpec {
+    StartSpec { stdin: Stdin::Open, ..StartSpec::shell("sleep 300") }
+}
+
+async fn start_many(client: &Client, session: SessionId, count: usize) -> Result<()> {
+    for _ in 0..count {
+        client.start(session, None, &waiting()).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn messages_of_init_that_are_lost_for_lack_of_descriptors_do_not_multiply() -> Result<()> {
+    let worker = TestWorker::with(Options { pool: Some(1), ..Options::default() }).await?;
+    let client = worker.client().await?;
+    let session = worker.session().await?;
+    start_many(&client, session, 30).await?;
+    let lost =
+        |text: String| text.lines().filter(|line| line.contains("messages from init are lost")).count();
+    ensure!(lost(worker.log()) == 0, "nothing is lost yet");
+    // Fewer than it counts with: the log's index can be opened, and what init sends for a start cannot.
+    let limit = fs::read_to_string(format!("/proc/{}/limits", worker.pid()))?;
+    let limit = limit.lines().find(|line| line.starts_with("Max open files")).context("a limit")?.to_owned();
+    let limit: usize = limit.split_whitespace().nth(4).context("a limit")?.parse()?;
+    limit_to(worker.pid(), open_descriptors(worker.pid())? + 3)?;
+    let (starting, other) = (worker.client().await, client.clone());
+    let started = tokio::spawn(async move {
+        let client = starting.unwrap_or(other);
+        client.start(session, None, &waiting()).await
+    });
+    // A question for each lost message would be thousands by the third; it is one at a time.
+    eventually("messages were lost three times", async || lost(worker.log()) >= 3).await?;
+    ensure!(lost(worker.log()) <= 4, "{} questions", lost(worker.log()));
+    ensure!(log_bytes(worker.data()) < MIB, "{} bytes of log", log_bytes(worker.data()));
+    ensure!(memory(worker.pid(), "VmRSS")? < 300 * MIB, "the worker holds too much memory");
+    // With descriptors again, the program whose start was lost is taken up.
+    limit_to(worker.pid(), limit)?;
+    let id = started.await??.id;
+    eventually("the program is known to run", async || {
+        client.execution(id).await.is_ok_and(|told| told.state.verdict().is_none() && told.last_seq.0 > 0)
+    })
+    .await?;
+    client.cancel(id, Some(std::time::Duration::ZERO)).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_worker_that_can_take_no_connection_waits_and_takes_those_that_came_later() -> Result<()> {
+    let worker =
+        TestWorker::with(Options { pool: Some(0), before: limited(128), ..Options::default() }).await?;
+    let client = worker.client().await?;
+    let mut held = Vec::new();
+    for _ in 0..200 {
+        held.push(UnixStream::connect(worker.data().join("worker.sock")).await?);
+    }
+    let refused = |text: String| text.lines().filter(|line| line.contains("could not be taken")).count();
+    eventually("a connection could not be taken", async || refused(worker.log()) >= 2).await?;
+    // A connection that is there is served, and told why nothing can be started.
+    client.info().await?;
+    let error = client.create_session(None, &headwater_protocol::SessionSpec::default()).await;
+    let Err(ContractError::Fault(fault)) = error else { anyhow::bail!("a session was made: {error:?}") };
+    ensure!(matches!(fault.kind, FaultKind::Exhausted | FaultKind::Unavailable), "{fault:?}");
+    ensure!(refused(worker.log()) < 40, "{} lines", refused(worker.log()));
+    drop(held);
+    eventually("new connections are taken", async || {
+        let client = worker.client().await;
+        match client {
+            Ok(client) => client.info().await.is_ok(),
+            Err(_) => false,
+        }
+    })
+    .await?;
+    let session = worker.session().await?;
+    let seen = worker.run_in(session, &StartSpec::shell("echo again")).await?;
+    ensure!(seen.text().contains("again"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_gateway_that_can_take_no_connection_waits_and_takes_those_that_came_later() -> Result<()> {
+    let server = TestServer::start().await?;
+    limit_to(server.pid(), open_descriptors(server.pid())? + 4)?;
+    let mut held = Vec::new();
+    for _ in 0..20 {
+        held.push(TcpStream::connect(server.address()).await?);
+    }
+    let refused = || server.log().lines().filter(|line| line.contains("could not be taken")).count();
+    eventually("a connection could not be taken", async || refused() >= 2).await?;
+    ensure!(refused() < 40, "{} lines", refused());
+    drop(held);
+    eventually("requests are answered", async || {
+        let answer = raw::request(server.address(), "GET", "/healthz", &[], b"").await;
+        answer.is_ok_and(|answer| answer.status == 200)
+    })
+    .await?;
+    Ok(())
+}
