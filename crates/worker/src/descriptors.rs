@@ -119,7 +119,7 @@ pub(crate) fn measure() {
         Ok(entries) => table().has_open(entries.count()),
         // Not even one is left for this.
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
-            table().has_open(table().limit)
+            table().has_open(table().limit);
         }
         Err(_) => {}
     }
@@ -149,11 +149,11 @@ impl Table {
             Purpose::Read => self.reserve() / 2,
         };
         let held = self.held.fetch_add(count, Ordering::Relaxed) + count;
-        let hold = Hold { table: self, count };
+        let taken = Hold { table: self, count };
         let counted = *self.counted();
         // All that is promised; or, if that is more, what was open and what was promised since.
         let used = held.max(counted.open + held.saturating_sub(counted.held));
-        (used <= self.limit.saturating_sub(reserve)).then_some(hold)
+        (used <= self.limit.saturating_sub(reserve)).then_some(taken)
     }
 }
 
