@@ -76,6 +76,7 @@ fn session(
         tmp_inodes: 4096,
         orphan_timeout_ms: 1000,
         network: headwater_sandbox::wire::NetworkOf::Session,
+        kernel: headwater_sandbox::wire::KernelLimits::default(),
     };
     let init_binary = std::env::current_exe()?.with_file_name("walled");
     let start = Instant::now();

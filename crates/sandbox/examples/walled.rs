@@ -92,6 +92,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<(Setup, Vec<Stri
         tmp_inodes: 1024,
         orphan_timeout_ms: 1000,
         network: headwater_sandbox::wire::NetworkOf::Session,
+        kernel: headwater_sandbox::wire::KernelLimits::default(),
     };
     loop {
         match arguments.next()?.as_str() {

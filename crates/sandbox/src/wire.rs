@@ -10,7 +10,7 @@ use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, 
 
 /// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
 /// it: it ends that init, the executions end as `lost`, and the session sleeps on its workspace.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The longest message that travels in a packet itself.
 pub const INLINE_BYTES: usize = 64 * 1024;
@@ -173,6 +173,26 @@ pub struct Setup {
     pub orphan_timeout_ms: u64,
     /// Whose network it is in.
     pub network: NetworkOf,
+    /// What it may take of the kernel's shared resources.
+    pub kernel: KernelLimits,
+}
+
+/// What a session with walls may take of resources that the whole host shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelLimits {
+    /// Terminals that are open at once, those of the worker among them: the host has 4096 in all unless told otherwise.
+    pub terminals: u32,
+    /// Whether programs may use kernel AIO (`io_setup`): one program can take all contexts of the host.
+    pub aio: bool,
+    /// Whether a cgroup counts the session's memory. If none does, memory that no resource limit counts is refused:
+    /// `memfd_create` and large System V segments.
+    pub memory_is_counted: bool,
+}
+
+impl Default for KernelLimits {
+    fn default() -> Self {
+        Self { terminals: 64, aio: false, memory_is_counted: true }
+    }
 }
 
 /// Whose network a session with walls is in. Without walls it is always the host's.

@@ -69,6 +69,8 @@ pub struct Config {
     pub languages: BTreeMap<String, LanguageConfig>,
     /// The first host uid given to a session when the worker is root.
     pub uid_base: u32,
+    /// Whether programs may use kernel AIO.
+    pub allow_aio: bool,
     /// How many executions may be open at once.
     pub max_running: MaxRunning,
     /// How builds are run.
@@ -136,6 +138,7 @@ impl Config {
             binds: Vec::new(),
             languages: BTreeMap::new(),
             uid_base,
+            allow_aio: false,
             max_running: MAX_RUNNING,
             builds: BuildsConfig::default(),
             network: NetworkConfig::default(),
@@ -196,6 +199,7 @@ struct File {
     pool: Option<usize>,
     orphan_timeout: Option<String>,
     uid_base: Option<u32>,
+    allow_aio: Option<bool>,
     max_running: Option<usize>,
     max_running_of_owner: Option<usize>,
     max_running_of_session: Option<usize>,
@@ -289,6 +293,7 @@ impl File {
         config.pool = self.pool.unwrap_or(config.pool);
         config.uid_base = self.uid_base.unwrap_or(config.uid_base);
         config.max_running = self.max_running(config.max_running)?;
+        config.allow_aio = self.allow_aio.unwrap_or(config.allow_aio);
         if let Some(text) = self.orphan_timeout {
             config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
         }

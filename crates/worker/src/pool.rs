@@ -18,7 +18,7 @@ use headwater_protocol::{Network, SandboxKind, SessionId};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
 use headwater_sandbox::orphans;
-use headwater_sandbox::wire::{Bind, NetworkOf, Setup};
+use headwater_sandbox::wire::{Bind, KernelLimits, NetworkOf, Setup};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::descriptors::{Hold, Purpose};
@@ -249,6 +249,11 @@ fn make(
         tmp_inodes: TMP_INODES,
         orphan_timeout_ms: u64::try_from(engine.config.orphan_timeout.as_millis()).unwrap_or(u64::MAX),
         network,
+        kernel: KernelLimits {
+            terminals: engine.config.terminals.of_session,
+            aio: engine.config.allow_aio,
+            memory_is_counted: cgroup.as_ref().is_some_and(|cgroup| cgroup.controllers().memory),
+        },
     };
     let launched = launch(Launch { init_binary: own_binary(), listener, setup, cgroup: cgroup.as_ref() })
         .map_err(|error| launch_fault(&error, engine.config.sandbox))?;

@@ -19,7 +19,7 @@ use crate::engine::{Engine, Start};
 use crate::folder::Folder;
 use crate::services::Services;
 use crate::users::{ClaimError, Wanted};
-use crate::{adopt, connections, descriptors, pool, retention, users, watch};
+use crate::{adopt, connections, descriptors, pool, retention, trees, users, watch};
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);
@@ -62,6 +62,7 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let folder = Folder::open(&config.data).map_err(cannot(format!("make `{}`", config.data.display())))?;
     let _lock = lock(&folder)?;
     descriptors::raise_limit();
+    trees::reserve_watches();
     headwater_sandbox::memory::share_heaps();
     let movers = runtime("hw-move").map_err(cannot("start threads"))?;
     let answers = runtime("hw-serve").map_err(cannot("start threads"))?;

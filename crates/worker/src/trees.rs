@@ -26,6 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::ground::Ground;
 pub(crate) use self::snapshots::{kept_bytes, remove_all, tidy};
+pub(crate) use self::watch::instances::reserve as reserve_watches;
 use crate::engine::Engine;
 use crate::workspace::Kind;
 

@@ -8,6 +8,7 @@ mod descriptors;
 mod disk;
 mod exhaustion;
 mod identity;
+mod kernel;
 mod lifetime;
 mod logs;
 mod mounts;

@@ -92,6 +92,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "limits": worker.limits,
             "max_limits": worker.max_limits,
             "uid_base": worker.uid_base,
+            "allow_aio": worker.allow_aio,
             "max_running": worker.max_running.of_all,
             "max_running_of_owner": worker.max_running.of_owner,
             "max_running_of_session": worker.max_running.of_session,
@@ -109,6 +110,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "terminals": {
                 "idle_timeout_ms": worker.terminals.idle_timeout.map(ms),
                 "buffer_bytes": worker.terminals.buffer_bytes,
+                "of_session": worker.terminals.of_session,
             },
             "network": network(worker),
             "packages": packages(worker),

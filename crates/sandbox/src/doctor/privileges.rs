@@ -68,7 +68,7 @@ pub(super) fn left(status: &str) -> Option<String> {
 fn filter() -> Tried {
     let before = fake_input();
     rustix::thread::set_no_new_privs(true).or_refused("forbid new privileges")?;
-    seccomp::install(&seccomp::program(1))
+    seccomp::install(&seccomp::program(1, crate::wire::KernelLimits::default()))
         .map_err(|failure| Refusal { errno: errno_in(&failure.message), message: failure.to_string() })?;
     match (unshare(UnshareFlags::empty()), fake_input(), before) {
         (Err(Errno::PERM), Errno::PERM, Errno::BADF) => {

@@ -81,6 +81,7 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
         tmp_inodes: 64,
         orphan_timeout_ms: 1000,
         network: crate::wire::NetworkOf::Session,
+        kernel: crate::wire::KernelLimits::default(),
     };
     let listener = listen(&scratch).map_err(cannot("listen"))?;
     let begun = Instant::now();

@@ -3,12 +3,13 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use headwater_protocol::TtySize;
-use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, fcntl_setfl, memfd_create, openat};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, fcntl_setfl, openat};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, unlockpt};
 use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
+use crate::link;
 use crate::wire::{Fds, Start, StdinFrom};
 
 /// Pipe sizes to try, in turn: an ordinary user may own only so many large ones.
@@ -106,7 +107,7 @@ fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Inner,
 /// A file in memory through which the worker sends input. Its offset is how much of the input has been sent, and belongs
 /// to the open file: it is there for the next worker because init keeps the file open.
 fn input_buffer() -> Result<OwnedFd, Errno> {
-    memfd_create("input", MemfdFlags::CLOEXEC)
+    link::memfd_create(c"input", MemfdFlags::CLOEXEC)
 }
 
 /// A pipe, read without blocking.

@@ -3,4 +3,5 @@
 mod memfd;
 mod packet;
 
+pub(crate) use memfd::memfd_create;
 pub use packet::{LinkError, MAX_MESSAGE_BYTES, Received, recv, send};

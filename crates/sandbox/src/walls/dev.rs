@@ -19,9 +19,6 @@ const DEVICES: [(&CStr, &CStr); 6] = [
     (c"/dev/tty", c"dev/tty"),
 ];
 
-/// How many terminals a session may have open.
-const MAX_TERMINALS: &str = "1024";
-
 /// Device files cannot be on a mount without devices; they can do without the rest.
 const DEVICE: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
@@ -39,7 +36,7 @@ pub(super) fn show_devices() -> Result<(), WallFailure> {
 
 /// Furnishes the rest of `/dev`.
 pub(super) fn furnish(setup: &Setup) -> Result<(), WallFailure> {
-    terminals()?;
+    terminals(setup.kernel.terminals)?;
     super::root::furnish_tmpfs("dev/shm", setup)?;
     make_link("dev/fd", "/proc/self/fd")?;
     make_link("dev/stdin", "/proc/self/fd/0")?;
@@ -48,8 +45,9 @@ pub(super) fn furnish(setup: &Setup) -> Result<(), WallFailure> {
 }
 
 /// An instance of the terminal file system that shares nothing with the host's.
-fn terminals() -> Result<(), WallFailure> {
-    let options = [(c"ptmxmode", "0666"), (c"mode", "0620"), (c"max", MAX_TERMINALS)];
+fn terminals(most: u32) -> Result<(), WallFailure> {
+    let most = most.to_string();
+    let options = [(c"ptmxmode", "0666"), (c"mode", "0620"), (c"max", most.as_str())];
     make_dir("dev/pts")?;
     mounts::new(c"devpts", &options, DEVICE)
         .and_then(|tree| mounts::attach(&tree, "dev/pts"))

@@ -87,7 +87,7 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
         landlock::hide_abstract_sockets()?;
     }
     process::close_from(FIRST_FREE_FD)?;
-    seccomp::install(&seccomp::program(cookie))?;
+    seccomp::install(&seccomp::program(cookie, setup.kernel))?;
     process::set_dumpable(false)?;
     TAG_COOKIE.store(cookie, Ordering::Relaxed);
     Ok(())

@@ -109,6 +109,7 @@ impl Worker {
             tmp_inodes: 1 << 10,
             orphan_timeout_ms: options.orphan_timeout_ms,
             network: headwater_sandbox::wire::NetworkOf::Session,
+            kernel: headwater_sandbox::wire::KernelLimits::default(),
         }
     }
 

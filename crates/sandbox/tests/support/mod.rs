@@ -147,6 +147,7 @@ impl Ground {
             tmp_inodes: 1024,
             orphan_timeout_ms: 5000,
             network: headwater_sandbox::wire::NetworkOf::Session,
+            kernel: headwater_sandbox::wire::KernelLimits::default(),
         }
     }
 }

@@ -12,14 +12,18 @@ pub struct TerminalConfig {
     pub idle_timeout: Option<Duration>,
     /// The memory that the scrollback of one may take.
     pub buffer_bytes: usize,
+    /// Terminals that a session may have open, by its programs and by callers together.
+    pub of_session: u32,
 }
 
 impl Default for TerminalConfig {
     fn default() -> Self {
-        Self { idle_timeout: Some(Duration::from_mins(30)), buffer_bytes: 1 << 20 }
+        Self { idle_timeout: Some(Duration::from_mins(30)), buffer_bytes: 1 << 20, of_session: OF_SESSION }
     }
 }
 
+/// More than people and multiplexers use; the host's 3072 are enough for 48 sessions that take all of theirs.
+const OF_SESSION: u32 = 64;
 /// The most that `buffer` may be: it is the worker's memory, not the session's.
 const MAX_BUFFER: u64 = 64 << 20;
 
@@ -28,6 +32,7 @@ const MAX_BUFFER: u64 = 64 << 20;
 pub(super) struct FileTerminals {
     idle_timeout: Option<String>,
     buffer: Option<String>,
+    of_session: Option<u32>,
 }
 
 impl FileTerminals {
@@ -43,7 +48,11 @@ impl FileTerminals {
             return Err(format!("terminals.buffer: at most {MAX_BUFFER} bytes"));
         }
         let bytes = buffer.and_then(|bytes| usize::try_from(bytes).ok());
-        Ok(TerminalConfig { idle_timeout, buffer_bytes: bytes.unwrap_or(now.buffer_bytes) })
+        let of_session = self.of_session.unwrap_or(now.of_session);
+        if of_session == 0 {
+            return Err("terminals.of_session: must be at least 1".into());
+        }
+        Ok(TerminalConfig { idle_timeout, buffer_bytes: bytes.unwrap_or(now.buffer_bytes), of_session })
     }
 }
 
@@ -54,7 +63,11 @@ mod tests {
     #[test]
     fn terminals_are_configured_as_people_write() {
         let parse = |idle: Option<&str>, buffer: Option<&str>| {
-            let file = FileTerminals { idle_timeout: idle.map(Into::into), buffer: buffer.map(Into::into) };
+            let file = FileTerminals {
+                idle_timeout: idle.map(Into::into),
+                buffer: buffer.map(Into::into),
+                of_session: None,
+            };
             file.parse(TerminalConfig::default())
         };
         let default = TerminalConfig::default();
@@ -62,7 +75,7 @@ mod tests {
         let minute = Some(Duration::from_mins(1));
         assert_eq!(
             parse(Some("60s"), Some("2Mi")),
-            Ok(TerminalConfig { idle_timeout: minute, buffer_bytes: 2 << 20 })
+            Ok(TerminalConfig { idle_timeout: minute, buffer_bytes: 2 << 20, ..default })
         );
         assert_eq!(parse(Some("never"), None).map(|config| config.idle_timeout), Ok(None));
         assert!(parse(Some("soon"), None).is_err_and(|error| error.contains("terminals.idle_timeout")));

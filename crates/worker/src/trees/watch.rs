@@ -3,6 +3,7 @@
 //! The kernel tells us ([`notes`]), changes that follow each other closely become one ([`pending`]), and what is told is bounded
 //! whatever programs do and however slowly somebody reads: what cannot be kept is said to be missing.
 
+pub(super) mod instances;
 mod notes;
 mod pending;
 #[cfg(test)]

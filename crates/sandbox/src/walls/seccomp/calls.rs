@@ -333,6 +333,15 @@ pub(super) const ON_A_PROCESS: [c_long; 10] = [
     libc::SYS_sched_setattr,
 ];
 
+/// Kernel AIO: its contexts are few, and the whole host shares them. Libraries fall back where it is absent.
+pub(super) const AIO: [c_long; 5] = [
+    libc::SYS_io_setup,
+    libc::SYS_io_destroy,
+    libc::SYS_io_getevents,
+    libc::SYS_io_submit,
+    libc::SYS_io_cancel,
+];
+
 /// Answered as if the kernel did not have them, so that libraries fall back: a filter cannot look into the
 /// structure that `clone3` takes its flags from.
 const ABSENT: &[c_long] = &[

@@ -18,13 +18,13 @@ use rustix::io::Errno;
 
 use super::failure::Wall;
 use super::process::last_errno;
-use crate::wire::WallFailure;
+use crate::wire::{KernelLimits, WallFailure};
 use code::Code;
 
 /// The filter of a session, ready for the kernel. `cookie` is what [`tag_cookie`](super::tag_cookie) will say.
-pub fn program(cookie: u64) -> Vec<libc::sock_filter> {
+pub fn program(cookie: u64, kernel: KernelLimits) -> Vec<libc::sock_filter> {
     let mut code = Code::default();
-    tree::compile(&rules::by_number(cookie), &mut code);
+    tree::compile(&rules::by_number(cookie, kernel), &mut code);
     code.finish()
 }
 

@@ -1,10 +1,11 @@
 //! Calls whose arguments decide, and the rule for every number.
 
-use libc::{EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, EPROTONOSUPPORT, c_long};
+use libc::{EAFNOSUPPORT, ENOMEM, ENOSYS, EOPNOTSUPP, EPERM, EPROTONOSUPPORT, c_long};
 
 use super::calls;
 use super::code::Answer::{Allow, Fail};
 use super::code::{Answer, Code, Test, offset};
+use crate::wire::KernelLimits;
 
 /// What happens to one system call.
 #[derive(Debug, Clone)]
@@ -59,7 +60,7 @@ const TAG: u32 = 15;
 const INIT: u32 = 1;
 
 /// The rule for every number from 0 on.
-pub(super) fn by_number(cookie: u64) -> Vec<Rule> {
+pub(super) fn by_number(cookie: u64, kernel: KernelLimits) -> Vec<Rule> {
     let mut rules = vec![Rule::Plain(Fail(EPERM)); calls::KNOWN_END];
     let mut set = |number: c_long, rule: Rule| {
         if let Some(slot) = usize::try_from(number).ok().and_then(|index| rules.get_mut(index)) {
@@ -69,6 +70,13 @@ pub(super) fn by_number(cookie: u64) -> Vec<Rule> {
     calls::unassigned().for_each(|number| set(number, Rule::Plain(Fail(ENOSYS))));
     calls::allowed().for_each(|number| set(number, Rule::Plain(Allow)));
     calls::absent().for_each(|number| set(number, Rule::Plain(Fail(ENOSYS))));
+    if !kernel.aio {
+        calls::AIO.iter().for_each(|number| set(*number, Rule::Plain(Fail(ENOSYS))));
+    }
+    if !kernel.memory_is_counted {
+        set(libc::SYS_memfd_create, Rule::Checked(only_with(cookie)));
+        set(libc::SYS_shmget, Rule::Checked(small_segments()));
+    }
     for (number, code) in checked(cookie) {
         set(number, Rule::Checked(code));
     }
@@ -97,6 +105,26 @@ const IOPRIO_WHO_USER: u32 = 3;
 
 const fn bits(value: i32) -> u32 {
     value.cast_unsigned()
+}
+
+/// A System V segment of at most this size is allowed where nothing counts memory: 4096 of them, which is what the kernel
+/// gives a session, are 256 MiB. What databases need to know of each other is a few bytes.
+const SEGMENT_BYTES: u32 = 64 << 10;
+
+fn small_segments() -> Code {
+    let mut code = Code::default();
+    code.load(offset::high(1)).skip_if(Test::Is, 0, 1).answer(Fail(ENOMEM));
+    code.load(offset::low(1)).answer_if(Test::AtLeast, SEGMENT_BYTES + 1, Fail(ENOMEM)).answer(Allow);
+    code
+}
+
+/// For init alone, which knows the cookie: others are told that there is no such call.
+fn only_with(cookie: u64) -> Code {
+    let halves = [cookie & 0xffff_ffff, cookie >> 32].map(|half| u32::try_from(half).unwrap_or(0));
+    let mut code = Code::default();
+    code.load(offset::low(5)).skip_if(Test::Is, halves[0], 1).answer(Fail(ENOSYS));
+    code.load(offset::high(5)).answer_if(Test::Is, halves[1], Allow).answer(Fail(ENOSYS));
+    code
 }
 
 fn no_namespaces() -> Code {

@@ -6,6 +6,7 @@ use super::calls;
 use super::code::Answer::{self, Allow, Fail, Kill};
 use super::machine::{Call, run};
 use super::program;
+use crate::wire::KernelLimits;
 
 const COOKIE: u64 = 0x0123_4567_89ab_cdef;
 
@@ -16,7 +17,7 @@ const ARCH: u32 = 0xc000_00b7;
 
 fn answer(number: c_long, arguments: [u64; 6]) -> u32 {
     let call = Call { number: u32::try_from(number).unwrap(), arch: ARCH, arguments };
-    run(&program(COOKIE), &call).0
+    run(&program(COOKIE, KernelLimits { aio: true, ..KernelLimits::default() }), &call).0
 }
 
 #[track_caller]
@@ -127,10 +128,16 @@ fn what_would_break_a_wall_is_refused() {
 fn another_architecture_ends_the_process_and_x32_does_not_exist() {
     let i386 = 0x4000_0003;
     let call = Call { number: 4, arch: i386, arguments: [0; 6] };
-    assert_eq!(run(&program(COOKIE), &call).0, Kill.value());
+    assert_eq!(
+        run(&program(COOKIE, KernelLimits { aio: true, ..KernelLimits::default() }), &call).0,
+        Kill.value()
+    );
     for number in [0x4000_0000, 0x4000_0001, 0x4000_0209, u32::MAX] {
         let call = Call { number, arch: ARCH, arguments: [0; 6] };
-        assert_eq!(run(&program(COOKIE), &call).0, Fail(ENOSYS).value());
+        assert_eq!(
+            run(&program(COOKIE, KernelLimits { aio: true, ..KernelLimits::default() }), &call).0,
+            Fail(ENOSYS).value()
+        );
     }
 }
 
@@ -260,7 +267,7 @@ fn init_cannot_be_limited_starved_or_signalled() {
 
 #[test]
 fn every_answer_is_found_within_a_few_steps() {
-    let program = program(COOKIE);
+    let program = program(COOKIE, KernelLimits { aio: true, ..KernelLimits::default() });
     assert!(program.len() < 4096, "the kernel takes no longer filter: {}", program.len());
     for number in 0..1024 {
         let (_, steps) = run(&program, &Call { number, arch: ARCH, arguments: [3; 6] });

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use headwater_contract::v1::{Change, ChangeType, NodeKind};
 use headwater_contract::{Fault, FaultKind};
-use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::fs::inotify::{self, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
+use super::instances;
 use super::pending::Pending;
 use crate::descriptors::{self, Hold, Purpose};
 use crate::workspace::{Kind, MAX_DEPTH, Workspace, WorkspaceError, WorkspacePath};
@@ -61,14 +62,20 @@ fn wanted() -> WatchFlags {
         | WatchFlags::EXCL_UNLINK
 }
 
+impl Drop for Notes {
+    fn drop(&mut self) {
+        instances::give_back(&self.inotify, self.folders.keys().copied());
+    }
+}
+
 impl Notes {
     pub(super) fn begin(workspace: Workspace, path: WorkspacePath, recursive: bool) -> Result<Self, Fault> {
         let descriptors = descriptors::hold(descriptors::WATCH, Purpose::Start)?;
         let entry = workspace.stat(&path)?;
         let (top, only) = if entry.kind == Kind::Folder { (path, None) } else { above(&path) };
-        let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(no_more)?;
+        let inotify = instances::take().map_err(no_more)?;
         let mut notes = Self {
-            inotify: Arc::new(inotify),
+            inotify,
             workspace,
             recursive: recursive && only.is_none(),
             top,

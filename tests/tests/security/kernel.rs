@@ -1,0 +1,120 @@
+//! Resources of the kernel that all sessions of a host share: AIO contexts, terminals, inotify instances, and memory that
+//! no resource limit counts.
+
+use anyhow::{Context, Result, ensure};
+use headwater_protocol::Limits;
+use headwater_tests::Options;
+
+use crate::ground::{Entry, Ground, Side, WALLED};
+
+const CLASS: u32 = 18;
+
+async fn ground(side: Side, config: &str) -> Result<Ground> {
+    let config = Some(format!("pool = 1\n{config}"));
+    Ground::with(side, CLASS, Options { config, ..Options::default() }).await
+}
+
+async fn prints(ground: &Ground, code: &str) -> Result<String> {
+    let session = ground.session(Limits::default()).await?;
+    Ok(ground.run(session, &Entry::Argv.spec(code)).await?.text())
+}
+
+const AIO: &str = "
+import ctypes
+C = ctypes.CDLL(None, use_errno=True)
+context = ctypes.c_ulong(0)
+made = C.syscall(206, 1, ctypes.byref(context))
+print('made' if made == 0 else ctypes.get_errno())";
+
+#[tokio::test]
+async fn no_session_takes_aio_contexts_of_the_host_unless_it_is_allowed() -> Result<()> {
+    for side in WALLED {
+        let said = prints(&ground(side, "").await?, AIO).await?;
+        ensure!(said.trim() == "38", "{side:?}: ENOSYS makes libraries fall back, not {said}");
+        let said = prints(&ground(side, "allow_aio = true\n").await?, AIO).await?;
+        ensure!(said.trim() == "made", "the control, {side:?}: {said}");
+    }
+    Ok(())
+}
+
+const TERMINALS: &str = "
+import os
+count = 0
+try:
+    while count < 200: os.openpty(); count += 1
+except OSError: pass
+print(count)";
+
+#[tokio::test]
+async fn a_session_has_so_many_terminals_and_leaves_the_rest_to_others() -> Result<()> {
+    for side in WALLED {
+        let said = prints(&ground(side, "").await?, TERMINALS).await?;
+        ensure!(said.trim() == "64", "{side:?}: {said}");
+        let fewer = ground(side, "[terminals]\nof_session = 8\n").await?;
+        let said = prints(&fewer, TERMINALS).await?;
+        ensure!(said.trim() == "8", "the control: the setting decides, {side:?}: {said}");
+        // While one session holds all of its own, another gets a terminal.
+        let session = fewer.session(Limits::default()).await?;
+        let hold = format!("{TERMINALS}\nprint('ho' + 'ld', flush=True)\nimport signal; signal.pause()");
+        let (_, mut holder) = fewer.start(session, &Entry::Argv.spec(&hold)).await?;
+        holder.until_printed("hold").await?;
+        let other = fewer.session(Limits::default()).await?;
+        let seen = fewer.run(other, &Entry::Pty.spec("import os; print(os.isatty(0))")).await?;
+        ensure!(seen.screen().contains("True"), "{side:?}: {}", seen.screen());
+    }
+    Ok(())
+}
+
+const INSTANCES: &str = "
+import ctypes, signal
+C = ctypes.CDLL(None, use_errno=True)
+count = 0
+while count < 2000 and C.inotify_init1(0) >= 0: count += 1
+print('errno', ctypes.get_errno() if count < 2000 else 0, flush=True)
+print('fu' + 'll', flush=True)
+signal.pause()";
+
+#[tokio::test]
+async fn watches_of_the_api_work_while_a_session_holds_every_inotify_instance_of_its_user() -> Result<()> {
+    let ground = ground(Side::Ordinary, "").await?;
+    let (attacker, watched) =
+        (ground.session(Limits::default()).await?, ground.session(Limits::default()).await?);
+    let (id, mut attack) = ground.start(attacker, &Entry::Argv.spec(INSTANCES)).await?;
+    attack.until_printed("full").await?;
+    let said = attack.seen.text();
+    ensure!(said.contains("errno 24"), "the control: the kernel gives no more: {said}");
+    // More than once: what a watch had goes back to those that are kept.
+    for round in 0..20 {
+        let mut watch = ground.client.watch_tree(watched, "".into(), true).await?;
+        watch.next().await?.context("that the watch is ready")?;
+        std::fs::write(ground.worker.workspace(watched).join(format!("file{round}")), "x")?;
+        let told = watch.next().await?.context("a change")?;
+        ensure!(!told.changes.is_empty());
+    }
+    ground.client.cancel(id, Some(std::time::Duration::ZERO)).await?;
+    Ok(())
+}
+
+const MEMORY: &str = "
+import ctypes, os
+C = ctypes.CDLL(None, use_errno=True)
+try: os.memfd_create('x'); print('memfd')
+except OSError as error: print('no memfd', error.errno)
+print('small', C.shmget(0, 4096, 0o1600) >= 0, 'large', C.shmget(0, 1 << 20, 0o1600) >= 0)";
+
+#[tokio::test]
+async fn memory_that_nothing_counts_is_refused_where_no_cgroup_counts_it() -> Result<()> {
+    let said = prints(&ground(Side::Ordinary, "").await?, MEMORY).await?;
+    ensure!(said.contains("no memfd 38") && said.contains("small True large False"), "{said}");
+    // The control: where a cgroup counts it, it is there.
+    let said = prints(&ground(Side::Root, "").await?, MEMORY).await?;
+    ensure!(said.starts_with("memfd") && said.contains("large True"), "{said}");
+    // Input and long code still work: init makes its own files in memory.
+    let ordinary = ground(Side::Ordinary, "").await?;
+    let session = ordinary.session(Limits::default()).await?;
+    let mut spec = headwater_protocol::StartSpec::shell("cat");
+    spec.stdin = headwater_protocol::Stdin::Given("typed".into());
+    let seen = ordinary.run(session, &spec).await?;
+    ensure!(seen.text().contains("typed"), "{}", seen.text());
+    Ok(())
+}
