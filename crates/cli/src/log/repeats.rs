@@ -167,7 +167,9 @@ mod tests {
                     tracing::warn!("another line");
                 }
             }
-            (0..1000).for_each(|n| tracing::debug!(n, "asked for"));
+            for n in 0..1000 {
+                tracing::debug!(n, "asked for");
+            }
             let left_out = repeats.take();
             assert_eq!(left_out.iter().map(|place| place.lines).sum::<u64>(), 990);
             left_out.iter().for_each(LeftOut::write);

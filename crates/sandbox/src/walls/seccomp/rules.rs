@@ -71,7 +71,9 @@ pub(super) fn by_number(cookie: u64, kernel: KernelLimits) -> Vec<Rule> {
     calls::allowed().for_each(|number| set(number, Rule::Plain(Allow)));
     calls::absent().for_each(|number| set(number, Rule::Plain(Fail(ENOSYS))));
     if !kernel.aio {
-        calls::AIO.iter().for_each(|number| set(*number, Rule::Plain(Fail(ENOSYS))));
+        for number in calls::AIO {
+            set(number, Rule::Plain(Fail(ENOSYS)));
+        }
     }
     if !kernel.memory_is_counted {
         set(libc::SYS_memfd_create, Rule::Checked(only_with(cookie)));
