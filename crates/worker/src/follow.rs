@@ -31,8 +31,8 @@ struct Follower {
     tail: Option<u64>,
     batch: Duration,
     batch_bytes: usize,
-    /// The first event goes out at once.
-    first: bool,
+    /// Whether output was sent. Until then nothing is held back: a screen shows the first output at once.
+    has_output: bool,
     ended: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Resp
         tail: options.tail_bytes,
         batch: Duration::from_millis(options.batch_ms.into()),
         batch_bytes: options.batch_bytes as usize,
-        first: true,
+        has_output: false,
         ended: false,
     };
     Ok(Box::pin(futures_util::stream::unfold(follower, |mut follower| async move {
@@ -86,8 +86,7 @@ impl Follower {
             },
         };
         let mut batch = Batch::default();
-        let hold = (!self.first && !self.batch.is_zero()).then(|| Instant::now() + self.batch);
-        self.first = false;
+        let hold = (self.has_output && !self.batch.is_zero()).then(|| Instant::now() + self.batch);
         self.add(&mut batch, first);
         while !self.ended && !batch.is_full(self.batch_bytes, hold.is_some()) {
             let next = match (self.reader.try_next()?, hold) {
@@ -113,6 +112,7 @@ impl Follower {
     }
 
     fn add(&mut self, batch: &mut Batch, event: Event) {
+        self.has_output |= matches!(event.kind, EventKind::Output { .. });
         self.ended = match event.kind {
             EventKind::Closed => true,
             EventKind::Exited(_) => self.until == v1::Until::Exited,
@@ -168,7 +168,10 @@ mod tests {
         let options = v1::FollowOptions { batch_ms: hour, batch_bytes: 10, ..v1::FollowOptions::default() };
         let mut responses = follow(&log, &options).unwrap();
         let first = responses.next().await.unwrap().unwrap();
-        assert_eq!(first.events[0].seq, 1, "the first goes out at once");
+        assert_eq!(first.events[0].seq, 1, "`started` is sent at once");
+        writer.append(headwater_protocol::Stream::Stdout, b"first").unwrap();
+        let first = responses.next().now_or_never().unwrap().unwrap().unwrap();
+        assert_eq!(first.events[0].seq, 2, "the first output is sent at once");
         let mut held = responses.next();
         for bytes in ["1", "23", "4"] {
             writer.append(headwater_protocol::Stream::Stdout, bytes.as_bytes()).unwrap();
@@ -178,8 +181,8 @@ mod tests {
         let batch = held.now_or_never().unwrap().unwrap().unwrap();
         let events: Vec<Event> = batch.events.into_iter().map(|event| event.try_into().unwrap()).collect();
         let bytes = bytes::Bytes::from_static(b"1234567890");
-        let kind = EventKind::Output { stream: headwater_protocol::Stream::Stdout, offset: 0, bytes };
-        assert_eq!(events, [Event { seq: Seq(5), at_ms: events[0].at_ms, kind }]);
+        let kind = EventKind::Output { stream: headwater_protocol::Stream::Stdout, offset: 5, bytes };
+        assert_eq!(events, [Event { seq: Seq(6), at_ms: events[0].at_ms, kind }]);
     }
 
     #[tokio::test]

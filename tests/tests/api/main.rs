@@ -9,6 +9,7 @@ mod events;
 mod executions;
 mod fair;
 mod feed;
+mod first_output;
 mod hostile;
 mod ide;
 mod idempotency;

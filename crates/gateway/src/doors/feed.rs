@@ -40,7 +40,7 @@ pub(crate) struct FeedQuery {
     /// Where to go on: the `id` of an event, which is opaque; `now`: with what happens next. If absent, with the first
     /// execution that there was. The header `Last-Event-ID` wins over it.
     pub(crate) after: Option<String>,
-    /// After an execution's first event, hold its output back up to this long to send fewer, larger events: 100 if
+    /// After an execution's first output, hold its output back up to this long to send fewer, larger events: 100 if
     /// absent; a program that wants everything at once says 0.
     #[param(maximum = 10_000)]
     pub(crate) batch_ms: Option<u32>,

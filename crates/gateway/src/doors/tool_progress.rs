@@ -33,7 +33,7 @@ struct ProgressQuery {
     /// Where to go on: the `id` of an event, which is opaque; `now`: with what happens next. If absent, with the first
     /// call that there was. The header `Last-Event-ID` wins over it.
     after: Option<String>,
-    /// After a call's first event, hold its output back up to this long to send fewer, larger events: 100 if absent.
+    /// After a call's first output, hold its output back up to this long to send fewer, larger events: 100 if absent.
     #[param(maximum = 10_000)]
     batch_ms: Option<u32>,
     /// ... but no longer than until this many bytes are there: 4096 if absent.

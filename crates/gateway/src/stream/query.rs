@@ -44,7 +44,7 @@ pub(crate) struct EventQuery {
     /// The event that ends the stream: `closed` if absent.
     #[param(inline)]
     pub(crate) until: Option<Until>,
-    /// After the first event, hold output back up to this long to send fewer, larger events: 100 if absent; a program
+    /// After the first output, hold output back up to this long to send fewer, larger events: 100 if absent; a program
     /// that wants everything at once says 0.
     #[param(maximum = 10_000)]
     pub(crate) batch_ms: Option<u32>,

@@ -1,0 +1,95 @@
+//! The first output of a program is sent at once on every kind of stream, however long later output is held back.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use headwater_tests::SseStream;
+use serde_json::{Value, json};
+
+use crate::ask::{Asker, good, text};
+
+/// Output is held back for 10 s (the most that can be asked for). The first output must come before that.
+const HOLD: &str = "batch_ms=10000&batch_bytes=1048576";
+const BEFORE_THE_HOLD_ENDS: Duration = Duration::from_secs(9);
+
+/// Prints `first`, and then each line of its input.
+fn program() -> Value {
+    json!({ "shell": "echo first; exec cat", "stdin": "open", "metadata": {
+        "conversation_id": "talk", "tool_call_id": "call", "headwater.tool": "code_execution" } })
+}
+
+/// The output in an event of any dialect.
+fn printed(event: &Value) -> String {
+    let progress = &event["progress"];
+    if progress["type"] == "stdout" {
+        return text(&progress["content"]);
+    }
+    ["text", "stdout"].iter().map(|key| text(&event[*key])).collect()
+}
+
+async fn next_output(stream: &mut SseStream) -> Result<String> {
+    loop {
+        let event = stream.next().await?.context("the stream ended")?.json()?;
+        let printed = printed(&event);
+        if !printed.is_empty() {
+            return Ok(printed);
+        }
+    }
+}
+
+async fn type_line(asker: &Asker, id: &str, line: &str) -> Result<()> {
+    let path = format!("/v1/executions/{id}/stdin");
+    good(&asker.ask("POST", &path, &[], format!("{line}\n").as_bytes()).await?, 204)?;
+    asker.printed(id, line).await
+}
+
+#[tokio::test]
+async fn the_first_output_is_sent_at_once_on_every_stream_and_later_output_is_held_back() -> Result<()> {
+    let server = crate::ask::server().await?;
+    let asker = Asker::admin(&server);
+    let session = asker.session(&json!({})).await?;
+    for path in [
+        format!("/v1/executions/ID/events?{HOLD}"),
+        format!("/v1/sessions/{session}/events?after=now&{HOLD}"),
+        format!("/v1/sessions/{session}/events?after=now&dialect=tool_calls&{HOLD}"),
+        format!("/v1/conversations/talk/events?after=now&dialect=tool_progress&{HOLD}"),
+        format!("/tool-progress/talk?after=now&{HOLD}"),
+    ] {
+        // A feed is opened before the program starts: it shows the program's `started` too.
+        let mut feed = None;
+        if !path.contains("ID") {
+            feed = Some(SseStream::open(&server, &path, &[], "").await?);
+        }
+        let id = asker.start(&session, &program()).await?;
+        let mut stream = match feed {
+            Some(feed) => feed,
+            None => SseStream::open(&server, &path.replace("ID", &id), &[], "").await?,
+        };
+        check(&asker, &id, &path, &mut stream).await?;
+    }
+    Ok(())
+}
+
+/// Reads the first output while the program waits for input; then two lines, which must come as one event.
+async fn check(asker: &Asker, id: &str, path: &str, stream: &mut SseStream) -> Result<()> {
+    let first = tokio::time::timeout(BEFORE_THE_HOLD_ENDS, next_output(stream)).await;
+    let first = first.with_context(|| format!("the first output was held back: {path}"))??;
+    assert_eq!(first, "first\n", "{path}");
+    type_line(asker, id, "second").await?;
+    type_line(asker, id, "third").await?;
+    good(&asker.ask("POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], b"").await?, 204)?;
+    assert_eq!(next_output(stream).await?, "second\nthird\n", "later output is held back: {path}");
+    asker.ended(id).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_first_output_is_sent_at_once_by_the_request_that_starts_it() -> Result<()> {
+    let server = crate::ask::server().await?;
+    let asker = Asker::admin(&server);
+    let path = format!("/v1/executions?{HOLD}");
+    let mut stream = SseStream::open(&server, &path, &[], &program().to_string()).await?;
+    let started = stream.next().await?.context("no start")?.json()?;
+    check(&asker, &text(&started["execution_id"]), &path, &mut stream).await?;
+    Ok(())
+}
