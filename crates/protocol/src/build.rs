@@ -168,6 +168,9 @@ pub struct BuildResult {
     pub cached_objects: u32,
     /// From being asked for to its end.
     pub duration_ms: u64,
+    /// Whether `stdout`, `stderr` or `diagnostics` is not all that was printed; the log of its execution has all.
+    #[serde(default)]
+    pub truncated: bool,
 }
 
 impl BuildResult {
@@ -182,6 +185,7 @@ impl BuildResult {
             cached: false,
             cached_objects: 0,
             duration_ms: 0,
+            truncated: false,
         }
     }
 }
@@ -189,14 +193,25 @@ impl BuildResult {
 /// The most that diagnostics of one build take, as JSON.
 const MAX_DIAGNOSTICS_BYTES: usize = 1 << 20;
 
-/// As many of these, from the first on, as are told of one build.
-pub fn bounded(all: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+impl BuildResult {
+    /// Takes as many of these, from the first on, as are told of one build, and notes whether there are more.
+    pub fn take_diagnostics(&mut self, all: impl IntoIterator<Item = Diagnostic>) {
+        let mut count = 0;
+        self.diagnostics = bounded(all.into_iter().inspect(|_| count += 1));
+        self.truncated |= count > self.diagnostics.len();
+    }
+}
+
+/// As many of these, from the first on, as are told of one build. Looks at one more, if there is one.
+fn bounded(all: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
     let mut bytes = 0;
     let fits = |one: &Diagnostic| {
         bytes += serde_json::to_string(one).map_or(usize::MAX, |text| text.len());
         bytes <= MAX_DIAGNOSTICS_BYTES
     };
-    all.into_iter().take(MAX_DIAGNOSTICS).take_while(fits).collect()
+    let mut kept: Vec<_> = all.into_iter().take(MAX_DIAGNOSTICS + 1).take_while(fits).collect();
+    kept.truncate(MAX_DIAGNOSTICS);
+    kept
 }
 
 /// What says that a build went well.

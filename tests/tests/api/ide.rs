@@ -66,6 +66,17 @@ async fn the_end_of_a_long_output_is_shown_and_begins_with_a_whole_character() -
     let shown = text(&told["stdout"]);
     assert!(shown.len() <= 1 << 20 && shown.len() > (1 << 20) - 8, "{}", shown.len());
     assert!(shown.chars().all(|c| c == 'é'));
+    assert_eq!((&told["truncated"], &told["stdout_bytes"]), (&json!(true), &json!(2_000_001)));
+    let whole = me.get(&format!("{}?stream=stdout", text(&told["output_url"]))).await?;
+    assert_eq!(whole.body.len(), 2_000_001);
+    // What is all of it says so.
+    let asked = json!({"session_id": session, "code": "import sys; print('x', file=sys.stderr)"});
+    let started = good(&me.post("/v1/sessions/execute/python", &asked).await?, 200)?;
+    let id = text(&started["execution_id"]);
+    me.ended(&id).await?;
+    let told = me.json(&format!("/v1/sessions/executions/{id}")).await?;
+    let fields = ["truncated", "stdout_bytes", "stderr_bytes"].map(|field| told[field].clone());
+    assert_eq!(fields, [json!(false), json!(0), json!(2)]);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{Backoff, ContractError, FollowOptions};
-use headwater_protocol::build::{BuildResult, BuildStatus, SUCCESS, bounded, diagnostics_of_text};
+use headwater_protocol::build::{BuildResult, BuildStatus, SUCCESS, diagnostics_of_text};
 use headwater_protocol::{EventKind, Execution, ExecutionState, Reason, Stream, Utf8Stream, Verdict};
 use headwater_store::BuildRow;
 use tokio::time::{Instant, sleep};
@@ -168,8 +168,8 @@ impl Gateway {
             (Reason::Lost, _) => BuildStatus::Lost,
             _ => BuildStatus::Failed,
         };
-        let (stdout, mut stderr) =
-            (self.tail(told, Stream::Stdout).await?, self.tail(told, Stream::Stderr).await?);
+        let (stdout, out_truncated) = self.tail(told, Stream::Stdout).await?;
+        let (mut stderr, err_truncated) = self.tail(told, Stream::Stderr).await?;
         if let Some(why) = &verdict.message {
             stderr.push_str(why);
         }
@@ -179,7 +179,8 @@ impl Gateway {
         let name = |file: &str| in_workspace(folder.unwrap_or_default(), file);
         let mut result = BuildResult::ended(status, stderr);
         let all = format!("{stdout}\n{}", result.stderr);
-        result.diagnostics = bounded(diagnostics_of_text(&all, &name));
+        result.truncated = out_truncated || err_truncated;
+        result.take_diagnostics(diagnostics_of_text(&all, &name));
         let is_well = status == BuildStatus::Success;
         result.stdout = if is_well && stdout.is_empty() { SUCCESS.to_owned() } else { stdout };
         let made = row.request.get("artifacts").and_then(|list| list.as_array()).filter(|_| is_well);
@@ -189,8 +190,8 @@ impl Gateway {
         Ok(result)
     }
 
-    /// The last of a stream, as text; nothing if its log is no longer there.
-    async fn tail(&self, told: &Execution, stream: Stream) -> Result<String, ContractError> {
+    /// The last of a stream, as text (nothing if its log is no longer there), and whether there was more.
+    async fn tail(&self, told: &Execution, stream: Stream) -> Result<(String, bool), ContractError> {
         let options = FollowOptions {
             until_closed: true,
             tail_bytes: Some(TAIL_BYTES as u64),
@@ -201,17 +202,19 @@ impl Gateway {
         };
         let mut follower = match follow(self, told.id, options).await {
             Ok(follower) => follower,
-            Err(error) if is_missing(&error) => return Ok(String::new()),
+            Err(error) if is_missing(&error) => return Ok((String::new(), true)),
             Err(error) => return Err(error),
         };
-        let (mut text, mut decoder) = (String::new(), Utf8Stream::default());
+        let (mut text, mut decoder, mut truncated) = (String::new(), Utf8Stream::default(), false);
         while let Some(event) = follower.next().await? {
-            if let EventKind::Output { bytes, .. } = event.kind {
-                text.push_str(&decoder.push(&bytes));
+            match event.kind {
+                EventKind::Output { bytes, .. } => text.push_str(&decoder.push(&bytes)),
+                EventKind::Gap { .. } => truncated = true,
+                _ => {}
             }
         }
         text.push_str(&decoder.finish());
-        Ok(text)
+        Ok((text, truncated))
     }
 }
 

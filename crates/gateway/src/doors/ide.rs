@@ -211,6 +211,14 @@ struct StatusBody {
     /// The last 1 MiB of its standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr: Option<String>,
+    /// Whether `stdout` or `stderr` is not all that was printed; `output_url` has all that is kept.
+    truncated: bool,
+    /// All bytes that it printed to its standard output, or to its terminal.
+    stdout_bytes: u64,
+    /// All bytes that it printed to its standard error.
+    stderr_bytes: u64,
+    /// Where all output that is kept is, raw: with `?stream=stdout` or `?stream=stderr` one stream of it.
+    output_url: String,
     /// Its exit code, or 128 and the number of the signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
@@ -243,12 +251,17 @@ async fn status(
         tail(&gateway, &told, vec![Stream::Stderr]),
     )
     .await;
+    let (out, err) = (out?, err?);
     let verdict = told.state.verdict();
     Ok(JsonBody(StatusBody {
         execution_id: id,
         status: status_name(&told.state),
-        stdout: out?,
-        stderr: err?,
+        truncated: out.truncated || err.truncated,
+        stdout: out.text,
+        stderr: err.text,
+        stdout_bytes: told.stdout_bytes + told.output_bytes,
+        stderr_bytes: told.stderr_bytes,
+        output_url: format!("/v1/executions/{id}/output"),
         exit_code: verdict.and_then(exit_code),
         execution_time_ms: verdict.map(|verdict| verdict.duration_ms),
         message: verdict.and_then(|verdict| verdict.message.clone()),
@@ -270,8 +283,22 @@ fn exit_code(verdict: &Verdict) -> Option<i32> {
     verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal))
 }
 
-/// The last of these streams, as text; none if its log is no longer there.
-async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Result<Option<String>, ApiError> {
+/// The last of an output.
+struct Tail {
+    /// None if its log is no longer there.
+    text: Option<String>,
+    /// Whether there was more.
+    truncated: bool,
+}
+
+/// The last of these streams, as text.
+async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Result<Tail, ApiError> {
+    let printed = |stream: &Stream| match stream {
+        Stream::Stdout => told.stdout_bytes,
+        Stream::Stderr => told.stderr_bytes,
+        Stream::Output => told.output_bytes,
+    };
+    let has_printed = streams.iter().map(printed).any(|bytes| bytes > 0);
     let options = FollowOptions {
         until_closed: true,
         tail_bytes: Some(TAIL_BYTES as u64),
@@ -282,19 +309,22 @@ async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Resu
     };
     let mut follower = match follow(gateway, told.id, options).await {
         Ok(follower) => follower,
-        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) if is_missing(&error) => return Ok(Tail { text: None, truncated: has_printed }),
         Err(error) => return Err(error.into()),
     };
-    let (mut text, mut decoder) = (String::new(), Utf8Stream::default());
+    let (mut text, mut decoder, mut truncated) = (String::new(), Utf8Stream::default(), false);
     while let Some(event) = follower.next().await? {
-        if let EventKind::Output { bytes, .. } = event.kind {
-            text.push_str(&decoder.push(&bytes));
+        match event.kind {
+            EventKind::Output { bytes, .. } => text.push_str(&decoder.push(&bytes)),
+            EventKind::Gap { .. } => truncated = true,
+            _ => {}
         }
     }
     if told.state.verdict().is_some() {
         text.push_str(&decoder.finish());
     }
-    Ok(Some(last(text)))
+    let truncated = truncated || text.len() > TAIL_BYTES;
+    Ok(Tail { text: Some(last(text)), truncated })
 }
 
 /// No more than the tail: a program that prints all the while makes more of it, and what is no text becomes longer.

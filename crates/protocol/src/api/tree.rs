@@ -92,6 +92,9 @@ pub struct MatchBody {
     /// Where in the line those begin, if not at its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_offset: Option<u64>,
+    /// Whether `text` is not the whole line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_truncated: bool,
 }
 
 /// How a search went.
@@ -165,6 +168,9 @@ pub struct DifferenceBody {
     /// A unified diff, if it was asked for and both texts are there and short enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
+    /// There is no `patch` because the texts are too long, or the patches of all are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub patch_too_long: bool,
 }
 
 /// What is different.

@@ -2,13 +2,12 @@
 //! far as it depends on nothing but what its key names.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use headwater_contract::Fault;
-use headwater_protocol::build::{
-    BuildResult, BuildStatus, Diagnostic, SUCCESS, bounded, diagnostics_of_text,
-};
+use headwater_protocol::build::{BuildResult, BuildStatus, Diagnostic, SUCCESS, diagnostics_of_text};
 use headwater_protocol::{Reason, Verdict};
 use headwater_sandbox::wire::Bind;
 
@@ -24,6 +23,8 @@ use crate::workspace::{Workspace, WorkspacePath};
 const MAX_TEXT_BYTES: u64 = 256 << 10;
 /// What is told of all messages.
 const MAX_STDERR_BYTES: usize = 256 << 10;
+/// Ends a text that is not whole.
+const MORE: &str = "\n[more is in the log of the execution]\n";
 /// Of a list of files, and of messages for programs.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 
@@ -52,8 +53,16 @@ impl Collecting<'_> {
         self.workspace.take_all(&path, most).ok().flatten()
     }
 
+    /// The text of a file; of one that is too long its beginning, which says so.
     fn text(&self, path: &str, most: u64) -> String {
-        self.take(path, most).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+        let Ok(path) = WorkspacePath::parse(path, self.home) else { return String::new() };
+        let Ok(Some(whole)) = self.workspace.take(&path) else { return String::new() };
+        let mut bytes = Vec::new();
+        let is_read = whole.file.take(most + 1).read_to_end(&mut bytes).is_ok();
+        let is_cut = bytes.len() as u64 > most;
+        bytes.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let text = if is_read { String::from_utf8_lossy(&bytes).into_owned() } else { String::new() };
+        if is_cut { text + MORE } else { text }
     }
 
     /// What became of it; the binary goes to `target`. Blocks.
@@ -63,10 +72,10 @@ impl Collecting<'_> {
         let status = status(verdict);
         let mut result = BuildResult::ended(status, "");
         let texts = units.iter().map(|unit| unit.told.text.as_str()).chain([link.as_str()]);
-        result.stderr = cut(texts.collect());
+        (result.stderr, result.truncated) = cut(texts.collect());
         let linked = diagnostics_of_text(&link, &|file: &str| self.name(file));
         let said = units.iter().flat_map(|unit| unit.told.diagnostics.iter().cloned()).chain(linked);
-        result.diagnostics = bounded(said);
+        result.take_diagnostics(said);
         result.cached_objects = count(self.plan.units.iter().filter(|unit| unit.hit.is_some()).count());
         if status == BuildStatus::Success {
             match self.place(target) {
@@ -229,13 +238,17 @@ fn status(verdict: &Verdict) -> BuildStatus {
     }
 }
 
-fn cut(mut text: String) -> String {
-    if text.len() > MAX_STDERR_BYTES {
+/// What is told of all messages, and whether some are missing.
+fn cut(mut text: String) -> (String, bool) {
+    // A text of one source may have been cut before.
+    let mut is_cut = text.contains(MORE);
+    if text.len() > MAX_STDERR_BYTES + MORE.len() {
         let at = text.floor_char_boundary(MAX_STDERR_BYTES);
         text.truncate(at);
-        text.push_str("\n[more is in the log of the execution]\n");
+        text.push_str(MORE);
+        is_cut = true;
     }
-    text
+    (text, is_cut)
 }
 
 fn told(fault: &Fault) -> String {

@@ -62,14 +62,25 @@ impl Diff<'_> {
             Some(_) => v1::ChangeType::Modified,
         };
         let lines = self.patch(&step.path, before.as_ref(), Some(&now));
-        Ok(Some(difference(change, path, step.entry.kind, now.size, lines)))
+        let patch_too_long = lines.is_none() && self.is_too_long([before.as_ref(), Some(&now)]);
+        let told = difference(change, path, step.entry.kind, now.size, lines);
+        Ok(Some(v1::Difference { patch_too_long, ..told }))
     }
 
     fn removed(&mut self, path: Vec<u8>, known: &Known) -> v1::Difference {
         let lines = WorkspacePath::any(&path, "/workspace")
             .ok()
             .and_then(|path| self.patch(&path, Some(known), None));
-        difference(v1::ChangeType::Removed, path, known.kind.into(), known.size, lines)
+        let patch_too_long = lines.is_none() && self.is_too_long([Some(known), None]);
+        let told = difference(v1::ChangeType::Removed, path, known.kind.into(), known.size, lines);
+        v1::Difference { patch_too_long, ..told }
+    }
+
+    /// Whether there is no comparison line by line for the length of these files alone.
+    fn is_too_long(&self, files: [Option<&Known>; 2]) -> bool {
+        let is_file = |known: &&Known| Kind::from(known.kind) == Kind::File;
+        let is_long = |known: &Known| known.size > MAX_TEXT_BYTES || self.patched > MAX_PATCH_BYTES;
+        self.content && files.into_iter().flatten().filter(is_file).any(is_long)
     }
 
     /// Whether nothing about it is different; it is read only if that cannot be seen otherwise.
@@ -147,5 +158,6 @@ fn difference(
         kind: super::node_kind(kind).into(),
         size,
         patch: lines.map(Into::into),
+        patch_too_long: false,
     }
 }

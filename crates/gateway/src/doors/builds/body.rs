@@ -194,6 +194,9 @@ pub(crate) struct BuildBody {
     stdout: String,
     /// What the compilers and the linker printed.
     stderr: String,
+    /// Whether `stdout`, `stderr` or `diagnostics` is not all that was printed; the output of the execution
+    /// `execution_id` has all.
+    truncated: bool,
     /// What it made.
     artifacts: Vec<String>,
     /// What the compilers had to say.
@@ -222,6 +225,7 @@ impl From<BuildRow> for BuildBody {
             status: result.status,
             stdout: result.stdout,
             stderr: result.stderr,
+            truncated: result.truncated,
             artifacts: result.artifacts,
             diagnostics: result.diagnostics,
             cached: result.cached,

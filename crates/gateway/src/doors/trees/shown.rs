@@ -59,6 +59,7 @@ pub(super) fn found(found: &v1::SearchMatch) -> MatchBody {
         column: has_line.then_some(found.column),
         text: has_line.then(|| String::from_utf8_lossy(&found.text).into_owned()),
         text_offset: (found.text_offset > 0).then_some(found.text_offset),
+        text_truncated: found.text_truncated,
     }
 }
 
@@ -91,6 +92,7 @@ pub(super) fn difference(told: &v1::Difference) -> DifferenceBody {
         kind: node(told.kind()),
         size: told.size,
         patch: told.patch.as_ref().map(|patch| String::from_utf8_lossy(patch).into_owned()),
+        patch_too_long: told.patch_too_long,
     }
 }
 

@@ -59,6 +59,7 @@ impl<F: FnMut(v1::SearchMatch) -> bool> Sink for &mut Lines<'_, F> {
             column: start as u64 + 1,
             text: shown.to_vec().into(),
             text_offset: from as u64,
+            text_truncated: shown.len() < line.len(),
         }))
     }
 
