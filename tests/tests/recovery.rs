@@ -163,8 +163,9 @@ async fn following_from_behind_the_end_ends() -> Result<()> {
     worker.read(id).await?;
     for until_closed in [true, false] {
         let options = FollowOptions { after: Seq(99), until_closed, ..FollowOptions::default() };
-        let mut follower = client.follow(id, options).await?;
-        assert_eq!(tokio::time::timeout(host::PATIENCE, follower.next()).await??, None);
+        let refused = tokio::time::timeout(host::PATIENCE, client.follow(id, options)).await?;
+        let fault = refused.expect_err("the log has no such event").fault().cloned();
+        assert_eq!(fault.map(|fault| fault.kind), Some(headwater_contract::FaultKind::PastEnd));
     }
     Ok(())
 }

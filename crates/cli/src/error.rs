@@ -4,7 +4,11 @@ use headwater_client::{ApiError, ClientError};
 use headwater_contract::{ContractError, FaultKind};
 
 use crate::escape::message;
+use crate::exit;
 use crate::style::Style;
+
+/// The server's code for a lossless reader that read nothing for too long.
+const TOO_SLOW: &str = "reader_too_slow";
 
 /// What kind of thing went wrong; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +23,14 @@ pub enum ErrorKind {
     NoWorker,
     /// A bug, or a broken host.
     Internal,
+    /// Output of the program is missing in what was shown.
+    OutputMissing,
     /// Whoever read our output has gone: no reason to say anything.
     ReaderGone,
 }
 
 impl ErrorKind {
-    /// The exit code of a command that failed so (`run` and `attach` answer 125 instead).
+    /// The exit code of a command that failed so (`run` and `attach` exit with 125 instead, but for missing output).
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::ReaderGone => 0,
@@ -33,6 +39,7 @@ impl ErrorKind {
             Self::Refused => 4,
             Self::NoWorker => 5,
             Self::Internal => 1,
+            Self::OutputMissing => exit::OUTPUT_MISSING,
         }
     }
 }
@@ -89,7 +96,8 @@ impl From<ContractError> for CommandError {
         match error {
             ContractError::Fault(fault) => {
                 let kind = match fault.kind {
-                    FaultKind::Invalid => ErrorKind::Usage,
+                    FaultKind::Invalid | FaultKind::PastEnd => ErrorKind::Usage,
+                    FaultKind::TooSlow => ErrorKind::OutputMissing,
                     FaultKind::NotFound | FaultKind::Gone => ErrorKind::NotFound,
                     FaultKind::Conflict
                     | FaultKind::Mismatch
@@ -135,6 +143,7 @@ impl From<ClientError> for CommandError {
 /// What a server's refusal means here.
 fn refused(error: ApiError) -> CommandError {
     let kind = match error.status {
+        _ if error.code == TOO_SLOW => ErrorKind::OutputMissing,
         400 | 405 | 413 | 415 | 422 => ErrorKind::Usage,
         404 | 410 => ErrorKind::NotFound,
         500 => ErrorKind::Internal,
@@ -174,6 +183,7 @@ mod tests {
             ErrorKind::Refused,
             ErrorKind::NoWorker,
             ErrorKind::Internal,
+            ErrorKind::OutputMissing,
         ] {
             assert_ne!(kind.exit_code(), 0);
         }

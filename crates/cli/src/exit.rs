@@ -7,6 +7,8 @@ use crate::{signals, words};
 
 /// Something of headwater itself went wrong, so that the program has no exit code.
 pub const OWN_FAILURE: u8 = 125;
+/// Output of the program is missing in what was shown: it was no longer kept, or we were too slow.
+pub const OUTPUT_MISSING: u8 = 123;
 /// Whoever read our output went away: what a shell shows for a program that SIGPIPE ended.
 pub const READER_GONE: u8 = 141;
 /// Ctrl+C.

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::engine::{Engine, Events, Typing};
 use crate::error::{CommandError, ErrorKind};
 use crate::input::{DetachKeys, Input};
-use crate::show::{Format, show};
+use crate::show::{Format, Gaps, Shown, show};
 use crate::{terminal, view};
 
 /// Whose the program is: what Ctrl+C (where it is not a key for the program) does.
@@ -31,6 +31,8 @@ pub struct Watch {
     pub id: ExecutionId,
     /// How to show it.
     pub format: Format,
+    /// What to say of missing bytes.
+    pub gaps: Gaps,
     /// What to pass on.
     pub input: Option<Input>,
     /// Ctrl+P Ctrl+Q leaves.
@@ -45,7 +47,7 @@ pub struct Watch {
 #[derive(Debug)]
 pub enum End {
     /// The program has ended.
-    Verdict(Verdict),
+    Ended(Verdict, Shown),
     /// We left; the program did not notice.
     Left,
     /// Whoever read our output has gone.
@@ -97,7 +99,7 @@ pub async fn watch(watch: Watch, events: Events, interrupts: &mut Interrupts) ->
     }
     let mut resized = listen(SignalKind::window_change())?;
     let mut handled = 0;
-    let mut shown = std::pin::pin!(show(events, watch.format));
+    let mut shown = std::pin::pin!(show(events, watch.format, watch.gaps));
     loop {
         if handled < interrupts.count {
             handled = interrupts.count;
@@ -119,14 +121,17 @@ pub async fn watch(watch: Watch, events: Events, interrupts: &mut Interrupts) ->
 async fn end(
     engine: &Engine,
     id: ExecutionId,
-    shown: Result<Option<Verdict>, CommandError>,
+    shown: Result<Shown, CommandError>,
 ) -> Result<End, CommandError> {
     match shown {
-        Ok(Some(verdict)) => Ok(End::Verdict(verdict)),
-        Ok(None) => {
-            // We began after it.
-            let verdict = view::verdict(&engine.execution(id).await?).map(End::Verdict);
-            verdict.ok_or_else(|| CommandError::internal("the log ended without a verdict"))
+        Ok(shown) => {
+            let verdict = match shown.verdict.clone() {
+                Some(verdict) => Some(verdict),
+                // We began after it.
+                None => view::verdict(&engine.execution(id).await?),
+            };
+            let verdict = verdict.ok_or_else(|| CommandError::internal("the log ended without a verdict"))?;
+            Ok(End::Ended(verdict, shown))
         }
         Err(error) if error.kind == ErrorKind::ReaderGone => Ok(End::ReaderGone),
         Err(error) => Err(error),

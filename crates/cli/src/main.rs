@@ -49,7 +49,8 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             error.print();
-            ExitCode::from(own_failure.unwrap_or_else(|| error.kind.exit_code()))
+            let code = error.kind.exit_code();
+            ExitCode::from(own_failure.filter(|_| code != exit::OUTPUT_MISSING).unwrap_or(code))
         }
     }
 }

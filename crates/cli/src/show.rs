@@ -1,13 +1,14 @@
 //! Showing a log: the program's bytes as they are, or events as lines of JSON.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use headwater_protocol::api::{EventViews, write_event};
-use headwater_protocol::{Event, EventKind, Stream, Verdict};
+use headwater_protocol::{Event, EventKind, ExecutionId, Stream, Verdict};
 use rustix::termios::isatty;
 
 use crate::engine::Events;
-use crate::error::CommandError;
+use crate::error::{CommandError, ErrorKind};
 use crate::escape;
 use crate::output::{Printer, Target};
 use crate::style::Style;
@@ -20,23 +21,59 @@ const HALF_CHARACTER: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// The bytes, each stream where it belongs.
-    Bytes {
-        /// Say where bytes are missing from the beginning on; one who asked for a tail only wants to know of what
-        /// was passed over later.
-        gaps: bool,
-    },
+    Bytes,
     /// One JSON object a line.
     Json,
 }
 
-/// Shows a log to its end; answers with the verdict, if it was there.
-pub async fn show(mut events: Events, format: Format) -> Result<Option<Verdict>, CommandError> {
-    let mut shower =
-        Shower { printer: Printer::start(), verdict: None, at_line_start: true, has_shown: false };
+/// What is said of bytes that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gaps {
+    /// All of it.
+    All,
+    /// Nothing before the first output: the user asked for a tail.
+    AfterOutput,
+}
+
+/// What was shown.
+#[derive(Debug)]
+pub struct Shown {
+    /// How the program ended, if the log says so.
+    pub verdict: Option<Verdict>,
+    /// So many bytes of its output were missing.
+    pub missing: u64,
+}
+
+impl Shown {
+    /// An error if output was missing.
+    pub fn check(&self, id: ExecutionId) -> Result<(), CommandError> {
+        if self.missing == 0 {
+            return Ok(());
+        }
+        let mut message = format!("{} bytes of the output are missing", self.missing);
+        if let Some(verdict) = &self.verdict {
+            let _ = write!(message, "; the program's own exit code is {}", crate::exit::code(verdict));
+        }
+        let error = CommandError::new(ErrorKind::OutputMissing, message);
+        Err(error.hint(format!("`headwater logs {id}` shows what is kept; `--output-limit SIZE` keeps more")))
+    }
+}
+
+/// Shows a log to its end.
+pub async fn show(mut events: Events, format: Format, gaps: Gaps) -> Result<Shown, CommandError> {
+    let mut shower = Shower {
+        printer: Printer::start(),
+        gaps,
+        verdict: None,
+        missing: 0,
+        at_line_start: true,
+        has_shown: false,
+    };
     match format {
-        Format::Bytes { gaps } => {
+        Format::Bytes => {
             while let Some(event) = events.next().await? {
-                shower.bytes(event, gaps).await?;
+                shower.note(&event);
+                shower.bytes(event).await?;
             }
         }
         Format::Json => shower.all_json(&mut events).await?,
@@ -48,7 +85,7 @@ pub async fn show(mut events: Events, format: Format) -> Result<Option<Verdict>,
         shower.printer.print(Target::Stderr, "\r\n".into()).await?;
     }
     shower.printer.finish().await?;
-    Ok(shower.verdict)
+    Ok(Shown { verdict: shower.verdict, missing: shower.missing })
 }
 
 fn needs_a_line(verdict: &Verdict) -> bool {
@@ -57,21 +94,38 @@ fn needs_a_line(verdict: &Verdict) -> bool {
 
 struct Shower {
     printer: Printer,
+    gaps: Gaps,
     verdict: Option<Verdict>,
+    missing: u64,
     at_line_start: bool,
     has_shown: bool,
 }
 
 impl Shower {
-    async fn bytes(&mut self, event: Event, gaps: bool) -> Result<(), CommandError> {
+    /// Notes what an event says of the whole.
+    fn note(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::Output { .. } => self.has_shown = true,
+            EventKind::Gap { from_byte, to_byte, .. } if self.says_gap() => {
+                self.missing = self.missing.saturating_add(to_byte.saturating_sub(*from_byte));
+            }
+            EventKind::Exited(verdict) => self.verdict = Some(verdict.clone()),
+            EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => {}
+        }
+    }
+
+    fn says_gap(&self) -> bool {
+        self.gaps == Gaps::All || self.has_shown
+    }
+
+    async fn bytes(&mut self, event: Event) -> Result<(), CommandError> {
         match event.kind {
             EventKind::Output { stream, bytes, .. } => {
-                self.has_shown = true;
                 self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
                 let to = if stream == Stream::Stderr { Target::Stderr } else { Target::Stdout };
                 self.printer.print(to, bytes).await
             }
-            EventKind::Gap { stream, from_byte, to_byte } if gaps || self.has_shown => {
+            EventKind::Gap { stream, from_byte, to_byte } if self.says_gap() => {
                 let line = format!(
                     "headwater: {} of {} are not here (bytes {from_byte} to {to_byte})",
                     words::bytes(to_byte.saturating_sub(from_byte)),
@@ -82,11 +136,9 @@ impl Shower {
                 let line = format!("{}{end}", Style::of_stderr().dim(&line));
                 self.printer.print(Target::Stderr, line.into()).await
             }
-            EventKind::Exited(verdict) => {
-                self.verdict = Some(verdict);
+            EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Exited(_) | EventKind::Closed => {
                 Ok(())
             }
-            EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => Ok(()),
         }
     }
 
@@ -106,9 +158,7 @@ impl Shower {
             let Some(event) = event else {
                 return self.json(views.flush()).await;
             };
-            if let EventKind::Exited(verdict) = &event.kind {
-                self.verdict = Some(verdict.clone());
-            }
+            self.note(&event);
             self.json(views.push(event)).await?;
         }
     }

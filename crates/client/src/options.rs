@@ -19,6 +19,9 @@ pub struct FollowOptions {
     pub batch_ms: Option<u32>,
     /// ... but no longer than until so many bytes are there.
     pub batch_bytes: Option<u32>,
+    /// Miss nothing: the program waits for this reader rather than that output is dropped before it was read. Needs the
+    /// right to write to the session.
+    pub lossless: bool,
 }
 
 impl FollowOptions {
@@ -37,6 +40,9 @@ impl FollowOptions {
             if let Some(value) = value {
                 query.append_pair(name, &value.to_string());
             }
+        }
+        if self.lossless {
+            query.append_pair("lossless", "true");
         }
         if !self.streams.is_empty() {
             let names: Vec<_> = self.streams.iter().map(|stream| stream.name()).collect();
@@ -68,6 +74,8 @@ pub struct AttachOptions {
     /// Let at most so many bytes of output be on their way; without it, as many as the connection takes. Larger events
     /// then come in parts, which but for the last have the seq of the event before.
     pub credit_bytes: Option<u32>,
+    /// Miss nothing, as [`FollowOptions::lossless`].
+    pub lossless: bool,
 }
 
 impl AttachOptions {
@@ -80,6 +88,9 @@ impl AttachOptions {
         }
         if let Some(tail) = self.tail_bytes {
             query.append_pair("tail", &tail.to_string());
+        }
+        if self.lossless {
+            query.append_pair("lossless", "true");
         }
         if self.read_only {
             query.append_pair("read_only", "true");

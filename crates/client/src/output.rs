@@ -92,6 +92,13 @@ impl Output {
         self.answer.headers().get(CONTENT_RANGE)?.to_str().ok()
     }
 
+    /// Which bytes of the output are no longer kept and so are not here, from the first to the one after the last. The
+    /// bytes before it and those after it follow one another.
+    pub fn gap(&self) -> Option<(u64, u64)> {
+        let (from, to) = self.answer.headers().get("x-headwater-gap")?.to_str().ok()?.split_once('-')?;
+        Some((from.parse().ok()?, to.parse().ok()?))
+    }
+
     /// What names this state of the bytes.
     pub fn etag(&self) -> Option<&str> {
         self.answer.headers().get(ETAG)?.to_str().ok()

@@ -229,6 +229,17 @@ impl Client {
         one(self.raw().start(start_request(session, id, spec)).await)
     }
 
+    /// The same for what a lossless reader will follow at once: no output is dropped before, within the grace.
+    pub async fn start_for_reader(
+        &self,
+        session: SessionId,
+        id: Option<ExecutionId>,
+        spec: &StartSpec,
+    ) -> Result<Execution> {
+        let request = v1::StartRequest { lossless: true, ..start_request(session, id, spec) };
+        one(self.raw().start(request).await)
+    }
+
     /// Starts something and follows it, in one round trip; asking twice with the same id starts one. The stream
     /// goes on over a restart of the worker.
     pub async fn run(
@@ -334,5 +345,6 @@ fn start_request(session: SessionId, id: Option<ExecutionId>, spec: &StartSpec) 
         session_id: session.to_string(),
         execution_id: id.map(|id| id.to_string()),
         spec: Some(spec.into()),
+        lossless: false,
     }
 }

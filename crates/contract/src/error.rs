@@ -25,6 +25,10 @@ pub enum FaultKind {
     Conflict,
     /// It is not in the state that the caller expects: somebody else changed it.
     Mismatch,
+    /// A position that the log has not reached.
+    PastEnd,
+    /// A lossless reader read nothing for too long.
+    TooSlow,
     /// Too much of something.
     Exhausted,
     /// It does not fit: on the disk, or into what a session may hold.
@@ -89,6 +93,8 @@ impl From<Fault> for Status {
         let code = match fault.kind {
             FaultKind::Invalid => Code::InvalidArgument,
             FaultKind::NotFound | FaultKind::Gone => Code::NotFound, // told apart by the metadata
+            FaultKind::PastEnd => Code::OutOfRange,
+            FaultKind::TooSlow => Code::DataLoss,
             FaultKind::Conflict => Code::FailedPrecondition,
             FaultKind::Mismatch => Code::AlreadyExists, // in another state
             FaultKind::Exhausted => Code::ResourceExhausted,
@@ -141,7 +147,9 @@ impl ContractError {
 impl From<Status> for ContractError {
     fn from(status: Status) -> Self {
         let kind = match status.code() {
-            Code::InvalidArgument | Code::OutOfRange => FaultKind::Invalid,
+            Code::InvalidArgument => FaultKind::Invalid,
+            Code::OutOfRange => FaultKind::PastEnd,
+            Code::DataLoss => FaultKind::TooSlow,
             Code::NotFound if status.metadata().contains_key(GONE_KEY) => FaultKind::Gone,
             Code::NotFound => FaultKind::NotFound,
             Code::FailedPrecondition => FaultKind::Conflict,

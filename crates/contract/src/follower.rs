@@ -35,6 +35,8 @@ pub struct FollowOptions {
     pub streams: Vec<Stream>,
     /// What is there, without waiting for more.
     pub no_wait: bool,
+    /// The program waits for this reader rather than that output is dropped before it was read.
+    pub lossless: bool,
 }
 
 impl FollowOptions {
@@ -47,6 +49,7 @@ impl FollowOptions {
             batch_bytes: self.batch_bytes,
             streams: self.streams.iter().map(|stream| v1::Stream::from(*stream).into()).collect(),
             no_wait: self.no_wait,
+            lossless: self.lossless,
         }
     }
 

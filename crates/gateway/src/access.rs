@@ -112,6 +112,23 @@ impl Gateway {
         Ok(owner)
     }
 
+    /// Lets `who` follow that execution. A lossless reader can stop the program, so reading is not enough for it.
+    pub(crate) async fn may_follow(
+        self: &Arc<Self>,
+        who: &Identity,
+        id: ExecutionId,
+        lossless: bool,
+    ) -> Result<(), ApiError> {
+        self.may_use_execution(who, Need::Read, id).await?;
+        if lossless {
+            self.may_use_execution(who, Need::Write, id).await.map_err(|error| {
+                error.hint("`lossless` makes the program wait for the reader; follow without it, or ask the owner for \
+                            the right to write")
+            })?;
+        }
+        Ok(())
+    }
+
     /// Lets `who` do this with what is in that session of `owner`.
     async fn may_use(
         &self,

@@ -141,6 +141,15 @@ impl From<Fault> for ApiError {
                 "it may have ended and been removed",
             ),
             FaultKind::Gone => Self::log_removed(fault.message),
+            FaultKind::PastEnd => Self::new(
+                StatusCode::BAD_REQUEST,
+                "after_past_end",
+                fault.message,
+                "follow from the last event",
+            ),
+            FaultKind::TooSlow => {
+                Self::new(StatusCode::CONFLICT, "reader_too_slow", fault.message, "follow without `lossless`")
+            }
             FaultKind::Conflict => Self::conflict(fault.message, "look at its state first"),
             FaultKind::Mismatch => Self::new(
                 StatusCode::PRECONDITION_FAILED,

@@ -44,7 +44,10 @@ pub(crate) struct Order {
 /// What the worker is asked for, besides to start.
 #[derive(Debug)]
 enum Wish {
-    Start,
+    /// With `lossless`, a lossless reader follows at once.
+    Start {
+        lossless: bool,
+    },
     Run(FollowOptions),
 }
 
@@ -67,7 +70,17 @@ struct Plan {
 impl Gateway {
     /// Starts; the store is written before this returns.
     pub(crate) async fn start(self: &Arc<Self>, who: &Identity, order: Order) -> Result<Execution, ApiError> {
-        match self.grant(who, order, Wish::Start).await? {
+        self.start_for(who, order, false).await
+    }
+
+    /// The same; with `lossless`, for a lossless reader that follows at once.
+    pub(crate) async fn start_for(
+        self: &Arc<Self>,
+        who: &Identity,
+        order: Order,
+        lossless: bool,
+    ) -> Result<Execution, ApiError> {
+        match self.grant(who, order, Wish::Start { lossless }).await? {
             (_, Granted::Started(execution)) => Ok(*execution),
             (_, Granted::Followed(_)) => Err(ApiError::internal(&"a start was answered with a stream")),
         }
@@ -174,7 +187,7 @@ impl Gateway {
     async fn look_again(&self, row: ExecutionRow, wish: &Wish) -> Result<Granted, ApiError> {
         let id = row.id;
         match wish {
-            Wish::Start => {
+            Wish::Start { .. } => {
                 let told =
                     insist(self.worker.calls(), |client| async move { client.execution(id).await }).await;
                 Ok(Granted::Started(Box::new(told.unwrap_or_else(|_| execution_by_row(row)))))
@@ -256,9 +269,14 @@ impl Gateway {
             insist(calls, |client| async move { client.create_session(Some(session), own).await }).await?;
         }
         match wish {
-            Wish::Start => {
-                let start =
-                    insist(calls, |client| async move { client.start(session, Some(id), spec).await });
+            Wish::Start { lossless } => {
+                let start = insist(calls, |client| async move {
+                    if *lossless {
+                        client.start_for_reader(session, Some(id), spec).await
+                    } else {
+                        client.start(session, Some(id), spec).await
+                    }
+                });
                 Ok(Granted::Started(Box::new(start.await?)))
             }
             Wish::Run(options) => {

@@ -23,7 +23,7 @@ use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord, SessionRecord};
 use crate::hibernation::Asleep;
-use crate::log::{Log, LogOptions, Writer};
+use crate::log::{HoldOptions, Log, Writer};
 use crate::session::{Parts, unseen};
 use crate::{descriptors, leftovers, tree, trees};
 
@@ -193,7 +193,7 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
             adopt_past(engine, id, &path, Unstarted::NeverRan);
             continue;
         };
-        match take_up(&path, &held) {
+        match take_up(&path, &held, engine.config.holds) {
             Ok((execution, writer)) => {
                 engine.add_execution(Arc::clone(&execution));
                 session.adopt(execution, writer, held.kind, held.fds, held.exit);
@@ -211,9 +211,9 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     Ok(())
 }
 
-fn take_up(path: &Path, held: &Held) -> io::Result<(Arc<Execution>, Writer)> {
+fn take_up(path: &Path, held: &Held, holds: HoldOptions) -> io::Result<(Arc<Execution>, Writer)> {
     let record = ExecutionRecord::read(path)?;
-    let options = LogOptions { output_bytes: record.output_bytes };
+    let options = record.log_options(holds);
     let (log, mut writer) = Log::recover(path, options).map_err(io::Error::other)?;
     if log.head().last_seq == Seq(0) {
         // The other worker was killed between init's answer and the first record.
@@ -240,7 +240,7 @@ fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarte
         }
         return;
     }
-    match past(path, unstarted) {
+    match past(path, unstarted, engine.config.holds) {
         Ok(Some(execution)) => engine.add_execution(execution),
         Ok(None) => {
             if let Err(error) = tree::remove(path) {
@@ -251,7 +251,7 @@ fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarte
     }
 }
 
-fn past(path: &Path, unstarted: Unstarted) -> io::Result<Option<Arc<Execution>>> {
+fn past(path: &Path, unstarted: Unstarted, holds: HoldOptions) -> io::Result<Option<Arc<Execution>>> {
     let Ok(record) = ExecutionRecord::read(path) else {
         return Ok(None); // the record comes before the start and goes first of all
     };
@@ -260,7 +260,7 @@ fn past(path: &Path, unstarted: Unstarted) -> io::Result<Option<Arc<Execution>>>
         return Ok(Some(Execution::sealed(record, path.to_owned(), log.head())));
     }
     drop(log);
-    let options = LogOptions { output_bytes: record.output_bytes };
+    let options = record.log_options(holds);
     let (log, mut writer) = Log::recover(path, options).map_err(io::Error::other)?;
     let head = log.head();
     if head.last_seq == Seq(0) && unstarted == Unstarted::NeverRan {

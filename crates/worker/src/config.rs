@@ -21,6 +21,7 @@ use serde::Deserialize;
 
 use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::languages::LanguageConfig;
+use crate::log::HoldOptions;
 use crate::tickets::MaxRunning;
 use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
@@ -59,6 +60,8 @@ pub struct Config {
     pub pool: usize,
     /// How long an init waits for a worker to come back.
     pub orphan_timeout: Duration,
+    /// How lossless readers are served.
+    pub holds: HoldOptions,
     /// What a session may use unless it asks for something else.
     pub limits: Limits,
     /// The most that a session may ask for; what is absent is not bounded.
@@ -107,6 +110,10 @@ impl Default for Hibernation {
 /// Executions at once: more than people and agents use, and few enough that one session or one owner leaves most of a
 /// usual limit of open files to others.
 const MAX_RUNNING: MaxRunning = MaxRunning { of_session: 256, of_owner: 1024, of_all: 4096 };
+/// A reader that reads nothing for a day has been forgotten.
+const MAX_HOLD: Duration = Duration::from_hours(24);
+/// While output is kept for a reader that is gone, the program may have to wait.
+const MAX_GRACE: Duration = Duration::from_mins(10);
 /// Prepared sessions: enough for a burst, cheap to keep.
 const POOL: usize = 4;
 /// Above what distributions, containers and systemd give out (see their `UIDS-GIDS` notes).
@@ -133,6 +140,7 @@ impl Config {
             sandbox: SandboxKind::Full,
             pool: POOL,
             orphan_timeout: Duration::from_mins(15),
+            holds: HoldOptions::DEFAULT,
             limits: default_limits(),
             max_limits: Limits::default(),
             binds: Vec::new(),
@@ -198,6 +206,8 @@ struct File {
     sandbox: Option<SandboxKind>,
     pool: Option<usize>,
     orphan_timeout: Option<String>,
+    lossless_hold: Option<String>,
+    lossless_grace: Option<String>,
     uid_base: Option<u32>,
     allow_aio: Option<bool>,
     max_running: Option<usize>,
@@ -297,6 +307,16 @@ impl File {
         if let Some(text) = self.orphan_timeout {
             config.orphan_timeout = parse_duration(&text).map_err(|e| format!("orphan_timeout: {e}"))?;
         }
+        let time = |name: &str, text: Option<String>, default: Duration, most: Duration| match text {
+            None => Ok(default),
+            Some(text) => match parse_duration(&text).map_err(|e| format!("{name}: {e}"))? {
+                time if time > most => Err(format!("{name}: at most `{}s`", most.as_secs())),
+                time => Ok(time),
+            },
+        };
+        let holds = &mut config.holds;
+        holds.patience = time("lossless_hold", self.lossless_hold, holds.patience, MAX_HOLD)?;
+        holds.grace = time("lossless_grace", self.lossless_grace, holds.grace, MAX_GRACE)?;
         config.network = self.network.parse()?;
         config.packages = self.packages.parse()?;
         config.hibernation = self.hibernation.parse(config.hibernation)?;
@@ -403,6 +423,8 @@ mod tests {
             ("max_running_of_owner = 0", "max_running_of_owner"),
             ("[max_limits]\nmemory = \"much\"", "max_limits.memory"),
             ("[max_limits]\nmemory = \"1Mi\"", "max_limits"),
+            ("lossless_hold = \"soon\"", "lossless_hold"),
+            ("lossless_grace = \"11m\"", "lossless_grace"),
             ("[[binds]]\nhost = \"opt\"", "absolute"),
             ("[languages.x]\ninterpreters = []\nargs = []\nsuffix = \"a/b\"", "languages.x.suffix"),
         ] {

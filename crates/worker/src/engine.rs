@@ -29,7 +29,7 @@ use crate::network::Network;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
 use crate::retention::Retention;
-use crate::session::{self, Accepted, Parts, Session};
+use crate::session::{self, Accepted, Expects, Granted, Parts, Session};
 use crate::terminals::Hub;
 use crate::tickets::Tickets;
 use crate::{tree, users};
@@ -483,6 +483,7 @@ impl Engine {
         session: SessionId,
         id: Option<ExecutionId>,
         spec: StartSpec,
+        expects: Expects,
     ) -> Result<Accepted, Fault> {
         spec.check()?;
         self.allow(&spec.limits)?;
@@ -501,7 +502,7 @@ impl Engine {
         let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
         let program = self.terminals.shell(program, &spec, id);
         let ticket = self.tickets.take(session.whose(), &spec, self.config.max_running)?;
-        let accepted = session.start(id, spec, program, ticket).await?;
+        let accepted = session.start(id, spec, program, Granted { ticket, expects }).await?;
         self.tables().executions.insert(id, Arc::clone(&accepted.execution));
         Ok(accepted)
     }

@@ -24,6 +24,8 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::log::{HoldOptions, LogOptions};
+
 /// What is remembered of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SessionRecord {
@@ -58,6 +60,16 @@ pub(crate) struct ExecutionRecord {
     pub(crate) queued_at_ms: u64,
     /// How much output is kept.
     pub(crate) output_bytes: u64,
+    /// Whether it was started for a lossless reader.
+    #[serde(default)]
+    pub(crate) lossless: bool,
+}
+
+impl ExecutionRecord {
+    /// How its log is kept.
+    pub(crate) const fn log_options(&self, holds: HoldOptions) -> LogOptions {
+        LogOptions { output_bytes: self.output_bytes, holds, expects_reader: self.lossless }
+    }
 }
 
 /// The paths of a data folder.

@@ -47,12 +47,20 @@ pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Resp
     }
     let until = v1::Until::try_from(options.until)
         .map_err(|_| Fault::new(FaultKind::Invalid, "`until` must be `exited` or `closed`"))?;
+    let after = Seq(options.after_seq);
+    let last = log.head().last_seq;
+    if after > last {
+        return Err(past_end(&LogError::PastEnd { after: after.0, last: last.0 }));
+    }
     let reader = ReaderOptions { max_bytes: MAX_BYTES, tail: options.tail_bytes, streams };
+    let reader =
+        if options.lossless { log.lossless_reader(after, reader) } else { Ok(log.reader(after, reader)) };
     let follower = Follower {
-        reader: log.reader(Seq(options.after_seq), reader),
+        reader: reader.map_err(|error| read_fault(&error))?,
         until,
         no_wait: options.no_wait,
-        tail: options.tail_bytes,
+        // A lossless reader skips at most what is there when it comes.
+        tail: options.tail_bytes.filter(|_| !options.lossless),
         batch: Duration::from_millis(options.batch_ms.into()),
         batch_bytes: options.batch_bytes as usize,
         has_output: false,
@@ -66,7 +74,22 @@ pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Resp
 }
 
 fn read_fault(error: &LogError) -> Fault {
-    Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}"))
+    match error {
+        LogError::TooSlow => Fault::new(FaultKind::TooSlow, error.to_string())
+            .hint("output after this point may have been dropped; follow on without `lossless` to read what is kept"),
+        LogError::TooManyReaders => {
+            Fault::new(FaultKind::Exhausted, error.to_string()).hint("follow without `lossless`, or end one of them")
+        }
+        LogError::DiskFull { .. } => Fault::new(FaultKind::Unavailable, error.to_string())
+            .hint("free space on the disk of the data folder, or follow without `lossless`"),
+        _ => Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}")),
+    }
+}
+
+fn past_end(error: &LogError) -> Fault {
+    let hint = "follow from the last event that there is, or from the beginning; if you were sent a later event, the log \
+                lost its end when the host lost power";
+    Fault::new(FaultKind::PastEnd, error.to_string()).hint(hint)
 }
 
 impl Follower {
@@ -133,7 +156,7 @@ mod tests {
 
     /// A log of three records: a start, a verdict and, if wanted, `closed`.
     fn log(folder: &tempfile::TempDir, closed: bool) -> (Arc<Log>, Writer) {
-        let options = LogOptions { output_bytes: 1 << 20 };
+        let options = LogOptions::new(1 << 20);
         let dir = folder.path().join("log");
         let (log, mut writer) = Log::create(&dir, ExecutionId::random(), options).unwrap();
         writer.started(1, 1).unwrap();
@@ -160,7 +183,7 @@ mod tests {
     #[tokio::test]
     async fn output_that_is_held_back_comes_as_one_event_with_the_last_seq() {
         let folder = tempfile::tempdir().unwrap();
-        let options = LogOptions { output_bytes: 1 << 20 };
+        let options = LogOptions::new(1 << 20);
         let (log, mut writer) =
             Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
         writer.started(1, 1).unwrap();
@@ -186,12 +209,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_asks_for_what_lies_behind_the_end_is_told_that_there_is_nothing() {
+    async fn a_position_after_the_last_event_is_refused_and_the_last_event_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let (log, _writer) = log(&folder, true);
         assert_eq!(seqs(&log, 0, v1::Until::Closed).await, [Ok(1), Ok(2), Ok(3)]);
-        assert_eq!(seqs(&log, 99, v1::Until::Closed).await, []);
-        assert_eq!(seqs(&log, 99, v1::Until::Exited).await, []);
+        assert_eq!(seqs(&log, 3, v1::Until::Closed).await, [], "there is nothing after the last event");
+        for until in [v1::Until::Closed, v1::Until::Exited] {
+            let options =
+                v1::FollowOptions { after_seq: 4, until: until.into(), ..v1::FollowOptions::default() };
+            let fault = follow(&log, &options).err().unwrap();
+            assert_eq!(fault.kind, FaultKind::PastEnd);
+            assert!(fault.message.contains("`3`"), "{}", fault.message);
+        }
     }
 
     #[tokio::test]

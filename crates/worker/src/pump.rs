@@ -14,6 +14,7 @@ use std::time::Duration;
 use headwater_contract::Backoff;
 use headwater_protocol::Stream;
 use headwater_sandbox::wire::Exit;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::SpliceFlags;
 use tokio::io::Interest;
@@ -40,6 +41,8 @@ const BURST: u32 = 512;
 const PAUSE: Duration = Duration::from_millis(1);
 /// Pieces of at least this size are never held back.
 const LARGE: u64 = 4096;
+/// While a full log makes the program wait, its pipes are looked at this often: those without a writer are emptied.
+const FULL_LOOK: Duration = Duration::from_millis(100);
 /// How often a terminal is looked at that nobody has open, or that nobody had open once.
 const TERMINAL_RETRY: Duration = Duration::from_millis(50);
 
@@ -115,6 +118,14 @@ impl Source {
         };
         self.ended = matches!(taken, Taken::End);
         Ok(taken)
+    }
+
+    /// Whether nobody has it open for writing, so that no more than what it holds will ever come.
+    fn has_no_writer(&self) -> bool {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let fd = self.terminal.as_ref().map_or(self.pipe.as_fd(), |terminal| terminal.master.as_fd());
+        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+        !self.ended && poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().contains(PollFlags::HUP)
     }
 
     /// How much must be moved before the program's end may be told.
@@ -250,7 +261,14 @@ pub(crate) async fn pump(
         if exit.is_none() && sources.iter().all(|source| source.ended) {
             return writer;
         }
-        let next = {
+        let next = if writer.is_full() {
+            tokio::select! {
+                biased;
+                how = told(&mut exit) => Next::Exit(how),
+                () = writer.room() => Next::Room,
+                () = tokio::time::sleep(FULL_LOOK) => Next::Look,
+            }
+        } else {
             let [first, second] = two(&sources, turn);
             tokio::select! {
                 // A source may be ready without end (a flood, a terminal that nobody has open): it must keep neither
@@ -286,6 +304,14 @@ pub(crate) async fn pump(
                 // A flood must not starve other executions.
                 tokio::task::consume_budget().await;
             }
+            Next::Room => writer.look_for_room(),
+            Next::Look => {
+                for source in sources.iter_mut().filter(|source| source.has_no_writer()) {
+                    // At most what a pipe holds, which is logged past the limit: nothing else would ever end this wait.
+                    drain(std::slice::from_mut(source), &mut writer).await;
+                    source.ended |= matches!(source.step(&mut writer, exit.is_none()), Ok(Taken::End));
+                }
+            }
             Next::Exit(how) => {
                 exit = None;
                 let waiting = drain(&mut sources, &mut writer).await;
@@ -298,6 +324,10 @@ pub(crate) async fn pump(
 enum Next {
     Source(usize),
     Exit(Option<Exit>),
+    /// A full log may have room.
+    Room,
+    /// Look at the pipes of a full log.
+    Look,
 }
 
 /// The readiness of the two sources (there are never more), the one whose turn it is first.

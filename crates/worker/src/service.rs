@@ -15,7 +15,7 @@ use crate::builds::mark;
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::follow::{self, Responses};
-use crate::session::{Accepted, Session, grace};
+use crate::session::{Accepted, Expects, Session, grace};
 use crate::stdin::StdinPipe;
 use crate::usage;
 use crate::{read, retention};
@@ -54,15 +54,19 @@ impl Service {
         Ok((execution, session))
     }
 
-    async fn begin(&self, request: Option<v1::StartRequest>) -> Result<Accepted, Fault> {
+    async fn begin(&self, request: Option<v1::StartRequest>, expects: Expects) -> Result<Accepted, Fault> {
         let request = request.ok_or_else(|| Fault::new(FaultKind::Invalid, "nothing to start"))?;
         let session: SessionId = request.session_id.parse()?;
         let id: Option<ExecutionId> = request.execution_id.map(|id| id.parse()).transpose()?;
         let spec: StartSpec =
             request.spec.ok_or_else(|| Fault::new(FaultKind::Invalid, "nothing to start"))?.try_into()?;
         let engine = Arc::clone(&self.engine);
-        to_the_end(async move { engine.start(session, id, spec).await }).await
+        to_the_end(async move { engine.start(session, id, spec, expects).await }).await
     }
+}
+
+const fn expects(lossless: bool) -> Expects {
+    if lossless { Expects::LosslessReader } else { Expects::Nobody }
 }
 
 /// Carries out what must not stop half-way when its caller goes away.
@@ -182,7 +186,9 @@ impl Worker for Service {
     }
 
     async fn start(&self, request: Request<v1::StartRequest>) -> Answer<v1::Execution> {
-        let accepted = self.begin(Some(request.into_inner())).await?;
+        let request = request.into_inner();
+        let expects = expects(request.lossless);
+        let accepted = self.begin(Some(request), expects).await?;
         // Dropped without a word when there is nothing to wait for.
         let _ = accepted.answered.await;
         Ok(Response::new((&accepted.execution.told()).into()))
@@ -191,10 +197,11 @@ impl Worker for Service {
     type RunStream = Responses;
 
     async fn run(&self, request: Request<v1::RunRequest>) -> Answer<Responses> {
-        let request = request.into_inner();
-        let accepted = self.begin(request.start).await?;
+        let v1::RunRequest { start, follow } = request.into_inner();
+        let follow = follow.unwrap_or_default();
+        let accepted = self.begin(start, expects(follow.lossless)).await?;
         let log = accepted.execution.log()?;
-        Ok(Response::new(follow::follow(&log, &request.follow.unwrap_or_default())?))
+        Ok(Response::new(follow::follow(&log, &follow)?))
     }
 
     async fn get_execution(&self, request: Request<v1::GetExecutionRequest>) -> Answer<v1::Execution> {

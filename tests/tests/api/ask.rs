@@ -53,6 +53,17 @@ impl Asker {
         self.ask("GET", path, &[], b"").await
     }
 
+    /// The head of an answer whose body may have no end.
+    pub(crate) async fn look(&self, path: &str) -> Result<Raw> {
+        let bearer = format!("Bearer {}", self.token);
+        raw::head(&self.address, "GET", path, &[("Authorization", &bearer)], b"").await
+    }
+
+    /// The token that it asks with.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     pub(crate) async fn delete(&self, path: &str) -> Result<Raw> {
         self.ask("DELETE", path, &[], b"").await
     }

@@ -15,7 +15,7 @@ const BEFORE_THE_HOLD_ENDS: Duration = Duration::from_secs(9);
 /// Prints `first`, and then each line of its input.
 fn program() -> Value {
     json!({ "shell": "echo first; exec cat", "stdin": "open", "metadata": {
-        "conversation_id": "talk", "tool_call_id": "call", "headwater.tool": "code_execution" } })
+        "conversation_id": "talk", "tool_call_id": "call" } })
 }
 
 /// The output in an event of any dialect.

@@ -14,6 +14,7 @@ mod hostile;
 mod ide;
 mod idempotency;
 mod limits;
+mod lossless;
 mod output;
 mod places;
 mod quotas;

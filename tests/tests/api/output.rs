@@ -133,8 +133,19 @@ async fn what_is_no_longer_kept_is_left_out_and_said() -> Result<()> {
         assert!(answer.body == [&whole[..from], &whole[to..]].concat(), "{stream}");
         let across = format!("bytes={}-{}", from - 3, from + 3);
         let part = ask(&server, "GET", &path, &[("Range", &across)], "").await?;
-        assert_eq!(part.status, 206);
-        assert_eq!(part.body, [&whole[from - 3..from], &whole[to..to + 4]].concat());
+        let error = part.json()?["error"].clone();
+        assert_eq!((part.status, error["code"].as_str()), (416, Some("range_crosses_gap")));
+        assert!(error["message"].as_str().is_some_and(|text| text.contains(&format!("`{from}` to `{to}`"))));
+        assert_eq!(part.header("x-headwater-gap"), Some(&*format!("{from}-{to}")));
+        // The ranges that the hint names are good, and together they are the whole.
+        let hint = error["hint"].as_str().context("no hint")?;
+        let mut both = Vec::new();
+        for range in hint.split('`').filter(|word| word.starts_with("bytes=")) {
+            let part = ask(&server, "GET", &path, &[("Range", range)], "").await?;
+            assert_eq!(part.status, 206, "{range}");
+            both.extend_from_slice(&part.body);
+        }
+        assert!(both == answer.body, "{hint}");
         let live = ask(&server, "GET", &format!("{path}&follow=true"), &[], "").await?;
         assert!(live.body == answer.body, "{stream}, live");
     }

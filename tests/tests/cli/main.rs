@@ -8,6 +8,7 @@ mod hostile;
 mod interrupts;
 mod json;
 mod logs;
+mod lossless;
 mod lost_worker;
 mod pty;
 mod run;

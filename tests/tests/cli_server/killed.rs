@@ -122,3 +122,15 @@ async fn ctrl_c_is_heard_while_there_is_no_server() -> Result<()> {
     assert!(done.errors().contains("cancelled"), "{}", done.errors());
     Ok(())
 }
+
+#[tokio::test]
+async fn a_program_that_waits_for_its_reader_loses_nothing_when_server_and_worker_are_killed() -> Result<()> {
+    let mut server = worker().await?;
+    let child = crate::lossless::held(&server).await?;
+    kill_and_start_again(&mut server).await?;
+    server.kill_worker().await?;
+    let (bytes, said, code) = tokio::task::spawn_blocking(|| crate::lossless::finish(child)).await??;
+    assert!(bytes == crate::lossless::numbers(), "{} bytes came: {said}", bytes.len());
+    assert_eq!(code, Some(7), "{said}");
+    Ok(())
+}

@@ -16,6 +16,8 @@ mod json;
 mod killed;
 #[path = "../cli/logs.rs"]
 mod logs;
+#[path = "../cli/lossless.rs"]
+mod lossless;
 #[path = "../cli/pty.rs"]
 mod pty;
 #[path = "../cli/run.rs"]

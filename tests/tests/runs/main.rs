@@ -7,6 +7,7 @@ mod follow;
 mod input;
 mod languages;
 mod limits;
+mod lossless;
 mod many;
 mod output;
 mod sessions;

@@ -15,7 +15,7 @@ use super::{LimitArgs, SandboxArg};
 /// What `headwater run --help` says at its end.
 const AFTER_HELP: &str = "\
 Exit code: the program's own; 128+N if signal N ended it; 124 timed out; 130 cancelled; 137 out of memory; 127 the \
-command was not found; 126 it cannot be executed; 125 anything else (lost, a limit on output or disk, an error of \
+command was not found; 126 it cannot be executed; 123 output is missing in what was shown (the message says how much); 125 anything else (lost, a limit on output or disk, an error of \
 headwater itself). 141 if whoever read our output went away: the program is then cancelled.
 
 Ctrl+C cancels (SIGTERM, the grace, SIGKILL), a second one kills at once, a third one leaves. With --tty all keys go \

@@ -8,7 +8,7 @@ use crate::connect::Place;
 use crate::error::CommandError;
 use crate::input;
 use crate::live::{CtrlC, End, Interrupts, Watch, resize, watch};
-use crate::show::Format;
+use crate::show::{Format, Gaps};
 use crate::style::Style;
 use crate::terminal::RawMode;
 use crate::{exit, resolve};
@@ -38,7 +38,8 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
     let how = Watch {
         engine,
         id,
-        format: if args.json { Format::Json } else { Format::Bytes { gaps: args.after.is_some() } },
+        format: if args.json { Format::Json } else { Format::Bytes },
+        gaps: if args.after.is_some() { Gaps::All } else { Gaps::AfterOutput },
         input,
         detach_keys: raw.is_some(),
         tty: execution.tty.is_some(),
@@ -47,10 +48,11 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
     let end = watch(how, events, &mut interrupts).await;
     drop(raw);
     match end? {
-        End::Verdict(verdict) => {
+        End::Ended(verdict, shown) => {
             if let Some(line) = exit::line(&verdict).filter(|_| !args.json) {
                 eprintln!("{}", Style::of_stderr().red(&format!("headwater: {line}")));
             }
+            shown.check(id)?;
             Ok(exit::code(&verdict))
         }
         End::Left => {

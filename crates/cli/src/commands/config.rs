@@ -89,6 +89,8 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
             "sandbox": worker.sandbox,
             "pool": worker.pool,
             "orphan_timeout_ms": ms(worker.orphan_timeout),
+            "lossless_hold_ms": ms(worker.holds.patience),
+            "lossless_grace_ms": ms(worker.holds.grace),
             "limits": worker.limits,
             "max_limits": worker.max_limits,
             "uid_base": worker.uid_base,

@@ -7,7 +7,7 @@ use rustix::termios::isatty;
 use crate::args::LogsArgs;
 use crate::connect::Place;
 use crate::error::CommandError;
-use crate::show::{Format, show};
+use crate::show::{Format, Gaps, show};
 use crate::style::Style;
 use crate::{exit, resolve};
 
@@ -25,11 +25,12 @@ pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
         ..FollowOptions::default()
     };
     let events = engine.follow(id, options).await?;
-    let gaps = args.tail.is_none();
-    let verdict = show(events, if args.json { Format::Json } else { Format::Bytes { gaps } }).await?;
-    let line = verdict.as_ref().and_then(exit::line);
+    let gaps = if args.tail.is_none() { Gaps::All } else { Gaps::AfterOutput };
+    let shown = show(events, if args.json { Format::Json } else { Format::Bytes }, gaps).await?;
+    let line = shown.verdict.as_ref().and_then(exit::line);
     if let Some(line) = line.filter(|_| !args.json && isatty(rustix::stdio::stderr())) {
         eprintln!("{}", Style::of_stderr().dim(&format!("headwater: {line}")));
     }
+    shown.check(id)?;
     Ok(0)
 }

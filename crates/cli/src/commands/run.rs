@@ -16,7 +16,7 @@ use crate::engine::{Engine, Events, Run, Target};
 use crate::error::CommandError;
 use crate::live::{CtrlC, End, Interrupts, Watch, watch};
 use crate::output::{say, say_json};
-use crate::show::Format;
+use crate::show::{Format, Gaps};
 use crate::style::Style;
 use crate::terminal::RawMode;
 use crate::{exit, resolve, terminal, view};
@@ -91,11 +91,12 @@ async fn follow(
     mut interrupts: Interrupts,
 ) -> Result<u8, CommandError> {
     let raw = if plan.spec.tty.is_some() && plan.input.is_some() { RawMode::enter()? } else { None };
-    let format = if plan.json { Format::Json } else { Format::Bytes { gaps: true } };
+    let format = if plan.json { Format::Json } else { Format::Bytes };
     let how = Watch {
         engine: engine.clone(),
         id,
         format,
+        gaps: Gaps::All,
         input: plan.input.take(),
         detach_keys: false,
         tty: plan.spec.tty.is_some(),
@@ -104,7 +105,7 @@ async fn follow(
     let end = watch(how, events, &mut interrupts).await;
     drop(raw);
     match end.map_err(|error| error.hint(format!("`headwater attach {id}` goes on")))? {
-        End::Verdict(verdict) => {
+        End::Ended(verdict, shown) => {
             if let Some(line) = exit::line(&verdict).filter(|_| !plan.json) {
                 // A terminal shows `^C` where the cursor was.
                 let apart = if interrupts.count > 0 && terminal::stdin_is_terminal() { "\n" } else { "" };
@@ -114,6 +115,7 @@ async fn follow(
                     eprintln!("{} {hint}", style.cyan("hint:"));
                 }
             }
+            shown.check(id)?;
             Ok(exit::code(&verdict))
         }
         End::Left => {

@@ -125,6 +125,7 @@ impl Events {
             streams: stop.streams(&options.streams),
             batch_ms: Some(options.batch_ms),
             batch_bytes: None,
+            lossless: options.lossless,
         };
         Ok(Self::Remote { follower: Box::new(server.follow(id, options).await?), stop })
     }

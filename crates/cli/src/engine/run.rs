@@ -76,15 +76,17 @@ impl Engine {
         match self {
             Self::Local(worker) => {
                 make_session(worker, run).await?;
-                let follow = async |worker: &Worker| {
-                    worker.run(run.session, run.id, &run.spec, FollowOptions::default()).await
-                };
+                // As with a pipe: a program waits for whoever reads it.
+                let options = FollowOptions { lossless: true, ..FollowOptions::default() };
+                let follow =
+                    async |worker: &Worker| worker.run(run.session, run.id, &run.spec, options.clone()).await;
                 Ok((run.id, Events::local(worker.insist(follow).await?)))
             }
             Self::Remote(server) => {
                 let (session, request) = run.request();
                 let options = headwater_client::FollowOptions {
                     batch_ms: Some(0),
+                    lossless: true,
                     ..headwater_client::FollowOptions::default()
                 };
                 let mut follower = server.run_with_key(session, &request, options, run.key.clone()).await?;

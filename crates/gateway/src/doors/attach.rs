@@ -54,7 +54,7 @@ enum Mode {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AttachQuery {
-    /// Events after this `seq`; 0 or absent: all.
+    /// Events after this `seq`, which must not be after the last one; 0 or absent: all.
     after: Option<u64>,
     /// Leave out so many bytes of output after that: for a client with credits that had a part of an event.
     skip: Option<u64>,
@@ -68,6 +68,8 @@ struct AttachQuery {
     /// The event after which the socket is closed: `closed` if absent.
     #[param(inline)]
     until: Option<Until>,
+    /// Miss nothing, as in `GET /v1/executions/{id}/events`. Needs the right to write to the session.
+    lossless: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
     #[serde(rename = "token")]
     #[allow(dead_code)]
@@ -81,6 +83,7 @@ impl AttachQuery {
             until_closed: self.until.unwrap_or_default() == Until::Closed,
             tail_bytes: self.tail,
             tail_once: true,
+            lossless: self.lossless == Some(true),
             ..FollowOptions::default()
         }
     }
@@ -119,7 +122,7 @@ async fn attach(
     seat: Option<Extension<Seat>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_execution(&who, Need::Read, id).await?;
+    gateway.may_follow(&who, id, query.lossless == Some(true)).await?;
     let refusal = refusal(&gateway, &who, id, query.read_only == Some(true)).await;
     let upgrade = bounded(upgrade)?;
     let follower = follow(&gateway, id, query.options()).await?;

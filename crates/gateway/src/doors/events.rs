@@ -11,7 +11,7 @@ use headwater_protocol::{ExecutionId, ExecutionState};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Identity, Need};
+use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::state::Gateway;
@@ -51,7 +51,7 @@ async fn events(
 ) -> Result<Response, ApiError> {
     let resumes = query.resume(&headers)?;
     let options = query.into_options()?;
-    gateway.may_use_execution(&who, Need::Read, id).await?;
+    gateway.may_follow(&who, id, options.lossless).await?;
     let opened = async {
         let ends_soon = resumes && has_ended(&gateway, id, &options).await?;
         Ok::<_, ContractError>((ends_soon, follow(&gateway, id, options).await?))

@@ -129,7 +129,7 @@ async fn begin(
         }
         return Ok(answer);
     }
-    let told = gateway.start(who, order).await?;
+    let told = gateway.start_for(who, order, options.lossless).await?;
     let location = [(header::LOCATION, place(told.id))];
     Ok((StatusCode::CREATED, location, JsonBody(execution_body(told))).into_response())
 }

@@ -21,7 +21,7 @@ use utoipa_axum::routes;
 use self::body::{Gap, OutputBody};
 pub(super) use self::range::{Part, is_known, part};
 use crate::answers::Pulled;
-use crate::auth::{Identity, Need};
+use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::insist::insist;
@@ -73,13 +73,17 @@ struct OutputQuery {
     stream: Option<Which>,
     /// Go on with what comes until no writer is left. Without ranges and without a length.
     follow: Option<bool>,
+    /// With `follow`: miss nothing, as in `GET /v1/executions/{id}/events`. Needs the right to write to the session.
+    lossless: Option<bool>,
 }
 
 /// The output of an execution, raw: exactly the bytes that it wrote, as far as they are kept.
 ///
-/// Takes ranges, also of `merged`. Bytes that are no longer kept because of the output limit are left out, which the
-/// header `X-Headwater-Gap: <first byte>-<first byte after>` states; ranges and lengths are those of what is kept. If
-/// bytes are dropped while they are sent (of a running program only), the answer breaks off.
+/// Takes ranges, also of `merged`. Bytes that are no longer kept because of the output limit are left out: the body is
+/// what is kept before the gap and, right after it, what is kept after the gap. The header
+/// `X-Headwater-Gap: <first byte>-<first byte after>` states the gap in bytes of the output; ranges and lengths are those
+/// of the body. A range with bytes from both sides of the gap is refused (416, `range_crosses_gap`). If bytes are dropped
+/// while they are sent (of a running program only), the answer breaks off; with `follow` and `lossless` none are.
 #[utoipa::path(get, path = "/v1/executions/{id}/output", tag = "streams",
     params(
         ("id" = String, Path, description = "the execution"), OutputQuery,
@@ -93,7 +97,7 @@ struct OutputQuery {
         (status = 304, description = "nothing has changed"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 404, body = ErrorBody), (status = 410, body = ErrorBody, description = "its log was removed"),
-        (status = 416, description = "no byte lies in the range", body = ErrorBody),
+        (status = 416, description = "no byte lies in the range, or it crosses the gap", body = ErrorBody),
         (status = 429, body = ErrorBody), (status = 500, body = ErrorBody), (status = 503, body = ErrorBody),
 ))]
 async fn output(
@@ -104,7 +108,8 @@ async fn output(
     method: Method,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_execution(&who, Need::Read, id).await?;
+    let lossless = query.lossless == Some(true) && query.follow == Some(true);
+    gateway.may_follow(&who, id, lossless).await?;
     let which = query.stream.unwrap_or_default();
     let output = OutputOf { id, stream: which.stream() };
     let kept = insist(gateway.worker.calls(), |worker| async move { worker.kept(output).await }).await;
@@ -118,7 +123,7 @@ async fn output(
         answer.put(GAP, &format!("{from}-{to}"));
     }
     if query.follow == Some(true) {
-        return live(&gateway, output, &kept, answer).await;
+        return live(&gateway, output, &kept, answer, lossless).await;
     }
     let etag = etag(which, &kept);
     answer.put(header::ETAG, &etag);
@@ -128,6 +133,7 @@ async fn output(
     }
     let (status, from, to) = match part(&method, &headers, &etag, kept.len()) {
         Part::Whole => (StatusCode::OK, 0, kept.len()),
+        Part::Range(from, to) if crosses_gap(&kept, from, to) => return Ok(across_gap(answer, &kept)),
         Part::Range(from, to) => {
             answer.put(header::CONTENT_RANGE, &format!("bytes {from}-{}/{}", to - 1, kept.len()));
             (StatusCode::PARTIAL_CONTENT, from, to)
@@ -145,6 +151,7 @@ async fn live(
     output: OutputOf,
     kept: &Kept,
     mut answer: Headers,
+    lossless: bool,
 ) -> Result<Response, ApiError> {
     answer.put(header::CACHE_CONTROL, "no-store");
     answer.put(HeaderName::from_static("x-accel-buffering"), "no");
@@ -154,6 +161,7 @@ async fn live(
         after: Seq(0),
         until_closed: true,
         streams: output.stream.into_iter().collect(),
+        lossless,
         ..FollowOptions::default()
     };
     let follower = follow(gateway, output.id, options).await?;
@@ -189,6 +197,24 @@ fn nothing_there(mut answer: Headers, length: u64) -> Response {
         "range_not_satisfiable",
         format!("no byte of `{length}` lies in the range"),
         "the header `Content-Range` tells how many there are",
+    );
+    (answer.0, error).into_response()
+}
+
+/// Whether a range of the kept bytes has bytes from before the gap and from after it.
+fn crosses_gap(kept: &Kept, from: u64, to: u64) -> bool {
+    kept.gap.is_some_and(|(gap, _)| from < gap && gap < to)
+}
+
+/// The bytes of such a range do not follow one another.
+fn across_gap(mut answer: Headers, kept: &Kept) -> Response {
+    let (length, (from, to)) = (kept.len(), kept.gap.unwrap_or_default());
+    answer.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
+    let error = ApiError::new(
+        StatusCode::RANGE_NOT_SATISFIABLE,
+        "range_crosses_gap",
+        format!("the range crosses the gap: the bytes `{from}` to `{to}` of the output are no longer kept"),
+        format!("ask for `bytes=0-{}` and for `bytes={from}-{}`, or for everything", from - 1, length - 1),
     );
     (answer.0, error).into_response()
 }

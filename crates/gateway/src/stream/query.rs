@@ -34,7 +34,7 @@ pub(crate) enum Until {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventQuery {
-    /// Events after this `seq`; 0 or absent: all. The header `Last-Event-ID` wins over it.
+    /// Events after this `seq`, which must not be after the last one; 0 or absent: all. The header `Last-Event-ID` wins over it.
     pub(crate) after: Option<u64>,
     /// Begin so that about this many bytes of output are left to read; what is skipped is stated as a gap. Not used
     /// when a stream goes on (`Last-Event-ID`).
@@ -51,6 +51,9 @@ pub(crate) struct EventQuery {
     /// ... but no longer than until this many bytes are there: 4096 if absent.
     #[param(minimum = 1, maximum = 1_048_576)]
     pub(crate) batch_bytes: Option<u32>,
+    /// Miss nothing: output that was not sent yet is not dropped, and the program waits for this reader as for the reader
+    /// of a pipe. Needs the right to write to the session. Not for ever: see `lossless_hold` in the configuration.
+    pub(crate) lossless: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
     pub(crate) token: Option<String>,
 }
@@ -77,6 +80,7 @@ impl EventQuery {
             batch_bytes,
             streams: self.streams.as_deref().map(parse_streams).transpose()?.unwrap_or_default(),
             no_wait: false,
+            lossless: self.lossless == Some(true),
         })
     }
 

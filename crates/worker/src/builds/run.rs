@@ -30,7 +30,7 @@ use super::record::{Record, Records};
 use super::system::SystemFiles;
 use crate::clock::now_ms;
 use crate::engine::Engine;
-use crate::session::Session;
+use crate::session::{Expects, Session};
 use crate::workspace::WorkspacePath;
 
 /// A build's own session ends by itself if nobody ends it.
@@ -248,7 +248,11 @@ impl Workshop {
         let filled = self.fill(record, inputs).await;
         let start = start_spec(&record.plan);
         let started = match filled {
-            Ok(()) => self.engine.start(order.build_session, Some(order.execution), start.clone()).await,
+            Ok(()) => {
+                self.engine
+                    .start(order.build_session, Some(order.execution), start.clone(), Expects::Nobody)
+                    .await
+            }
             Err(fault) => Err(fault),
         };
         match started {

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use super::holds::MAX_READERS;
+
 /// Why a log could not be written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
@@ -51,6 +53,20 @@ pub enum LogError {
         /// The one after the last.
         to: u64,
     },
+    /// A position that the log has not reached.
+    #[error("`after` is `{after}`, and the last event of the log is `{last}`")]
+    PastEnd {
+        /// The position.
+        after: u64,
+        /// The last event.
+        last: u64,
+    },
+    /// There are as many lossless readers as may be.
+    #[error("at most `{MAX_READERS}` lossless readers may follow an execution at once")]
+    TooManyReaders,
+    /// A lossless reader stopped the program for too long.
+    #[error("the reader read nothing for too long while the program waited for it")]
+    TooSlow,
     /// Nothing follows `closed`.
     #[error("the log is closed")]
     Closed,

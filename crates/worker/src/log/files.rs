@@ -96,6 +96,13 @@ impl Files {
         }
     }
 
+    /// Makes an empty file in this folder, if it does not exist.
+    pub(super) fn touch(&self, name: &str) -> Result<(), LogError> {
+        let path = self.path(name);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        rustix::fs::open(&path, flags, FILE_MODE).map(drop).map_err(|e| LogError::io("create", &path, e))
+    }
+
     /// The raw bytes of a stream, if it has any.
     pub(super) fn raw(&self, stream: Stream) -> Result<Option<&OwnedFd>, LogError> {
         let cell = &self.raw[slot(stream)];

@@ -31,4 +31,20 @@ impl Writer {
     pub fn total(&self) -> u64 {
         self.last.ends.total()
     }
+
+    /// Whether the log is at its limit and nothing may be dropped, because a lossless reader has not read it. What is
+    /// written all the same makes the log larger than it should be.
+    pub const fn is_full(&self) -> bool {
+        self.retention.is_full()
+    }
+
+    /// Waits until there may be room in a full log. Dropping the future loses nothing.
+    pub async fn room(&self) {
+        self.log.holds.changed().await;
+    }
+
+    /// Looks whether there is room now.
+    pub fn look_for_room(&mut self) {
+        self.make_room();
+    }
 }

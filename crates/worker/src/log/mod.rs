@@ -8,7 +8,8 @@
 //!   Each record holds the ends of all streams after it, so the last one alone tells all totals, and any
 //!   position is found by halving;
 //! - `message`: the words of a verdict, if it has any;
-//! - `trim`: which range of records is no longer kept, if there is one.
+//! - `trim`: which range of records is no longer kept, if there is one;
+//! - `lossless`: empty; a lossless reader has followed this log.
 //!
 //! # Order of writing
 //! 1. bytes go from the pipe to the raw file with `splice(2)`, never through our memory;
@@ -26,6 +27,11 @@
 //! disk with numbers. Dropped bytes are given back by punching holes, in steps of a sixteenth of the limit (at most
 //! 1 MiB), by which the log may be larger than the limit for a moment. A verdict is never dropped.
 //!
+//! # Lossless readers
+//! What a lossless reader has not read is not dropped: if the log cannot grow for that reason, the writer is full, and
+//! the program waits in its pipe (`holds.rs`). While such readers are there, the log may be larger than its limit by what
+//! stays behind them: half of the limit, but at least 1 MiB and at most 16 MiB.
+//!
 //! # Full disk
 //! Room for the records of the bytes on their way, `exited` and `closed` is always reserved ahead (where the file
 //! system can), so an execution can end properly when there is no room for another byte.
@@ -33,6 +39,7 @@
 mod bytes;
 mod error;
 mod files;
+mod holds;
 mod load;
 mod look;
 mod marks;
@@ -60,6 +67,7 @@ use tokio::sync::watch;
 
 pub use bytes::{ByteReader, Kept};
 pub use error::LogError;
+pub use holds::HoldOptions;
 pub use marks::{Ends, Streams};
 pub use reader::{Reader, ReaderOptions};
 pub use size::{LogSize, measure};
@@ -68,6 +76,7 @@ pub use writer::{Taken, Writer};
 
 use crate::descriptors::Hold;
 use files::{Access, Files};
+use holds::Holds;
 use load::load;
 use state::State;
 
@@ -77,12 +86,25 @@ pub struct LogOptions {
     /// Past this many bytes (counting 64 for each record) only the beginning and the end are kept; at least
     /// [`LogOptions::MIN_OUTPUT_BYTES`].
     pub output_bytes: u64,
+    /// How lossless readers are served.
+    pub holds: HoldOptions,
+    /// Whether a lossless reader is about to come, or was there before a restart: nothing is dropped before it is here,
+    /// or the grace is over.
+    pub expects_reader: bool,
 }
 
 impl LogOptions {
     /// Less than this would not hold a handful of records; a lower wish is taken as this.
     pub const MIN_OUTPUT_BYTES: u64 = 4096;
+
+    /// A log of this limit, with defaults for the rest.
+    pub const fn new(output_bytes: u64) -> Self {
+        Self { output_bytes, holds: HoldOptions::DEFAULT, expects_reader: false }
+    }
 }
+
+/// The file that says that a log had a lossless reader.
+const LOSSLESS: &str = "lossless";
 
 /// The log of one execution, to read from: shared by its writer and all readers.
 #[derive(Debug)]
@@ -92,6 +114,7 @@ pub struct Log {
     state: watch::Sender<State>,
     /// What a log that was opened to be read counts for.
     descriptors: OnceLock<Hold>,
+    holds: Arc<Holds>,
 }
 
 impl Log {
@@ -99,7 +122,10 @@ impl Log {
     /// with or without an empty index.
     pub fn create(dir: &Path, id: ExecutionId, options: LogOptions) -> Result<(Arc<Self>, Writer), LogError> {
         let files = Files::create(dir)?;
-        let log = Self::new(id, files, State::default());
+        let log = Self::new(id, files, State::default(), options.holds);
+        if options.expects_reader {
+            log.holds.expect(0);
+        }
         let mut writer = Writer::new(Arc::clone(&log), options);
         if let Err(error) = writer.write_header() {
             log.files.discard();
@@ -119,11 +145,12 @@ impl Log {
     pub fn open(dir: &Path) -> Result<Arc<Self>, LogError> {
         let files = Files::open(dir, Access::Read)?;
         let loaded = load(&files)?;
-        Ok(Self::new(loaded.id, files, loaded.state))
+        Ok(Self::new(loaded.id, files, loaded.state, HoldOptions::DEFAULT))
     }
 
-    fn new(id: ExecutionId, files: Files, state: State) -> Arc<Self> {
-        Arc::new(Self { id, files, state: watch::Sender::new(state), descriptors: OnceLock::new() })
+    fn new(id: ExecutionId, files: Files, state: State, holds: HoldOptions) -> Arc<Self> {
+        let (state, holds) = (watch::Sender::new(state), Arc::new(Holds::new(holds)));
+        Arc::new(Self { id, files, state, descriptors: OnceLock::new(), holds })
     }
 
     /// Keeps the hold on its descriptors for as long as it is open.
@@ -149,5 +176,15 @@ impl Log {
     /// A reader that begins after `after`; `Seq(0)` is before everything.
     pub fn reader(self: &Arc<Self>, after: Seq, options: ReaderOptions) -> Reader {
         Reader::new(Arc::clone(self), self.state.subscribe(), after, options)
+    }
+
+    /// The same for a reader that misses nothing: what it has not read is not dropped, and the program waits for it. A
+    /// file remembers that there was one, for the worker that comes after this one.
+    pub fn lossless_reader(self: &Arc<Self>, after: Seq, options: ReaderOptions) -> Result<Reader, LogError> {
+        let reader = self.reader(after, options).hold()?;
+        if self.state.borrow().view.writer {
+            self.files.touch(LOSSLESS)?;
+        }
+        Ok(reader)
     }
 }

@@ -131,11 +131,16 @@ impl Writer {
             self.retention.note(self.last);
         }
         self.show(first, records, verdict);
+        self.make_room();
+        Ok(())
+    }
+
+    /// Drops what is over the limit and what no lossless reader is yet to read.
+    pub(super) fn make_room(&mut self) {
         let log = &self.log;
-        self.retention.enforce(&log.files, self.last, self.exited_seq, |trim| {
+        self.retention.enforce(log, self.last, self.exited_seq, |trim| {
             log.state.send_modify(|state| state.view.trim = Some(trim));
         });
-        Ok(())
     }
 
     fn write(&mut self, first: u64, records: &[Record]) -> Result<(), LogError> {

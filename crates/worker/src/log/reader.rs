@@ -8,6 +8,7 @@ use headwater_protocol::{Event, EventKind, Seq, Stream, Verdict};
 use tokio::sync::watch;
 
 use super::files::read_full;
+use super::holds::Hold;
 use super::marks::{Ends, Mark, Streams};
 use super::record::{Body, Record};
 use super::state::{State, View};
@@ -57,6 +58,8 @@ pub struct Reader {
     /// The record whose beginning was passed over too: it is delivered from where its stream is by [`Self::ends`].
     pub(super) begins_inside: Option<u64>,
     block: Block,
+    /// What keeps unread output from being dropped, if the reader is lossless.
+    hold: Option<Hold>,
 }
 
 /// Whether the reader is yet to skip ahead to the tail.
@@ -93,11 +96,25 @@ impl Reader {
             skip: if options.tail.is_some() { Skip::Wanted } else { Skip::Done },
             begins_inside: None,
             block: Block::default(),
+            hold: None,
         }
+    }
+
+    /// The same reader, lossless from here on.
+    pub(super) fn hold(mut self) -> Result<Self, LogError> {
+        let ends = match (self.ends, self.log.state.borrow().view.trim) {
+            (Some(ends), _) => ends,
+            (None, trim) => trim.map(|trim| trim.tail.ends).unwrap_or_default(),
+        };
+        self.hold = Some(self.log.holds.register(Mark { seq: self.at, ends }.cost())?);
+        Ok(self)
     }
 
     /// The next event, if there is one now. Reads files, which may take a moment.
     pub fn try_next(&mut self) -> Result<Option<Event>, LogError> {
+        if self.hold.as_ref().is_some_and(Hold::is_let_go) {
+            return Err(LogError::TooSlow);
+        }
         loop {
             let view = self.log.state.borrow().view;
             match self.step(&view) {
@@ -181,9 +198,12 @@ impl Reader {
         Some(EventKind::Exited(Verdict::clone(&verdict)))
     }
 
-    pub(super) const fn arrive(&mut self, mark: Mark) {
+    pub(super) fn arrive(&mut self, mark: Mark) {
         self.at = mark.seq;
         self.ends = Some(mark.ends);
+        if let Some(hold) = &self.hold {
+            hold.move_to(mark.cost());
+        }
     }
 
     /// Output from the next record on: as many records as belong together, with one read.

@@ -8,7 +8,7 @@ use headwater_protocol::{ExecutionId, Stream};
 use super::files::{Access, Files, write_full};
 use super::load::{Loaded, load};
 use super::record::{RECORD_BYTES, encode_header};
-use super::{Log, LogError, LogOptions, Writer};
+use super::{LOSSLESS, Log, LogError, LogOptions, Writer};
 
 /// Mends the log and gives it a writer.
 pub(super) fn recover(dir: &Path, options: LogOptions) -> Result<(Arc<Log>, Writer), LogError> {
@@ -16,7 +16,11 @@ pub(super) fn recover(dir: &Path, options: LogOptions) -> Result<(Arc<Log>, Writ
     mend_header(&files)?;
     let loaded = load(&files)?;
     mend_sizes(&files, &loaded)?;
-    let log = Log::new(loaded.id, files, loaded.state);
+    let log = Log::new(loaded.id, files, loaded.state, options.holds);
+    if options.expects_reader || log.files.path(LOSSLESS).exists() {
+        let trim = log.state.borrow().view.trim;
+        log.holds.expect_back(trim.map_or(0, |trim| trim.tail.cost()));
+    }
     let mut writer = Writer::new(Arc::clone(&log), options);
     writer.take_up(loaded.at_us)?;
     Ok((log, writer))

@@ -3,11 +3,11 @@
 use headwater_protocol::Stream;
 use rustix::io::Errno;
 
-use super::LogError;
 use super::files::{Files, block_of, punch};
 use super::marks::{Mark, slot};
 use super::record::RECORD_BYTES;
 use super::trim::Trim;
+use super::{Log, LogError};
 
 /// At most this much over the limit before something is dropped.
 const MAX_SLACK: u64 = 1 << 20;
@@ -28,6 +28,20 @@ pub(super) struct Retention {
     /// False once the file system has said that it makes no holes; then the bytes just stay.
     can_punch: bool,
     error: Option<LogError>,
+    /// Nothing may be dropped, and nothing more be written.
+    is_full: bool,
+}
+
+/// How much is to be dropped.
+enum Aim {
+    /// Nothing now.
+    Nothing,
+    /// So much that the log is within its limit.
+    Limit,
+    /// All that lossless readers have read, up to the record of this cost.
+    Read(u64),
+    /// Something, but nothing may be dropped.
+    Full,
 }
 
 impl Retention {
@@ -42,7 +56,12 @@ impl Retention {
             index_punched: 0,
             can_punch: true,
             error: None,
+            is_full: false,
         }
+    }
+
+    pub(super) const fn is_full(&self) -> bool {
+        self.is_full
     }
 
     pub(super) const fn error(&self) -> Option<&LogError> {
@@ -75,12 +94,24 @@ impl Retention {
     ///
     /// First the new range is remembered in the file `trim`, then `show` tells the readers, then holes are made: in any
     /// other order a recovery or a reader could take a hole for zeros that the program printed.
-    pub(super) fn enforce(&mut self, files: &Files, last: Mark, exited_seq: u64, show: impl Fn(Trim)) {
+    pub(super) fn enforce(&mut self, log: &Log, last: Mark, exited_seq: u64, show: impl Fn(Trim)) {
         let gone = self.trim.map_or(self.head, |trim| trim.tail);
         if !self.head_done || self.kept(last, gone) <= self.limit + self.slack {
             return;
         }
-        match self.choose(files, last, gone) {
+        let mut aim = self.aim(log, last, gone);
+        if matches!(aim, Aim::Full) || self.is_full {
+            // A reader that moves on from here on wakes the writer, so look once more.
+            log.holds.set_full(matches!(aim, Aim::Full));
+            aim = self.aim(log, last, gone);
+        }
+        self.is_full = matches!(aim, Aim::Full);
+        let (files, chosen) = match aim {
+            Aim::Nothing | Aim::Full => return,
+            Aim::Limit => (&log.files, self.choose(&log.files, last, gone)),
+            Aim::Read(cost) => (&log.files, self.choose_read(&log.files, last, gone, cost)),
+        };
+        match chosen {
             Ok(trim) if trim.tail.seq > gone.seq => {
                 if let Err(error) = trim.store(files) {
                     self.error = Some(error);
@@ -98,6 +129,32 @@ impl Retention {
     /// The cost of what is kept if everything after the head up to `gone` is not.
     fn kept(&self, last: Mark, gone: Mark) -> u64 {
         last.cost().saturating_sub(gone.cost()).saturating_add(self.head.cost())
+    }
+
+    /// What to do with a log that is over its limit. While lossless readers are there it may be larger by what stays
+    /// behind them; then as much is dropped as they have read, or nothing if that is too little to be worth the work.
+    fn aim(&self, log: &Log, last: Mark, gone: Mark) -> Aim {
+        let Some(slowest) = log.holds.slowest() else {
+            return Aim::Limit;
+        };
+        let lag = log.holds.options().lag(self.limit);
+        let read = slowest.saturating_sub(lag).max(gone.cost());
+        let left = last.cost().saturating_sub(read).saturating_add(self.head.cost());
+        if left <= self.limit {
+            Aim::Limit
+        } else if self.kept(last, gone) <= self.limit + lag + self.slack {
+            Aim::Nothing
+        } else if left <= self.limit + lag {
+            Aim::Read(read)
+        } else {
+            Aim::Full
+        }
+    }
+
+    /// The range of all records up to this cost.
+    fn choose_read(&self, files: &Files, last: Mark, gone: Mark, cost: u64) -> Result<Trim, LogError> {
+        let tail = files.last_where(gone, last.seq - 1, |mark| mark.cost() <= cost)?;
+        Ok(Trim { head: self.head, tail })
     }
 
     /// The shortest range that brings the log back to its limit; the newest record stays in any case.

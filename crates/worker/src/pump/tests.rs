@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
 
 use super::*;
-use crate::log::{Log, LogOptions};
+use crate::log::{HoldOptions, Log, LogOptions};
 use crate::session::unseen;
 
 /// Writes the verdict and notes when.
@@ -34,7 +34,7 @@ impl Surroundings for &Noted {
 
 fn new_log() -> (TempDir, Arc<Log>, Writer) {
     let folder = tempfile::tempdir().unwrap();
-    let options = LogOptions { output_bytes: 1 << 20 };
+    let options = LogOptions::new(1 << 20);
     let (log, writer) = Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
     (folder, log, writer)
 }
@@ -97,4 +97,59 @@ async fn a_terminal_that_is_left_before_its_program_ends_does_not_delay_the_verd
     drop(writer);
     assert!(log.head().verdict.is_some());
     assert_eq!(noted.exited_at.lock().unwrap().unwrap(), begun);
+}
+
+/// A log that holds little, with a lossless reader that reads nothing.
+fn full_log() -> (TempDir, Arc<Log>, Writer, crate::log::Reader) {
+    let folder = tempfile::tempdir().unwrap();
+    let holds = HoldOptions { min_lag: 512, ..HoldOptions::DEFAULT };
+    let options = LogOptions { holds, ..LogOptions::new(8192) };
+    let (log, writer) = Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
+    let reader =
+        log.lossless_reader(headwater_protocol::Seq(0), crate::log::ReaderOptions::default()).unwrap();
+    (folder, log, writer, reader)
+}
+
+/// A pipe with this many bytes in it, and its writing end.
+fn filled_pipe(bytes: usize) -> (OwnedFd, OwnedFd) {
+    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
+    rustix::pipe::fcntl_setpipe_size(&writing, 1 << 20).unwrap();
+    assert_eq!(rustix::io::write(&writing, &vec![b'x'; bytes]), Ok(bytes));
+    (reading, writing)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_ends_while_a_reader_holds_it_is_logged_to_its_last_byte() {
+    let (_folder, log, writer, _reader) = full_log();
+    let (reading, writing) = filled_pipe(500_000);
+    let source = Source::pipe(Stream::Stdout, reading).unwrap();
+    let (exit_of, exited) = oneshot::channel();
+    let noted = Noted::default();
+    let program = async {
+        while log.head().ends.total() < 8192 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let held = log.head().ends.total();
+        assert!(held < 100_000, "the program waits, and {held} bytes are logged");
+        exit_of.send(exit()).unwrap();
+        drop(writing);
+    };
+    let (writer, ()) = tokio::join!(pump(vec![source], writer, exited, None, &noted), program);
+    drop(writer);
+    assert_eq!(log.head().ends.total(), 500_000);
+    assert!(log.head().verdict.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pipe_without_a_writer_ends_while_a_reader_holds_the_log() {
+    let (_folder, log, writer, _reader) = full_log();
+    let (reading, writing) = filled_pipe(500_000);
+    let source = Source::pipe(Stream::Stdout, reading).unwrap();
+    let (exit_of, exited) = oneshot::channel();
+    exit_of.send(exit()).unwrap();
+    drop(writing);
+    let noted = Noted::default();
+    drop(pump(vec![source], writer, exited, None, &noted).await);
+    assert_eq!(log.head().ends.total(), 500_000);
 }

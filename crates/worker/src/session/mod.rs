@@ -44,7 +44,7 @@ pub(crate) use outlet::message as outlet_message;
 use running::Running;
 pub(crate) use sleep::Inside;
 use spare::Spare;
-pub(crate) use start::{Accepted, grace};
+pub(crate) use start::{Accepted, Expects, Granted, grace};
 pub(crate) use verdict::unseen;
 
 /// How long init may take to end itself before it is killed.

@@ -18,7 +18,7 @@ use super::{Session, env, link_fault, spare};
 use crate::clock::now_ms;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord};
-use crate::log::{Log, LogError, LogOptions, Writer};
+use crate::log::{HoldOptions, Log, LogError, Writer};
 use crate::program::Program;
 use crate::tickets::Ticket;
 use crate::workspace::WorkspacePath;
@@ -34,6 +34,23 @@ const PIPE_BYTES: usize = 1 << 20;
 pub(crate) struct Accepted {
     pub(crate) execution: Arc<Execution>,
     pub(crate) answered: oneshot::Receiver<()>,
+}
+
+/// Who is expected to read the output of what is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expects {
+    /// Nobody in particular.
+    Nobody,
+    /// A lossless reader, which comes at once: nothing is dropped before it is here.
+    LosslessReader,
+}
+
+/// What a start was granted.
+pub(crate) struct Granted {
+    /// Its place among those that may run at once.
+    pub(crate) ticket: Ticket,
+    /// See [`Expects`].
+    pub(crate) expects: Expects,
 }
 
 /// Between SIGTERM and SIGKILL for this execution.
@@ -67,7 +84,7 @@ impl Session {
         id: ExecutionId,
         mut spec: StartSpec,
         program: Program,
-        ticket: Ticket,
+        granted: Granted,
     ) -> Result<Accepted, Fault> {
         self.touch();
         let limits = self.record().spec.limits.clone();
@@ -86,7 +103,7 @@ impl Session {
             self.save(path.clone(), code.clone()).await?;
         }
         let cgroup = self.own_cgroup(id, &spec.limits)?;
-        let accepted = self.hand_over(id, spec, program, ticket, given.as_ref(), cgroup.clone()).await;
+        let accepted = self.hand_over(id, spec, program, granted, given.as_ref(), cgroup.clone()).await;
         if accepted.is_ok() {
             self.make_spare();
         } else if let Some(cgroup) = cgroup {
@@ -114,7 +131,7 @@ impl Session {
         id: ExecutionId,
         spec: StartSpec,
         program: Program,
-        ticket: Ticket,
+        granted: Granted,
         given: Option<&OwnedFd>,
         cgroup: Option<SessionCgroup>,
     ) -> Result<Accepted, Fault> {
@@ -124,7 +141,7 @@ impl Session {
         let files = cgroup.as_ref().map(SessionCgroup::procs_files).transpose();
         let files =
             files.map_err(|error| host_fault("join the execution's cgroup", &error))?.unwrap_or_default();
-        let (record, dir, log, writer) = self.make_log(id, spec, &limits)?;
+        let (record, dir, log, writer) = self.make_log(id, spec, &limits, granted.expects)?;
         let execution = Execution::live(record, dir, log);
         let (answer, answered) = oneshot::channel();
         let message = self.message(execution.record(), program, &limits, given.is_some(), files.len());
@@ -132,7 +149,7 @@ impl Session {
             execution: Arc::clone(&execution),
             stage: Stage::Starting { writer: Box::new(writer), answer },
             cgroup,
-            ticket: Some(ticket),
+            ticket: Some(granted.ticket),
         };
         self.running().insert(id, running);
         let fds: Vec<_> = given.into_iter().chain(&files).map(AsFd::as_fd).collect();
@@ -150,12 +167,15 @@ impl Session {
         id: ExecutionId,
         spec: StartSpec,
         limits: &Limits,
+        expects: Expects,
     ) -> Result<(ExecutionRecord, std::path::PathBuf, Arc<Log>, Writer), Fault> {
         let output_bytes = limits.output_bytes.unwrap_or(OUTPUT_BYTES);
-        let record = ExecutionRecord { id, session_id: self.id, spec, queued_at_ms: now_ms(), output_bytes };
+        let (session_id, queued_at_ms, lossless) = (self.id, now_ms(), expects == Expects::LosslessReader);
+        let record = ExecutionRecord { id, session_id, spec, queued_at_ms, output_bytes, lossless };
         self.use_spare(id);
+        let holds = self.engine.upgrade().map_or(HoldOptions::DEFAULT, |engine| engine.config.holds);
         let dir = folder::executions(&self.dir).join(id.to_string());
-        let (log, writer) = Log::create(&dir, id, LogOptions { output_bytes }).map_err(|error| {
+        let (log, writer) = Log::create(&dir, id, record.log_options(holds)).map_err(|error| {
             spare::discard(&dir);
             log_fault(&error)
         })?;

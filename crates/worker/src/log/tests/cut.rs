@@ -113,7 +113,7 @@ fn a_raw_file_cut_at_any_place_is_stated_as_a_gap_and_the_log_goes_on() {
 #[test]
 fn an_index_cut_before_what_is_not_kept_goes_on_after_it() {
     let place = Place::new();
-    let options = LogOptions { output_bytes: 4096 };
+    let options = LogOptions::new(4096);
     let (log, mut writer) = place.create(options);
     let mut written: [Vec<u8>; 3] = Default::default();
     for _ in 0..100 {

@@ -6,7 +6,7 @@ use super::*;
 
 /// A log with everything in it: both streams, a trimmed range, a verdict with a message, late output.
 fn write(place: &Place, end: bool) {
-    let (_, mut writer) = place.create(LogOptions { output_bytes: 8192 });
+    let (_, mut writer) = place.create(LogOptions::new(8192));
     writer.started(7, 1).unwrap();
     for i in 0..60_u64 {
         let stream = if i % 3 == 1 { Stream::Stderr } else { Stream::Stdout };
@@ -87,7 +87,7 @@ proptest! {
         if let Ok(log) = Log::open(&place.dir) {
             read_everywhere(&log);
         }
-        if let Ok((log, mut writer)) = Log::recover(&place.dir, LogOptions { output_bytes: 8192 }) {
+        if let Ok((log, mut writer)) = Log::recover(&place.dir, LogOptions::new(8192)) {
             read_everywhere(&log);
             if !log.head().closed {
                 writer.append(Stream::Stderr, b"goes on").unwrap();

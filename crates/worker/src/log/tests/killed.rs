@@ -14,7 +14,7 @@ use super::*;
 const DIR: &str = "HEADWATER_TEST_LOG";
 const TOTAL: usize = 32 << 20;
 /// Small records, so that much of the time goes into the index.
-const OPTIONS: LogOptions = LogOptions { output_bytes: 1 << 30 };
+const OPTIONS: LogOptions = LogOptions::new(1 << 30);
 const PORTION: usize = 3000;
 
 /// The writer: takes up the log and moves bytes to it until the pipe ends, or until it is killed.

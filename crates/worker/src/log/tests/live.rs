@@ -55,7 +55,7 @@ fn a_large_output_through_a_pipe_arrives_whole() {
 fn readers_in_other_threads_never_see_a_false_byte_while_the_log_is_flooded_and_trimmed() {
     const TOTAL: usize = 24 << 20;
     let place = Place::new();
-    let (log, mut writer) = place.create(LogOptions { output_bytes: 256 << 10 });
+    let (log, mut writer) = place.create(LogOptions::new(256 << 10));
     let all = Arc::new([pattern(0, TOTAL), Vec::new(), Vec::new()]);
     let (read, write) = pipe();
     let sent = Arc::clone(&all);

@@ -7,6 +7,7 @@ mod garbled;
 mod killed;
 mod life;
 mod live;
+mod lossless;
 mod model;
 mod readers;
 mod retention;
@@ -21,7 +22,7 @@ use super::marks::slot;
 use super::*;
 
 /// A limit that no test without retention reaches.
-const PLENTY: LogOptions = LogOptions { output_bytes: 64 << 20 };
+const PLENTY: LogOptions = LogOptions::new(64 << 20);
 
 /// A folder for one log, named after it as the worker names them; gone at the end of the test.
 struct Place {

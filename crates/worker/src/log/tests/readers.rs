@@ -161,7 +161,7 @@ fn a_tail_divides_no_character() {
 #[test]
 fn a_reader_of_a_tail_that_is_overtaken_is_told_a_gap_without_a_double() {
     let place = Place::new();
-    let (log, mut writer) = place.create(LogOptions { output_bytes: 8192 });
+    let (log, mut writer) = place.create(LogOptions::new(8192));
     writer.append(Stream::Stdout, &[b'a'; 1000]).unwrap();
     let mut reader = log.reader(Seq(0), ReaderOptions { tail: Some(10), ..options(1) });
     let gap = |from_byte, to_byte| EventKind::Gap { stream: Stream::Stdout, from_byte, to_byte };

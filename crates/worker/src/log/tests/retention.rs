@@ -3,7 +3,7 @@
 use super::*;
 
 const LIMIT: u64 = 64 << 10;
-const SMALL: LogOptions = LogOptions { output_bytes: LIMIT };
+const SMALL: LogOptions = LogOptions::new(LIMIT);
 
 fn flood(writer: &mut Writer, written: &mut [Vec<u8>; 3], stream: Stream, chunk: usize, times: usize) {
     for _ in 0..times {
@@ -97,7 +97,7 @@ fn a_reader_that_is_overtaken_is_told_exactly_what_it_missed() {
 #[test]
 fn resuming_anywhere_in_a_trimmed_log_reaches_the_end_without_a_silent_loss() {
     let place = Place::new();
-    let (log, mut writer) = place.create(LogOptions { output_bytes: 8192 });
+    let (log, mut writer) = place.create(LogOptions::new(8192));
     let mut written: [Vec<u8>; 3] = Default::default();
     for _ in 0..40 {
         flood(&mut writer, &mut written, Stream::Stdout, 333, 2);
