@@ -94,7 +94,7 @@ impl From<Fault> for Status {
             FaultKind::Invalid => Code::InvalidArgument,
             FaultKind::NotFound | FaultKind::Gone => Code::NotFound, // told apart by the metadata
             FaultKind::PastEnd => Code::OutOfRange,
-            FaultKind::TooSlow => Code::DataLoss,
+            FaultKind::TooSlow => Code::DeadlineExceeded, // no call has a deadline of its own
             FaultKind::Conflict => Code::FailedPrecondition,
             FaultKind::Mismatch => Code::AlreadyExists, // in another state
             FaultKind::Exhausted => Code::ResourceExhausted,
@@ -149,7 +149,7 @@ impl From<Status> for ContractError {
         let kind = match status.code() {
             Code::InvalidArgument => FaultKind::Invalid,
             Code::OutOfRange => FaultKind::PastEnd,
-            Code::DataLoss => FaultKind::TooSlow,
+            Code::DeadlineExceeded => FaultKind::TooSlow,
             Code::NotFound if status.metadata().contains_key(GONE_KEY) => FaultKind::Gone,
             Code::NotFound => FaultKind::NotFound,
             Code::FailedPrecondition => FaultKind::Conflict,
