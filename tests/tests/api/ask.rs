@@ -59,11 +59,6 @@ impl Asker {
         raw::head(&self.address, "GET", path, &[("Authorization", &bearer)], b"").await
     }
 
-    /// The token that it asks with.
-    pub(crate) fn token(&self) -> &str {
-        &self.token
-    }
-
     pub(crate) async fn delete(&self, path: &str) -> Result<Raw> {
         self.ask("DELETE", path, &[], b"").await
     }
