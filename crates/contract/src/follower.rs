@@ -18,6 +18,7 @@ type Result<T> = std::result::Result<T, ContractError>;
 
 /// How to follow a log.
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools)] // each is a choice of its own, as in the message
 pub struct FollowOptions {
     /// Events after this one.
     pub after: Seq,

@@ -129,7 +129,7 @@ async fn a_program_that_ends_while_a_reader_holds_it_is_logged_to_its_last_byte(
         while log.head().ends.total() < 8192 {
             tokio::task::yield_now().await;
         }
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
         let held = log.head().ends.total();
         assert!(held < 100_000, "the program waits, and {held} bytes are logged");
         exit_of.send(exit()).unwrap();
