@@ -246,10 +246,10 @@ async fn status(
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<StatusBody>, ApiError> {
     let told = gateway.look_at_execution(&who, id, Patience::NONE).await?;
-    let (out, err) = futures_util::future::join(
+    let (out, err) = Box::pin(futures_util::future::join(
         tail(&gateway, &told, vec![Stream::Stdout, Stream::Output]),
         tail(&gateway, &told, vec![Stream::Stderr]),
-    )
+    ))
     .await;
     let (out, err) = (out?, err?);
     let verdict = told.state.verdict();
