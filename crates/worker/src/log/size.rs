@@ -66,7 +66,7 @@ mod tests {
     use crate::session::unseen;
 
     fn written(folder: &Path, limit: u64, bytes: usize) -> (Arc<Log>, Writer) {
-        let options = LogOptions { output_bytes: limit };
+        let options = LogOptions::new(limit);
         let (log, mut writer) = Log::create(&folder.join("log"), ExecutionId::random(), options).unwrap();
         writer.started(1, 1).unwrap();
         let piece = vec![b'x'; 64 << 10];
