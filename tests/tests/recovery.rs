@@ -177,7 +177,8 @@ async fn a_daemon_that_nobody_waits_for_is_held_to_the_disk_limit() -> Result<()
     let spec = SessionSpec { limits, ..SessionSpec::default() };
     let session = worker.client().await?.create_session(None, &spec).await?.id;
     let marker = Marker::new();
-    let daemon = "setsid sh -c 'sleep 2; head -c 64M /dev/zero > big; sleep 1000' <&- >&- 2>&- &";
+    // Many files: one alone ends at the limit by itself.
+    let daemon = "setsid sh -c 'sleep 2; for i in 1 2 3 4; do head -c 7M /dev/zero > $i; done; sleep 1000' <&- >&- 2>&- &";
     worker.run_in(session, &marker.on(StartSpec::shell(daemon))).await?;
     assert!(!marker.processes().is_empty(), "the daemon should run on");
     marker.count_becomes(0).await

@@ -1,6 +1,7 @@
 //! Errors as they cross the contract: a kind for programs, a message and a hint for people.
 //!
-//! The kind travels as the gRPC code, the hint as metadata.
+//! Kind and hint travel as metadata. The gRPC code is the nearest one, for other clients; it does not decide, because the
+//! transport uses codes too (`OutOfRange` for an answer that is too large, for example).
 
 use headwater_protocol::{IdError, SpecError};
 use tonic::metadata::MetadataValue;
@@ -9,8 +10,8 @@ use tonic::{Code, Status};
 /// The metadata key of a hint. Binary metadata (`-bin`) can carry any text, plain metadata only ASCII.
 const HINT_KEY: &str = "headwater-hint-bin";
 
-/// The metadata key that tells [`FaultKind::Gone`] from [`FaultKind::NotFound`].
-const GONE_KEY: &str = "headwater-gone";
+/// The metadata key of the kind.
+const KIND_KEY: &str = "headwater-kind";
 
 /// What kind of thing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,65 @@ pub enum FaultKind {
     Unavailable,
     /// A bug or a broken host.
     Internal,
+}
+
+impl FaultKind {
+    /// Every kind.
+    const ALL: [Self; 13] = [
+        Self::Invalid,
+        Self::NotFound,
+        Self::Gone,
+        Self::Conflict,
+        Self::Mismatch,
+        Self::PastEnd,
+        Self::TooSlow,
+        Self::Exhausted,
+        Self::Full,
+        Self::OverDisk,
+        Self::NoSpace,
+        Self::Unavailable,
+        Self::Internal,
+    ];
+
+    /// Its name in the metadata.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "not-found",
+            Self::Gone => "gone",
+            Self::Conflict => "conflict",
+            Self::Mismatch => "mismatch",
+            Self::PastEnd => "past-end",
+            Self::TooSlow => "too-slow",
+            Self::Exhausted => "exhausted",
+            Self::Full => "full",
+            Self::OverDisk => "over-disk",
+            Self::NoSpace => "no-space",
+            Self::Unavailable => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The nearest gRPC code.
+    const fn code(self) -> Code {
+        match self {
+            Self::Invalid => Code::InvalidArgument,
+            Self::NotFound | Self::Gone => Code::NotFound,
+            Self::PastEnd => Code::OutOfRange,
+            Self::TooSlow => Code::DeadlineExceeded,
+            Self::Conflict | Self::OverDisk => Code::FailedPrecondition,
+            Self::Mismatch => Code::AlreadyExists,
+            Self::Exhausted | Self::Full | Self::NoSpace => Code::ResourceExhausted,
+            Self::Unavailable => Code::Aborted, // not `Unavailable`: that is a worker that is not there
+            Self::Internal => Code::Internal,
+        }
+    }
+
+    /// The kind that a status names, if the worker made it.
+    fn of(status: &Status) -> Option<Self> {
+        let name = status.metadata().get(KIND_KEY)?.to_str().ok()?;
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 /// An error of the worker, for its callers.
@@ -90,24 +150,8 @@ impl From<SpecError> for Fault {
 
 impl From<Fault> for Status {
     fn from(fault: Fault) -> Self {
-        let code = match fault.kind {
-            FaultKind::Invalid => Code::InvalidArgument,
-            FaultKind::NotFound | FaultKind::Gone => Code::NotFound, // told apart by the metadata
-            FaultKind::PastEnd => Code::OutOfRange,
-            FaultKind::TooSlow => Code::DeadlineExceeded, // no call has a deadline of its own
-            FaultKind::Conflict => Code::FailedPrecondition,
-            FaultKind::Mismatch => Code::AlreadyExists, // in another state
-            FaultKind::Exhausted => Code::ResourceExhausted,
-            FaultKind::Full => Code::PermissionDenied, // by the disk, or by the session's limits
-            FaultKind::OverDisk => Code::Unauthenticated, // no code fits; nobody signs in here, so this one is free
-            FaultKind::NoSpace => Code::DataLoss,         // likewise: nothing is lost
-            FaultKind::Unavailable => Code::Aborted, // not `Unavailable`: that is a worker that is not there
-            FaultKind::Internal => Code::Internal,
-        };
-        let mut status = Self::new(code, fault.message);
-        if fault.kind == FaultKind::Gone {
-            status.metadata_mut().insert(GONE_KEY, MetadataValue::from_static("true"));
-        }
+        let mut status = Self::new(fault.kind.code(), fault.message);
+        status.metadata_mut().insert(KIND_KEY, MetadataValue::from_static(fault.kind.name()));
         if let Some(hint) = fault.hint {
             status.metadata_mut().insert_bin(HINT_KEY, MetadataValue::from_bytes(hint.as_bytes()));
         }
@@ -146,22 +190,19 @@ impl ContractError {
 
 impl From<Status> for ContractError {
     fn from(status: Status) -> Self {
-        let kind = match status.code() {
-            Code::InvalidArgument => FaultKind::Invalid,
-            Code::OutOfRange => FaultKind::PastEnd,
-            Code::DeadlineExceeded => FaultKind::TooSlow,
-            Code::NotFound if status.metadata().contains_key(GONE_KEY) => FaultKind::Gone,
-            Code::NotFound => FaultKind::NotFound,
-            Code::FailedPrecondition => FaultKind::Conflict,
-            Code::AlreadyExists => FaultKind::Mismatch,
-            Code::PermissionDenied => FaultKind::Full,
-            Code::ResourceExhausted => FaultKind::Exhausted,
-            Code::Unauthenticated => FaultKind::OverDisk,
-            Code::DataLoss => FaultKind::NoSpace,
-            Code::Aborted => FaultKind::Unavailable,
-            Code::Internal if !is_broken_transport(&status) => FaultKind::Internal,
-            Code::Unimplemented => return Self::Malformed(status.message().to_owned()),
-            _ => return Self::Disconnected(status.message().to_owned()),
+        // Without a kind it comes from the transport, or from an older worker.
+        let kind = match (FaultKind::of(&status), status.code()) {
+            (Some(kind), _) => kind,
+            (None, Code::InvalidArgument | Code::OutOfRange) => FaultKind::Invalid,
+            (None, Code::NotFound) => FaultKind::NotFound,
+            (None, Code::FailedPrecondition) => FaultKind::Conflict,
+            (None, Code::AlreadyExists) => FaultKind::Mismatch,
+            (None, Code::PermissionDenied) => FaultKind::Full,
+            (None, Code::ResourceExhausted) => FaultKind::Exhausted,
+            (None, Code::Aborted) => FaultKind::Unavailable,
+            (None, Code::Internal) if !is_broken_transport(&status) => FaultKind::Internal,
+            (None, Code::Unimplemented) => return Self::Malformed(status.message().to_owned()),
+            (None, _) => return Self::Disconnected(status.message().to_owned()),
         };
         let hint = status.metadata().get_bin(HINT_KEY).and_then(|value| value.to_bytes().ok());
         let hint = hint.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -172,4 +213,26 @@ impl From<Status> for ContractError {
 /// A connection that breaks inside a stream shows as `Internal` with an h2 error below it.
 fn is_broken_transport(status: &Status) -> bool {
     std::error::Error::source(status).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_fault_arrives_as_itself_with_its_hint() {
+        for kind in FaultKind::ALL {
+            let fault = Fault::new(kind, "no").hint("do that");
+            let Some(arrived) = ContractError::from(Status::from(fault.clone())).fault().cloned() else {
+                panic!("{kind:?} is no fault any more");
+            };
+            assert_eq!(arrived, fault);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_too_large_for_the_transport_is_no_position_past_the_end() {
+        let error = ContractError::from(Status::out_of_range("encoded message length too large"));
+        assert_eq!(error.fault().map(|fault| fault.kind), Some(FaultKind::Invalid));
+    }
 }

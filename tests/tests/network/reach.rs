@@ -112,7 +112,8 @@ async fn no_other_host_no_address_and_no_name_of_a_private_one_is_reached() -> R
     }
     assert_eq!(registry.asked().len(), 0);
     let denied = worker.log().matches("network access denied").count();
-    assert!(denied >= 24, "{denied} denials in the log");
+    // Lines that repeat are written ten times a second and counted after that.
+    assert!(denied >= 10, "{denied} denials in the log");
     // The control: the one that is excepted is reached.
     let answer = say(&worker, id, &plain(&registry.url("/")), None).await?;
     assert!(answer.ends_with("reached"), "{answer}");

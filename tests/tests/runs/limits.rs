@@ -111,16 +111,17 @@ async fn a_workspace_that_grows_too_large_ends_its_programs() -> Result<()> {
     for (limits, line) in [
         (
             Limits { disk_bytes: Some(8 << 20), ..Limits::default() },
-            "head -c 32M /dev/zero > big; echo full; sleep 1000",
+            // Several files: one alone ends at the limit by itself.
+            "for i in 1 2 3 4; do head -c 7M /dev/zero > $i; done; sleep 1000",
         ),
         (
             Limits { inodes: Some(100), ..Limits::default() },
-            "for i in $(seq 300); do : > $i; done; echo full; sleep 1000",
+            "for i in $(seq 300); do : > $i; done; sleep 1000",
         ),
     ] {
         let session = limited(&worker, limits).await?;
         let seen = worker.run_in(session, &StartSpec::shell(line)).await?;
-        assert_eq!((seen.verdict().reason, seen.text().as_str()), (Reason::DiskLimit, "full\n"));
+        assert_eq!(seen.verdict().reason, Reason::DiskLimit);
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ async fn allocating_ahead_never_takes_more_than_the_disk_limit() -> Result<()> {
 async fn without_walls_the_same_program_takes_gigabytes() -> Result<()> {
     // The control: this file system lets itself be filled so, by all of the ways but those that it does not have.
     let ground = Ground::new(Side::OpenOrdinary, CLASS).await?;
-    let session = ground.session(Limits { disk_bytes: Some(1 << 40), ..Limits::default() }).await?;
+    let session = ground.session(Limits { disk_bytes: Some(2 * WANTED), ..Limits::default() }).await?;
     ground.run(session, &Entry::Python.spec(ALLOCATE)).await?;
     let taken = allocated(&ground.worker.workspace(session))?;
     assert!(taken >= WANTED, "{taken} bytes");

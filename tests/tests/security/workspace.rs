@@ -70,7 +70,7 @@ async fn trees_of_any_depth_mode_name_and_kind_are_removed() -> Result<()> {
         ),
         (
             "kinds",
-            "import os, socket\nos.mkfifo('fifo'); s = socket.socket(socket.AF_UNIX); s.bind('sock'); open('f', 'w').close(); os.link('f', 'hard'); os.truncate('f', 1 << 40); os.setxattr('f', 'user.x', b'y')",
+            "import os, socket\nos.mkfifo('fifo'); s = socket.socket(socket.AF_UNIX); s.bind('sock'); open('f', 'w').close(); os.link('f', 'hard'); os.truncate('f', 1 << 30); os.setxattr('f', 'user.x', b'y')",
         ),
         ("many", "import os\nfor n in range(3000): open('f%d' % n, 'w').close()"),
         ("root itself", "import os\nopen('f', 'w').close(); os.chmod('.', 0o500)"),
@@ -104,7 +104,7 @@ async fn measuring_follows_no_link_and_counts_no_hole() -> Result<()> {
         let ground = Ground::new(side, CLASS).await?;
         let limits = || Limits { disk_bytes: Some(8 << 20), inodes: Some(200), ..Limits::default() };
         let code = format!(
-            "import os\nfor n in range(50): os.symlink('/usr', 'usr%d' % n)\nos.symlink('.', 'self')\nos.truncate(os.open('hole', os.O_CREAT | os.O_RDWR), 1 << 40){STAY_A_WHILE}"
+            "import os\nfor n in range(50): os.symlink('/usr', 'usr%d' % n)\nos.symlink('.', 'self')\nfor n in range(40): os.truncate(os.open('hole%d' % n, os.O_CREAT | os.O_RDWR), 4 << 20){STAY_A_WHILE}"
         );
         let mut all = Vec::new();
         for entry in ENTRIES {
@@ -117,7 +117,7 @@ async fn measuring_follows_no_link_and_counts_no_hole() -> Result<()> {
         }
         // The control: real bytes of the same kind are counted.
         let session = ground.session(limits()).await?;
-        let code = format!("open('big', 'wb').write(bytes(32 << 20)){STAY}");
+        let code = format!("for n in range(8): open('big%d' % n, 'wb').write(bytes(4 << 20)){STAY}");
         let seen = ground.run(session, &Entry::Python.spec(&code)).await?;
         assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?}");
     }
@@ -131,7 +131,7 @@ async fn bytes_cannot_be_hidden_from_measuring_in_folders_that_are_shut() -> Res
         for entry in ENTRIES {
             let session = ground.session(Limits { disk_bytes: Some(8 << 20), ..Limits::default() }).await?;
             let code = format!(
-                "import os\nos.makedirs('shut/in'); f = open('shut/in/big', 'wb'); os.chmod('shut/in', 0); os.chmod('shut', 0)\nfor n in range(64): f.write(bytes(1 << 20))\nf.flush(){STAY}"
+                "import os\nos.makedirs('shut/in'); all = [open('shut/in/big%d' % n, 'wb') for n in range(16)]; os.chmod('shut/in', 0); os.chmod('shut', 0)\nfor f in all: f.write(bytes(4 << 20)); f.flush(){STAY}"
             );
             let seen = ground.run(session, &entry.spec(&code)).await?;
             assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?} {entry:?}: hidden");
@@ -149,7 +149,7 @@ async fn bytes_cannot_be_hidden_from_measuring_in_files_without_a_name() -> Resu
         for entry in ENTRIES {
             let session = ground.session(Limits { disk_bytes: Some(8 << 20), ..Limits::default() }).await?;
             let code = format!(
-                "import os\nf = open('big', 'wb'); os.unlink('big'); g = os.open('.', os.O_TMPFILE | os.O_RDWR)\nfor n in range(32): f.write(bytes(1 << 20)); os.write(g, bytes(1 << 20))\nf.flush(){STAY}"
+                "import os\nall = []\nfor n in range(8): all += [os.open('big', os.O_CREAT | os.O_WRONLY), os.open('.', os.O_TMPFILE | os.O_RDWR)]; os.unlink('big')\nfor f in all: os.write(f, bytes(4 << 20)){STAY}"
             );
             let seen = ground.run(session, &entry.spec(&code)).await?;
             assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?} {entry:?}: hidden");

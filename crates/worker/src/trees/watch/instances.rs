@@ -10,6 +10,11 @@ use rustix::io::Errno;
 /// Instances that are kept: enough for all watches of one session.
 const RESERVE: usize = 16;
 
+/// How many are kept. None if the worker is root: its sessions are other users, who cannot take those of root.
+fn wanted() -> usize {
+    if rustix::process::geteuid().is_root() { 0 } else { RESERVE }
+}
+
 /// Those that nobody uses.
 static RESERVED: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
 
@@ -24,7 +29,7 @@ fn make() -> Result<OwnedFd, Errno> {
 /// Makes the reserve, before any session is there.
 pub(crate) fn reserve() {
     let mut reserved = reserved();
-    while reserved.len() < RESERVE {
+    while reserved.len() < wanted() {
         match make() {
             Ok(instance) => reserved.push(Arc::new(instance)),
             Err(error) => {
@@ -46,7 +51,7 @@ pub(super) fn take() -> Result<Arc<OwnedFd>, Errno> {
 /// Takes back an instance with these watches, if the reserve is not full.
 pub(super) fn give_back(instance: &Arc<OwnedFd>, watches: impl Iterator<Item = i32>) {
     let mut reserved = reserved();
-    if reserved.len() >= RESERVE {
+    if reserved.len() >= wanted() {
         return;
     }
     for watch in watches {
