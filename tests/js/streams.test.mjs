@@ -27,7 +27,7 @@ function follow(url, onEvent = () => {}, options = { fetch: withToken }) {
   return new Promise((done, failed) => {
     const source = new EventSource(url, options);
     source.addEventListener("error", ({ code }) => {
-      if (code !== undefined) { source.close(); failed(new Error(`the stream answered ${code}`)); }
+      if (code !== undefined) { clearTimeout(deadline); source.close(); failed(new Error(`the stream answered ${code}`)); }
     });
     const deadline = setTimeout(() => { source.close(); failed(new Error(`no end in time: ${JSON.stringify(events.slice(-3))}`)); }, 100_000);
     for (const type of types) {
