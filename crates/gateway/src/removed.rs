@@ -66,15 +66,28 @@ impl Gateway {
         Ok(Some(RemovedLogRow { id, removed, spec }))
     }
 
-    /// Why a log cannot be read. The worker forgets after a while that it removed one; the row of an execution that is
-    /// over says so all the same.
+    /// Whether the worker knows nothing of an execution because it is over and its log was removed. The worker forgets
+    /// after a while that it removed a log; the row of the execution stays.
+    pub(crate) async fn is_over(&self, id: ExecutionId, error: &ContractError) -> bool {
+        if is_removed(error) {
+            return true;
+        }
+        is_missing(error)
+            && matches!(self.store.execution(id).await, Ok(Some(row)) if row.end.as_ref().is_some_and(|end| end.closed))
+    }
+
+    /// The error for a log that cannot be read.
     pub(crate) async fn unreadable(&self, id: ExecutionId, error: ContractError) -> ApiError {
-        if is_missing(&error)
-            && !is_removed(&error)
-            && let Ok(Some(row)) = self.store.execution(id).await
-            && row.end.is_some_and(|end| end.closed)
-        {
+        if !is_removed(&error) && self.is_over(id, &error).await {
             return ApiError::log_removed(format!("the log of `{id}` is no longer kept"));
+        }
+        error.into()
+    }
+
+    /// The error for a program that cannot be reached. With its log or without, one that is over has ended.
+    pub(crate) async fn unreachable(&self, id: ExecutionId, error: ContractError) -> ApiError {
+        if self.is_over(id, &error).await {
+            return ApiError::conflict(format!("`{id}` has ended"), "start it again");
         }
         error.into()
     }

@@ -81,8 +81,8 @@ async fn a_removed_log_says_so_and_is_never_an_empty_answer() -> Result<()> {
     for (n, id) in ids.iter().enumerate() {
         let told = ann.json(&format!("/v1/executions/{id}")).await?;
         assert_eq!((&told["state"], &told["exit"]["code"]), (&json!("closed"), &json!(n)), "{told}");
-        let paths =
-            ["output", "events", "output?follow=true"].map(|path| format!("/v1/executions/{id}/{path}"));
+        let paths = ["output", "events", "output?follow=true", "recording"]
+            .map(|path| format!("/v1/executions/{id}/{path}"));
         if n < 3 {
             assert_eq!(told["log_removed"]["reason"], "number", "{told}");
             assert!(text(&told["log_removed"]["at"]).starts_with("20"), "{told}");
@@ -90,6 +90,17 @@ async fn a_removed_log_says_so_and_is_never_an_empty_answer() -> Result<()> {
                 let answer = ann.get(path).await?;
                 assert_eq!(bad(&answer, 410)?, "log_removed", "{path}");
                 assert!(answer.text().contains("was removed at"), "{}", answer.text());
+            }
+            // Whatever needs no log goes on as with any execution that has ended.
+            let at = |verb: &str| format!("/v1/executions/{id}/{verb}");
+            assert_eq!(ann.json(&at("processes")).await?, json!({"processes": []}));
+            assert_eq!(ann.post(&at("cancel"), &json!({})).await?.status, 204);
+            for (verb, body) in [
+                ("signal", json!({"signal": "TERM"})),
+                ("resize", json!({"rows": 9, "cols": 9})),
+                ("stdin", json!("x")),
+            ] {
+                assert_eq!(bad(&ann.post(&at(verb), &body).await?, 409)?, "conflict", "{verb}");
             }
         } else {
             assert!(told["log_removed"].is_null(), "{told}");

@@ -44,7 +44,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     responses(
         (status = 200, body = String, content_type = "application/x-asciicast", description = "lines of JSON"),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+        (status = 410, body = ErrorBody, description = "its log was removed"), (status = 429, body = ErrorBody),
         (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn recording(
@@ -57,7 +58,10 @@ async fn recording(
     let execution = gateway.look_at_execution(&who, id, Patience::NONE).await?;
     let sizes = gateway.sizes(&execution).await?;
     let options = FollowOptions { no_wait: true, until_closed: true, ..FollowOptions::default() };
-    let follower = follow(&gateway, id, options).await?;
+    let follower = match follow(&gateway, id, options).await {
+        Ok(follower) => follower,
+        Err(error) => return Err(gateway.unreadable(id, error).await),
+    };
     let cast = Cast::new(&execution, sizes);
     let source = Source { cast, follower, open: OpenStream::new(&gateway, "recording"), ended: false };
     let headers = [

@@ -48,7 +48,9 @@ async fn signal(
     gateway.may_use_execution(&who, Need::Write, id).await?;
     let number = request.signal.number()?;
     // Not repeated: two signals are not one.
-    gateway.worker.calls().signal(id, number, request.tree).await?;
+    if let Err(error) = gateway.worker.calls().signal(id, number, request.tree).await {
+        return Err(gateway.unreachable(id, error).await);
+    }
     gateway.audit(&who, "execution.signal", id.to_string(), format!("signal={number} tree={}", request.tree));
     Ok(StatusCode::NO_CONTENT)
 }
@@ -83,7 +85,13 @@ async fn cancel(
 ) -> Result<StatusCode, ApiError> {
     gateway.may_use_execution(&who, Need::Write, id).await?;
     let grace = request.grace_ms.map(Duration::from_millis);
-    insist(gateway.worker.calls(), |client| async move { client.cancel(id, grace).await }).await?;
+    let cancelled =
+        insist(gateway.worker.calls(), |client| async move { client.cancel(id, grace).await }).await;
+    if let Err(error) = cancelled
+        && !gateway.is_over(id, &error).await
+    {
+        return Err(error.into());
+    }
     gateway.audit(&who, "execution.cancel", id.to_string(), String::new());
     Ok(StatusCode::NO_CONTENT)
 }
@@ -111,7 +119,10 @@ async fn resize(
         return Err(SpecError::EmptyTerminal.into());
     }
     let size = TtySize { rows, cols };
-    insist(gateway.worker.calls(), |client| async move { client.resize(id, size).await }).await?;
+    let resized = insist(gateway.worker.calls(), |client| async move { client.resize(id, size).await }).await;
+    if let Err(error) = resized {
+        return Err(gateway.unreachable(id, error).await);
+    }
     gateway.viewers.resized(id, size);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -150,8 +161,13 @@ async fn processes(
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<ProcessesBody>, ApiError> {
     gateway.may_use_execution(&who, Need::Read, id).await?;
-    let told = insist(gateway.worker.calls(), |client| async move { client.processes(id).await }).await?;
+    let asked = insist(gateway.worker.calls(), |client| async move { client.processes(id).await }).await;
+    let processes = match asked {
+        Ok(processes) => processes,
+        Err(error) if gateway.is_over(id, &error).await => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
     let body =
         |told: headwater_protocol::Process| ProcessBody { pid: told.pid, ppid: told.ppid, name: told.name };
-    Ok(JsonBody(ProcessesBody { processes: told.into_iter().map(body).collect() }))
+    Ok(JsonBody(ProcessesBody { processes: processes.into_iter().map(body).collect() }))
 }

@@ -107,7 +107,12 @@ impl Input<'_> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
             None => {
-                insist(self.gateway.worker.streams(), |client| async move { client.stdin(id).await }).await?
+                let opened =
+                    insist(self.gateway.worker.streams(), |client| async move { client.stdin(id).await });
+                match opened.await {
+                    Ok(writer) => writer,
+                    Err(error) => return Err(self.gateway.unreachable(id, error).await),
+                }
             }
         };
         Ok(self.writer.insert(writer))

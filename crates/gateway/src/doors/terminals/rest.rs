@@ -182,7 +182,8 @@ async fn delete(
     responses(
         (status = 200, body = TerminalSnapshotBody),
         (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+        (status = 410, body = ErrorBody, description = "its log was removed"), (status = 429, body = ErrorBody),
         (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn snapshot(
@@ -195,12 +196,14 @@ async fn snapshot(
     check_name(&name)?;
     let id = gateway.terminal(session, &name).await?.id;
     let told = insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, None).await });
-    let told = told.await.map_err(|error| match error {
-        ContractError::Malformed(_) => {
-            ApiError::conflict("this worker keeps no screens", "a newer worker does: start it again")
+    let told = match told.await {
+        Ok(told) => told,
+        Err(ContractError::Malformed(_)) => {
+            let hint = "a newer worker does: start it again";
+            return Err(ApiError::conflict("this worker keeps no screens", hint));
         }
-        error => error.into(),
-    })?;
+        Err(error) => return Err(gateway.unreadable(id, error).await),
+    };
     let text = std::str::from_utf8(&told.data).ok().map(str::to_owned);
     let base64 = text.is_none().then(|| STANDARD.encode(&told.data));
     let (rows, cols) = (told.size.rows, told.size.cols);
