@@ -120,6 +120,18 @@ const WALLS: [&str; 19] = [
     "session",
 ];
 
+/// On any host, doctor says whether the kernel enforces the disk limit, and if not, how it can or why it cannot.
+/// `make test-v2` shows it on file systems with and without project quotas.
+fn assert_project_quotas_are_told(report: &Value, is_root: bool) {
+    let quotas = check(report, "project quotas");
+    assert_eq!(quotas["ok"], true, "{quotas}");
+    let (detail, fix) = (quotas["detail"].as_str().unwrap(), quotas["fix"].as_str());
+    let in_force = detail.starts_with("in force") && fix.is_none() && is_root;
+    let can_be = detail.starts_with("not in force") && fix.is_some_and(|fix| fix.contains("prjquota"));
+    let cannot_be = (detail.starts_with("not supported") || detail.contains("needs root")) && fix.is_none();
+    assert!(in_force || (can_be && is_root) || cannot_be, "{quotas}");
+}
+
 #[test]
 fn every_wall_stands_on_this_host_for_root_and_for_an_ordinary_user() -> Result<()> {
     for (owner, before) in [(0, Vec::new()), (USER, as_user())] {
@@ -134,6 +146,7 @@ fn every_wall_stands_on_this_host_for_root_and_for_an_ordinary_user() -> Result<
         for limit in ["cgroups", "memory limit", "cpu limit", "process limit", "disk limit", "open files"] {
             check(&report, limit);
         }
+        assert_project_quotas_are_told(&report, owner == 0);
         assert!(check(&report, "language bash")["detail"].as_str().unwrap().contains("version"));
         assert_eq!(std::fs::read_dir(ground.data())?.count(), 0, "doctor leaves something behind");
     }

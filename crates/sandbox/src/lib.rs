@@ -13,5 +13,6 @@ pub mod launch;
 pub mod link;
 pub mod memory;
 pub mod orphans;
+pub mod quota;
 pub mod walls;
 pub mod wire;

@@ -11,6 +11,7 @@ mod files;
 mod limits;
 mod namespaces;
 mod privileges;
+mod quotas;
 mod refusal;
 mod root;
 mod scratch;
@@ -109,6 +110,7 @@ pub fn check(options: &Options) -> Vec<Check> {
     checks.push(session::check(options, &facts, &checks));
     checks.extend(limits::check(&facts));
     checks.extend(files::check(options, &facts));
+    checks.push(quotas::check(options, &facts));
     checks
 }
 

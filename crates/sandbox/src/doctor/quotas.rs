@@ -1,0 +1,125 @@
+//! Project quotas, by which the kernel itself enforces the disk limit of sessions.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::child::in_child;
+use super::facts::Facts;
+use super::refusal::{OrRefused, Refusal};
+use super::scratch::Scratch;
+use super::{Check, Options};
+use crate::quota::{self, ProjectLimits, State};
+
+const NAME: &str = "project quotas";
+/// What the trial may write, and what it tries to write.
+const LIMIT_BYTES: u64 = 256 << 10;
+const WANTED_BYTES: usize = 4 << 20;
+
+/// Asks the file system of the data folder, and oversteps a limit if it has them.
+pub(super) fn check(options: &Options, facts: &Facts) -> Check {
+    let state = File::open(&options.folder).map_or(State::Unsupported, |folder| quota::state(folder.as_fd()));
+    match (state, facts.session_uid) {
+        (State::Enforced, Some(uid)) => tried(overstep(options, uid)),
+        (state, uid) => told(state, uid.is_some()),
+    }
+}
+
+fn tried(tried: Result<(), Refusal>) -> Check {
+    match tried {
+        Ok(()) => Check::fine(NAME, "in force where the data folder is"),
+        Err(refusal) => Check::warning(
+            NAME,
+            format!("in force where the data folder is, but not usable: {}", refusal.message),
+            "run the server as root outside of containers, or with CAP_SYS_ADMIN in the host's user namespace",
+        ),
+    }
+}
+
+/// What there is to tell without a trial.
+fn told(state: State, is_root: bool) -> Check {
+    let missing =
+        "not in force where the data folder is: the disk limit is watched, and a fast writer can pass it";
+    match (state, is_root) {
+        (State::Unsupported, _) => Check::fine(
+            NAME,
+            "not supported by the file system of the data folder (ext4 and XFS have them): the disk limit is watched",
+        ),
+        (_, false) => {
+            Check::fine(NAME, "not used: setting them needs root. The disk limit is watched instead")
+        }
+        (State::Counted, _) => Check::warning(
+            NAME,
+            missing,
+            "unmount the file system and mount it with the option `prjquota` (the root file system: kernel \
+             parameter rootflags=prjquota)",
+        ),
+        _ => Check::warning(
+            NAME,
+            missing,
+            "ext4: `tune2fs -O project,quota DEVICE` on the unmounted file system, then mount it with the option \
+             `prjquota`. XFS: unmount it and mount it with `prjquota`",
+        ),
+    }
+}
+
+/// Writes more into a folder than its project may hold.
+fn overstep(options: &Options, uid: u32) -> Result<(), Refusal> {
+    let top = Scratch::new(&options.folder).or_refused("make a folder")?;
+    let path = top.join("project");
+    std::fs::create_dir(&path).or_refused("make a folder")?;
+    let folder = File::open(&path).or_refused("open a folder")?;
+    let id = quota::claim(folder.as_fd(), uid).or_refused("give a folder a project id")?;
+    let limits = ProjectLimits { bytes: Some(LIMIT_BYTES), inodes: None };
+    let written = quota::set_limits(folder.as_fd(), id, limits)
+        .or_refused("set a project quota")
+        .and_then(|()| in_child(|| write(&path.join("file"))));
+    drop(top);
+    quota::set_limits(folder.as_fd(), id, ProjectLimits::default()).or_refused("remove a project quota")?;
+    written
+}
+
+/// The kernel must refuse it to a process without capabilities.
+fn write(path: &std::path::Path) -> Result<(), Refusal> {
+    let mut file = File::create_new(path).or_refused("make a file")?;
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets).or_refused("drop capabilities")?;
+    match file.write_all(&vec![1; WANTED_BYTES]) {
+        Err(error) if is_quota(&error) => Ok(()),
+        Err(error) => Err(error).or_refused("write a file"),
+        Ok(()) => Err(Refusal::untrue(format_args!("{WANTED_BYTES} bytes where {LIMIT_BYTES} are allowed"))),
+    }
+}
+
+/// ext4 says that the quota is used up, XFS that the project's part of the disk is.
+fn is_quota(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::StorageFull)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_with_how_to_turn_it_on() {
+        let off = told(State::Off, true).fix.unwrap();
+        assert!(off.contains("tune2fs -O project,quota") && off.contains("prjquota"), "{off}");
+        let counted = told(State::Counted, true).fix.unwrap();
+        assert!(!counted.contains("tune2fs") && counted.contains("prjquota"), "{counted}");
+        for state in [State::Off, State::Counted, State::Enforced] {
+            let check = told(state, false);
+            assert!(check.fix.is_none() && check.detail.contains("needs root"), "{check:?}");
+        }
+        assert!(told(State::Unsupported, true).detail.contains("not supported"));
+    }
+
+    #[test]
+    fn quotas_that_cannot_be_used_are_a_warning_with_the_reason() {
+        assert_eq!(tried(Ok(())).fix, None);
+        let check = tried(Err(Refusal::untrue("cannot set a project quota")));
+        assert!(check.ok && check.fix.is_some() && check.detail.contains("cannot set"), "{check:?}");
+    }
+}
