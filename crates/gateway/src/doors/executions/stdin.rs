@@ -104,15 +104,14 @@ impl Input<'_> {
 
     async fn open(&mut self) -> Result<&mut StdinWriter, ApiError> {
         let id = self.id;
-        let writer = match self.writer.take() {
-            Some(writer) => writer,
-            None => {
-                let opened =
-                    insist(self.gateway.worker.streams(), |client| async move { client.stdin(id).await });
-                match opened.await {
-                    Ok(writer) => writer,
-                    Err(error) => return Err(self.gateway.unreachable(id, error).await),
-                }
+        let writer = if let Some(writer) = self.writer.take() {
+            writer
+        } else {
+            let opened =
+                insist(self.gateway.worker.streams(), |client| async move { client.stdin(id).await });
+            match opened.await {
+                Ok(writer) => writer,
+                Err(error) => return Err(self.gateway.unreachable(id, error).await),
             }
         };
         Ok(self.writer.insert(writer))
