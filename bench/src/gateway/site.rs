@@ -34,7 +34,8 @@ impl Site {
     pub async fn start(pool: u32) -> Result<Self> {
         let options = ServerOptions {
             args: ["--requests-per-second", "0"].map(str::to_owned).to_vec(),
-            config: Some(format!("pool = {pool}\n")),
+            // The largest logs and files here are more than a server allows by default.
+            config: Some(format!("pool = {pool}\n[max_limits]\noutput = \"64Gi\"\ndisk = \"64Gi\"\n")),
             ..ServerOptions::default()
         };
         let server = TestServer::with(options).await?;
