@@ -26,6 +26,9 @@ impl Effort {
     }
 }
 
+/// The largest logs and files that are measured are more than is allowed by default.
+pub const ROOMY: &str = "\n[max_limits]\noutput = \"64Gi\"\ndisk = \"64Gi\"\n";
+
 /// A worker under test. Its sessions and its folder go with it.
 #[derive(Debug)]
 pub struct Lab {
@@ -44,7 +47,9 @@ impl Lab {
     /// A worker as told, but for its folder.
     pub async fn with(options: Options) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("hw-bench-").tempdir_in(disk()?)?;
-        let worker = TestWorker::with(Options { data: Some(folder.path().join("data")), ..options }).await?;
+        let config = options.config.unwrap_or_default() + ROOMY;
+        let options = Options { data: Some(folder.path().join("data")), config: Some(config), ..options };
+        let worker = TestWorker::with(options).await?;
         let client = worker.client().await?;
         Ok(Self { worker, folder, client })
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::http::Http;
 use super::socket::Socket;
-use crate::lab::Effort;
+use crate::lab::{Effort, ROOMY};
 use crate::process::rss_mib;
 
 /// The header that asks for events.
@@ -34,8 +34,7 @@ impl Site {
     pub async fn start(pool: u32) -> Result<Self> {
         let options = ServerOptions {
             args: ["--requests-per-second", "0"].map(str::to_owned).to_vec(),
-            // The largest logs and files here are more than a server allows by default.
-            config: Some(format!("pool = {pool}\n[max_limits]\noutput = \"64Gi\"\ndisk = \"64Gi\"\n")),
+            config: Some(format!("pool = {pool}\n{ROOMY}")),
             ..ServerOptions::default()
         };
         let server = TestServer::with(options).await?;
