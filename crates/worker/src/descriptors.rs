@@ -107,10 +107,10 @@ pub(crate) fn hold_anyway(count: usize) -> Hold {
     Hold { table: table(), count }
 }
 
-/// How many executions there are descriptors for, all of them interactive.
-pub(crate) fn capacity() -> usize {
+/// For how many things of this cost there are descriptors.
+pub(crate) fn capacity(cost: usize) -> usize {
     let table = table();
-    table.limit.saturating_sub(table.reserve()) / INTERACTIVE
+    table.limit.saturating_sub(table.reserve()) / cost
 }
 
 /// Counts what is open, so that what takes no hold is known as well. Takes about a millisecond for ten thousand.

@@ -501,7 +501,8 @@ impl Engine {
         let (language, spec) = self.with_language(&session, spec).await?;
         let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
         let program = self.terminals.shell(program, &spec, id);
-        let ticket = self.tickets.take(session.whose(), &spec, self.config.max_running)?;
+        let (running, terminals) = (self.config.max_running, self.config.terminals.of_owner);
+        let ticket = self.tickets.take(session.whose(), &spec, running, terminals)?;
         let accepted = session.start(id, spec, program, Granted { ticket, expects }).await?;
         self.tables().executions.insert(id, Arc::clone(&accepted.execution));
         Ok(accepted)

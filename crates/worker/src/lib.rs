@@ -26,6 +26,7 @@ mod link;
 pub mod log;
 mod network;
 mod packages;
+mod places;
 mod pool;
 mod program;
 mod pump;

@@ -17,6 +17,7 @@ mod names;
 mod outlet;
 mod patient;
 mod proxy;
+mod seats;
 pub(crate) mod target;
 mod tunnel;
 
@@ -26,19 +27,19 @@ use std::sync::Arc;
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Network as Wanted, SandboxKind};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::config::network::NetworkConfig;
 use dial::Dialler;
 use mirror::Mirror;
 use names::HostNames;
+use seats::Seats;
 
 /// Where the outlet is, on 127.0.0.1 of each session. One number for all: what is written into a lock file or a
 /// configuration in one session holds in the next.
 pub(crate) const PORT: u16 = 41_080;
 
-/// Connections of all sessions together.
+/// Connections of all sessions together: those of four owners who use all of theirs.
 const ALL_SEATS: usize = 4096;
 
 /// The network of a worker's sessions.
@@ -47,7 +48,7 @@ pub(crate) struct Network {
     rules: NetworkConfig,
     dialler: Dialler,
     mirror: Mirror,
-    seats: Arc<Semaphore>,
+    seats: Seats,
     /// Apart from the runtime that moves output.
     runtime: Handle,
 }
@@ -60,8 +61,8 @@ impl Network {
         Arc::new(Self {
             mirror: Mirror::new(&config.packages, dialler.clone(), data.join("packages")),
             dialler,
+            seats: Seats::new(ALL_SEATS, rules.max_connections_of_owner),
             rules,
-            seats: Arc::new(Semaphore::new(ALL_SEATS)),
             runtime,
         })
     }

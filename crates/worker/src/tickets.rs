@@ -46,6 +46,7 @@ struct Counts {
     all: usize,
     sessions: HashMap<SessionId, usize>,
     owners: HashMap<String, usize>,
+    terminals: HashMap<String, usize>,
 }
 
 /// The place of one execution and its descriptors; dropping it gives both back.
@@ -53,6 +54,7 @@ struct Counts {
 pub(crate) struct Ticket {
     tickets: Tickets,
     whose: Whose,
+    terminal: bool,
     _descriptors: Hold,
 }
 
@@ -61,10 +63,16 @@ impl Tickets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place, unless so many are taken already.
-    pub(crate) fn take(&self, whose: Whose, spec: &StartSpec, limits: MaxRunning) -> Result<Ticket, Fault> {
+    /// A place, unless so many are taken already. `terminals` is how many of an owner's may have a terminal.
+    pub(crate) fn take(
+        &self,
+        whose: Whose,
+        spec: &StartSpec,
+        limits: MaxRunning,
+        terminals: usize,
+    ) -> Result<Ticket, Fault> {
         let descriptors = descriptors::hold(cost(spec), Purpose::Start)?;
-        let limits = limits.within(descriptors::capacity());
+        let limits = limits.within(descriptors::capacity(descriptors::INTERACTIVE));
         let mut counts = self.counts();
         let of_session = counts.sessions.get(&whose.session).copied().unwrap_or(0);
         let of_owner = counts.owners.get(&whose.owner).copied().unwrap_or(0);
@@ -79,18 +87,26 @@ impl Tickets {
                 "max_running_of_owner` and the limit of open files of the worker, `ulimit -Hn",
             ));
         }
+        let with_terminal = counts.terminals.get(&whose.owner).copied().unwrap_or(0);
+        if spec.tty.is_some() && with_terminal >= terminals {
+            let what = format!("{with_terminal} terminals of this owner are open already");
+            return Err(refusal(what, "terminals.of_owner"));
+        }
         if counts.all >= limits.of_all {
             return Err(refusal(format!("{} executions are open already", counts.all), "max_running"));
         }
-        counts.enter(&whose);
+        let terminal = spec.tty.is_some();
+        counts.enter(&whose, terminal);
         drop(counts);
-        Ok(Ticket { tickets: self.clone(), whose, _descriptors: descriptors })
+        Ok(Ticket { tickets: self.clone(), whose, terminal, _descriptors: descriptors })
     }
 
     /// A place for what runs already, however many there are.
     pub(crate) fn take_anyway(&self, whose: Whose, spec: &StartSpec) -> Ticket {
-        self.counts().enter(&whose);
-        Ticket { tickets: self.clone(), whose, _descriptors: descriptors::hold_anyway(cost(spec)) }
+        let terminal = spec.tty.is_some();
+        self.counts().enter(&whose, terminal);
+        let descriptors = descriptors::hold_anyway(cost(spec));
+        Ticket { tickets: self.clone(), whose, terminal, _descriptors: descriptors }
     }
 }
 
@@ -112,8 +128,11 @@ fn refusal(what: String, setting: &str) -> Fault {
 }
 
 impl Counts {
-    fn enter(&mut self, whose: &Whose) {
+    fn enter(&mut self, whose: &Whose, terminal: bool) {
         self.all += 1;
+        if terminal {
+            *self.terminals.entry(whose.owner.clone()).or_default() += 1;
+        }
         *self.sessions.entry(whose.session).or_default() += 1;
         *self.owners.entry(whose.owner.clone()).or_default() += 1;
     }
@@ -134,6 +153,9 @@ impl Drop for Ticket {
         counts.all -= 1;
         leave(&mut counts.sessions, &self.whose.session);
         leave(&mut counts.owners, &self.whose.owner);
+        if self.terminal {
+            leave(&mut counts.terminals, &self.whose.owner);
+        }
     }
 }
 
@@ -158,7 +180,7 @@ mod tests {
     fn a_session_an_owner_and_all_have_limits_and_a_place_that_is_given_back_can_be_taken_again() {
         let tickets = Tickets::default();
         let spec = StartSpec::shell("true");
-        let take = |session, owner| tickets.take(of(session, owner), &spec, LIMITS);
+        let take = |session, owner| tickets.take(of(session, owner), &spec, LIMITS, 1);
         let why = |refused: Result<Ticket, Fault>| refused.unwrap_err().hint.unwrap();
         let [a, b, c] = [SessionId::random(), SessionId::random(), SessionId::random()];
         let kept = [take(a, "ann").unwrap(), take(a, "ann").unwrap()];
@@ -172,5 +194,18 @@ mod tests {
         drop((third, other));
         let counts = tickets.counts();
         assert!(counts.all == 0 && counts.sessions.is_empty() && counts.owners.is_empty());
+    }
+
+    #[test]
+    fn an_owner_has_so_many_terminals_and_other_executions_beside_them() {
+        let tickets = Tickets::default();
+        let mut spec = StartSpec::shell("true");
+        spec.tty = Some(headwater_protocol::TtySize { rows: 24, cols: 80 });
+        let take = |owner, spec: &StartSpec| tickets.take(of(SessionId::random(), owner), spec, LIMITS, 1);
+        let kept = take("ann", &spec).unwrap();
+        assert!(take("ann", &spec).unwrap_err().hint.unwrap().contains("terminals.of_owner"));
+        assert!(take("ann", &StartSpec::shell("true")).is_ok() && take("bob", &spec).is_ok());
+        drop(kept);
+        assert!(take("ann", &spec).is_ok() && tickets.counts().terminals.is_empty());
     }
 }

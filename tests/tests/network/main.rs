@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
+mod fair;
 mod full;
 mod lifetime;
 mod made;

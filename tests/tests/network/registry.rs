@@ -11,6 +11,9 @@ use tokio::task::JoinHandle;
 /// A name that leads to it, by the worker's configuration.
 pub(crate) const NAME: &str = "registry.test";
 
+/// What is below this path never comes to its end.
+pub(crate) const SLOW: &str = "/slow/";
+
 #[derive(Debug, Default)]
 struct Inside {
     /// Type and body by path.
@@ -103,6 +106,11 @@ async fn serve(mut stream: TcpStream, shared: &Mutex<Inside>) -> Option<()> {
          keep-alive: 7\r\n\r\n",
         body.len()
     );
+    if path.starts_with(SLOW) {
+        // The first half, and then nothing for as long as anybody waits.
+        stream.write_all(&[answer.as_bytes(), &body[..body.len() / 2]].concat()).await.ok()?;
+        std::future::pending::<()>().await;
+    }
     stream.write_all(&[answer.as_bytes(), &body].concat()).await.ok()?;
     stream.shutdown().await.ok()
 }

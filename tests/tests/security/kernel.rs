@@ -2,7 +2,7 @@
 //! no resource limit counts.
 
 use anyhow::{Context, Result, ensure};
-use headwater_protocol::Limits;
+use headwater_protocol::{Limits, SessionSpec};
 use headwater_tests::Options;
 
 use crate::ground::{Entry, Ground, Side, WALLED};
@@ -63,6 +63,30 @@ async fn a_session_has_so_many_terminals_and_leaves_the_rest_to_others() -> Resu
         ensure!(seen.screen().contains("True"), "{side:?}: {}", seen.screen());
     }
     Ok(())
+}
+
+#[tokio::test]
+async fn an_owner_with_all_its_terminals_is_told_so_and_leaves_others_theirs() -> Result<()> {
+    let ground = ground(Side::Root, "[terminals]\nof_owner = 2\n").await?;
+    let session_of = async |owner: &str| {
+        let metadata = [("headwater.owner".to_owned(), owner.to_owned())].into();
+        let spec = SessionSpec { metadata, ..SessionSpec::default() };
+        ground.client.create_session(None, &spec).await.map(|session| session.id)
+    };
+    let stay = Entry::Pty.spec("import signal; signal.pause()");
+    let kept = ground.client.start(session_of("ann").await?, None, &stay).await?;
+    ground.client.start(session_of("ann").await?, None, &stay).await?;
+    let third = session_of("ann").await?;
+    let refused = ground.client.start(third, None, &stay).await.unwrap_err().to_string();
+    ensure!(refused.contains("2 terminals of this owner"), "{refused}");
+    let seen = ground.run(third, &Entry::Argv.spec("print('without')")).await?;
+    ensure!(seen.text().contains("without"), "the control: other executions are not meant");
+    ground.client.start(session_of("bob").await?, None, &stay).await?;
+    ground.client.cancel(kept.id, Some(std::time::Duration::ZERO)).await?;
+    headwater_tests::host::eventually("the terminal comes back", async || {
+        ground.client.start(third, None, &stay).await.is_ok()
+    })
+    .await
 }
 
 const INSTANCES: &str = "

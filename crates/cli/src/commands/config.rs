@@ -113,6 +113,7 @@ fn show(server: &Config, worker: &WorkerConfig) -> Value {
                 "idle_timeout_ms": worker.terminals.idle_timeout.map(ms),
                 "buffer_bytes": worker.terminals.buffer_bytes,
                 "of_session": worker.terminals.of_session,
+                "of_owner": worker.terminals.of_owner,
             },
             "network": network(worker),
             "packages": packages(worker),
@@ -174,6 +175,7 @@ fn network(worker: &WorkerConfig) -> Value {
     json!({
         "allow_packages": network.allow_packages,
         "allow_full": network.allow_full,
+        "max_connections_of_owner": network.max_connections_of_owner,
         "registries": texts(&mut network.registries.iter().map(ToString::to_string)),
         "allow_private": texts(&mut network.allow_private.iter().map(ToString::to_string)),
         "hosts": network.hosts,

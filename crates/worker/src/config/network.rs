@@ -18,6 +18,9 @@ const CACHE_BYTES: u64 = 5 << 30;
 /// A cache smaller than this could not hold one package of the usual size.
 const LEAST_CACHE: u64 = 1 << 20;
 
+/// Connections of an owner: enough for 16 busy sessions, and a quarter of all there may be.
+const CONNECTIONS_OF_OWNER: usize = 1024;
+
 /// What sessions may reach.
 #[derive(Debug, Clone)]
 pub struct NetworkConfig {
@@ -25,6 +28,8 @@ pub struct NetworkConfig {
     pub allow_packages: bool,
     /// Whether a session may have `network: full`.
     pub allow_full: bool,
+    /// Connections of all sessions of one owner with `network: packages` at once.
+    pub max_connections_of_owner: usize,
     /// The hosts that `network: packages` reaches.
     pub registries: Vec<Pattern>,
     /// Hosts that may have a private address all the same.
@@ -49,6 +54,7 @@ impl Default for NetworkConfig {
         Self {
             allow_packages: true,
             allow_full: false,
+            max_connections_of_owner: CONNECTIONS_OF_OWNER,
             registries: REGISTRIES.iter().filter_map(|name| Pattern::parse(name).ok()).collect(),
             allow_private: Vec::new(),
             hosts: BTreeMap::new(),
@@ -80,6 +86,7 @@ pub fn without_password(url: &Url) -> String {
 pub(super) struct FileNetwork {
     allow_packages: Option<bool>,
     allow_full: Option<bool>,
+    max_connections_of_owner: Option<usize>,
     registries: Option<Vec<String>>,
     allow_private: Vec<String>,
     hosts: BTreeMap<String, OneOrMore>,
@@ -106,6 +113,10 @@ impl FileNetwork {
         let mut config = NetworkConfig::default();
         config.allow_packages = self.allow_packages.unwrap_or(config.allow_packages);
         config.allow_full = self.allow_full.unwrap_or(config.allow_full);
+        config.max_connections_of_owner = match self.max_connections_of_owner {
+            Some(0) => return Err("network.max_connections_of_owner: must be at least 1".into()),
+            given => given.unwrap_or(config.max_connections_of_owner),
+        };
         if let Some(registries) = self.registries {
             let read = |text: &String| {
                 Pattern::parse(text).map_err(|error| {

@@ -14,16 +14,25 @@ pub struct TerminalConfig {
     pub buffer_bytes: usize,
     /// Terminals that a session may have open, by its programs and by callers together.
     pub of_session: u32,
+    /// Executions with a terminal that all sessions of one owner may have open.
+    pub of_owner: usize,
 }
 
 impl Default for TerminalConfig {
     fn default() -> Self {
-        Self { idle_timeout: Some(Duration::from_mins(30)), buffer_bytes: 1 << 20, of_session: OF_SESSION }
+        Self {
+            idle_timeout: Some(Duration::from_mins(30)),
+            buffer_bytes: 1 << 20,
+            of_session: OF_SESSION,
+            of_owner: OF_OWNER,
+        }
     }
 }
 
 /// More than people and multiplexers use; the host's 3072 are enough for 48 sessions that take all of theirs.
 const OF_SESSION: u32 = 64;
+/// A sixth of the host's 3072.
+const OF_OWNER: usize = 512;
 /// The most that `buffer` may be: it is the worker's memory, not the session's.
 const MAX_BUFFER: u64 = 64 << 20;
 
@@ -33,6 +42,7 @@ pub(super) struct FileTerminals {
     idle_timeout: Option<String>,
     buffer: Option<String>,
     of_session: Option<u32>,
+    of_owner: Option<usize>,
 }
 
 impl FileTerminals {
@@ -52,7 +62,12 @@ impl FileTerminals {
         if of_session == 0 {
             return Err("terminals.of_session: must be at least 1".into());
         }
-        Ok(TerminalConfig { idle_timeout, buffer_bytes: bytes.unwrap_or(now.buffer_bytes), of_session })
+        let of_owner = self.of_owner.unwrap_or(now.of_owner);
+        if of_owner == 0 {
+            return Err("terminals.of_owner: must be at least 1".into());
+        }
+        let buffer_bytes = bytes.unwrap_or(now.buffer_bytes);
+        Ok(TerminalConfig { idle_timeout, buffer_bytes, of_session, of_owner })
     }
 }
 
@@ -66,7 +81,7 @@ mod tests {
             let file = FileTerminals {
                 idle_timeout: idle.map(Into::into),
                 buffer: buffer.map(Into::into),
-                of_session: None,
+                ..FileTerminals::default()
             };
             file.parse(TerminalConfig::default())
         };

@@ -100,20 +100,29 @@ impl Mirror {
             Asked::PypiPage(name) => {
                 let source = self.pypi()?.source(name)?;
                 if pypi::wants_json(accept) {
-                    return Ok(shown(visit, self.pages.get(&source, Page::json).await?, pypi::JSON));
+                    return Ok(shown(
+                        visit,
+                        self.pages.get(&visit.owner, &source, Page::json).await?,
+                        pypi::JSON,
+                    ));
                 }
-                Ok(shown(visit, self.pages.get(&source, Page::html).await?, pypi::HTML))
+                Ok(shown(visit, self.pages.get(&visit.owner, &source, Page::html).await?, pypi::HTML))
             }
             Asked::PypiFile(name, file) => {
-                let entries = self.pages.get(&self.pypi()?.source(name)?, Page::entries).await?;
+                let entries =
+                    self.pages.get(&visit.owner, &self.pypi()?.source(name)?, Page::entries).await?;
                 self.files.get(visit, entries.get(file)).await
             }
             Asked::NpmPage(name) => {
-                let page = self.pages.get(&self.npm()?.source(&name, accept), Page::json).await?;
+                let page =
+                    self.pages.get(&visit.owner, &self.npm()?.source(&name, accept), Page::json).await?;
                 Ok(shown(visit, page, npm::kind(accept)))
             }
             Asked::NpmFile(name, file) => {
-                let entries = self.pages.get(&self.npm()?.source(&name, npm::SHORT), Page::entries).await?;
+                let entries = self
+                    .pages
+                    .get(&visit.owner, &self.npm()?.source(&name, npm::SHORT), Page::entries)
+                    .await?;
                 self.files.get(visit, entries.get(file)).await
             }
         }

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::meter::{Meter, add};
 use super::patient::Patient;
+use super::seats::{Seat, send_away};
 use super::{Network, proxy};
 use crate::descriptors::{self, Hold, Purpose};
 
@@ -39,16 +40,25 @@ pub(super) struct Visit {
     pub(super) meter: Arc<Meter>,
     /// Set when the session is over.
     pub(super) over: CancellationToken,
-    _seats: (OwnedSemaphorePermit, OwnedSemaphorePermit),
+    /// Whose session it is.
+    pub(super) owner: Arc<str>,
+    _of_session: OwnedSemaphorePermit,
+    _seat: Seat,
     _descriptors: Hold,
 }
 
 impl Network {
     /// Serves a session's outlet until `over` is set.
-    pub(crate) fn open(self: &Arc<Self>, session: SessionId, outlet: OwnedFd, over: CancellationToken) {
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        session: SessionId,
+        owner: Arc<str>,
+        outlet: OwnedFd,
+        over: CancellationToken,
+    ) {
         let network = Arc::clone(self);
         self.runtime.spawn(async move {
-            if let Err(error) = network.serve(session, outlet, over).await {
+            if let Err(error) = network.serve(session, owner, outlet, over).await {
                 tracing::error!(%session, %error, "a session's outlet cannot be served");
             }
         });
@@ -57,6 +67,7 @@ impl Network {
     async fn serve(
         self: Arc<Self>,
         session: SessionId,
+        owner: Arc<str>,
         outlet: OwnedFd,
         over: CancellationToken,
     ) -> io::Result<()> {
@@ -69,12 +80,9 @@ impl Network {
         loop {
             let next = async {
                 let own = Arc::clone(&own).acquire_owned().await.map_err(io::Error::other)?;
-                let accepted = listener.accept().await;
-                // After somebody came: an outlet at which nobody knocks takes nobody's seat.
-                let all = Arc::clone(&self.seats).acquire_owned().await.map_err(io::Error::other)?;
-                Ok::<_, io::Error>((accepted, (own, all)))
+                Ok::<_, io::Error>((listener.accept().await, own))
             };
-            let (accepted, seats) = tokio::select! {
+            let (accepted, of_session) = tokio::select! {
                 () = over.cancelled() => return Ok(()),
                 next = next => next?,
             };
@@ -84,12 +92,24 @@ impl Network {
                 continue;
             };
             backoff.reset();
+            let seat = match self.seats.take(&owner) {
+                Ok(seat) => seat,
+                Err(why) => {
+                    tokio::spawn(async move {
+                        send_away(stream, &why).await;
+                        drop((of_session, descriptors));
+                    });
+                    continue;
+                }
+            };
             add(&meter.connections, 1);
             let visit = Visit {
                 network: Arc::clone(&self),
                 meter: Arc::clone(&meter),
                 over: over.clone(),
-                _seats: seats,
+                owner: Arc::clone(&owner),
+                _of_session: of_session,
+                _seat: seat,
                 _descriptors: descriptors,
             };
             tokio::spawn(receive(Arc::new(visit), stream));

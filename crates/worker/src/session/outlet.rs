@@ -49,7 +49,8 @@ impl Session {
     pub(super) fn outlet_is_there(self: &Arc<Self>, fds: Vec<OwnedFd>) {
         let (Some(outlet), Some(engine)) = (fds.into_iter().next(), self.engine.upgrade()) else { return };
         let over = CancellationToken::new();
-        engine.network.open(self.id, outlet, over.clone());
+        let owner = self.record().spec.owner().into();
+        engine.network.open(self.id, owner, outlet, over.clone());
         // One that was open before is closed by this.
         *self.outlet.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(over.drop_guard());
     }

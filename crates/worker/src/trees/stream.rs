@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::timeout;
 use tonic::Status;
 
-use super::{Place, Places};
+use crate::places::{Place, Places};
 
 /// Messages that wait for their reader.
 const MESSAGES: usize = 4;
@@ -151,8 +151,8 @@ mod tests {
 
     use headwater_protocol::SessionId;
 
-    use super::super::Most;
     use super::*;
+    use crate::places::Most;
 
     fn teller(places: &Places, patience: Duration) -> (Teller<u32>, Receiver<Result<u32, Status>>) {
         let (sender, receiver) = mpsc::channel(1);

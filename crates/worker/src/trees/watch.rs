@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use tonic::Status;
 
 use self::notes::Notes;
-use super::Place;
+use crate::places::Place;
 use crate::ready::register;
 use crate::workspace::{Workspace, WorkspacePath};
 

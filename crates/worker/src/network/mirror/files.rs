@@ -13,7 +13,7 @@ use hyper::header::CONTENT_LENGTH;
 use hyper::{HeaderMap, Response, StatusCode};
 use reqwest::Url;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::super::answer::{Body, Refusal, with_type};
 use super::super::meter::Seldom;
@@ -23,9 +23,12 @@ use super::fetch::Fetch;
 use super::pages::Entry;
 use super::reader;
 use super::store::Store;
+use crate::places::{OwnerTurn, OwnerTurns};
 
 /// Files that are fetched at once.
 const AT_ONCE: usize = 16;
+/// The same of those that one owner asked for first: four owners with slow downloads keep nobody else waiting.
+const OF_OWNER: usize = 4;
 
 /// How far a file has come.
 #[derive(Debug, Clone)]
@@ -46,7 +49,7 @@ pub(super) struct Files {
     fetch: Arc<Fetch>,
     store: Arc<Store>,
     coming: Mutex<HashMap<Checksum, watch::Receiver<Coming>>>,
-    turns: Semaphore,
+    turns: OwnerTurns,
     told: Seldom,
 }
 
@@ -56,7 +59,7 @@ impl Files {
             fetch,
             store,
             coming: Mutex::default(),
-            turns: Semaphore::new(AT_ONCE),
+            turns: OwnerTurns::new(AT_ONCE, OF_OWNER),
             told: Seldom::default(),
         }
     }
@@ -71,10 +74,16 @@ impl Files {
         if let Some((file, bytes)) = self.kept(&entry.checksum).await {
             return Ok(answer(reader::whole(file, bytes, &visit.meter), Some(bytes)));
         }
-        let mut coming = self.fetched(entry);
+        let mut coming = match self.on_its_way(&entry.checksum) {
+            Some(coming) => coming,
+            None => {
+                // It waits among the others of its owner, and only for as long as the program does.
+                let turn = self.turns.turn(&visit.owner).await.map_err(|_| stopping())?;
+                self.fetched(entry, turn)
+            }
+        };
         let first = coming.wait_for(|now| !matches!(now, Coming::Asked)).await.map(|now| now.clone());
-        let gone = |_| Refusal::upstream("the worker is stopping");
-        match first.map_err(gone)? {
+        match first.map_err(|_| stopping())? {
             Coming::Here { draft, total, .. } => {
                 // Moved to its place meanwhile, perhaps.
                 let file = match tokio::fs::File::open(&draft).await {
@@ -109,8 +118,13 @@ impl Files {
         tokio::task::spawn_blocking(open).await.ok().flatten()
     }
 
+    /// A file that is on its way.
+    fn on_its_way(&self, checksum: &Checksum) -> Option<watch::Receiver<Coming>> {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner).get(checksum).cloned()
+    }
+
     /// A file that is on its way, or set on its way by this. It comes to its end also when nobody waits any more.
-    fn fetched(self: &Arc<Self>, entry: &Entry) -> watch::Receiver<Coming> {
+    fn fetched(self: &Arc<Self>, entry: &Entry, turn: OwnerTurn) -> watch::Receiver<Coming> {
         let mut all = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(coming) = all.get(&entry.checksum) {
             return coming.clone();
@@ -119,6 +133,7 @@ impl Files {
         all.insert(entry.checksum.clone(), coming.clone());
         let (files, entry) = (Arc::clone(self), entry.clone());
         tokio::spawn(async move {
+            let _turn = turn;
             let end = match files.fetch(&entry, &told).await {
                 Ok(bytes) => Coming::Whole { bytes },
                 Err(why) => {
@@ -135,7 +150,6 @@ impl Files {
     }
 
     async fn fetch(&self, entry: &Entry, told: &watch::Sender<Coming>) -> Result<u64, String> {
-        let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
         let store = Arc::clone(&self.store);
         let draft = tokio::task::spawn_blocking(move || store.draft()).await;
         let (draft, file) = draft.map_err(io::Error::other).and_then(|draft| draft).map_err(cannot_keep)?;
@@ -187,6 +201,10 @@ impl Files {
         }
         Ok(bytes)
     }
+}
+
+fn stopping() -> Refusal {
+    Refusal::upstream("the worker is stopping")
 }
 
 fn answer(body: Body, length: Option<u64>) -> Response<Body> {

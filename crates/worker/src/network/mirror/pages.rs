@@ -15,20 +15,22 @@ use hyper::HeaderMap;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 
 use super::super::answer::Refusal;
 use super::super::meter::Seldom;
 use super::checksum::Checksum;
 use super::fetch::{Fetch, FetchError};
 use super::store::Store;
+use crate::places::OwnerTurns;
 
 /// How long a page is taken for what the index says.
 const FRESH: Duration = Duration::from_mins(1);
 /// The longest page.
 const PAGE_BYTES: usize = 64 << 20;
 /// Pages that are fetched and taken apart at once: each takes some of the worker's memory.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 6;
+/// The same of one owner.
+const OF_OWNER: usize = 2;
 
 /// A file of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +118,7 @@ pub(super) struct Pages {
     fetch: Arc<Fetch>,
     store: Arc<Store>,
     turns: Turns<String>,
-    taking_apart: Semaphore,
+    taking_apart: OwnerTurns,
     told: Seldom,
 }
 
@@ -126,7 +128,7 @@ impl Pages {
             fetch,
             store,
             turns: Turns::default(),
-            taking_apart: Semaphore::new(AT_ONCE),
+            taking_apart: OwnerTurns::new(AT_ONCE, OF_OWNER),
             told: Seldom::default(),
         }
     }
@@ -134,15 +136,17 @@ impl Pages {
     /// A page, or the part of it that `read` takes.
     pub(super) async fn get<T: Send + 'static>(
         &self,
+        owner: &str,
         source: &Source,
         read: fn(BufReader<File>) -> io::Result<T>,
     ) -> Result<T, Refusal> {
         // Another registry is another page.
         let key = blake3::hash(format!("{}\n{}", source.url, source.accept).as_bytes()).to_hex().to_string();
-        let _turn = self.turns.of(key.clone()).await;
+        // Those of one owner wait for each other: nobody waits for a page behind all that another owner asked for.
+        let _turn = self.turns.of(format!("{owner}\n{key}")).await;
         let old = self.tag(&key).await;
         if !matches!(old, Some(Kept { fresh: true, .. })) {
-            self.renew(&key, source, old).await?;
+            self.renew(owner, &key, source, old).await?;
         }
         let path = self.store.page(&key);
         let lost = |error: io::Error| {
@@ -166,7 +170,7 @@ impl Pages {
     }
 
     /// Asks the index again. A page that is kept does as long as the index does not say that it is gone.
-    async fn renew(&self, key: &str, source: &Source, old: Option<Kept>) -> Result<(), Refusal> {
+    async fn renew(&self, owner: &str, key: &str, source: &Source, old: Option<Kept>) -> Result<(), Refusal> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(source.accept));
         let etag = old.as_ref().and_then(|old| HeaderValue::from_str(old.etag.as_deref()?).ok());
@@ -175,7 +179,7 @@ impl Pages {
         }
         let failed = match self.fetch.get(&source.url, headers).await {
             Ok(response) => match response.status() {
-                StatusCode::OK => match self.take(key, source, response).await {
+                StatusCode::OK => match self.take(owner, key, source, response).await {
                     Ok(()) => return Ok(()),
                     Err(error) => error,
                 },
@@ -207,12 +211,19 @@ impl Pages {
     }
 
     /// Takes a page apart and keeps it.
-    async fn take(&self, key: &str, source: &Source, mut response: Response) -> Result<(), FetchError> {
+    async fn take(
+        &self,
+        owner: &str,
+        key: &str,
+        source: &Source,
+        mut response: Response,
+    ) -> Result<(), FetchError> {
         let text = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let etag = text(ETAG).map(str::to_owned);
         let kind = text(CONTENT_TYPE).unwrap_or_default().to_owned();
         let url = response.url().clone();
-        let _turn = self.taking_apart.acquire().await.map_err(|error| FetchError::new(error.to_string()))?;
+        let turn = self.taking_apart.turn(owner).await;
+        let _turn = turn.map_err(|error| FetchError::new(error.to_string()))?;
         let mut bytes = BytesMut::new();
         while let Some(part) =
             response.chunk().await.map_err(|error| FetchError::new(error.without_url().to_string()))?
