@@ -220,3 +220,40 @@ fn a_data_folder_that_cannot_be_used_is_told() -> Result<()> {
     assert!(folder["fix"].as_str().unwrap().contains("--data DIR"), "{folder}");
     Ok(())
 }
+
+#[test]
+fn the_data_folder_its_room_its_logs_and_the_disk_limit_are_told() -> Result<()> {
+    let ground = Ground::new(0)?;
+    let (report, _) = ground.doctor(&[])?;
+    for name in ["data folder", "retention", "disk limit"] {
+        assert!(check(&report, name)["fix"].is_null(), "the control: nothing is wrong: {report:#}");
+    }
+    assert!(
+        check(&report, "disk space")["detail"].as_str().unwrap().contains(" free where the data folder is")
+    );
+    let kept = check(&report, "retention")["detail"].as_str().unwrap();
+    assert!(kept.contains("30 days") && kept.contains("an owner 10000 logs of"), "{kept}");
+    let limit = check(&report, "disk limit")["detail"].as_str().unwrap();
+    assert!(limit.contains("measured"), "{limit}");
+
+    // Others may look into it, and nothing bounds the logs.
+    std::fs::set_permissions(ground.data(), PermissionsExt::from_mode(0o755))?;
+    let config = "[retention]\nage = \"3d\"\nall_bytes = \"never\"\nowner_bytes = \"never\"\n";
+    std::fs::write(ground.data().join("headwater.toml"), config)?;
+    let (report, code) = ground.doctor(&[])?;
+    assert_shape(&report);
+    assert_eq!(code, Some(0), "warnings are no failures: {report:#}");
+    assert!(check(&report, "data folder")["fix"].as_str().unwrap().starts_with("chmod 700"), "{report:#}");
+    let kept = check(&report, "retention");
+    assert!(kept["detail"].as_str().unwrap().contains("logs up to 3 days old"), "{kept}");
+    assert!(kept["fix"].as_str().unwrap().contains("`all_bytes`"), "{kept}");
+
+    // What is used is told part by part.
+    let printed = ground.run(&[], &["run", "--", "head", "-c", "3500000", "/dev/zero"])?;
+    assert_eq!(printed.stdout.len(), 3_500_000);
+    let (report, _) = ground.doctor(&[])?;
+    ground.run(&[], &["stop", "--end-sessions", "--yes"])?;
+    let used = check(&report, "disk use")["detail"].as_str().unwrap();
+    assert!(used.contains("logs 3 MiB") && used.contains("workspaces 0 MiB"), "{used}");
+    Ok(())
+}

@@ -24,9 +24,13 @@ use crate::error::ApiError;
 use crate::idempotency::key_reused;
 use crate::insist::insist;
 use crate::now_ms;
+use crate::recorder::is_missing;
 use crate::shown::{OWNER, execution_by_row};
 use crate::state::Gateway;
 use crate::to_the_end::ToTheEnd;
+
+/// How long a program may take to be gone that was started and refused.
+const STOPPING: Duration = Duration::from_secs(10);
 
 /// What is to be started.
 #[derive(Debug, Clone)]
@@ -65,6 +69,8 @@ struct Plan {
     own: Option<SessionRow>,
     /// Whether a key leads back to it.
     has_key: bool,
+    /// Whether an earlier request with the key began it: then it is not this one's to undo.
+    repeated: bool,
 }
 
 impl Gateway {
@@ -141,10 +147,11 @@ impl Gateway {
             Some(key) => Some(self.key_turns.of((who.owner.clone(), key.clone())).await),
             None => None,
         };
+        let mut repeated = false;
         if let Some(key) = &order.key
             && let Some(known) = self.claim(who, key, &order, ids).await?
         {
-            ids = known;
+            (ids, repeated) = (known, true);
             if let Some(row) = self.store.execution(ids.0).await?
                 && row.end.is_some()
             {
@@ -152,7 +159,7 @@ impl Gateway {
                 return Ok((ids.0, self.look_again(row, wish).await?));
             }
         }
-        let mut plan = Plan::new(self, owner, ids, order);
+        let mut plan = Plan { repeated, ..Plan::new(self, owner, ids, order) };
         let granted = self.carry_out(who, &mut plan, wish, permit).await?;
         Ok((ids.0, granted))
     }
@@ -290,22 +297,47 @@ impl Gateway {
         }
     }
 
-    /// The worker refused: nothing remains, and the key is free again.
-    async fn undo(&self, plan: &Plan) {
-        self.recorder.forget(plan.row.id);
+    /// The worker refused: nothing of this request remains, and the key is free again. What an earlier request with the key
+    /// started stays: only the repetition was refused.
+    async fn undo(self: &Arc<Self>, plan: &Plan) {
+        let (id, calls) = (plan.row.id, self.worker.calls());
+        if plan.repeated {
+            let there = insist(calls, |client| async move { client.execution(id).await }).await;
+            if !there.is_err_and(|error| is_missing(&error)) {
+                self.watch_end(id);
+                return;
+            }
+        } else if plan.own.is_none() {
+            self.stop_refused(id).await;
+        }
+        self.recorder.forget(id);
         let removed = match &plan.own {
             Some(own) => {
                 let id = own.id;
                 // It may not be there: its making may be what was refused.
-                let _ =
-                    insist(self.worker.calls(), |client| async move { client.end_session(id, true).await })
-                        .await;
+                let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
                 self.store.remove_session(id).await
             }
-            None => self.store.remove_execution(plan.row.id).await,
+            None => self.store.remove_execution(id).await,
         };
         if let Err(error) = removed {
-            tracing::error!(%error, execution = %plan.row.id, "the row of a refused start stays");
+            tracing::error!(%error, execution = %id, "the row of a refused start stays");
+        }
+    }
+
+    /// Ends what was started although the request was refused: the refusal was about following it.
+    async fn stop_refused(&self, id: ExecutionId) {
+        let calls = self.worker.calls();
+        let stop = |client: headwater_contract::Client| async move {
+            client.cancel(id, Some(Duration::ZERO)).await?;
+            client.wait(id, STOPPING, true).await?;
+            client.forget(id).await
+        };
+        match insist(calls, stop).await {
+            Err(error) if !is_missing(&error) => {
+                tracing::warn!(%error, execution = %id, "a refused start may still run");
+            }
+            _ => {}
         }
     }
 
@@ -370,7 +402,7 @@ impl Plan {
             ended_at_ms: None,
         });
         let row = execution_row(id, session_id, owner, order.spec, now);
-        Self { row, own, has_key: order.key.is_some() }
+        Self { row, own, has_key: order.key.is_some(), repeated: false }
     }
 }
 

@@ -49,3 +49,25 @@ pub(crate) async fn follow(
 pub(crate) async fn execution(gateway: &Gateway, id: ExecutionId) -> Result<Execution, ContractError> {
     insist(gateway.worker.calls(), |worker| async move { worker.execution(id).await }).await
 }
+
+/// The last of a text, no more than this many bytes: a tail of a log is cut at records, which can be long, and what is no
+/// text becomes longer.
+pub(crate) fn last(mut text: String, most: usize) -> String {
+    let excess = text.len().saturating_sub(most);
+    let from = (excess..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    text.drain(..from);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_a_text_begins_with_a_whole_character() {
+        let long = "é".repeat(1000);
+        let cut = last(format!("x{long}"), 100);
+        assert!(cut.len() <= 100 && cut.len() > 96 && long.ends_with(&cut));
+        assert_eq!(last("short".into(), 100), "short");
+    }
+}

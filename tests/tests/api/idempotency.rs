@@ -194,3 +194,53 @@ async fn a_start_that_found_no_room_can_be_asked_for_again_with_its_key() -> Res
     assert_eq!(me.stdout(&text(&told["id"])).await?, "late\n");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_repeated_request_that_is_refused_leaves_what_the_first_one_made() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    for path in [format!("/v1/sessions/{session}/executions"), "/v1/executions".to_owned()] {
+        let key = format!("key of {path}").replace(' ', "-");
+        let key = [("Idempotency-Key", key.as_str()), ("Accept", "text/event-stream")];
+        let asked = json!({"shell": "echo once; exec sleep 1000"});
+        let first = good(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
+        let id = text(&first["id"]);
+        me.printed(&id, "once\n").await?;
+        // Refused by the worker, because there is no such event: while it runs, and when it has ended.
+        let past_the_end = format!("{path}?after=1000");
+        let refused = me.send("POST", &past_the_end, &key, &asked).await?;
+        assert_eq!(bad(&refused, 400)?, "after_past_end");
+        assert_eq!(me.json(&format!("/v1/executions/{id}")).await?["state"], "running");
+        let again = good(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
+        assert_eq!(again["id"], first["id"], "the control: the key leads to it");
+        good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
+        me.ended(&id).await?;
+        let refused = me.send("POST", &past_the_end, &key, &asked).await?;
+        assert_eq!(bad(&refused, 400)?, "after_past_end");
+        assert_eq!(me.stdout(&id).await?, "once\n");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_first_request_that_is_refused_leaves_nothing_and_its_key_is_free() -> Result<()> {
+    let server = server().await?;
+    let me = Asker::admin(&server);
+    let session = me.session(&json!({})).await?;
+    for path in [format!("/v1/sessions/{session}/executions"), "/v1/executions".to_owned()] {
+        let key = [("Idempotency-Key", "k"), ("Accept", "text/event-stream")];
+        let asked = json!({"shell": "echo once; exec sleep 1000"});
+        let refused = me.send("POST", &format!("{path}?after=1000"), &key, &asked).await?;
+        assert_eq!(bad(&refused, 400)?, "after_past_end");
+        assert!(all(&me.json("/v1/executions").await?, "id").is_empty());
+        assert_eq!(me.json(&format!("/v1/sessions/{session}")).await?["running"], 0);
+        let told = good(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
+        let id = text(&told["id"]);
+        me.printed(&id, "once\n").await?;
+        good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
+        me.ended(&id).await?;
+        good(&me.delete(&format!("/v1/executions/{id}")).await?, 204)?;
+    }
+    Ok(())
+}

@@ -136,6 +136,46 @@ async fn a_removed_log_says_so_and_is_never_an_empty_answer() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_log_that_is_too_old_is_removed_and_one_that_is_still_written_is_not() -> Result<()> {
+    let rules = |age: &str| {
+        format!("[retention]\nage = \"{age}\"\nkeep_at_least = \"0s\"\n[watchdog]\ninterval = \"100ms\"\n")
+    };
+    let server = self::server(&rules("1s")).await?;
+    let ann = Asker::user(&server, "ann", "member")?;
+    let session = ann.session(&json!({})).await?;
+    let running = ann.start(&session, &json!({"shell": "echo on; exec sleep 1000"})).await?;
+    ann.printed(&running, "on").await?;
+    let old = print(&ann, 10).await?;
+    eventually("the log is removed", async || {
+        let told = ann.json(&format!("/v1/executions/{old}")).await.unwrap_or_default();
+        told["log_removed"]["reason"] == "age"
+    })
+    .await?;
+    assert_eq!(bad(&ann.get(&format!("/v1/executions/{old}/output")).await?, 410)?, "log_removed");
+    let told = ann.json(&format!("/v1/executions/{running}")).await?;
+    assert_eq!((&told["state"], &told["log_removed"]), (&json!("running"), &Value::Null));
+    assert_eq!(ann.get(&format!("/v1/executions/{running}/output")).await?.text(), "on\n");
+    // The control: with a longer age a log of the same age stays, while sweeps go on.
+    let server =
+        self::server(&format!("{}\n", rules("1h").replace("age =", "session_logs = 1\nage ="))).await?;
+    let bob = Asker::user(&server, "bob", "member")?;
+    let session = bob.session(&json!({})).await?;
+    let kept = print(&bob, 10).await?;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let id = bob.start(&session, &json!({"shell": "true"})).await?;
+        bob.ended(&id).await?;
+        ids.push(id);
+    }
+    eventually("a sweep by number", async || {
+        bob.get(&format!("/v1/executions/{}/output", ids[0])).await.is_ok_and(|answer| answer.status == 410)
+    })
+    .await?;
+    assert_eq!(bob.get(&format!("/v1/executions/{kept}/output")).await?.status, 200);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_key_of_a_removed_execution_does_not_run_it_again() -> Result<()> {
     let server = server("[retention]\nall_logs = 1\nkeep_at_least = \"0s\"\n").await?;
     let ann = Asker::user(&server, "ann", "member")?;

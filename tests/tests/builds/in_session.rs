@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::scene::{Scene, one};
 
 async fn build(scene: &Scene, session: &str, request: &Value) -> Result<Value> {
     scene.ask("POST", &format!("/v1/sessions/{session}/builds"), request).await?.json()
@@ -75,6 +75,36 @@ async fn c_is_compiled_as_c_with_the_cache_and_other_languages_by_their_compiler
     ] {
         let answer = scene.ask("POST", &format!("/v1/sessions/{session}/builds"), &request).await?;
         assert_eq!(answer.status, 400, "{request}: {}", answer.text());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_build_that_says_more_than_is_told_says_that_it_is_cut() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    let makefile = "short:\n\t@echo end\nlong:\n\t@head -c 400000 /dev/zero | tr '\\0' x; echo; echo end\n";
+    scene.write(&session, "Makefile", makefile)?;
+    for (target, cut) in [("short", false), ("long", true)] {
+        let built = build(&scene, &session, &json!({"kind": "make", "target": target})).await?;
+        assert_eq!((&built["status"], &built["truncated"]), (&json!("success"), &json!(cut)), "{target}");
+        let stdout = built["stdout"].as_str().unwrap_or_default();
+        assert!(stdout.contains("end\n") && stdout.len() <= (256 << 10), "{target}: {}", stdout.len());
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_compiler_that_says_more_than_is_told_leaves_a_result_that_says_so() -> Result<()> {
+    let scene = Scene::new().await?;
+    let session = scene.session().await?;
+    for (warnings, cut) in [(1, false), (2000, true)] {
+        let warning = format!("#warning {}\n", "x".repeat(200));
+        scene.write(&session, "main.cpp", &format!("{}int main() {{}}\n", warning.repeat(warnings)))?;
+        let built = scene.good(&one(&session, &[])).await?;
+        assert_eq!(built["truncated"], cut, "{warnings}");
+        let stderr = built["stderr"].as_str().unwrap_or_default();
+        assert!(stderr.contains("#warning") && stderr.len() <= (257 << 10), "{warnings}: {}", stderr.len());
     }
     Ok(())
 }

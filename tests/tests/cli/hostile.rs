@@ -8,7 +8,7 @@ use crate::pty::Pty;
 use crate::worker;
 
 /// What a terminal would act on: an 8-bit CSI, a title, a bell, another direction, another line.
-const HOSTILE: &str = "x\u{9b}2J\u{1b}]0;owned\u{7}\u{202e}y";
+pub(crate) const HOSTILE: &str = "x\u{9b}2J\u{1b}]0;owned\u{7}\u{202e}y";
 
 /// What a command shows on a terminal without colours.
 fn screen(engine: &impl Engine, words: &[&str]) -> Result<String> {
@@ -18,7 +18,7 @@ fn screen(engine: &impl Engine, words: &[&str]) -> Result<String> {
 }
 
 /// Checks that this text has nothing that a terminal acts on, and that the hostile part is there to be read.
-fn is_harmless(what: &str, text: &str) -> Result<()> {
+pub(crate) fn is_harmless(what: &str, text: &str) -> Result<()> {
     let acts =
         |c: &char| (c.is_control() && !matches!(c, '\r' | '\n')) || matches!(c, '\u{202a}'..='\u{202e}');
     let found = text.chars().find(acts);

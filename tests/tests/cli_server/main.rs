@@ -14,6 +14,7 @@ mod interrupts;
 #[path = "../cli/json.rs"]
 mod json;
 mod killed;
+mod lists;
 #[path = "../cli/logs.rs"]
 mod logs;
 #[path = "../cli/lossless.rs"]

@@ -76,3 +76,23 @@ async fn a_search_that_makes_no_sense_is_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_line_that_is_shown_in_part_says_so_and_where_the_part_begins() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene
+        .run("(printf '%01000d' 0; printf needle; printf '%01000d' 0) > long; echo a needle > short")
+        .await?;
+    let found = scene.get(&scene.path("files/search?content=needle")).await?;
+    let of = |path: &str| {
+        let items = found["items"].as_array().into_iter().flatten();
+        items.filter(|item| item["path"] == path).cloned().next().unwrap_or_default()
+    };
+    let long = of("long");
+    assert_eq!((&long["text_truncated"], &long["column"]), (&json!(true), &json!(1001)), "{long}");
+    let text = long["text"].as_str().unwrap_or_default();
+    let offset = usize::try_from(long["text_offset"].as_u64().unwrap_or_default())?;
+    assert_eq!((text.len(), text.find("needle")), (400, Some(1000 - offset)), "{long}");
+    assert_eq!((&of("short")["text"], &of("short")["text_truncated"]), (&json!("a needle"), &Value::Null));
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use headwater_tests::host::eventually;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Scene, all, refused, text};
 
@@ -161,5 +161,32 @@ async fn a_worker_that_is_killed_leaves_snapshots_whole_and_restores_finished() 
         scene.post(&scene.path(&format!("snapshots/{id}/restore")), &json!({})).await?;
         assert_eq!(scene.run("ls many | wc -l").await?.trim(), "300", "{id} is whole");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_difference_that_is_told_in_part_says_so() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene.run("head -c 3000000 /dev/zero | tr '\\0' 'a' > long; echo a > short").await?;
+    let snapshot = text(&scene.post(&scene.path("snapshots"), &json!({})).await?["id"]);
+    scene.run("echo b >> long; echo b >> short").await?;
+    let query = format!("files/diff?snapshot={snapshot}&content=true");
+    let told = scene.get(&scene.path(&query)).await?;
+    assert_eq!(
+        (all(&told, "path"), &told["truncated"]),
+        (vec!["long".into(), "short".into()], &json!(false))
+    );
+    assert_eq!(
+        (&told["items"][0]["patch_too_long"], &told["items"][0]["patch"]),
+        (&json!(true), &Value::Null)
+    );
+    assert_eq!(
+        told["items"][1]["patch"], "--- a/short\n+++ b/short\n@@ -1,1 +1,2 @@\n a\n+b\n",
+        "the control: a short text has its patch"
+    );
+    // More than are told of.
+    scene.run("mkdir many && cd many && seq 20001 | xargs touch").await?;
+    let told = scene.get(&scene.path("files/diff")).await?;
+    assert_eq!((all(&told, "path").len(), &told["truncated"]), (20_000, &json!(true)));
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::error::ApiError;
 use crate::insist::insist;
 use crate::recorder::is_missing;
 use crate::state::Gateway;
-use crate::stream::follow;
+use crate::stream::{follow, last};
 
 /// One question for an end.
 const LONG_POLL: Duration = Duration::from_mins(1);
@@ -214,7 +214,8 @@ impl Gateway {
             }
         }
         text.push_str(&decoder.finish());
-        Ok((text, truncated))
+        truncated |= text.len() > TAIL_BYTES;
+        Ok((last(text, TAIL_BYTES), truncated))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::packages::in_workspace;
 use crate::recorder::is_missing;
 use crate::start::Order;
 use crate::state::Gateway;
-use crate::stream::follow;
+use crate::stream::{follow, last};
 
 /// So much of code is in the log, if that is asked for: `HEADWATER_LOG=debug`.
 const LOGGED_CHARS: usize = 100;
@@ -324,15 +324,7 @@ async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Resu
         text.push_str(&decoder.finish());
     }
     let truncated = truncated || text.len() > TAIL_BYTES;
-    Ok(Tail { text: Some(last(text)), truncated })
-}
-
-/// No more than the tail: a program that prints all the while makes more of it, and what is no text becomes longer.
-fn last(mut text: String) -> String {
-    let excess = text.len().saturating_sub(TAIL_BYTES);
-    let from = (excess..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    text.drain(..from);
-    text
+    Ok(Tail { text: Some(last(text, TAIL_BYTES)), truncated })
 }
 
 #[cfg(test)]
@@ -364,14 +356,5 @@ mod tests {
         assert_eq!(ended(Reason::TimedOut, None, Some(15)), (StatusName::Failed, Some(143)));
         assert_eq!(ended(Reason::SetupFailed, None, None), (StatusName::Failed, None));
         assert_eq!(status_name(&ExecutionState::Queued), StatusName::Queued);
-    }
-
-    #[test]
-    fn the_last_of_a_text_begins_with_a_whole_character() {
-        let long = "é".repeat(TAIL_BYTES);
-        let cut = last(format!("x{long}"));
-        assert!(cut.len() <= TAIL_BYTES && cut.len() > TAIL_BYTES - 4);
-        assert!(long.ends_with(&cut));
-        assert_eq!(last("short".into()), "short");
     }
 }

@@ -17,7 +17,7 @@ use crate::clock::now_ms;
 use crate::engine::Engine;
 use crate::execution::Execution;
 
-/// Between two sweeps without a reason: for what becomes too old.
+/// Between two sweeps without a reason: for what becomes too old. More often where `age` is shorter.
 const EVERY: Duration = Duration::from_mins(1);
 /// After a sweep that removed nothing although a bound is exceeded: what is over it is still too new.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -28,6 +28,7 @@ const NAMED: usize = 1_000;
 
 /// Sweeps until the worker stops.
 pub(crate) async fn run(engine: Arc<Engine>) {
+    let every = engine.retention.rules.age.map_or(EVERY, |age| age.clamp(PAUSE, EVERY));
     loop {
         if sweep(&engine).await.logs == 0 {
             tokio::select! {
@@ -38,7 +39,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
         tokio::select! {
             () = engine.stop.cancelled() => return,
             () = engine.retention.wake.notified() => {}
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(every) => {}
         }
     }
 }
