@@ -74,13 +74,12 @@ impl Files {
         if let Some((file, bytes)) = self.kept(&entry.checksum).await {
             return Ok(answer(reader::whole(file, bytes, &visit.meter), Some(bytes)));
         }
-        let mut coming = match self.on_its_way(&entry.checksum) {
-            Some(coming) => coming,
-            None => {
-                // It waits among the others of its owner, and only for as long as the program does.
-                let turn = self.turns.turn(&visit.owner).await.map_err(|_| stopping())?;
-                self.fetched(entry, turn)
-            }
+        let mut coming = if let Some(coming) = self.on_its_way(&entry.checksum) {
+            coming
+        } else {
+            // It waits among the others of its owner, and only for as long as the program does.
+            let turn = self.turns.turn(&visit.owner).await.map_err(|_| stopping())?;
+            self.fetched(entry, turn)
         };
         let first = coming.wait_for(|now| !matches!(now, Coming::Asked)).await.map(|now| now.clone());
         match first.map_err(|_| stopping())? {
