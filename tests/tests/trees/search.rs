@@ -85,8 +85,8 @@ async fn a_line_that_is_shown_in_part_says_so_and_where_the_part_begins() -> Res
         .await?;
     let found = scene.get(&scene.path("files/search?content=needle")).await?;
     let of = |path: &str| {
-        let items = found["items"].as_array().into_iter().flatten();
-        items.filter(|item| item["path"] == path).cloned().next().unwrap_or_default()
+        let mut items = found["items"].as_array().into_iter().flatten();
+        items.find(|item| item["path"] == path).cloned().unwrap_or_default()
     };
     let long = of("long");
     assert_eq!((&long["text_truncated"], &long["column"]), (&json!(true), &json!(1001)), "{long}");
