@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Cgroup version 2 for real: `make test-v2`. Many machines that the work is done on have version 1, and most hosts
-# have version 2, so a kernel of its own is started in a virtual machine (qemu, software emulation: no rights and no
-# /dev/kvm needed) with version 2 only, mounted as systemd mounts it, and tests/vm/inside.sh runs in it as root.
+# Cgroup version 2 and project quotas for real: `make test-v2`. Many machines that the work is done on have version 1 and
+# a kernel without quotas, so a kernel of its own is started in a virtual machine (qemu, software emulation: no rights
+# and no /dev/kvm needed) with version 2 only, mounted as systemd mounts it, and tests/vm/inside.sh runs in it as root.
+# For the quotas it makes file systems of both kinds that have them, ext4 and XFS, in its memory.
 #
-# The machine has no disk and no network: its root is packed here from this one's programs. Takes about four minutes.
-# Needs Debian packages, which it installs as root or else names: qemu-system-x86 busybox-static cpio. The kernel is
-# downloaded by apt and unpacked, never installed.
+# The machine has no disk and no network: its root is packed here from this one's programs. Takes about six minutes.
+# Needs Debian packages, which it installs as root or else names: qemu-system-x86 busybox-static cpio e2fsprogs xfsprogs
+# curl. The kernel is downloaded by apt and unpacked, never installed.
 #
 #   scripts/test-cgroup-v2.sh            builds, runs, says what passed; the exit code is 0 only if all did
 #   PROFILE=release     the binary as it is shipped
 #   HEADWATER_BIN=FILE  this binary, linked statically, instead of one that is built now
 #   VM_KEEP=1           the folder with the console's text is left behind
+#   VM_PARTS=quotas     this part only (cgroups, quotas)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,6 +25,10 @@ missing=()
 command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
 command -v busybox >/dev/null && ! ldd "$(command -v busybox)" >/dev/null 2>&1 || missing+=(busybox-static)
 command -v cpio >/dev/null || missing+=(cpio)
+PATH=$PATH:/usr/sbin:/sbin
+command -v mkfs.ext4 >/dev/null || missing+=(e2fsprogs)
+command -v mkfs.xfs >/dev/null || missing+=(xfsprogs)
+command -v curl >/dev/null || missing+=(curl)
 if [ "${#missing[@]}" -gt 0 ]; then
     if [ "$(id -u)" -ne 0 ]; then
         echo "missing: sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
@@ -42,14 +48,22 @@ target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_director
 host=$(rustc -vV | sed -n 's/^host: //p')
 binary=${HEADWATER_BIN:-"$target/$host/${profile/#dev/debug}/headwater"}
 
-# --- the kernel, kept in the target folder
+# --- the kernel and the modules that it needs, kept in the target folder
 kernels="$target/vm-kernel"
 vmlinuz=$(find "$kernels" -name 'vmlinuz-*' -print -quit 2>/dev/null || true)
-if [ -z "$vmlinuz" ]; then
+if [ -z "$vmlinuz" ] || [ ! -d "$kernels/modules" ]; then
     package=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
     echo "downloading $package"
+    rm -rf "$kernels"
     mkdir -p "$kernels"
-    (cd "$kernels" && apt-get download -qq "$package" && dpkg -x "$package"_*.deb . && rm -rf "$package"_*.deb lib)
+    (
+        cd "$kernels" && apt-get download -qq "$package" && dpkg -x "$package"_*.deb . && mkdir modules
+        for module in brd quota_tree quota_v2 libcrc32c xfs; do # those that are not built in
+            find lib usr/lib -name "$module.ko*" -exec cp {} modules/ \; 2>/dev/null || true
+        done
+        find modules -name '*.xz' -exec unxz {} +
+        rm -rf "$package"_*.deb lib usr/lib
+    )
     vmlinuz=$(find "$kernels" -name 'vmlinuz-*' -print -quit)
 fi
 
@@ -79,7 +93,7 @@ pack() {
     done
 }
 for program in bash sh perl cat chmod chown cp cut dmesg env find grep head id ls mkdir mount rmdir rm sed seq setpriv setsid \
-    sleep sort tail tee timeout touch tr true umount unshare wc; do
+    sleep sort tail tee timeout touch tr true umount unshare wc cksum curl df du mkfs.ext4 mkfs.xfs mv ln tune2fs; do
     pack "$program"
 done
 if [ -d /usr/lib/locale/C.utf8 ]; then # or perl complains
@@ -88,7 +102,8 @@ fi
 cp "$(command -v busybox)" "$root/usr/bin/busybox"
 strip -o "$root/usr/bin/headwater" "$binary"
 strip -o "$root/usr/bin/sandbox-tests" "$tests"
-cp tests/vm/inside.sh "$root/root/inside.sh"
+cp tests/vm/*.sh "$root/root/"
+cp -r "$kernels/modules" "$root/root/modules"
 # The first root of a kernel cannot be left by pivot_root, which sessions need: the real one is a tmpfs.
 cat >"$root/init" <<'END'
 #!/usr/bin/busybox sh
@@ -105,7 +120,7 @@ console="$folder/console.log"
 : >"$console"
 nice timeout "$patience" qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 3072 -display none -monitor none -nic none \
     -no-reboot -serial "file:$console" -kernel "$vmlinuz" -initrd "$folder/initramfs" \
-    -append "console=ttyS0 quiet panic=-1 cgroup_no_v1=all" </dev/null &
+    -append "console=ttyS0 quiet panic=-1 cgroup_no_v1=all ${VM_PARTS:+parts=$VM_PARTS}" </dev/null &
 machine=$!
 [ -z "${VM_KEEP:-}" ] || echo "$machine" >"$folder/pid"
 tail -n +1 -f --pid="$machine" "$console" | sed -u 's/\r$//' || true
@@ -117,7 +132,7 @@ machine=
 # The last line says how many passed and failed; without it the kernel or the script has died.
 result=$(tr -d '\r' <"$console" | sed -n 's/^RESULT //p' | tail -n 1)
 case $result in
-*" 0 failed") echo "cgroup version 2: $result" ;;
-"") echo "cgroup version 2: the machine ended before its tests did" >&2; exit 1 ;;
-*) echo "cgroup version 2: $result" >&2; exit 1 ;;
+*" 0 failed") echo "cgroup version 2 and project quotas: $result" ;;
+"") echo "the machine ended before its tests did" >&2; exit 1 ;;
+*) echo "cgroup version 2 and project quotas: $result" >&2; exit 1 ;;
 esac

@@ -55,6 +55,8 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
     let found = if record.ended_at_ms.is_some() { None } else { call(&dir) };
     if record.ended_at_ms.is_none() {
         trees::tidy(&dir, record.host_uid);
+        // The other worker may have been killed while it had raised them.
+        engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
     }
     let Some(found) = found else {
         for (id, path) in executions_in(&dir) {

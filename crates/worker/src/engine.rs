@@ -28,6 +28,7 @@ use crate::languages::Languages;
 use crate::network::Network;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
+use crate::projects::Projects;
 use crate::retention::Retention;
 use crate::session::{self, Accepted, Expects, Granted, Parts, Session};
 use crate::terminals::Hub;
@@ -41,6 +42,8 @@ pub(crate) struct Engine {
     pub(crate) folder: Folder,
     pub(crate) languages: Languages,
     pub(crate) cgroups: Option<CgroupRoot>,
+    /// Project quotas, where the file system has them.
+    pub(crate) projects: Projects,
     pub(crate) pool: Pool,
     pub(crate) network: Arc<Network>,
     /// The runtime that moves output, apart from the one that answers calls: a disk that stalls stalls only it.
@@ -87,6 +90,7 @@ impl Engine {
             network: Network::new(&start.config, start.folder.root(), start.answers),
             terminals: Hub::open(&start.folder, start.config.terminals),
             retention: Retention::new(start.config.retention.rules, start.folder.root()),
+            projects: Projects::find(start.folder.root()),
             config: start.config,
             folder: start.folder,
             cgroups: start.cgroups,
@@ -195,6 +199,9 @@ impl Engine {
             cgroup.set_limits(&spec.limits).map_err(|error| {
                 Fault::new(FaultKind::Unavailable, format!("cannot set the session's limits: {error}"))
             })?;
+        }
+        if spec.limits != self.config.limits {
+            self.projects.limit(&prepared.dir, || Some(spec.limits.clone()));
         }
         let record = SessionRecord {
             id,
@@ -329,7 +336,13 @@ impl Engine {
         record.write(session.dir()).map_err(|error| cannot_record(&error))?;
         *current = record;
         drop(current);
+        self.limit_disk(id);
         Ok(session.told())
+    }
+
+    /// Has the kernel enforce what a session may now hold: its limits or its snapshots have changed.
+    pub(crate) fn limit_disk(&self, id: SessionId) {
+        self.projects.limit(&self.folder.session(id), || self.look_at(id, |spec| spec.limits.clone()).ok());
     }
 
     /// Ends a session; with `forget`, removes all trace of it.

@@ -9,7 +9,7 @@ use headwater_sandbox::init;
 
 use crate::folder::SessionRecord;
 use crate::session::spare;
-use crate::{folder, tree, trees};
+use crate::{folder, projects, tree, trees};
 
 /// Ends what outlived a session's init where there were no walls. Blocks.
 pub(crate) fn end_strays(record: &SessionRecord) {
@@ -26,8 +26,12 @@ pub(crate) fn remove(session: &Path, cgroup: Option<&SessionCgroup>) {
 
 /// Removes the workspace and the snapshots of a session in which nothing runs. Blocks.
 pub(crate) fn remove_workspace(session: &Path) {
+    let project = projects::project_of(session);
     if let Err(error) = tree::remove(&folder::workspace(session)) {
         tracing::warn!(dir = %session.display(), %error, "the workspace cannot be removed");
+    }
+    if let Some(project) = project {
+        projects::end(project);
     }
     trees::remove_all(session);
 }

@@ -29,6 +29,7 @@ mod packages;
 mod places;
 mod pool;
 mod program;
+pub mod projects;
 mod pump;
 mod quota;
 mod read;

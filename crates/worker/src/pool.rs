@@ -181,6 +181,7 @@ fn discard(engine: &Engine, prepared: &Prepared) {
 pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fault> {
     let dir = engine.folder.session(record.id);
     let _ = fs::remove_file(dir.join("init.sock")); // of the init that is gone
+    engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
     // Another name than before: what is left of the old one is not in the way.
     let slot = SessionId::random();
     let made =
@@ -211,7 +212,9 @@ fn prepare(engine: &Arc<Engine>, network: NetworkOf) -> Result<Prepared, Fault> 
     let dir = engine.folder.slots().join(slot.to_string());
     let host_uid = engine.take_uid()?;
     let made = make(engine, slot, &dir, host_uid, network);
-    if made.is_err() {
+    if made.is_ok() {
+        engine.projects.begin(&dir, host_uid, &engine.config.limits);
+    } else {
         leftovers::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
         let _ = fs::remove_dir_all(&dir);
         engine.free_uid(host_uid);

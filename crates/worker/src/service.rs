@@ -96,7 +96,7 @@ impl Worker for Service {
             running,
             prepared: u32::try_from(engine.pool.len()).unwrap_or(u32::MAX),
             languages: engine.languages.present().map(language).collect(),
-            enforcement: crate::enforcement::told(engine.cgroups.as_ref())
+            enforcement: crate::enforcement::told(engine.cgroups.as_ref(), engine.projects.are_on())
                 .into_iter()
                 .collect::<HashMap<_, _>>(),
         }))

@@ -45,6 +45,21 @@ impl Lifetime {
     }
 }
 
+impl Lifetime {
+    /// Doubles what a session's project may hold, if it has one.
+    pub(crate) fn raise_disk(&self, session: &Path, limits: &Limits) {
+        let double = |limit: Option<u64>| limit.map(|limit| limit.saturating_mul(2));
+        let limits = Limits {
+            disk_bytes: double(limits.disk_bytes),
+            inodes: double(limits.inodes),
+            ..Limits::default()
+        };
+        if let Some(engine) = self.engine.upgrade() {
+            engine.projects.limit(session, || Some(limits));
+        }
+    }
+}
+
 impl Engine {
     /// Says later whether this session has ended.
     pub(crate) fn lifetime(&self, id: SessionId) -> Lifetime {

@@ -23,6 +23,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use headwater_sandbox::quota;
 use rustix::fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
@@ -65,6 +66,22 @@ impl Workspace {
     fn again(&self) -> Result<Self, Errno> {
         let root = open_beneath(self.root.as_fd(), b".", OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
         Ok(Self { root, owner: self.owner })
+    }
+
+    /// Gives a folder of ours the project of this workspace, if it has one: the kernel lets nothing of another project be
+    /// moved into it.
+    pub(crate) fn share_project(&self, folder: &Self) -> io::Result<()> {
+        let open = |workspace: &Self| {
+            open_beneath(workspace.root.as_fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+        };
+        // One that cannot be opened, or whose file system has no such ids, has no project.
+        let project = open(self).ok().and_then(|root| quota::project(root.as_fd()).ok().flatten());
+        let Some(project) = project else { return Ok(()) };
+        let folder = open(folder)?;
+        if quota::project(folder.as_fd())? == Some(project) {
+            return Ok(());
+        }
+        quota::join(folder.as_fd(), project)
     }
 
     /// Writes a file, in place of the one that is there; the folders above it are made.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::doctor::{self as walls, Check, Options};
 use headwater_worker::config::{Config, ConfigError};
-use headwater_worker::enforcement;
+use headwater_worker::{enforcement, projects};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
@@ -58,7 +58,7 @@ fn examine(data: &Path, file: Option<&Path>) -> Vec<Check> {
     let mut checks = walls::check(&options);
     checks.extend(unusable);
     checks.extend(without_walls(config));
-    checks.push(disk_limit());
+    checks.push(disk_limit(&options.folder));
     checks.extend(languages::check(config));
     checks.extend(data::check(config));
     checks.push(worker::check(config));
@@ -90,9 +90,9 @@ fn without_walls(config: &Config) -> Option<Check> {
     })
 }
 
-/// How a session's disk is limited: the same on every host, and less than a wall.
-fn disk_limit() -> Check {
-    let words = enforcement::told(None).remove("disk_bytes");
+/// How a session's disk is limited: by the kernel where the file system has project quotas, else less than by a wall.
+fn disk_limit(folder: &Path) -> Check {
+    let words = enforcement::told(None, projects::are_usable(folder)).remove("disk_bytes");
     Check::fine("disk limit", words.unwrap_or_else(|| "not enforced".to_owned()))
 }
 

@@ -20,16 +20,26 @@ const WANTED_BYTES: usize = 4 << 20;
 
 /// Asks the file system of the data folder, and oversteps a limit if it has them.
 pub(super) fn check(options: &Options, facts: &Facts) -> Check {
-    let state = File::open(&options.folder).map_or(State::Unsupported, |folder| quota::state(folder.as_fd()));
+    let Ok(folder) = File::open(&options.folder) else { return told(State::Unsupported, facts.root) };
+    let state = quota::state(folder.as_fd());
+    let is_taken = quota::project(folder.as_fd()).is_ok_and(|project| project.is_some());
     match (state, facts.session_uid) {
+        (State::Enforced, Some(_)) if is_taken => Check::fine(
+            NAME,
+            "not used: the data folder is in a project already, whose quota stays as it is. The disk limit is watched \
+             instead",
+        ),
         (State::Enforced, Some(uid)) => tried(overstep(options, uid)),
-        (state, uid) => told(state, uid.is_some()),
+        (state, _) => told(state, facts.root),
     }
 }
 
 fn tried(tried: Result<(), Refusal>) -> Check {
     match tried {
-        Ok(()) => Check::fine(NAME, "in force where the data folder is"),
+        Ok(()) => Check::fine(
+            NAME,
+            "in force where the data folder is: the kernel enforces the disk limit of new sessions",
+        ),
         Err(refusal) => Check::warning(
             NAME,
             format!("in force where the data folder is, but not usable: {}", refusal.message),

@@ -63,6 +63,7 @@ fn fill(engine: &Engine, order: &Order, prepared: &Prepared) -> Result<(), Fault
     };
     let open = Workspace::open(&folder::workspace(&prepared.dir), prepared.host_uid);
     let to = open.map_err(|error| cannot(&error))?;
+    engine.projects.limit(&prepared.dir, || Some(order.spec.limits.clone()));
     let limit = order.spec.limits.disk_bytes.unwrap_or(u64::MAX);
     let manifest = copy(source, &to, limit, &|| ground.is_over())?;
     manifest.write(&start_manifest(&prepared.dir)).map_err(|error| cannot(&error))

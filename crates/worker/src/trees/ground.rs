@@ -69,6 +69,18 @@ impl Ground {
         Ok(usage.bytes + super::snapshots::kept_bytes(&self.dir))
     }
 
+    /// A new folder of a stage, for things that are to be moved into the workspace.
+    pub(super) fn project_tree(&self, stage: &Stage, name: &str) -> Result<Workspace, Fault> {
+        let tree = stage.tree(name, self.owner)?;
+        self.workspace.share_project(&tree).map_err(|error| cannot(&error))?;
+        Ok(tree)
+    }
+
+    /// Lets the kernel keep a second copy of the workspace for a moment, until the limits are set again.
+    pub(super) fn make_room_for_two(&self) {
+        self.lifetime.raise_disk(&self.dir, &self.limits);
+    }
+
     /// How much more it may have on the disk.
     pub(super) fn free_bytes(&self) -> Result<u64, Fault> {
         let limit = self.limits.disk_bytes.unwrap_or(u64::MAX);

@@ -70,8 +70,10 @@ impl Trees {
         let ground = self.ground(id).await?;
         let permit = place(&self.work, &ground, "changes of trees")?;
         let turn = self.turns.of(ground.id).await;
+        let engine = Arc::clone(&self.engine);
         to_the_end(move || {
             let done = act(&ground);
+            engine.limit_disk(ground.id); // snapshots count
             drop((turn, permit));
             done
         })

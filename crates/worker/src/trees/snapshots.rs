@@ -168,7 +168,8 @@ pub(super) fn restore(ground: &Ground, id: SnapshotId) -> Result<v1::Snapshot, F
     let source = tree_of(&ground.dir, id)?;
     let stage = Stage::new(&ground.dir)?;
     let limit = ground.limits.disk_bytes.unwrap_or(u64::MAX);
-    copy(&source, &stage.tree(FRESH, ground.owner)?, limit, &|| ground.is_over())?;
+    ground.make_room_for_two();
+    copy(&source, &ground.project_tree(&stage, FRESH)?, limit, &|| ground.is_over())?;
     fs::write(stage.path().join(EXCHANGE), b"").map_err(|error| cannot(&error))?;
     if let Err(fault) = finish(&ground.dir, stage.path(), ground.owner) {
         // Not taken back: what was in the workspace is partly aside. The next worker tries again.

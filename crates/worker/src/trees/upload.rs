@@ -81,7 +81,7 @@ impl Upload {
         into: &WorkspacePath,
         format: ArchiveFormat,
     ) -> Result<Sown, Fault> {
-        let tree = self.stage.tree("tree", ground.owner)?;
+        let tree = ground.project_tree(&self.stage, "tree")?;
         let path = self.stage.path().join("archive");
         let archive = File::open(&path).map_err(|error| cannot(&error))?;
         let inodes = ground.limits.inodes.unwrap_or(MAX_ENTRIES);

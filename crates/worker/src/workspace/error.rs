@@ -66,9 +66,10 @@ impl From<WorkspaceError> for Fault {
                 fault(FaultKind::Full, "remove something first, or raise the limit")
             }
             WorkspaceError::NotEmpty { .. } => fault(FaultKind::Conflict, "remove what is in it, too"),
-            WorkspaceError::Io { source: Errno::NOSPC | Errno::DQUOT, .. } => {
-                fault(FaultKind::NoSpace, "free space on the disk of the data folder")
-            }
+            WorkspaceError::Io { source: Errno::NOSPC | Errno::DQUOT, .. } => fault(
+                FaultKind::NoSpace,
+                "free space on the disk of the data folder, or remove files of the session",
+            ),
             WorkspaceError::Io { source: Errno::CANCELED, .. } => {
                 Self::new(FaultKind::Conflict, "the session has ended")
             }

@@ -33,7 +33,9 @@ impl Staging {
         let name = hidden_name();
         let path = folder.join(&name);
         fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self { inside: Workspace::open(&path, workspace.owner)?, parent, name, path })
+        let staging = Self { inside: Workspace::open(&path, workspace.owner)?, parent, name, path };
+        workspace.share_project(&staging.inside)?;
+        Ok(staging)
     }
 
     /// Gives it to the session and puts it at this path, in one step.
