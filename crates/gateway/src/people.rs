@@ -2,7 +2,7 @@
 
 use headwater_protocol::SessionId;
 use headwater_protocol::api::Timestamp;
-use headwater_store::{Role, SessionRole, TokenRow, UserRow};
+use headwater_store::{PageRequest, Role, SessionFilter, SessionRole, Store, StoreError, TokenRow, UserRow};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -68,6 +68,13 @@ impl From<SessionRole> for MemberRole {
             SessionRole::Editor => Self::Editor,
         }
     }
+}
+
+/// Whether sessions, running or ended, belong to this name: of a user that was deleted, or of tokens and sign-ins from
+/// elsewhere. A new user of the name would have them.
+pub async fn owns_sessions(store: &dyn Store, name: &str) -> Result<bool, StoreError> {
+    let filter = SessionFilter { owner: Some(name.to_owned()), ..SessionFilter::default() };
+    Ok(!store.sessions(&filter, PageRequest::first(1)).await?.items.is_empty())
 }
 
 /// A user.

@@ -140,8 +140,9 @@ impl Gateway {
         verdict: &Verdict,
     ) -> Result<Verdict, ApiError> {
         self.store.end_execution(id, &end(open, seq, verdict, false)).await?;
-        drop(open.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
+        // Before its place is given to the next, which what it has used may forbid.
         self.count_usage(&open.owner, verdict).await;
+        drop(open.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.metrics.ended(verdict.reason.name());
         tracing::info!(
             execution = %id,

@@ -127,8 +127,17 @@ impl Gateway {
         page: PageRequest,
     ) -> Result<Page<Session>, ApiError> {
         let (owner, among) = Self::sees(who);
+        if let (Some(own), Some(wanted)) = (&owner, &filter.owner)
+            && own != wanted
+        {
+            let hint =
+                "leave `owner` out to list your own; `shared=true` lists those that are shared with you";
+            return Err(ApiError::forbidden("only operators list the sessions of others", hint));
+        }
         // What is shared with somebody is not theirs.
-        filter.owner = if filter.member.is_some() { None } else { owner };
+        if filter.member.is_none() {
+            filter.owner = owner.or(filter.owner);
+        }
         filter.among = among;
         let _turn = self.lists.turn(&who.owner).await;
         let mut parts = InParts::new(page);

@@ -63,6 +63,9 @@ pub trait Store: Users + Shares + Tickets + Send + Sync + Debug {
         limit: u32,
     ) -> Result<Vec<ExecutionRow>, StoreError>;
 
+    /// The highest number that an execution was ever given; 0 if none was. Removing an execution does not lower it.
+    async fn last_execution_number(&self) -> Result<i64, StoreError>;
+
     /// Notes how an execution ended. The first verdict wins, with its times; `closed` may become true and `last_seq`
     /// may grow later. Answers false if there is no such execution.
     async fn end_execution(&self, id: ExecutionId, end: &ExecutionEnd) -> Result<bool, StoreError>;

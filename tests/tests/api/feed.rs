@@ -261,3 +261,48 @@ async fn a_place_that_was_never_given_out_is_refused() -> Result<()> {
     assert_eq!(answer.status, 404);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_feed_does_not_go_on_after_a_position_that_was_never_given_out() -> Result<()> {
+    let server = TestServer::start().await?;
+    let id = start(&server, "talk", "echo hello").await?;
+    closed(&server, &id).await?;
+    let session = get(&server, &format!("/v1/executions/{id}")).await?.json()?["session_id"].clone();
+    let paths = [
+        "/v1/conversations/talk/events".to_owned(),
+        format!("/v1/sessions/{}/events", session.as_str().context("no session")?),
+        "/tool-progress/talk".to_owned(),
+    ];
+    let bearer = format!("Bearer {}", server.token());
+    let open = async |path: &str, more: &[(&str, &str)]| {
+        let headers = [&[("Authorization", bearer.as_str())], more].concat();
+        raw::head(server.address(), "GET", path, &headers, b"").await
+    };
+    let mut stream = SseStream::open(&server, &paths[0], &[], "").await?;
+    let last = read(&mut stream, 1, "closed").await?.pop().and_then(|event| event.id).context("no id")?;
+    for path in &paths {
+        for position in ["1000", "1000;7.3"] {
+            let answer = open(path, &[("Last-Event-ID", position)]).await?;
+            assert_eq!(answer.status, 400, "{path} {}", answer.head);
+        }
+        let answer = get(&server, &format!("{path}?after=1000")).await?;
+        assert_eq!(
+            (answer.status, &answer.json()?["error"]["code"]),
+            (400, &json!("after_past_end")),
+            "{path}"
+        );
+        assert_eq!(open(path, &[("Last-Event-ID", &last)]).await?.status, 200, "the control: {path}");
+    }
+    // What was given out stays good when the execution is removed.
+    let removed = raw::request(
+        server.address(),
+        "DELETE",
+        &format!("/v1/executions/{id}"),
+        &[("Authorization", &bearer)],
+        b"",
+    )
+    .await?;
+    assert_eq!(removed.status, 204);
+    assert_eq!(open(&paths[0], &[("Last-Event-ID", &last)]).await?.status, 200);
+    Ok(())
+}

@@ -202,7 +202,8 @@ impl Scene {
     /// A user `ann`, a member, a link and a token for the rows to be about.
     async fn share_it(&mut self, ann: &str) -> Result<()> {
         let admin = self.server.token().to_owned();
-        let user = r#"{"name":"ann","password":"correct horse"}"#;
+        // Her sessions are there already: they were made with a token.
+        let user = r#"{"name":"ann","password":"correct horse","take_over":true}"#;
         let made = self.ask("POST", "/v1/users", &admin, user).await?;
         ensure!(made.status == 201, "{}", made.text());
         let put = self.ask("PUT", "/v1/sessions/{id}/members/carol", ann, r#"{"role":"viewer"}"#).await?;

@@ -72,12 +72,20 @@ async fn no_byte_of_the_input_is_missing_or_twice() -> Result<()> {
     let mut server = worker().await?;
     let sent: Vec<u8> = (0..400_000).map(|n| format!("{n:09}\n")).collect::<String>().into_bytes();
     let mut running = start(&server, &["run", "--", "cat"])?;
-    let (mut input, bytes) = (running.take_stdin()?, sent.clone());
-    let writer = thread::spawn(move || input.write_all(&bytes));
-    for megabyte in [1, 2, 3] {
-        running.stdout.until(|bytes| bytes.len() >= megabyte << 20)?;
+    let mut input = running.take_stdin()?;
+    // A part follows after each kill, so that the program cannot end before the last one.
+    let (next, parts) = std::sync::mpsc::channel::<Vec<u8>>();
+    let writer = thread::spawn(move || parts.iter().try_for_each(|part| input.write_all(&part)));
+    let mut rest = sent.chunks(1_000_000).map(<[u8]>::to_vec);
+    let mut expected = 0;
+    for part in rest.by_ref().take(3) {
+        expected += part.len();
+        next.send(part)?;
+        running.stdout.until(|bytes| bytes.len() >= expected - 500_000)?;
         kill_and_start_again(&mut server).await?;
     }
+    rest.try_for_each(|part| next.send(part))?;
+    drop(next);
     let done = running.finish()?;
     writer.join().expect("the writer does not panic")?;
     assert_eq!((done.code, done.errors().as_str()), (Some(0), ""));

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use headwater_protocol::{Limits, Reason, SessionId, StartSpec};
+use headwater_contract::v1;
+use headwater_protocol::{Limits, Reason, SessionId, SnapshotId, StartSpec};
 use headwater_tests::host;
 
 use crate::ground::{ENTRIES, Entry, Ground, WALLED};
@@ -332,6 +333,36 @@ async fn code_is_saved_nowhere_else_while_the_session_swaps_a_folder_for_a_link(
             saved > 0 && refused > 0,
             "the control, {side:?}: {saved} met the folder, {refused} the link"
         );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn folders_without_the_right_to_write_are_kept_restored_and_forked_as_they_are() -> Result<()> {
+    let look = StartSpec::shell("find . -mindepth 1 -printf '%P %m\\n' | sort");
+    for side in WALLED {
+        let ground = Ground::new(side, CLASS).await?;
+        let session = ground.session(Limits::default()).await?;
+        let make =
+            "mkdir -p shut/inner && echo one > shut/inner/file && chmod 555 shut/inner && chmod 550 shut";
+        ground.run(session, &StartSpec::shell(make)).await?;
+        let before = ground.run(session, &look).await?.text();
+        assert!(before.starts_with("shut 550\nshut/inner 555\n"), "the control, {side:?}: {before}");
+        let kept = SnapshotId::random();
+        ground.client.create_snapshot(session, kept, "").await?;
+        // The shut folders that are there now are moved aside, and those of the snapshot moved in.
+        ground.client.restore_snapshot(session, kept).await?;
+        assert_eq!(ground.run(session, &look).await?.text(), before, "{side:?}: restored");
+        let fork = SessionId::random();
+        let request = v1::ForkRequest {
+            session_id: session.to_string(),
+            new_session_id: fork.to_string(),
+            snapshot_id: kept.to_string(),
+            ..v1::ForkRequest::default()
+        };
+        ground.client.fork_session(request).await?;
+        assert_eq!(ground.run(fork, &look).await?.text(), before, "{side:?}: forked");
+        ground.client.remove_snapshot(session, kept).await?;
     }
     Ok(())
 }

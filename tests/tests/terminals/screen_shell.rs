@@ -46,8 +46,9 @@ impl Shell {
 
     /// What was typed is shown by the terminal, and then by the program, which has it in front by then.
     async fn comes_back(&mut self, line: &str) -> Result<()> {
-        let twice = format!("{line}\r\n{line}\r\n");
-        self.terminal.watcher.until_printed(&twice).await
+        // `fg` prints the job's command, perhaps between the two.
+        let line = format!("{line}\r\n");
+        self.terminal.watcher.until(|seen| seen.screen().matches(&line).count() >= 2).await
     }
 
     /// The marks up to the next prompt, folders left out.

@@ -190,3 +190,27 @@ async fn a_difference_that_is_told_in_part_says_so() -> Result<()> {
     assert_eq!((all(&told, "path").len(), &told["truncated"]), (20_000, &json!(true)));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_restore_and_a_fork_give_folders_the_rights_that_they_had() -> Result<()> {
+    let scene = Scene::new().await?;
+    scene
+        .run("mkdir -p shut/inner open && echo one > shut/inner/file && chmod 400 shut/inner/file && chmod 711 open \
+              && chmod 555 shut/inner && chmod 550 shut")
+        .await?;
+    let look = "find . -mindepth 1 -printf '%P %m\\n' | sort";
+    let before = scene.run(look).await?;
+    assert_eq!(before, "open 711\nshut 550\nshut/inner 555\nshut/inner/file 400\n");
+    let kept = text(&scene.post(&scene.path("snapshots"), &json!({})).await?["id"]);
+    scene.run("chmod 700 shut shut/inner && echo two > shut/inner/other && chmod 500 shut open").await?;
+    scene.post(&scene.path(&format!("snapshots/{kept}/restore")), &json!({})).await?;
+    assert_eq!(scene.run(look).await?, before, "restored");
+    for request in [json!({}), json!({"snapshot": kept})] {
+        let fork = text(&scene.post(&scene.path("fork"), &request).await?["id"]);
+        assert_eq!(scene.run_in(&fork, look).await?, before, "forked: {request}");
+    }
+    // What is kept of it goes without a trace, although its folders are shut.
+    assert_eq!(scene.ask("DELETE", &scene.path(&format!("snapshots/{kept}")), &[], b"").await?.status, 204);
+    assert_eq!(scene.staged(), 0);
+    Ok(())
+}

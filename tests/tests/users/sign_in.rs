@@ -9,7 +9,7 @@ use headwater_tests::raw::{self, Raw};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::ground::{PASSWORD, add_user, ask, good, server, sign_in, taken, text, user};
+use crate::ground::{PASSWORD, add_user, ask, good, server, session, sign_in, taken, text, user};
 
 async fn login(server: &TestServer, name: &str, password: &str) -> Result<Raw> {
     ask(server, "", "POST", "/v1/login", &json!({"name": name, "password": password})).await
@@ -195,5 +195,45 @@ async fn the_command_line_makes_lists_and_disables_users() -> Result<()> {
     ensure!(ok && login(&server, "ann", "another horse").await?.status == 200);
     let (ok, told) = command(&server, &["user", "disable", "nobody"], "")?;
     ensure!(!ok && told.contains("no user"), "{told}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_new_user_with_the_name_of_a_deleted_one_does_not_get_its_sessions() -> Result<()> {
+    let server = server("").await?;
+    let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
+    let id = session(&server, &ann).await?;
+    let admin = server.token();
+    good(&ask(&server, admin, "DELETE", "/v1/users/ann", &Value::Null).await?, 204)?;
+    let asked = json!({"name": "Ann", "password": PASSWORD});
+    let refused = ask(&server, admin, "POST", "/v1/users", &asked).await?;
+    ensure!(refused.status == 409, "{}", refused.text());
+    let error = refused.json()?["error"].clone();
+    ensure!(error["code"] == "name_owns_sessions", "{error}");
+    ensure!(text(&error["hint"])?.contains("/v1/sessions?owner=ann"), "{error}");
+    let (ok, said) = command(&server, &["user", "add", "ann", "--no-password"], "")?;
+    ensure!(!ok && said.contains("--take-over"), "{said}");
+    ensure!(login(&server, "ann", PASSWORD).await?.status == 401, "nobody was made");
+    // Operators find and remove what is left; others do not look for it.
+    let path = "/v1/sessions?owner=ann";
+    let left = good(&ask(&server, admin, "GET", path, &Value::Null).await?, 200)?;
+    ensure!(
+        left["items"].as_array().is_some_and(|all| all.len() == 1 && all[0]["id"] == json!(id)),
+        "{left}"
+    );
+    ensure!(ask(&server, &bob, "GET", path, &Value::Null).await?.status == 403);
+    let own = good(&ask(&server, &bob, "GET", "/v1/sessions?owner=bob", &Value::Null).await?, 200)?;
+    ensure!(own["items"] == json!([]), "{own}");
+    good(&ask(&server, admin, "DELETE", &format!("/v1/sessions/{id}"), &Value::Null).await?, 204)?;
+    good(&ask(&server, admin, "POST", "/v1/users", &asked).await?, 201)?;
+    let ann = text(&sign_in(&server, "ann").await?["access_token"])?;
+    ensure!(ask(&server, &ann, "GET", &format!("/v1/sessions/{id}"), &Value::Null).await?.status == 404);
+    // Whoever is the same person gets them back, if the operator says so.
+    let id = session(&server, &ann).await?;
+    good(&ask(&server, admin, "DELETE", "/v1/users/ann", &Value::Null).await?, 204)?;
+    let take_over = json!({"name": "ann", "password": PASSWORD, "take_over": true});
+    good(&ask(&server, admin, "POST", "/v1/users", &take_over).await?, 201)?;
+    let ann = text(&sign_in(&server, "ann").await?["access_token"])?;
+    good(&ask(&server, &ann, "GET", &format!("/v1/sessions/{id}"), &Value::Null).await?, 200)?;
     Ok(())
 }

@@ -25,6 +25,9 @@ pub enum UserAction {
         /// No password: the user has tokens only
         #[arg(long)]
         no_password: bool,
+        /// The user is to have the sessions that belong to its name already, of a deleted user for one
+        #[arg(long)]
+        take_over: bool,
     },
     /// List users
     List {

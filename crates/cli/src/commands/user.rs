@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use headwater_gateway::auth::{check_password, hash_password};
-use headwater_gateway::people::user_name;
+use headwater_gateway::people::{owns_sessions, user_name};
 use headwater_protocol::api::Timestamp;
 use headwater_store::{PageRequest, Role, Store, UserChange, UserRow};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
@@ -27,7 +27,11 @@ pub fn user(data: &Path, args: UserArgs) -> Result<u8, CommandError> {
 
 async fn act(store: &dyn Store, action: UserAction) -> Result<u8, CommandError> {
     match action {
-        UserAction::Add { name, role, no_password } => add(store, &name, role.into(), no_password).await,
+        UserAction::Add { name, role, no_password, take_over } => {
+            let name = user_name(&name).map_err(CommandError::usage)?;
+            is_free(store, &name, take_over).await?;
+            add(store, name, role.into(), no_password).await
+        }
         UserAction::List { json } => list(store, json).await,
         UserAction::Password { name } => {
             let row = find(store, &name).await?;
@@ -46,11 +50,21 @@ async fn act(store: &dyn Store, action: UserAction) -> Result<u8, CommandError> 
     }
 }
 
-async fn add(store: &dyn Store, name: &str, role: Role, no_password: bool) -> Result<u8, CommandError> {
-    let name = user_name(name).map_err(CommandError::usage)?;
-    if store.user_by_name(&name).await.map_err(refused)?.is_some() {
-        return Err(taken(&name));
+/// Checks that nobody has the name, and that no sessions belong to it unless they are to be taken over.
+async fn is_free(store: &dyn Store, name: &str, take_over: bool) -> Result<(), CommandError> {
+    if store.user_by_name(name).await.map_err(refused)?.is_some() {
+        return Err(taken(name));
     }
+    if !take_over && owns_sessions(store, name).await.map_err(refused)? {
+        let message = format!("sessions belong to the name `{name}`, and the new user would have them");
+        return Err(CommandError::new(ErrorKind::Refused, message).hint(
+            "choose another name; or delete the sessions; or, if it is the same person, say `--take-over`",
+        ));
+    }
+    Ok(())
+}
+
+async fn add(store: &dyn Store, name: String, role: Role, no_password: bool) -> Result<u8, CommandError> {
     let password = if no_password { None } else { Some(ask_password(&name)?) };
     let id = format!("usr_{:032x}", headwater_protocol::SessionId::random().bits());
     let row = UserRow { id, name, password, role, disabled: false, created_at_ms: now_ms() };

@@ -75,6 +75,8 @@ struct ListQuery {
     name: Option<String>,
     /// Those of others that are shared with you, instead of your own.
     shared: Option<bool>,
+    /// Only those of this owner. Operators see all owners' sessions, others only their own.
+    owner: Option<String>,
 }
 
 /// Lists sessions, the newest first, without their environments: `GET /v1/sessions/{id}` has that of one.
@@ -93,7 +95,8 @@ async fn list(
     let page = page_request(query.limit, query.cursor.as_deref())?;
     let ended = query.state.map(|state| state == SessionStateName::Ended);
     let member = (query.shared == Some(true)).then(|| who.owner.clone());
-    let filter = SessionFilter { name: query.name, ended, member, ..SessionFilter::default() };
+    let filter =
+        SessionFilter { name: query.name, ended, member, owner: query.owner, ..SessionFilter::default() };
     let mut found = gateway.list_sessions(&who, filter, page).await?;
     found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
     let items = found.items.into_iter().map(|session| session_body(session).in_brief());

@@ -19,7 +19,7 @@ use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
 use crate::now_ms;
 use crate::paging::{page_body, page_request};
-use crate::people::{RoleName, UserBody, user_name};
+use crate::people::{RoleName, UserBody, owns_sessions, user_name};
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -39,13 +39,18 @@ struct UserRequest {
     /// `member` if absent.
     #[schema(inline)]
     role: Option<RoleName>,
+    /// The user is to have the sessions that belong to its name already. Without it, such a name is refused.
+    take_over: Option<bool>,
 }
 
 /// Makes a user. For operators.
+///
+/// A name to which sessions belong, of a deleted user for one, is refused with the code `name_owns_sessions` unless
+/// `take_over` is true.
 #[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserRequest, responses(
     (status = 201, body = UserBody, headers(("Location" = String, description = "where it is"))),
     (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 409, body = ErrorBody, description = "somebody has the name"),
+    (status = 409, body = ErrorBody, description = "somebody has the name, or sessions belong to it"),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
     (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
@@ -57,6 +62,10 @@ async fn create(
 ) -> Result<impl IntoResponse, ApiError> {
     operator(&who)?;
     let name = user_name(&request.name).map_err(ApiError::invalid)?;
+    let takes_over = owns_sessions(&*gateway.store, &name).await?;
+    if takes_over && request.take_over != Some(true) {
+        return Err(name_owns_sessions(&name));
+    }
     let password = match request.password {
         Some(password) => Some(gateway.passwords.hash(password).await?),
         None => None,
@@ -74,9 +83,22 @@ async fn create(
         return Err(ApiError::conflict(message, "choose another name, or change that user"));
     }
     gateway.recalled.clear();
-    gateway.audit(&who, "user.create", row.id.clone(), format!("role {}", row.role));
+    let takes_over = if takes_over { ", takes over sessions" } else { "" };
+    gateway.audit(&who, "user.create", row.id.clone(), format!("role {}{takes_over}", row.role));
     let place = [(header::LOCATION, format!("/v1/users/{}", row.id))];
     Ok((StatusCode::CREATED, place, JsonBody(UserBody::from(row))))
+}
+
+fn name_owns_sessions(name: &str) -> ApiError {
+    ApiError::new(
+        StatusCode::CONFLICT,
+        "name_owns_sessions",
+        format!("sessions belong to the name `{name}`, and the new user would have them"),
+        format!(
+            "choose another name; or delete them (`GET /v1/sessions?owner={name}` lists them); or, if it is the same \
+             person, send `\"take_over\": true`"
+        ),
+    )
 }
 
 fn operator(who: &Identity) -> Result<(), ApiError> {
@@ -227,7 +249,8 @@ fn told(change: &UserChange) -> String {
 
 /// Removes a user: its sign-ins end, its tokens are revoked, it is a member of nothing. For operators.
 ///
-/// Its sessions stay, for operators to look at and remove; a new user of the same name would have them.
+/// Its sessions stay, for operators to look at and delete (`GET /v1/sessions?owner=NAME`). As long as there are any, a new
+/// user of the same name is refused unless it is said to take them over.
 #[utoipa::path(delete, path = "/v1/users/{user}", tag = "users",
     params(("user" = String, Path, description = "its id or name")),
     responses(

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -244,6 +245,9 @@ impl Feed {
 
     /// Goes on where another feed of the same topic was.
     async fn go_on(&mut self, token: Token) -> Result<(), ApiError> {
+        if token.newest > self.gateway.store.last_execution_number().await? {
+            return Err(past_end());
+        }
         self.token.newest = token.newest;
         for (number, place) in token.open {
             // The filter sees to it that no number of another's execution leads there.
@@ -287,4 +291,15 @@ impl Feed {
         }
         Ok(())
     }
+}
+
+/// No feed of this server gave out such a position.
+fn past_end() -> ApiError {
+    ApiError::new(
+        StatusCode::BAD_REQUEST,
+        "after_past_end",
+        "`after` (or `Last-Event-ID`) is past the newest execution",
+        "send the `id` of the last event as it came, or `now`, or leave it out; if the server sent it, its store has been \
+         replaced by an older one",
+    )
 }

@@ -60,6 +60,15 @@ pub(crate) fn after(filter: &ExecutionFilter, number: i64, limit: u32) -> Statem
     chosen(filter).when("number >", Some(number)).page("number", page_size(limit))
 }
 
+/// The table's own counter: the rows may be gone.
+pub(crate) fn last_number() -> Statement {
+    Statement::new("SELECT seq AS number FROM sqlite_sequence WHERE name = 'executions'", [])
+}
+
+pub(crate) fn read_last_number(row: &impl Columns) -> Result<i64, StoreError> {
+    row.some_number("number")
+}
+
 fn chosen(filter: &ExecutionFilter) -> Select {
     let select = Select::new(COLUMNS)
         .when("owner =", filter.owner.as_deref())

@@ -75,6 +75,11 @@ impl Store for SqliteStore {
         read_all(&self.fetch(executions::after(filter, number, limit)).await?, executions::read)
     }
 
+    async fn last_execution_number(&self) -> Result<i64, StoreError> {
+        let rows = self.fetch(executions::last_number()).await?;
+        Ok(read_all(&rows, executions::read_last_number)?.pop().unwrap_or(0))
+    }
+
     async fn end_execution(&self, id: ExecutionId, end: &ExecutionEnd) -> Result<bool, StoreError> {
         Ok(self.remove(vec![executions::end(id, end)?]).await?.changed > 0)
     }

@@ -16,6 +16,9 @@ use crate::workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath, set_modi
 /// Things in a tree that is copied, at most: all of them are in its manifest.
 pub(super) const MAX_ENTRIES: usize = 500_000;
 
+/// What the owner of a folder needs to fill it. A folder that lacks some of it gets its own rights when it is filled.
+const FILLABLE: u32 = 0o700;
+
 /// Copies everything of one tree into another that is empty; answers what it holds. `bytes` bounds what is written, and is
 /// checked before anything is. Ends when `is_cancelled` says so.
 pub(super) fn copy(
@@ -25,7 +28,7 @@ pub(super) fn copy(
     is_cancelled: IsCancelled<'_>,
 ) -> Result<Manifest, Fault> {
     fits(from, bytes, is_cancelled)?;
-    let mut manifest = Manifest::default();
+    let (mut manifest, mut shut) = (Manifest::default(), Vec::new());
     let mut left = bytes;
     let mut walk = from.walk(&WorkspacePath::root(), MAX_DEPTH, None)?;
     for step in &mut walk {
@@ -39,10 +42,17 @@ pub(super) fn copy(
         if let Some(known) = copy_one(from, to, &step, &mut left, is_cancelled)? {
             manifest.put(&step.path, known);
         }
+        if step.entry.kind == Kind::Folder && step.entry.mode & FILLABLE != FILLABLE {
+            shut.push((step.path, step.entry.mode));
+        }
     }
     if walk.is_cut() {
         let fault = Fault::new(FaultKind::Conflict, "a folder cannot be read, or is nested too deep");
         return Err(fault.hint("make all folders readable in the session, and none deeper than 128"));
+    }
+    // The innermost first: behind a folder that is shut nothing can be changed.
+    for (path, mode) in shut.iter().rev() {
+        to.chmod(path, *mode)?;
     }
     Ok(manifest)
 }

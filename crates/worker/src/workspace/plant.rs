@@ -12,12 +12,11 @@ use super::{Workspace, WorkspacePath, hand_over, open_beneath};
 const RIGHTS: u32 = 0o777;
 
 impl Workspace {
-    /// Makes a folder; the one above it must be there.
+    /// Makes a folder that its owner can fill, whatever its rights are to be; the one above it must be there.
     pub(crate) fn plant_folder(&self, path: &WorkspacePath, mode: u32) -> Result<(), Errno> {
         let (parent, name) = self.parent_of(path)?;
         rustix::fs::mkdirat(&parent, name.as_slice(), Mode::RWXU)?;
         let folder = open_beneath(parent.as_fd(), &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
-        // Its owner can always enter it: what is in it must stay removable.
         self.give(folder.as_fd(), mode | 0o700)
     }
 

@@ -1,7 +1,7 @@
 //! Moving whole things between a workspace and a folder beside it on the same disk, by name and without opening what
 //! programs have put there: each takes its place in one step.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -71,12 +71,33 @@ impl Workspace {
 }
 
 fn rename(from: BorrowedFd<'_>, name: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
-    rustix::fs::renameat_with(from, name, to, name, RenameFlags::NOREPLACE)
+    even_if_shut(from, name, || rustix::fs::renameat_with(from, name, to, name, RenameFlags::NOREPLACE))
+}
+
+/// Moves a folder also if its owner may not write into it, which a move does (`..` changes). It keeps its rights.
+fn even_if_shut(
+    from: BorrowedFd<'_>,
+    name: &[u8],
+    rename: impl Fn() -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    match rename() {
+        Err(Errno::ACCESS) => {}
+        moved => return moved,
+    }
+    let folder = open_beneath(from, name, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
+    // By the descriptor: the name may have become a link meanwhile.
+    let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(&folder)?.st_mode & 0o7777);
+    rustix::fs::chmod(&path, mode | Mode::RWXU)?;
+    let moved = rename();
+    rustix::fs::chmod(&path, mode)?;
+    moved
 }
 
 /// Under a name that nothing has: what was put aside before may have had the same.
 fn put_aside(from: BorrowedFd<'_>, name: &[u8], aside: BorrowedFd<'_>) -> Result<(), Errno> {
-    match rustix::fs::renameat(from, name, aside, super::put::hidden_name()) {
+    let hidden = super::put::hidden_name();
+    match even_if_shut(from, name, || rustix::fs::renameat(from, name, aside, &hidden)) {
         Err(Errno::NOENT) => Ok(()),
         moved => moved,
     }

@@ -180,9 +180,12 @@ pub(crate) async fn a_feed_goes_on_after_the_number_it_has_seen(store: &dyn Stor
 
 pub(crate) async fn a_number_is_never_given_twice(store: &dyn Store) {
     let session = put_session(store).await;
+    assert_eq!(store.last_execution_number().await.unwrap(), 0);
     let first = put(store, execution(session)).await;
     assert!(store.remove_execution(first.id).await.unwrap());
+    assert_eq!(store.last_execution_number().await.unwrap(), first.number);
     let second = put(store, execution(session)).await;
+    assert_eq!(store.last_execution_number().await.unwrap(), second.number);
     assert!(second.number > first.number, "a feed that has seen {} would miss it", first.number);
     assert_eq!(numbers(&store.executions_after(&ANY, first.number, 9).await.unwrap()), [second.number]);
 }
