@@ -26,7 +26,9 @@ impl Scene {
     }
 
     async fn with(session: Value) -> Result<Self> {
-        let options = ServerOptions { config: Some("pool = 1\n".into()), ..ServerOptions::default() };
+        // On a busy machine 10 s, the default, may pass between two parts of a body: only the tests decide when one stops.
+        let config = "pool = 1\n[server]\nheader_timeout = \"10m\"\n";
+        let options = ServerOptions { config: Some(config.into()), ..ServerOptions::default() };
         let mut scene = Self { server: TestServer::with(options).await?, session: String::new() };
         scene.session = text(&scene.post("/v1/sessions", &session).await?["id"]);
         Ok(scene)
