@@ -28,7 +28,7 @@ test: setup ## all tests, against the real binary
 	@scripts/test-js.sh
 	@scripts/test-openapi.sh
 
-test-v2: setup ## cgroup version 2 and project quotas, on a kernel of its own in an emulated machine (8 min, needs qemu; not part of check)
+test-v2: setup ## cgroup version 2 and project quotas, on a kernel of its own in an emulated machine (9 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
 
 check: setup ## all that CI looks at: format, lints, build, tests

@@ -4,7 +4,7 @@
 # and no /dev/kvm needed) with version 2 only, mounted as systemd mounts it, and tests/vm/inside.sh runs in it as root.
 # For the quotas it makes file systems of both kinds that have them, ext4 and XFS, in its memory.
 #
-# The machine has no disk and no network: its root is packed here from this one's programs. Takes about six minutes.
+# The machine has no disk and no network: its root is packed here from this one's programs. Takes about nine minutes.
 # Needs Debian packages, which it installs as root or else names: qemu-system-x86 busybox-static cpio e2fsprogs xfsprogs
 # curl. The kernel is downloaded by apt and unpacked, never installed.
 #
