@@ -212,7 +212,8 @@ async fn a_link_is_no_mightier_than_whoever_made_it_is_now() -> Result<()> {
     ensure!(may(&of_ann).await? == (200, 201));
     good(&ask(&server, server.token(), "DELETE", "/v1/users/ann", &Value::Null).await?, 204)?;
     ensure!(may(&of_ann).await? == (401, 401), "a removed user's link is good");
-    add_user(&server, "ann", "member").await?;
+    let again = json!({"name": "ann", "take_over": true});
+    good(&ask(&server, server.token(), "POST", "/v1/users", &again).await?, 201)?;
     ensure!(may(&of_ann).await? == (401, 401), "it is good again for another of that name");
     ensure!(may(&of_first).await? == (200, 201), "the first token's link is over");
     Ok(())
