@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use headwater_client::Client;
 use headwater_protocol::ExecutionId;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use tempfile::TempDir;
 
 use crate::binary;
@@ -34,7 +36,10 @@ pub struct TestServer {
     options: ServerOptions,
     folder: TempDir,
     data: PathBuf,
+    /// The supervisor.
     child: Child,
+    /// The process id of the gateway.
+    server: u32,
     address: String,
     token: String,
 }
@@ -55,7 +60,7 @@ impl TestServer {
         }
         let child = spawn(&options, &data, &own_address())?;
         let (address, token) = (String::new(), String::new());
-        let mut server = Self { options, folder, data, child, address, token };
+        let mut server = Self { options, folder, data, child, server: 0, address, token };
         server.wait_until_it_answers().await?;
         Ok(server)
     }
@@ -104,6 +109,11 @@ impl TestServer {
 
     /// The gateway's process id.
     pub fn pid(&self) -> u32 {
+        self.server
+    }
+
+    /// The process id of its supervisor.
+    pub fn supervisor_pid(&self) -> u32 {
         self.child.id()
     }
 
@@ -113,21 +123,48 @@ impl TestServer {
         Ok(client.info().await?.pid)
     }
 
-    /// kill -9 of the gateway.
+    /// kill -9 of the gateway and its supervisor.
     pub fn kill(&mut self) {
+        let gateway = i32::try_from(self.server).ok().and_then(Pid::from_raw);
+        let gateway = gateway.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // It dies with its supervisor, and holds its files until it has.
+        if let Some(gateway) = gateway {
+            let _ = poll(&mut [PollFd::new(&gateway, PollFlags::IN)], None);
+        }
+    }
+
+    /// kill -9 of the gateway alone: its supervisor starts it again. Answers when the next one does.
+    pub async fn kill_gateway(&mut self) -> Result<()> {
+        let killed = self.server;
+        crate::host::signal(i32::try_from(killed)?, Signal::KILL)?;
+        self.wait_for_another(killed).await
+    }
+
+    /// Waits until another gateway than this answers.
+    pub async fn wait_for_another(&mut self, pid: u32) -> Result<()> {
+        crate::host::eventually("another gateway is there", async || {
+            self.announced().is_some_and(|(new, ..)| new != pid)
+        })
+        .await?;
+        self.wait_until_it_answers().await
     }
 
     /// kill -9 of the worker, if one runs; the gateway brings the next.
     pub async fn kill_worker(&self) -> Result<()> {
         let pid = self.worker_pid().await?;
-        crate::host::signal(i32::try_from(pid)?, rustix::process::Signal::KILL)
+        crate::host::signal(i32::try_from(pid)?, Signal::KILL)
     }
 
     /// SIGTERM to the gateway, and waits until it has ended. The worker and its programs run on.
     pub fn terminate(&mut self) -> Result<std::process::ExitStatus> {
-        crate::host::signal(i32::try_from(self.pid())?, rustix::process::Signal::TERM)?;
+        crate::host::signal(i32::try_from(self.supervisor_pid())?, Signal::TERM)?;
+        Ok(self.child.wait()?)
+    }
+
+    /// Waits until the supervisor has ended.
+    pub fn wait(&mut self) -> Result<std::process::ExitStatus> {
         Ok(self.child.wait()?)
     }
 
@@ -152,8 +189,8 @@ impl TestServer {
     async fn wait_until_it_answers(&mut self) -> Result<()> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some((address, token)) = self.announced() {
-                (self.address, self.token) = (address, token);
+            if let Some((pid, address, token)) = self.announced() {
+                (self.server, self.address, self.token) = (pid, address, token);
                 let answer = crate::raw::request(&self.address, "GET", "/readyz", &[], b"").await;
                 if answer.is_ok_and(|answer| answer.status == 200) {
                     return Ok(());
@@ -167,16 +204,23 @@ impl TestServer {
         }
     }
 
-    /// Where this very process says that it listens; a killed one leaves its file.
-    fn announced(&self) -> Option<(String, String)> {
+    /// The gateway of this very supervisor, and where it listens; a killed one leaves its file.
+    fn announced(&self) -> Option<(u32, String, String)> {
         let text = fs::read(self.data.join("server.json")).ok()?;
         let said: serde_json::Value = serde_json::from_slice(&text).ok()?;
-        if said["pid"].as_u64() != Some(u64::from(self.child.id())) {
+        let pid = u32::try_from(said["pid"].as_u64()?).ok()?;
+        if parent(pid)? != self.child.id() {
             return None;
         }
         let token = fs::read_to_string(self.data.join("token")).ok()?;
-        Some((said["address"].as_str()?.to_owned(), token.trim().to_owned()))
+        Some((pid, said["address"].as_str()?.to_owned(), token.trim().to_owned()))
     }
+}
+
+/// The parent of a process.
+fn parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 /// An address of this machine that nobody else uses. Connections come from 127.0.0.1: a server there whose port is free

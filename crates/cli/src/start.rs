@@ -89,7 +89,8 @@ fn cannot(what: &str, path: &Path, error: impl Into<io::Error>) -> CommandError 
     CommandError::new(ErrorKind::NoWorker, message).hint("choose another folder with `--data DIR`")
 }
 
-fn make_folder(data: &Path) -> Result<(), CommandError> {
+/// Makes the data folder, for its owner alone.
+pub fn make_folder(data: &Path) -> Result<(), CommandError> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
     made.map_err(|error| cannot("make the data folder", data, error))
 }

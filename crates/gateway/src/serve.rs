@@ -62,9 +62,9 @@ const OTHER_DESCRIPTORS: u64 = 128;
 /// Why the gateway does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Somebody else has the port.
-    #[error("cannot listen on `{0}`: {1}")]
-    Listen(SocketAddr, io::Error),
+    /// The listening socket cannot be used.
+    #[error("cannot use the listening socket: {0}")]
+    Listen(io::Error),
     /// Another gateway has the folder.
     #[error("another server uses the data folder `{0}`")]
     AlreadyRunning(String),
@@ -94,9 +94,10 @@ pub struct Ready {
     pub first_token: Option<NewToken>,
 }
 
-/// Serves until `stop`, over this worker. `ready` is called once requests are answered.
+/// Serves until `stop`, over this worker, whoever connects to `listener`. `ready` is called once requests are answered.
 pub async fn serve(
     config: Config,
+    listener: std::net::TcpListener,
     worker: Client,
     reviver: Arc<dyn Reviver>,
     stop: CancellationToken,
@@ -105,9 +106,9 @@ pub async fn serve(
     make_room(&config.data);
     let _lock = lock(&config)?;
     raise_descriptors();
-    let listener =
-        TcpListener::bind(config.listen).await.map_err(|error| ServeError::Listen(config.listen, error))?;
-    let address = listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
+    let listener = listener.set_nonblocking(true).and_then(|()| TcpListener::from_std(listener));
+    let listener = listener.map_err(ServeError::Listen)?;
+    let address = listener.local_addr().map_err(ServeError::Listen)?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&config.store_path()).await?);
     let first_token = first_token(store.as_ref(), &config.token_path()).await?;
     let jwts = Jwts::new(&config.jwt_key_path(), &config.auth)?;

@@ -50,7 +50,7 @@ pub enum ConfigError {
 }
 
 /// All that a worker can be told.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// The folder that holds everything of this worker.
     pub data: PathBuf,

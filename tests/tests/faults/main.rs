@@ -14,6 +14,7 @@ mod lines;
 mod restart;
 mod retention;
 mod server_full;
+mod supervisor;
 mod trees;
 mod worker_killed;
 

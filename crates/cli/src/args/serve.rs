@@ -60,6 +60,9 @@ pub struct ServeArgs {
     /// With walls, or (an explicit choice) without; refused if the running worker does otherwise
     #[arg(long, value_name = "KIND", env = "HEADWATER_SANDBOX")]
     pub sandbox: Option<SandboxArg>,
+    /// The process that supervises this one and holds its listening socket, which is standard input here
+    #[arg(long, value_name = "PID", hide = true)]
+    pub supervisor: Option<i32>,
 }
 
 /// How the log is written.

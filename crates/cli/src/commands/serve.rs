@@ -1,10 +1,18 @@
 //! `headwater serve`: the gateway in the foreground, and a worker that outlives it.
+//!
+//! Two processes: a small supervisor, which holds the listening socket, and the server, which the supervisor starts again
+//! if it dies. Connections that come meanwhile wait in the socket's queue.
+
+mod socket;
+pub mod supervisor;
 
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::Path;
 
 use headwater_gateway::config::Config;
 use headwater_gateway::serve::{Ready, ServeError};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -12,32 +20,62 @@ use crate::args::ServeArgs;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
 
+/// Sent by the server to its supervisor once it answers requests.
+const READY: Signal = Signal::USR1;
+
 /// Serves until it is told to end. The worker and its sessions stay.
 pub fn serve(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
+    match args.supervisor.and_then(Pid::from_raw) {
+        None => supervisor::supervise(data, args),
+        Some(supervisor) => serve_for(supervisor, data, args),
+    }
+}
+
+/// The server itself.
+fn serve_for(supervisor: Pid, data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
+    // Without its supervisor it could not be started again, and would keep the next one from starting.
+    let followed = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    if followed.is_err() || rustix::process::getppid() != Some(supervisor) {
+        return Err(CommandError::internal("the supervisor of this server has ended"));
+    }
+    let listener = socket::inherited().map_err(|error| {
+        CommandError::internal(format!("the supervisor passed no listening socket: {error}"))
+    })?;
     let config = super::config::load(data, &args.config)?;
     // Before the first thread: thousands of streams share what is free instead of each thread keeping its own.
     headwater_sandbox::memory::share_heaps();
-    // The first process of a container gets all orphans.
-    headwater_sandbox::orphans::keep_reaping();
     crate::log::to_stderr(config.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
-    let mut place = Place::new(data.to_owned());
-    place.sandbox = args.sandbox.map(Into::into);
-    place.config.clone_from(&args.config.config);
-    runtime.block_on(run(config, place))?;
+    runtime.block_on(run(config, listener, place(data, args), supervisor))?;
     Ok(0)
 }
 
-async fn run(config: Config, place: Place) -> Result<(), CommandError> {
+/// Where the worker of this server is.
+fn place(data: &Path, args: &ServeArgs) -> Place {
+    let mut place = Place::new(data.to_owned());
+    place.sandbox = args.sandbox.map(Into::into);
+    place.config.clone_from(&args.config.config);
+    place
+}
+
+async fn run(
+    config: Config,
+    listener: TcpListener,
+    place: Place,
+    supervisor: Pid,
+) -> Result<(), CommandError> {
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone()).map_err(|error| CommandError::internal(format!("no signals: {error}")))?;
     let (worker, reviver) = place.supervised().await?;
     let token_file = config.token_path();
-    let greet = |ready: &Ready| greet(ready, &token_file);
-    headwater_gateway::serve(config, worker, reviver, stop, greet).await.map_err(explain)
+    let greet = |ready: &Ready| {
+        greet(ready, &token_file);
+        let _ = kill_process(supervisor, READY); // it has ended, and so have we
+    };
+    headwater_gateway::serve(config, listener, worker, reviver, stop, greet).await.map_err(explain)
 }
 
 /// Says where it listens; and, the first time, how to get in.
@@ -54,12 +92,17 @@ fn greet(ready: &Ready, token_file: &Path) {
     tracing::info!(%address, "the server is ready");
 }
 
+/// A hangup is for the supervisor: a terminal sends it to both.
 fn stop_on_signals(stop: CancellationToken) -> std::io::Result<()> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
+        loop {
+            tokio::select! {
+                _ = term.recv() => break,
+                _ = int.recv() => break,
+                _ = hangup.recv() => {}
+            }
         }
         tracing::info!("the server ends; the worker and its programs run on");
         stop.cancel();
@@ -70,16 +113,18 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<()> {
 fn explain(error: ServeError) -> CommandError {
     let text = error.to_string();
     match error {
-        ServeError::Listen(..) => CommandError::new(ErrorKind::Refused, text)
-            .hint("choose another address with `--listen 127.0.0.1:PORT`; port 0 takes a free one"),
-        ServeError::AlreadyRunning(_) => CommandError::new(ErrorKind::Refused, text)
-            .hint("`headwater stop` ends it and hibernates its sessions; `--data DIR` uses another folder"),
+        ServeError::AlreadyRunning(_) => already_running(text),
         ServeError::Data(..) => {
             CommandError::new(ErrorKind::Refused, text).hint("choose another with `--data DIR`")
         }
-        ServeError::Store(_) | ServeError::Token(_) | ServeError::Jwt(_) => {
+        ServeError::Listen(_) | ServeError::Store(_) | ServeError::Token(_) | ServeError::Jwt(_) => {
             CommandError::new(ErrorKind::Refused, text)
         }
         ServeError::Worker(error) => error.into(),
     }
+}
+
+fn already_running(message: String) -> CommandError {
+    CommandError::new(ErrorKind::Refused, message)
+        .hint("`headwater stop` ends it and hibernates its sessions; `--data DIR` uses another folder")
 }

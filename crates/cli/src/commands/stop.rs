@@ -5,15 +5,13 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use headwater_contract::{Client, ContractError, v1};
-use headwater_gateway::Config;
 use headwater_protocol::{Session, SessionId, SessionState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
+use super::serve::supervisor;
 use crate::args::StopArgs;
 use crate::confirm::confirm;
 use crate::connect::Place;
@@ -167,7 +165,8 @@ async fn has_ended(process: Option<&OwnedFd>) -> bool {
 
 /// Ends the server of this folder, if one runs; answers whether one did.
 async fn stop_server(place: &Place) -> Result<bool, CommandError> {
-    let Some(pid) = server_pid(place).await else {
+    // Its supervisor passes the signal on, and would start it again if it were killed alone.
+    let Some(pid) = supervisor::running(&place.data) else {
         return Ok(false);
     };
     let process = open(pid);
@@ -184,30 +183,17 @@ async fn stop_server(place: &Place) -> Result<bool, CommandError> {
     Err(CommandError::new(ErrorKind::Refused, message).hint("its log says what it waits for"))
 }
 
-/// Who holds the server's lock. What the file says counts only while it is held: a killed server leaves the file.
-async fn server_pid(place: &Place) -> Option<u32> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let lock = std::fs::File::open(place.data.join("server.lock")).ok()?;
-        if flock(&lock, FlockOperation::NonBlockingLockShared) != Err(Errno::AGAIN) {
-            return None;
-        }
-        drop(lock);
-        // One that is just starting has not written it yet.
-        if let Some(pid) = announced_pid(place) {
-            return Some(pid);
-        }
-        if Instant::now() >= deadline {
-            return None;
-        }
-        sleep(RETRY).await;
+/// Ends the worker of this folder, if one runs, and leaves its programs running for the next one.
+pub async fn end_worker(place: &Place) -> Result<(), CommandError> {
+    let Some(client) = place.running().await? else {
+        return Ok(());
+    };
+    let process = open(client.info().await?.pid);
+    shut_down(&client, false).await?;
+    if has_ended(process.as_ref()).await {
+        return Ok(());
     }
-}
-
-fn announced_pid(place: &Place) -> Option<u32> {
-    let text = std::fs::read(Config::new(&place.data).address_path()).ok()?;
-    let said: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    said.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())
+    Err(CommandError::new(ErrorKind::Refused, "the worker was asked to end and has not yet"))
 }
 
 /// A worker that ends before its answer is out has done what it was told.

@@ -22,7 +22,7 @@ const LEAST_CACHE: u64 = 1 << 20;
 const CONNECTIONS_OF_OWNER: usize = 1024;
 
 /// What sessions may reach.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkConfig {
     /// Whether a session may have `network: packages`.
     pub allow_packages: bool,
@@ -39,7 +39,7 @@ pub struct NetworkConfig {
 }
 
 /// Where packages come from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackagesConfig {
     /// The index of Python packages (PEP 503 or 691) behind the mirror; `None`: no mirror.
     pub python_index: Option<Url>,

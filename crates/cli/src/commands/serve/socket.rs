@@ -1,0 +1,53 @@
+//! The listening socket: bound here, or passed by systemd (socket activation). The supervisor keeps it open over every
+//! restart of the server, which has it as standard input.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use listenfd::ListenFd;
+
+use crate::error::{CommandError, ErrorKind};
+
+/// An address may be in use for a moment by a server that was just killed; looked at this often.
+const IN_USE: Duration = Duration::from_millis(200);
+const RETRY: Duration = Duration::from_millis(5);
+
+/// The socket that systemd passed, if it did; else a new one at this address.
+pub fn open(address: SocketAddr) -> Result<TcpListener, CommandError> {
+    let mut passed = ListenFd::from_env();
+    if passed.len() > 1 {
+        let message = format!("systemd passed {} sockets, and one is needed", passed.len());
+        return Err(CommandError::usage(message).hint("leave one `ListenStream=` in the socket unit"));
+    }
+    let passed = passed.take_tcp_listener(0).map_err(|error| {
+        CommandError::usage(format!("the socket that systemd passed cannot be used: {error}"))
+            .hint("`ListenStream=` of the socket unit must be an address and a port")
+    })?;
+    passed.map_or_else(|| bind(address), Ok)
+}
+
+/// A new socket at this address.
+pub fn bind(address: SocketAddr) -> Result<TcpListener, CommandError> {
+    let deadline = Instant::now() + IN_USE;
+    let bound = loop {
+        match TcpListener::bind(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline => {
+                std::thread::sleep(RETRY);
+            }
+            bound => break bound,
+        }
+    };
+    bound.map_err(|error| {
+        CommandError::new(ErrorKind::Refused, format!("cannot listen on `{address}`: {error}"))
+            .hint("choose another address with `--listen 127.0.0.1:PORT`; port 0 takes a free one")
+    })
+}
+
+/// The socket that the supervisor passed.
+pub fn inherited() -> io::Result<TcpListener> {
+    let listener = TcpListener::from(io::stdin().as_fd().try_clone_to_owned()?);
+    listener.local_addr()?;
+    Ok(listener)
+}
