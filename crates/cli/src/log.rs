@@ -37,4 +37,5 @@ where
         LogFormat::Text => log.with(lines.with_ansi(colours)).init(),
         LogFormat::Json => log.with(lines.json()).init(),
     }
+    headwater_contract::panics::install_hook();
 }

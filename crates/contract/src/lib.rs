@@ -11,6 +11,7 @@ mod error;
 mod files;
 mod follower;
 mod languages;
+pub mod panics;
 mod revive;
 mod stdin;
 mod terminals;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use headwater_contract::panics;
 use headwater_contract::v1::{DiskResponse, OwnerDisk};
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::counter::Counter;
@@ -38,6 +39,12 @@ struct Kind {
     kind: &'static str,
 }
 
+/// One of our processes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Process {
+    process: &'static str,
+}
+
 /// Why a log was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Rule {
@@ -67,6 +74,7 @@ pub(crate) struct Metrics {
     /// By the worker since it started: gauges, for it may be started again.
     logs_removed: Family<Rule, Gauge>,
     logs_removed_bytes: Family<Rule, Gauge>,
+    panics: Family<Process, Gauge>,
     /// Rows of executions, sessions and credentials that were removed by age or number.
     pub(crate) rows_removed: Counter,
     /// Audit rows that were removed.
@@ -115,6 +123,12 @@ impl Metrics {
         let logs_removed_bytes = Family::default();
         let help = "bytes of the logs that retention removed since the worker started, by reason";
         registry.register("logs_removed_bytes", help, logs_removed_bytes.clone());
+        let panics = Family::default();
+        registry.register(
+            "panics",
+            "bugs that ended a request, a stream or a session, by process",
+            panics.clone(),
+        );
         let rows_removed = Counter::default();
         registry.register("rows_removed", "rows of the store that were no longer kept", rows_removed.clone());
         let audit_removed = Counter::default();
@@ -135,6 +149,7 @@ impl Metrics {
             logs,
             logs_removed,
             logs_removed_bytes,
+            panics,
             rows_removed,
             audit_removed,
         }
@@ -149,6 +164,8 @@ impl Metrics {
         self.logs.set(signed(sum(|one| one.logs)));
         self.disk_free.set(signed(told.free_bytes));
         self.disk_total.set(signed(told.total_bytes));
+        self.panics.get_or_create(&Process { process: "server" }).set(signed(panics::count()));
+        self.panics.get_or_create(&Process { process: "worker" }).set(signed(told.panics));
         for removed in &told.removed {
             let rule = Rule { reason: removed.reason.clone() };
             self.logs_removed.get_or_create(&rule).set(signed(removed.logs));

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::{Backoff, ContractError};
+use headwater_contract::{Backoff, ContractError, panics};
 use headwater_protocol::{Execution, ExecutionId, SandboxKind, Session, SessionId, SessionState};
 use headwater_store::{
     ExecutionEnd, ExecutionRow, MAX_PAGE, PageRequest, SessionFilter, SessionRow, StoreError,
@@ -41,12 +41,15 @@ impl Gateway {
             tracing::error!(error = %error.message, "store and worker could not be brought together yet");
         }
         let gateway = Arc::clone(self);
-        self.until_stopped(async move {
-            loop {
-                gateway.reconcile().await;
-                tokio::time::sleep(TIDYING).await;
+        self.until_stopped(panics::restarting("reconcile", move || {
+            let gateway = Arc::clone(&gateway);
+            async move {
+                loop {
+                    gateway.reconcile().await;
+                    tokio::time::sleep(TIDYING).await;
+                }
             }
-        });
+        }));
     }
 
     /// Does this in the background, as long as the gateway serves. What is not done then, the next one does.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use headwater_contract::{Client, Reviver, Turns};
+use headwater_contract::{Client, Reviver, Turns, panics};
 use headwater_protocol::{SandboxKind, SessionId};
 use headwater_store::Store;
 use tokio_util::sync::CancellationToken;
@@ -156,19 +156,25 @@ impl Gateway {
     pub(crate) async fn begin(self: &Arc<Self>) {
         self.take_up().await;
         self.take_up_builds().await;
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move { gateway.look_after_streams().await });
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move { gateway.watch_usage().await });
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move { gateway.keep_reserve().await });
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.always("revocation", |gateway| async move { gateway.look_after_streams().await });
+        self.always("usage", |gateway| async move { gateway.watch_usage().await });
+        self.always("reserve", |gateway| async move { gateway.keep_reserve().await });
+        self.always("worker", |gateway| async move {
             let came_back = || {
                 let gateway = Arc::clone(&gateway);
                 gateway.clone().until_stopped(async move { gateway.reconcile().await });
             };
             gateway.worker.supervise(gateway.stopping.clone(), came_back).await;
         });
+    }
+
+    /// Runs a task besides requests, and begins it again if it panics.
+    fn always<F: Future<Output = ()> + Send + 'static>(
+        self: &Arc<Self>,
+        name: &'static str,
+        work: impl Fn(Arc<Self>) -> F + Send + 'static,
+    ) {
+        let gateway = Arc::clone(self);
+        self.tasks.spawn(panics::restarting(name, move || work(Arc::clone(&gateway))));
     }
 }

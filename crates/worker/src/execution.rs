@@ -78,6 +78,11 @@ impl Execution {
         Arc::new(Self { record, shortened, dir, state, opened, screen, counted })
     }
 
+    /// Its log was opened again, because its writer was lost.
+    pub(crate) fn continue_in(&self, log: Arc<Log>) {
+        self.state().log = LogState::Live(log);
+    }
+
     /// Its id.
     pub(crate) const fn id(&self) -> ExecutionId {
         self.record.id

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_contract::panics;
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::cgroup::{CgroupRoot, Discovered};
 use headwater_sandbox::orphans;
@@ -165,8 +166,10 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     found.await.map_err(io::Error::other).and_then(|found| found).map_err(cannot("read the data folder"))?;
     let listener = listen(&engine).map_err(cannot("listen on the worker's socket"))?;
     engine.pool.refill(&engine);
-    engine.movers.spawn(watch::watch(Arc::clone(&engine)));
-    tokio::spawn(retention::run(Arc::clone(&engine)));
+    let watched = Arc::clone(&engine);
+    engine.movers.spawn(panics::restarting("watch", move || watch::watch(Arc::clone(&watched))));
+    let kept = Arc::clone(&engine);
+    tokio::spawn(panics::restarting("retention", move || retention::run(Arc::clone(&kept))));
     tokio::spawn(stop_on_signal(Arc::clone(&engine)));
     tracing::info!(data = %engine.folder.root().display(), "worker ready");
     let stop = engine.stop.clone();

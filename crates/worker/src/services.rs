@@ -4,13 +4,14 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use headwater_contract::MAX_MESSAGE_BYTES;
 use headwater_contract::v1::builds_server::BuildsServer;
 use headwater_contract::v1::files_server::FilesServer;
 use headwater_contract::v1::languages_server::LanguagesServer;
 use headwater_contract::v1::terminals_server::TerminalsServer;
 use headwater_contract::v1::trees_server::TreesServer;
 use headwater_contract::v1::worker_server::WorkerServer;
+use headwater_contract::{Fault, FaultKind, MAX_MESSAGE_BYTES, panics};
+use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
 use tonic::codegen::{BoxFuture, Service as Tower};
@@ -75,6 +76,27 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        Box::pin(answered(self.dispatch(request)))
+    }
+}
+
+/// What a call answers; a bug in it is an error of this call alone.
+async fn answered(
+    call: impl Future<Output = Result<Response<Body>, Infallible>>,
+) -> Result<Response<Body>, Infallible> {
+    let panicked = || {
+        let fault = Fault::new(FaultKind::Internal, "the call panicked; the worker's log has the cause");
+        Ok(Status::from(fault).into_http())
+    };
+    panics::caught(call).await.unwrap_or_else(panicked)
+}
+
+impl Services {
+    fn dispatch<B>(&mut self, request: Request<B>) -> BoxFuture<Response<Body>, Infallible>
+    where
+        B: tonic::codegen::Body + Send + 'static,
+        B::Error: Into<tonic::codegen::StdError> + Send + 'static,
+    {
         match service_of(request.uri().path()) {
             "Files" => self.files.call(request),
             "Trees" => self.trees.call(request),
@@ -89,6 +111,14 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_call_that_panics_answers_with_an_internal_error() {
+        let Ok(answer) = answered(async { panic!("a bug") }).await;
+        let status = Status::from_header_map(answer.headers()).unwrap();
+        let error = headwater_contract::ContractError::from(status);
+        assert_eq!(error.fault().unwrap().kind, FaultKind::Internal);
+    }
 
     #[test]
     fn a_call_is_led_by_the_name_of_its_service() {

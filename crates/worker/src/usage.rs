@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use headwater_contract::v1;
+use headwater_contract::{panics, v1};
 use headwater_sandbox::cgroup::SessionCgroup;
 
 use crate::engine::Engine;
@@ -120,7 +120,8 @@ pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
     let named = owners.into_iter().map(|(owner, disk)| v1::OwnerDisk { owner, ..disk });
     let (free_bytes, total_bytes) = rustix::fs::statvfs(engine.folder.root())
         .map_or((0, 0), |found| (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize));
-    v1::DiskResponse { owners: named.collect(), free_bytes, total_bytes, removed: engine.retention.removed() }
+    let (owners, removed, panics) = (named.collect(), engine.retention.removed(), panics::count());
+    v1::DiskResponse { owners, free_bytes, total_bytes, removed, panics }
 }
 
 struct Stat {

@@ -15,6 +15,7 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use headwater_contract::panics;
 use tracing::Instrument;
 
 use super::good::{arriving_while_good, while_good};
@@ -31,6 +32,12 @@ use crate::serve::Seat;
 use crate::state::Gateway;
 
 const REQUEST_ID: &str = "x-request-id";
+
+/// What a handler answers; a bug in it is answered with 500, and the other requests go on.
+async fn answered(handling: impl Future<Output = Response>) -> Response {
+    let panicked = || ApiError::internal(&"its handler panicked").into_response();
+    panics::caught(handling).await.unwrap_or_else(panicked)
+}
 
 /// Lets a request through to its door, or answers for it.
 pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Request, next: Next) -> Response {
@@ -61,7 +68,7 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
         }
     };
     let begun = Instant::now();
-    let mut response = with_request_id(id, handling.instrument(span)).await;
+    let mut response = with_request_id(id, answered(handling).instrument(span)).await;
     let status = response.status();
     gateway.metrics.answered(status, begun.elapsed());
     if is_denial(status) {
@@ -209,4 +216,53 @@ fn query_token(request: &Request) -> Option<String> {
     }
     let pairs = request.uri().query()?.split('&').filter_map(|pair| pair.split_once('='));
     pairs.into_iter().find(|(name, _)| *name == "token").map(|(_, value)| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::IntoFuture;
+
+    use axum::Router;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    async fn broken() -> &'static str {
+        let none: Option<&str> = None;
+        none.unwrap()
+    }
+
+    /// Asks on a connection that stays open; answers with the head and the body.
+    async fn ask(connection: &mut TcpStream, path: &str) -> String {
+        connection.write_all(format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answer = vec![0; 4096];
+        let length = connection.read(&mut answer).await.unwrap();
+        String::from_utf8_lossy(&answer[..length]).into_owned()
+    }
+
+    #[tokio::test]
+    async fn a_route_that_panics_answers_500_and_the_others_go_on() {
+        let router = Router::new()
+            .route("/broken", get(broken))
+            .route("/sound", get(|| async { "sound" }))
+            .layer(from_fn(|request, next: Next| answered(next.run(request))));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(axum::serve(listener, router).into_future());
+        let mut one = TcpStream::connect(address).await.unwrap();
+        let mut other = TcpStream::connect(address).await.unwrap();
+        for _ in 0..3 {
+            let refused = ask(&mut one, "/broken").await;
+            assert!(refused.starts_with("HTTP/1.1 500") && refused.contains("\"internal\""), "{refused}");
+            assert!(!refused.contains("unwrap"), "the cause is for the log: {refused}");
+            for connection in [&mut one, &mut other] {
+                let answer = ask(connection, "/sound").await;
+                assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("sound"), "{answer}");
+            }
+        }
+        server.abort();
+    }
 }

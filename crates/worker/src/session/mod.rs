@@ -15,6 +15,7 @@ mod verdict;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -314,7 +315,13 @@ impl Session {
     pub(crate) async fn listen(self: Arc<Self>) {
         loop {
             match self.link.recv().await {
-                Ok(Some((message, fds))) => self.hear(message, fds),
+                Ok(Some((message, fds))) => {
+                    // A session whose state cannot be trusted any more goes to sleep; the others go on.
+                    if std::panic::catch_unwind(AssertUnwindSafe(|| self.hear(message, fds))).is_err() {
+                        tracing::error!(session = %self.id, "a message of init caused a panic: the session ends");
+                        break;
+                    }
+                }
                 Ok(None) => break,
                 Err(error) if error.spoils_one_message() => self.ask_again(&error),
                 Err(error) => {

@@ -1,9 +1,11 @@
 //! An execution that is not closed yet: from the message to init until its log is closed.
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use headwater_contract::Backoff;
+use headwater_contract::{Backoff, panics};
 use headwater_protocol::{ExecutionId, OnOutputLimit, Reason, Stream, Verdict};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::wire::{Cause, Exit, Fds, StartFailure, ToInit};
@@ -14,7 +16,8 @@ use super::start::{grace, remove_later};
 use super::verdict::{self, Circumstances};
 use crate::clock::now_us;
 use crate::execution::Execution;
-use crate::log::{LogError, Writer};
+use crate::folder::ExecutionRecord;
+use crate::log::{HoldOptions, Log, LogError, Writer};
 use crate::pump::{self, Source, Surroundings};
 use crate::stdin::StdinPipe;
 use crate::terminals;
@@ -124,8 +127,10 @@ impl Session {
         let around = Around { session: Arc::clone(self), execution };
         tokio::spawn(async move {
             let (session, execution) = (Arc::clone(&around.session), Arc::clone(&around.execution));
-            let writer = pump::pump(sources, writer, exited, stop_at, around).await;
-            session.close(&execution, writer).await;
+            match panics::caught(pump::pump(sources, writer, exited, stop_at, around)).await {
+                Some(writer) => session.close(&execution, writer).await,
+                None => session.abandon(&execution).await,
+            }
         });
     }
 
@@ -175,6 +180,21 @@ impl Session {
         }
     }
 
+    /// Nobody reads the output of a program any more, because of a bug: the program ends, and its log says so.
+    async fn abandon(self: &Arc<Self>, execution: &Arc<Execution>) {
+        let id = execution.id();
+        tracing::error!(execution = %id, "its output can no longer be read: it ends");
+        let _ = self.stop(id, Cause::Cancelled, Duration::ZERO).await; // init may be gone
+        match reopened(execution.record(), execution.dir()) {
+            Ok((log, writer)) => {
+                execution.continue_in(log);
+                self.close(execution, writer).await;
+            }
+            // The next worker finds the log, and closes it.
+            Err(error) => tracing::error!(execution = %id, %error, "its log cannot be closed"),
+        }
+    }
+
     /// No writer is left: the log is closed, init lets go, and so do we.
     async fn close(self: &Arc<Self>, execution: &Arc<Execution>, mut writer: Writer) {
         let mut backoff = Backoff::new(pump::DISK_RETRY, pump::LONGEST_DISK_RETRY);
@@ -217,6 +237,16 @@ impl Session {
         }
         self.closed.notify_waiters();
     }
+}
+
+/// The log of an execution whose writer is lost, with its end written if nobody wrote it.
+fn reopened(record: &ExecutionRecord, dir: &Path) -> Result<(Arc<Log>, Writer), LogError> {
+    let (log, mut writer) = Log::recover(dir, record.log_options(HoldOptions::DEFAULT))?;
+    if log.head().verdict.is_none() {
+        let message = "the worker failed while it read the output";
+        writer.exited(&verdict::unseen(Reason::Lost, message), now_us())?;
+    }
+    Ok((log, writer))
 }
 
 /// Where the output comes from, by the descriptors that init sent; and the ways in are opened.
@@ -321,5 +351,37 @@ impl Session {
         let new = self.oom_seen.fetch_max(kills, std::sync::atomic::Ordering::Relaxed) < kills;
         // A cgroup of its own counts its own processes, whoever's limit was reached.
         own.map_or(new, |kills| kills > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{SessionId, StartSpec};
+
+    use super::*;
+    use crate::log::LogOptions;
+
+    #[tokio::test]
+    async fn a_log_whose_writer_was_lost_in_a_panic_keeps_its_output_and_gets_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("log");
+        let id = ExecutionId::random();
+        let (log, mut writer) = Log::create(&dir, id, LogOptions::new(1 << 20)).unwrap();
+        writer.started(1, 1).unwrap();
+        writer.append(Stream::Stdout, b"before").unwrap();
+        let pump = async move {
+            writer.append(Stream::Stdout, b" and after").unwrap();
+            assert!(writer.is_full(), "a bug");
+        };
+        assert_eq!(panics::caught(pump).await, None);
+        drop(log);
+        let (session_id, spec) = (SessionId::random(), StartSpec::argv(["true"]));
+        let record =
+            ExecutionRecord { id, session_id, spec, queued_at_ms: 0, output_bytes: 1 << 20, lossless: false };
+        let (log, mut writer) = reopened(&record, &dir).unwrap();
+        writer.closed(now_us()).unwrap();
+        let head = log.head();
+        assert_eq!(head.verdict.as_deref().map(|verdict| verdict.reason), Some(Reason::Lost));
+        assert_eq!((head.closed, head.ends.total()), (true, 16));
     }
 }
