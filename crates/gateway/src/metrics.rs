@@ -164,7 +164,6 @@ impl Metrics {
         self.logs.set(signed(sum(|one| one.logs)));
         self.disk_free.set(signed(told.free_bytes));
         self.disk_total.set(signed(told.total_bytes));
-        self.panics.get_or_create(&Process { process: "server" }).set(signed(panics::count()));
         self.panics.get_or_create(&Process { process: "worker" }).set(signed(told.panics));
         for removed in &told.removed {
             let rule = Rule { reason: removed.reason.clone() };
@@ -196,6 +195,7 @@ impl Metrics {
 
     /// All of it as text.
     pub(crate) fn text(&self) -> String {
+        self.panics.get_or_create(&Process { process: "server" }).set(signed(panics::count()));
         let mut text = String::new();
         // Writing to memory does not fail.
         let _ = encode(&mut text, &self.registry);

@@ -163,6 +163,7 @@ async fn each_execution_is_counted_and_logged_once_however_many_watch_it() -> Re
     let text = counted().await?;
     assert!(text.contains("headwater_executions_started_total 1\n"), "{text}");
     assert!(text.contains("headwater_executions_ended_total{reason=\"exited\"} 1\n"), "{text}");
+    assert!(text.contains("headwater_panics{process=\"server\"} 0\n"), "{text}");
     server.kill();
     server.start_again().await?;
     // An old log that is read again is not a new end.
