@@ -259,6 +259,12 @@ async fn a_result_is_cut_at_16_mib_and_says_where_the_rest_is() -> Result<()> {
     assert!(stdout.ends_with("output_url` has all.]\n"), "{}", &stdout[stdout.len() - 200..]);
     let url = result["output_url"].as_str().context("no address")?;
     assert_eq!(get(&server, &format!("{url}?stream=stdout")).await?.body.len(), 17_000_000);
+    // What fits exactly is whole, and a byte more after it is not overlooked. The rest makes a record end there.
+    for (more, truncated) in [("", false), ("sleep 0.3; echo", true)] {
+        let code = format!("head -c 16777216 /dev/zero | tr '\\0' a; {more}");
+        let answer = call(&server, &json!({"runtime": "terminal", "code": code})).await?;
+        assert_eq!(answer["result"]["truncated"], truncated, "{more}");
+    }
     Ok(())
 }
 

@@ -236,13 +236,15 @@ struct Output {
     follower: Option<Box<Follower>>,
     carry: Carry,
     bytes: u64,
+    /// Whether it is known that nothing more of it is shown.
+    is_over: bool,
     /// Whether what was written last ends a line, or nothing was.
     is_line_start: bool,
 }
 
 impl Output {
     const fn new(is_error: bool) -> Self {
-        Self { is_error, follower: None, carry: Carry::EMPTY, bytes: 0, is_line_start: true }
+        Self { is_error, follower: None, carry: Carry::EMPTY, bytes: 0, is_over: false, is_line_start: true }
     }
 
     fn streams(&self) -> Vec<Stream> {
@@ -345,7 +347,7 @@ async fn read(
     output: &mut Output,
     printed: u64,
 ) -> Result<Option<Piece>, ApiError> {
-    if output.bytes >= MAX_BYTES {
+    if output.is_over {
         return Ok(None);
     }
     if output.follower.is_none() {
@@ -358,7 +360,7 @@ async fn read(
             Ok(follower) => output.follower = Some(Box::new(follower)),
             // The log was removed: its verdict is all that is left.
             Err(error) if is_missing(&error) => {
-                output.bytes = MAX_BYTES;
+                output.is_over = true;
                 return Ok((printed > 0).then_some(Piece::Missing { bytes: printed, why: NOT_KEPT }));
             }
             Err(error) => return Err(error.into()),
@@ -370,10 +372,10 @@ async fn read(
     while let Some(event) = follower.next().await? {
         match event.kind {
             EventKind::Output { bytes, .. } => {
-                let room = usize::try_from(MAX_BYTES - output.bytes).unwrap_or(usize::MAX);
+                let room = usize::try_from(MAX_BYTES.saturating_sub(output.bytes)).unwrap_or(usize::MAX);
                 if bytes.len() > room {
                     // Said instead of what would not fit: so the note is the last that is written.
-                    output.bytes = MAX_BYTES;
+                    output.is_over = true;
                     return Ok(Some(Piece::Missing { bytes: MAX_BYTES, why: NO_ROOM }));
                 }
                 return Ok(Some(Piece::Bytes(bytes)));
