@@ -1,6 +1,6 @@
 //! What a verdict means for the one who waits at a terminal: an exit code, and a line if it was no plain exit.
 
-use headwater_protocol::{Reason, Verdict};
+use headwater_protocol::{ExitDetail, Reason, Verdict};
 
 use crate::escape::printable;
 use crate::{signals, words};
@@ -31,22 +31,16 @@ pub fn code(verdict: &Verdict) -> u8 {
         Reason::TimedOut => TIMED_OUT,
         Reason::Cancelled => CANCELLED,
         Reason::Oom => OUT_OF_MEMORY,
-        Reason::SetupFailed => setup_code(verdict.message.as_deref().unwrap_or_default()),
+        Reason::SetupFailed => setup_code(verdict.detail.as_ref()),
         Reason::OutputLimit | Reason::DiskLimit | Reason::Lost => OWN_FAILURE,
     }
 }
 
-/// The contract has no field for the kind of failure, only init's words.
-fn setup_code(message: &str) -> u8 {
-    if message.contains("command not found") {
-        NOT_FOUND
-    } else if ["not executable", "cannot be executed", "interpreter that"]
-        .iter()
-        .any(|words| message.contains(words))
-    {
-        NOT_EXECUTABLE
-    } else {
-        OWN_FAILURE
+fn setup_code(detail: Option<&ExitDetail>) -> u8 {
+    match detail {
+        Some(ExitDetail::CommandNotFound { .. }) => NOT_FOUND,
+        Some(ExitDetail::NotExecutable { .. } | ExitDetail::InterpreterNotFound { .. }) => NOT_EXECUTABLE,
+        _ => OWN_FAILURE,
     }
 }
 
@@ -79,27 +73,22 @@ pub fn line(verdict: &Verdict) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::Usage;
-
     use super::*;
 
-    fn verdict(reason: Reason, code: Option<i32>, signal: Option<i32>, message: Option<&str>) -> Verdict {
-        Verdict {
-            reason,
-            code,
-            signal,
-            message: message.map(Into::into),
-            duration_ms: 10_020,
-            usage: Usage::default(),
-            stdout_bytes: 0,
-            stderr_bytes: 0,
-            output_bytes: 0,
-        }
+    fn verdict(
+        reason: Reason,
+        code: Option<i32>,
+        signal: Option<i32>,
+        detail: Option<ExitDetail>,
+    ) -> Verdict {
+        Verdict { code, signal, detail, duration_ms: 10_020, ..Verdict::new(reason) }
     }
 
     #[test]
     fn every_end_has_its_exit_code() {
-        for (reason, exit, signal, message, expected) in [
+        let not_found = ExitDetail::command_not_found("x");
+        let no_interpreter = ExitDetail::interpreter_not_found("x");
+        for (reason, exit, signal, detail, expected) in [
             (Reason::Exited, Some(0), None, None, 0),
             (Reason::Exited, Some(42), None, None, 42),
             (Reason::Signalled, None, Some(11), None, 139),
@@ -107,13 +96,15 @@ mod tests {
             (Reason::TimedOut, None, Some(15), None, 124),
             (Reason::Cancelled, None, Some(9), None, 130),
             (Reason::Oom, None, Some(9), None, 137),
-            (Reason::SetupFailed, None, None, Some("command not found: `x`"), 127),
-            (Reason::SetupFailed, None, None, Some("`x` is not executable"), 126),
-            (Reason::SetupFailed, None, None, Some("working directory `x` does not exist"), 125),
+            (Reason::SetupFailed, None, None, Some(not_found), 127),
+            (Reason::SetupFailed, None, None, Some(ExitDetail::not_executable("x")), 126),
+            (Reason::SetupFailed, None, None, Some(no_interpreter), 126),
+            (Reason::SetupFailed, None, None, Some(ExitDetail::bad_working_directory("x")), 125),
             (Reason::Lost, None, None, None, 125),
             (Reason::OutputLimit, None, Some(15), None, 125),
         ] {
-            assert_eq!(code(&verdict(reason, exit, signal, message)), expected, "{reason:?} {message:?}");
+            let verdict = verdict(reason, exit, signal, detail);
+            assert_eq!(code(&verdict), expected, "{verdict:?}");
         }
     }
 

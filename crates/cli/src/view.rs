@@ -28,6 +28,7 @@ pub fn verdict(execution: &ExecutionBody) -> Option<Verdict> {
         code: exit.code,
         signal: exit.signal,
         message: exit.message,
+        detail: exit.detail,
         duration_ms: execution.duration_ms.unwrap_or_default(),
         usage: execution.usage.unwrap_or_default(),
         stdout_bytes: execution.stdout_bytes,

@@ -3,7 +3,7 @@
 use headwater_protocol::api::SessionBody;
 use headwater_protocol::{
     Execution, ExecutionId, ExecutionState, Reason, Seq, Session, SessionId, SessionSpec, SessionState,
-    StartSpec, Usage,
+    StartSpec,
 };
 
 use super::*;
@@ -15,15 +15,10 @@ fn execution() -> Execution {
         spec: StartSpec::argv(["echo", "a b", "\x1b[31m"]),
         state: ExecutionState::Closed {
             verdict: Verdict {
-                reason: Reason::Exited,
                 code: Some(3),
-                signal: None,
-                message: None,
                 duration_ms: 1_000,
-                usage: Usage::default(),
                 stdout_bytes: 4,
-                stderr_bytes: 0,
-                output_bytes: 0,
+                ..Verdict::new(Reason::Exited)
             },
         },
         started_at_ms: 0,

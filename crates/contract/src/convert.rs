@@ -3,6 +3,8 @@
 //! Outward conversions cannot fail. Inward ones can, because the other side may be another version or may not be
 //! ours at all: they give a [`Fault`] that names the field.
 
+mod detail;
+
 use std::collections::{BTreeMap, HashMap};
 
 use headwater_protocol::{
@@ -255,6 +257,7 @@ impl From<&Verdict> for v1::Verdict {
             stdout_bytes: verdict.stdout_bytes,
             stderr_bytes: verdict.stderr_bytes,
             output_bytes: verdict.output_bytes,
+            detail: verdict.detail.as_ref().map(Into::into),
         }
     }
 }
@@ -269,6 +272,7 @@ impl TryFrom<v1::Verdict> for Verdict {
             code: verdict.code,
             signal: verdict.signal,
             message: verdict.message,
+            detail: verdict.detail.map(Into::into),
             duration_ms: verdict.duration_ms,
             usage: Usage { cpu_ms: verdict.cpu_ms, max_rss_bytes: verdict.max_rss_bytes },
             stdout_bytes: verdict.stdout_bytes,
@@ -411,7 +415,7 @@ impl From<v1::Process> for Process {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{ExecutionId, SessionId};
+    use headwater_protocol::{ExecutionId, ExitDetail, SessionId};
 
     use super::*;
 
@@ -434,6 +438,7 @@ mod tests {
             code: None,
             signal: Some(15),
             message: Some("after 1 s".into()),
+            detail: Some(ExitDetail::TimedOut { after_ms: 1000 }),
             duration_ms: 1,
             usage: Usage { cpu_ms: 2, max_rss_bytes: 3 },
             stdout_bytes: 4,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use headwater_contract::{Backoff, ContractError, FaultKind};
 use headwater_protocol::{
-    Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Usage, Verdict,
+    Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Verdict,
 };
 use headwater_store::{ExecutionEnd, ExecutionRow};
 use tokio::sync::OnceCell;
@@ -288,14 +288,7 @@ fn end(open: &Open, last_seq: Seq, verdict: &Verdict, closed: bool) -> Execution
 
 fn lost() -> Verdict {
     Verdict {
-        reason: Reason::Lost,
-        code: None,
-        signal: None,
         message: Some("the worker knows nothing of it: its log was removed, or it never started".into()),
-        duration_ms: 0,
-        usage: Usage::default(),
-        stdout_bytes: 0,
-        stderr_bytes: 0,
-        output_bytes: 0,
+        ..Verdict::new(Reason::Lost)
     }
 }

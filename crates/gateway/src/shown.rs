@@ -95,7 +95,7 @@ pub(crate) fn execution_by_row(row: ExecutionRow) -> Execution {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{ExecutionId, Reason, SessionId, StartSpec, Usage};
+    use headwater_protocol::{ExecutionId, Reason, SessionId, StartSpec};
 
     use super::*;
     use crate::start::execution_row;
@@ -120,15 +120,11 @@ mod tests {
         let mut row = execution_row(ExecutionId::random(), SessionId::random(), "ann".into(), spec, 1_000);
         assert_eq!(execution_by_row(row.clone()).state, ExecutionState::Queued);
         let verdict = Verdict {
-            reason: Reason::Exited,
             code: Some(3),
-            signal: None,
-            message: None,
             duration_ms: 5,
-            usage: Usage::default(),
             stdout_bytes: 7,
             stderr_bytes: 8,
-            output_bytes: 0,
+            ..Verdict::new(Reason::Exited)
         };
         let end = ExecutionEnd {
             verdict: verdict.clone(),

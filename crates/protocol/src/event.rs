@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::ExecutionId;
+use crate::{ExecutionId, ExitDetail};
 
 /// The number of a record in an execution's log; the first is 1, and `Seq(0)` stands before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -149,6 +149,9 @@ pub struct Verdict {
     /// For people: which thing was missing, which limit was hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// For programs: the same. Absent if nothing is known beyond the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<ExitDetail>,
     /// From start to end.
     pub duration_ms: u64,
     /// Cpu time and peak memory.
@@ -159,6 +162,24 @@ pub struct Verdict {
     pub stderr_bytes: u64,
     /// As above; 0 where the streams are apart.
     pub output_bytes: u64,
+}
+
+impl Verdict {
+    /// An end of which only the reason is known.
+    pub const fn new(reason: Reason) -> Self {
+        Self {
+            reason,
+            code: None,
+            signal: None,
+            message: None,
+            detail: None,
+            duration_ms: 0,
+            usage: Usage { cpu_ms: 0, max_rss_bytes: 0 },
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            output_bytes: 0,
+        }
+    }
 }
 
 /// One entry of a log as a watcher sees it.

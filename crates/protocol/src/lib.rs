@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod build;
+mod detail;
 mod event;
 mod execution;
 mod id;
@@ -16,6 +17,7 @@ mod spec;
 mod text;
 pub mod units;
 
+pub use detail::{ExitDetail, LimitKind};
 pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
 pub use execution::{Execution, ExecutionState, LogRemoved, Process};
 pub use id::{BuildId, ExecutionId, IdError, SessionId, SnapshotId};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind};
-use headwater_protocol::Limits;
+use headwater_protocol::{LimitKind, Limits};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::tree::{self, Usage};
@@ -90,10 +90,16 @@ impl Measured {
 
     /// Whether the session uses more than it may.
     pub(crate) fn is_over(&self, limits: &Limits) -> bool {
-        let over = |used: u64, limit: Option<u64>| limit.is_some_and(|limit| used > limit);
-        over(self.usage.bytes, limits.disk_bytes)
-            || over(self.usage.inodes, limits.inodes)
-            || (self.usage.too_deep && is_limited(limits))
+        self.exceeded(limits).is_some() || (self.usage.too_deep && is_limited(limits))
+    }
+
+    /// The limit that the session is over, with its value.
+    pub(crate) fn exceeded(&self, limits: &Limits) -> Option<(LimitKind, u64)> {
+        let over = |which, used: u64, limit: Option<u64>| {
+            limit.filter(|limit| used > *limit).map(|limit| (which, limit))
+        };
+        over(LimitKind::DiskBytes, self.usage.bytes, limits.disk_bytes)
+            .or_else(|| over(LimitKind::Inodes, self.usage.inodes, limits.inodes))
     }
 
     /// Whether it is so far over its limit that what runs in it must end at once.

@@ -4,6 +4,7 @@ mod attach;
 mod bad_input;
 mod calls;
 mod control;
+mod details;
 mod docs;
 mod events;
 mod executions;

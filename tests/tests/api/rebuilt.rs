@@ -16,7 +16,7 @@ fn run_locally(server: &TestServer, line: &str) -> Result<()> {
     Ok(())
 }
 
-fn remove_store(server: &TestServer) -> Result<()> {
+pub(crate) fn remove_store(server: &TestServer) -> Result<()> {
     for entry in fs::read_dir(server.data())? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with("store.db") {

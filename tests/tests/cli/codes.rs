@@ -1,7 +1,7 @@
 //! The exit code of `headwater run` for every reason.
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::command::{Done, answer, lines_of_json, objects, run, start};
 use crate::worker;
@@ -18,31 +18,64 @@ fn verdict(done: &Done) -> Result<Value> {
 async fn every_reason_has_its_exit_code_and_says_why() -> Result<()> {
     let worker = worker().await?;
     let memory = "x = bytearray(256 << 20)";
-    for (words, reason, code, said) in [
-        (&["--", "true"][..], "exited", 0, ""),
-        (&["--", "sh", "-c", "exit 7"], "exited", 7, ""),
-        (&["--", "sh", "-c", "exit 255"], "exited", 255, ""),
-        (&["--", "sh", "-c", "kill -SEGV $$"], "signalled", 139, "SIGSEGV"),
-        (&["--", "sh", "-c", "kill -KILL $$"], "signalled", 137, "SIGKILL"),
-        (&["--timeout", "100ms", "--", "sleep", "1000"], "timed_out", 124, "timed out"),
-        (&["--memory", "64Mi", "--lang", "python", memory], "oom", 137, "memory"),
-        (&["--", "no-such-program"], "setup_failed", 127, "command not found: `no-such-program`"),
-        (&["--", "/etc/passwd"], "setup_failed", 126, "not executable"),
-        (&["--cwd", "/nowhere", "--", "true"], "setup_failed", 125, "`/nowhere`"),
+    let limit = |which: &str, limit: u64| json!({"kind": "limit", "which": which, "limit": limit});
+    for (words, reason, code, said, detail) in [
+        (&["--", "true"][..], "exited", 0, "", Value::Null),
+        (&["--", "sh", "-c", "exit 7"], "exited", 7, "", Value::Null),
+        (&["--", "sh", "-c", "exit 255"], "exited", 255, "", Value::Null),
+        (&["--", "sh", "-c", "kill -SEGV $$"], "signalled", 139, "SIGSEGV", Value::Null),
+        (&["--", "sh", "-c", "kill -KILL $$"], "signalled", 137, "SIGKILL", Value::Null),
+        (
+            &["--timeout", "100ms", "--", "sleep", "1000"],
+            "timed_out",
+            124,
+            "timed out",
+            json!({"kind": "timed_out", "after_ms": 100}),
+        ),
+        (
+            &["--memory", "64Mi", "--lang", "python", memory],
+            "oom",
+            137,
+            "memory",
+            limit("memory_bytes", 64 << 20),
+        ),
+        (
+            &["--", "no-such-program"],
+            "setup_failed",
+            127,
+            "command not found: `no-such-program`",
+            json!({"kind": "command_not_found", "name": "no-such-program"}),
+        ),
+        (
+            &["--", "/etc/passwd"],
+            "setup_failed",
+            126,
+            "not executable",
+            json!({"kind": "not_executable", "name": "/etc/passwd"}),
+        ),
+        (
+            &["--cwd", "/nowhere", "--", "true"],
+            "setup_failed",
+            125,
+            "`/nowhere`",
+            json!({"kind": "bad_working_directory", "path": "/nowhere"}),
+        ),
         (
             &["--output-limit", "64Ki", "--on-output-limit", "stop", "--", "yes"],
             "output_limit",
             125,
             "printing more",
+            limit("output_bytes", 64 << 10),
         ),
     ] {
         let done = run(&worker, &[&["run"], words].concat())?;
         assert_eq!(done.code, Some(code), "{words:?}: {}", done.errors());
         assert_eq!(said.is_empty(), done.stderr.is_empty(), "{words:?}: {}", done.errors());
         assert!(done.errors().contains(said), "{words:?}: {}", done.errors());
-        let json = run(&worker, &[&["run", "--json"], words].concat())?;
-        assert_eq!((json.code, json.errors().as_str()), (Some(code), ""), "{words:?}");
-        assert_eq!(verdict(&json)?["reason"], reason, "{words:?}");
+        let events = run(&worker, &[&["run", "--json"], words].concat())?;
+        assert_eq!((events.code, events.errors().as_str()), (Some(code), ""), "{words:?}");
+        let verdict = verdict(&events)?;
+        assert_eq!((&verdict["reason"], &verdict["detail"]), (&json!(reason), &detail), "{words:?}");
     }
     Ok(())
 }

@@ -99,21 +99,15 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{Usage, Verdict};
+    use headwater_protocol::Verdict;
 
     use super::*;
 
     fn whole(lines: Lines) -> Collected {
         let verdict = Verdict {
-            reason: Reason::Exited,
             code: Some(i32::try_from(lines.salt % 7).unwrap()),
-            signal: None,
-            message: None,
             duration_ms: 1,
-            usage: Usage::default(),
-            stdout_bytes: 0,
-            stderr_bytes: 0,
-            output_bytes: 0,
+            ..Verdict::new(Reason::Exited)
         };
         let (stdout, stderr) = (lines.expected(), lines.expected());
         Collected {

@@ -10,7 +10,7 @@ use headwater_client::Client;
 use headwater_protocol::api::{ExecutionBody, write_event};
 use headwater_protocol::{
     Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, StartSpec, Stream,
-    Usage, Verdict,
+    Verdict,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -194,17 +194,7 @@ pub(crate) fn whole(text: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn verdict(code: i32) -> Verdict {
-    Verdict {
-        reason: Reason::Exited,
-        code: Some(code),
-        signal: None,
-        message: None,
-        duration_ms: 9,
-        usage: Usage::default(),
-        stdout_bytes: 0,
-        stderr_bytes: 0,
-        output_bytes: 0,
-    }
+    Verdict { code: Some(code), duration_ms: 9, ..Verdict::new(Reason::Exited) }
 }
 
 /// A log with something of everything.

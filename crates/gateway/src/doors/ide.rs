@@ -329,22 +329,10 @@ async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::Usage;
-
     use super::*;
 
     fn ended(reason: Reason, code: Option<i32>, signal: Option<i32>) -> (StatusName, Option<i32>) {
-        let verdict = Verdict {
-            reason,
-            code,
-            signal,
-            message: None,
-            duration_ms: 1,
-            usage: Usage::default(),
-            stdout_bytes: 0,
-            stderr_bytes: 0,
-            output_bytes: 0,
-        };
+        let verdict = Verdict { code, signal, duration_ms: 1, ..Verdict::new(reason) };
         let code = exit_code(&verdict);
         (status_name(&ExecutionState::Exited { verdict }), code)
     }

@@ -14,7 +14,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use headwater_contract::FollowOptions;
 use headwater_protocol::api::{ErrorBody, Timestamp};
-use headwater_protocol::{Command, Execution, ExecutionId, Reason, SessionId, StartSpec, Usage, Verdict};
+use headwater_protocol::{
+    Command, Execution, ExecutionId, ExitDetail, Reason, SessionId, StartSpec, Verdict,
+};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -225,15 +227,9 @@ fn refused(gateway: &Arc<Gateway>, who: &Identity, spec: StartSpec, name: &str, 
         );
     }
     let verdict = Verdict {
-        reason: Reason::SetupFailed,
-        code: None,
-        signal: None,
         message: Some(format!("command not found: `{name}`")),
-        duration_ms: 0,
-        usage: Usage::default(),
-        stdout_bytes: 0,
-        stderr_bytes: 0,
-        output_bytes: 0,
+        detail: Some(ExitDetail::command_not_found(name)),
+        ..Verdict::new(Reason::SetupFailed)
     };
     let followed = Followed::refused(Arc::clone(gateway), subject, verdict);
     feed_response(gateway, Feed::of_one(gateway, Dialect::ToolCalls, followed))

@@ -2,7 +2,7 @@
 //! told nothing twice, however the log is cut into events then.
 
 use bytes::Bytes;
-use headwater_protocol::{ExecutionId, Reason, Seq, StartSpec, Stream, Usage, Verdict};
+use headwater_protocol::{ExecutionId, ExitDetail, Reason, Seq, StartSpec, Stream, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -11,17 +11,7 @@ use super::super::token::Token;
 use super::*;
 
 fn verdict(reason: Reason, code: Option<i32>, signal: Option<i32>, message: Option<&str>) -> Verdict {
-    Verdict {
-        reason,
-        code,
-        signal,
-        message: message.map(Into::into),
-        duration_ms: 1500,
-        usage: Usage::default(),
-        stdout_bytes: 0,
-        stderr_bytes: 0,
-        output_bytes: 0,
-    }
+    Verdict { code, signal, message: message.map(Into::into), duration_ms: 1500, ..Verdict::new(reason) }
 }
 
 fn event(seq: u64, kind: EventKind) -> Event {
@@ -132,7 +122,8 @@ fn output_comes_in_chunks_of_at_most_4096_bytes_that_divide_no_character() {
 
 #[test]
 fn a_call_that_never_ran_starts_says_why_and_has_its_result() {
-    let failed = verdict(Reason::SetupFailed, None, None, Some("command not found: `nope`"));
+    let detail = Some(ExitDetail::command_not_found("nope"));
+    let failed = Verdict { detail, ..Verdict::new(Reason::SetupFailed) };
     let told = told(Dialect::ToolCalls, &[event(1, EventKind::Exited(failed))]);
     assert_eq!(told.len(), 3);
     assert_eq!((&told[0]["type"], &told[1]["source"]), (&json!("TOOL_CALL_START"), &json!("error")));

@@ -189,22 +189,13 @@ fn remembered(end: &ExecutionEnd, options: &FollowOptions) -> Vec<Event> {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{Reason, Usage};
+    use headwater_protocol::Reason;
 
     use super::*;
 
     fn names(last_seq: u64, after: u64, until_closed: bool) -> Vec<(u64, &'static str)> {
-        let verdict = Verdict {
-            reason: Reason::Exited,
-            code: Some(0),
-            signal: None,
-            message: None,
-            duration_ms: 5,
-            usage: Usage::default(),
-            stdout_bytes: 7,
-            stderr_bytes: 0,
-            output_bytes: 0,
-        };
+        let verdict =
+            Verdict { code: Some(0), duration_ms: 5, stdout_bytes: 7, ..Verdict::new(Reason::Exited) };
         let end = ExecutionEnd {
             verdict,
             started_at_ms: 0,

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use headwater_contract::{FollowOptions, Follower};
 use headwater_protocol::api::Timestamp;
-use headwater_protocol::{Event, EventKind, ExecutionId, Reason, Seq, Stream, Verdict};
+use headwater_protocol::{
+    Event, EventKind, ExecutionId, ExitDetail, LimitKind, Reason, Seq, Stream, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -53,7 +55,7 @@ impl Ending {
             }
             Reason::TimedOut => (TIMED_OUT, Some(timed_out(verdict)), Some(Source::Timeout)),
             Reason::Cancelled => (code(), Some("cancelled".into()), None),
-            Reason::SetupFailed => return Self::not_started(message().unwrap_or_default()),
+            Reason::SetupFailed => return Self::not_started(verdict),
             Reason::Oom | Reason::OutputLimit | Reason::DiskLimit | Reason::Lost => {
                 let error = message().unwrap_or_else(|| verdict.reason.name().replace('_', " "));
                 (code(), Some(error), Some(Source::Error))
@@ -64,11 +66,14 @@ impl Ending {
         Self { exit_code, success, error, source, printed }
     }
 
-    /// Of a program that never ran, as the worker says why.
-    fn not_started(message: String) -> Self {
-        let named = message.split('`').nth(1).unwrap_or_default();
-        let is_missing = message.starts_with("command not found") || message.ends_with("asks for is missing");
-        if is_missing { Self::missing(named) } else { Self::failed(NOT_SET_UP, message) }
+    /// Of a program that never ran.
+    fn not_started(verdict: &Verdict) -> Self {
+        match &verdict.detail {
+            Some(ExitDetail::CommandNotFound { name } | ExitDetail::InterpreterNotFound { name }) => {
+                Self::missing(name)
+            }
+            _ => Self::failed(NOT_SET_UP, verdict.message.clone().unwrap_or_default()),
+        }
     }
 
     /// Of a command or runtime that is not there.
@@ -92,16 +97,17 @@ impl Ending {
     }
 }
 
-/// After how long, from the worker's words, which know of all limits; else from the time that it took.
+/// Which time ran out. Without a detail (of an older worker), the time that it took.
 fn timed_out(verdict: &Verdict) -> String {
-    let message = verdict.message.as_deref().unwrap_or_default();
-    let seconds = match message.strip_prefix("timed out after ").map(|rest| rest.rsplit_once(' ')) {
-        Some(Some((number, "s"))) => number.to_owned(),
-        Some(Some((number, "ms"))) => in_seconds(number.parse().unwrap_or(verdict.duration_ms)),
-        _ if message.contains("cpu time") => return format!("Execution timed out: {message}."),
-        _ => in_seconds(verdict.duration_ms),
+    let after_ms = match verdict.detail {
+        Some(ExitDetail::Limit { which: LimitKind::CpuMs, limit }) => {
+            let seconds = in_seconds(limit);
+            return format!("Execution timed out: used more than {seconds} s of cpu time.");
+        }
+        Some(ExitDetail::TimedOut { after_ms }) => after_ms,
+        _ => verdict.duration_ms,
     };
-    format!("Execution timed out after {seconds} seconds.")
+    format!("Execution timed out after {} seconds.", in_seconds(after_ms))
 }
 
 fn in_seconds(ms: u64) -> String {
@@ -396,22 +402,20 @@ const NO_ROOM: &str = "are the most that a result shows; `output_url` has all";
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{StartSpec, Usage};
+    use headwater_protocol::StartSpec;
 
     use super::super::subject::tests::subject;
     use super::*;
 
     fn verdict(reason: Reason, code: Option<i32>, signal: Option<i32>, message: Option<&str>) -> Verdict {
+        let detail = (reason == Reason::TimedOut).then_some(ExitDetail::TimedOut { after_ms: 5000 });
         Verdict {
-            reason,
             code,
             signal,
             message: message.map(Into::into),
+            detail,
             duration_ms: 1500,
-            usage: Usage::default(),
-            stdout_bytes: 0,
-            stderr_bytes: 0,
-            output_bytes: 0,
+            ..Verdict::new(reason)
         }
     }
 
@@ -428,8 +432,8 @@ mod tests {
             (Reason::Exited, Some(0), None, None, (0, true, None)),
             (Reason::Exited, Some(3), None, None, (3, false, None)),
             (Reason::Signalled, None, Some(11), None, (139, false, Some("killed by signal 11"))),
-            (Reason::TimedOut, None, Some(15), Some("timed out after 5 s"), (-99, false, Some(timeout))),
-            (Reason::TimedOut, Some(0), None, Some("timed out after 5 s"), (-99, false, Some(timeout))),
+            (Reason::TimedOut, None, Some(15), Some("words"), (-99, false, Some(timeout))),
+            (Reason::TimedOut, Some(0), None, None, (-99, false, Some(timeout))),
             (Reason::Cancelled, Some(0), None, None, (0, false, Some("cancelled"))),
             (Reason::Cancelled, None, Some(15), None, (143, false, Some("cancelled"))),
             (Reason::Oom, None, Some(9), Some("too much"), (137, false, Some("too much"))),
@@ -440,10 +444,19 @@ mod tests {
             let got = (body.result.exit_code, body.success, body.result.error.as_deref());
             assert_eq!(got, expected, "{reason:?}");
         }
-        for message in ["command not found: `x`", "the interpreter that `x` asks for is missing"] {
-            let body = body(&verdict(Reason::SetupFailed, None, None, Some(message)));
+        for detail in [ExitDetail::command_not_found("x"), ExitDetail::interpreter_not_found("x")] {
+            let missing = Verdict { detail: Some(detail), ..Verdict::new(Reason::SetupFailed) };
+            let body = body(&missing);
             assert_eq!(body.result.exit_code, -100);
             assert_eq!(body.result.error.as_deref(), Some("Command or runtime not found: x"));
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_verdict_decide_nothing() {
+        for words in ["command not found: `x`", "the interpreter that `x` asks for is missing"] {
+            let body = body(&verdict(Reason::SetupFailed, None, None, Some(words)));
+            assert_eq!((body.result.exit_code, body.result.error.as_deref()), (-101, Some(words)));
         }
     }
 
@@ -459,11 +472,15 @@ mod tests {
 
     #[test]
     fn the_time_that_ran_out_is_told_in_seconds() {
-        let told = |message| timed_out(&verdict(Reason::TimedOut, None, None, message));
-        assert_eq!(told(Some("timed out after 700 ms")), "Execution timed out after 0.7 seconds.");
+        let told = |detail| {
+            let verdict = Verdict { detail, duration_ms: 1500, ..Verdict::new(Reason::TimedOut) };
+            timed_out(&verdict)
+        };
+        let wall = ExitDetail::TimedOut { after_ms: 700 };
+        assert_eq!(told(Some(wall)), "Execution timed out after 0.7 seconds.");
         assert_eq!(told(None), "Execution timed out after 1.5 seconds.");
-        let cpu = "Execution timed out: used more than 1 s of cpu time.";
-        assert_eq!(told(Some("used more than 1 s of cpu time")), cpu);
+        let cpu = ExitDetail::Limit { which: LimitKind::CpuMs, limit: 1000 };
+        assert_eq!(told(Some(cpu)), "Execution timed out: used more than 1 s of cpu time.");
     }
 
     #[test]

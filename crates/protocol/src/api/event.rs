@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, EventKind, ExecutionId, Reason, Seq, Stream, Usage, Verdict};
+use crate::{Event, EventKind, ExecutionId, ExitDetail, Reason, Seq, Stream, Usage, Verdict};
 
 /// The most that is held back.
 const HOLD_BYTES: usize = 4 << 20;
@@ -165,6 +165,7 @@ struct AnyJson<'a> {
     code: Option<i32>,
     signal: Option<i32>,
     message: Option<String>,
+    detail: Option<ExitDetail>,
     duration_ms: Option<u64>,
     usage: Option<Usage>,
     #[serde(default)]
@@ -204,6 +205,7 @@ pub fn read_event(json: &[u8]) -> Result<Event, EventJsonError> {
                 code: any.code,
                 signal: any.signal,
                 message: any.message,
+                detail: any.detail,
                 duration_ms,
                 usage,
                 stdout_bytes: any.stdout_bytes,

@@ -25,15 +25,12 @@ fn value(event: &Event) -> Value {
 
 fn verdict() -> Verdict {
     Verdict {
-        reason: Reason::TimedOut,
-        code: None,
         signal: Some(15),
-        message: None,
+        detail: Some(ExitDetail::TimedOut { after_ms: 2 }),
         duration_ms: 3,
         usage: Usage { cpu_ms: 1, max_rss_bytes: 2 },
         stdout_bytes: 4,
-        stderr_bytes: 0,
-        output_bytes: 0,
+        ..Verdict::new(Reason::TimedOut)
     }
 }
 
@@ -88,6 +85,7 @@ fn every_other_event_has_the_fields_of_the_native_api() {
         (&json!("exited"), &json!("timed_out"), &json!(15))
     );
     assert_eq!(exited["usage"], json!({"cpu_ms": 1, "max_rss_bytes": 2}));
+    assert_eq!(exited["detail"], json!({"kind": "timed_out", "after_ms": 2}));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
 use crate::{
-    Command, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, TtySize, Usage, Verdict,
+    Command, Execution, ExecutionId, ExecutionState, ExitDetail, Reason, Seq, SessionId, TtySize, Usage,
+    Verdict,
 };
 
 /// Where an execution stands.
@@ -39,6 +40,9 @@ pub struct ExitBody {
     /// For people: which thing was missing, which limit was hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// For programs: the same. Absent if nothing is known beyond the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<ExitDetail>,
 }
 
 impl From<&Verdict> for ExitBody {
@@ -48,6 +52,7 @@ impl From<&Verdict> for ExitBody {
             code: verdict.code,
             signal: verdict.signal,
             message: verdict.message.clone(),
+            detail: verdict.detail.clone(),
         }
     }
 }

@@ -5,11 +5,12 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use futures_util::future::join_all;
+use headwater_protocol::{ExitDetail, LimitKind, Verdict};
 
 use super::Place;
-use super::samples::{audit, execution, key, put, put_session, session, token};
+use super::samples::{audit, end, execution, key, put, put_session, session, token, verdict};
 use crate::sqlite::{migrate_to, raw};
-use crate::{AuditRow, Claim, PageRequest, SessionFilter, SqliteStore, Store, StoreError};
+use crate::{AuditRow, Claim, ExecutionEnd, PageRequest, SessionFilter, SqliteStore, Store, StoreError};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -172,6 +173,23 @@ async fn a_row_that_says_nonsense_is_told_by_its_column() {
     raw(&place.path(), "UPDATE sessions SET spec = '{'").await.unwrap();
     let error = store.session(id).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }) && error.to_string().contains("`spec`"), "{error}");
+}
+
+#[tokio::test]
+async fn an_end_keeps_its_detail_and_one_of_an_earlier_version_has_none() {
+    let place = Place::new();
+    let store = place.open().await;
+    let id = put(&store, execution(put_session(&store).await)).await.id;
+    let detail = ExitDetail::Limit { which: LimitKind::DiskBytes, limit: 7 };
+    let verdict = Verdict { detail: Some(detail.clone()), ..verdict(0) };
+    assert!(store.end_execution(id, &ExecutionEnd { verdict, ..end(0) }).await.unwrap());
+    let stored = async || store.execution(id).await.unwrap().unwrap().end.unwrap().verdict.detail;
+    assert_eq!(stored().await, Some(detail));
+    let later = "UPDATE executions SET verdict = json_set(verdict, '$.detail.kind', 'unheard_of')";
+    raw(&place.path(), later).await.unwrap();
+    assert_eq!(stored().await, Some(ExitDetail::Other));
+    raw(&place.path(), "UPDATE executions SET verdict = json_remove(verdict, '$.detail')").await.unwrap();
+    assert_eq!(stored().await, None);
 }
 
 #[tokio::test]

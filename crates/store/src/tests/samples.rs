@@ -40,15 +40,11 @@ pub(crate) fn execution(session_id: SessionId) -> ExecutionRow {
 
 pub(crate) fn verdict(code: i32) -> Verdict {
     Verdict {
-        reason: Reason::Exited,
         code: Some(code),
-        signal: None,
-        message: None,
         duration_ms: 12,
         usage: Usage { cpu_ms: 3, max_rss_bytes: 1 << 20 },
         stdout_bytes: 6,
-        stderr_bytes: 0,
-        output_bytes: 0,
+        ..Verdict::new(Reason::Exited)
     }
 }
 

@@ -67,7 +67,8 @@ fn load_verdict(files: &Files, state: &mut State, seq: u64) -> Result<(), LogErr
         return Err(LogError::corrupt(&files.path("index"), format!("record `{seq}` is no verdict")));
     };
     let message = message::load(files, numbers.message)?;
-    state.verdict = Some(Arc::new(numbers.verdict(&record.ends, message)));
+    let detail = if numbers.has_detail { message::load_detail(files)? } else { None };
+    state.verdict = Some(Arc::new(numbers.verdict(&record.ends, message, detail)));
     state.view.exited = Some(record.mark(seq));
     Ok(())
 }

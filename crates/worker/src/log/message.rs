@@ -1,12 +1,13 @@
-//! The words of a verdict: the file `message`, a checksum and the text.
+//! What a verdict says beyond its record: the files `message` and `detail`, each a checksum and a text.
 
+use headwater_protocol::ExitDetail;
 use rustix::fs::{Mode, OFlags};
 
 use super::LogError;
 use super::files::{Files, read_full, write_full};
 use super::record::Message;
 
-/// Longer messages are cut: they are for people.
+/// Longer messages are cut: they are for people. A detail is shorter: its names are bounded.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Stands in for a message that had no room on the disk.
@@ -17,21 +18,26 @@ pub(super) fn store(files: &Files, text: Option<&str>) -> Result<(Message, Optio
     let Some(text) = text else {
         return Ok((Message::None, None));
     };
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let text = &text[..end];
-    let mut bytes = crc32fast::hash(text.as_bytes()).to_le_bytes().to_vec();
-    bytes.extend_from_slice(text.as_bytes());
-    let path = files.path("message");
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-    let stored = rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600))
-        .and_then(|fd| write_full(&fd, &bytes, 0))
-        .map_err(|e| LogError::io("write", &path, e));
-    match stored {
+    let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+    match write(files, "message", text) {
         Ok(()) => Ok((Message::Stored, Some(text.to_owned()))),
         Err(LogError::DiskFull { .. }) => Ok((Message::Lost, Some(LOST.to_owned()))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Stores a detail as JSON, likewise. On a full disk it is left out, for the verdict stands without it.
+pub(super) fn store_detail(
+    files: &Files,
+    detail: Option<&ExitDetail>,
+) -> Result<Option<ExitDetail>, LogError> {
+    let Some((detail, json)) = detail.and_then(|detail| Some((detail, serde_json::to_string(detail).ok()?)))
+    else {
+        return Ok(None);
+    };
+    match write(files, "detail", &json) {
+        Ok(()) => Ok(Some(detail.clone())),
+        Err(LogError::DiskFull { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -39,15 +45,33 @@ pub(super) fn store(files: &Files, text: Option<&str>) -> Result<(Message, Optio
 /// The message that a record speaks of; a damaged one is left out, for the verdict stands without it.
 pub(super) fn load(files: &Files, message: Message) -> Result<Option<String>, LogError> {
     match message {
-        Message::None => return Ok(None),
-        Message::Lost => return Ok(Some(LOST.to_owned())),
-        Message::Stored => {}
+        Message::None => Ok(None),
+        Message::Lost => Ok(Some(LOST.to_owned())),
+        Message::Stored => read(files, "message"),
     }
-    let Some(fd) = files.open_existing("message", OFlags::RDONLY)? else {
+}
+
+/// The detail that a record speaks of; a damaged one is left out, likewise.
+pub(super) fn load_detail(files: &Files) -> Result<Option<ExitDetail>, LogError> {
+    Ok(read(files, "detail")?.and_then(|json| serde_json::from_str(&json).ok()))
+}
+
+fn write(files: &Files, name: &str, text: &str) -> Result<(), LogError> {
+    let mut bytes = crc32fast::hash(text.as_bytes()).to_le_bytes().to_vec();
+    bytes.extend_from_slice(text.as_bytes());
+    let path = files.path(name);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600))
+        .and_then(|fd| write_full(&fd, &bytes, 0))
+        .map_err(|e| LogError::io("write", &path, e))
+}
+
+/// The text in a file, if it is there and whole.
+fn read(files: &Files, name: &str) -> Result<Option<String>, LogError> {
+    let Some(fd) = files.open_existing(name, OFlags::RDONLY)? else {
         return Ok(None);
     };
-    let bytes =
-        read_full(&fd, 4 + MAX_BYTES, 0).map_err(|e| LogError::io("read", &files.path("message"), e))?;
+    let bytes = read_full(&fd, 4 + MAX_BYTES, 0).map_err(|e| LogError::io("read", &files.path(name), e))?;
     let text = bytes
         .split_at_checked(4)
         .filter(|(crc, text)| *crc == crc32fast::hash(text).to_le_bytes())

@@ -7,7 +7,7 @@
 //! - `index`: a record of 64 bytes for each event, record `n` being seq `n` (`record.rs` has the layout).
 //!   Each record holds the ends of all streams after it, so the last one alone tells all totals, and any
 //!   position is found by halving;
-//! - `message`: the words of a verdict, if it has any;
+//! - `message` and `detail`: why the program ended, for people and for programs, if there is more than the reason;
 //! - `trim`: which range of records is no longer kept, if there is one;
 //! - `lossless`: empty; a lossless reader has followed this log.
 //!

@@ -7,7 +7,7 @@
 //! | 0..8 | unix time in microseconds | same | same | same |
 //! | 8 | kind: 1 | 2 | 3 | 4 |
 //! | 9 | | stream | reason | |
-//! | 10..12 | | | flags: which of code, signal, message there is | |
+//! | 10..12 | | | flags: which of code, signal, message, detail there is | |
 //! | 12..16 | pid | length | code | |
 //! | 16..24 | | offset in the stream | duration (6 bytes, ms), signal (2 bytes) | |
 //! | 24..48 | end of `stdout`, `stderr`, `output` after this record | same | same | same |
@@ -16,7 +16,7 @@
 //!
 //! The seq is part of the checksum, so a record at the wrong place is as bad as a torn one.
 
-use headwater_protocol::{ExecutionId, Reason, Stream, Usage, Verdict};
+use headwater_protocol::{ExecutionId, ExitDetail, Reason, Stream, Usage, Verdict};
 
 use super::marks::{Ends, Mark, slot};
 
@@ -37,6 +37,7 @@ const HAS_CODE: u16 = 1;
 const HAS_SIGNAL: u16 = 1 << 1;
 const HAS_MESSAGE: u16 = 1 << 2;
 const MESSAGE_LOST: u16 = 1 << 3;
+const HAS_DETAIL: u16 = 1 << 4;
 
 /// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub(super) enum Message {
     Lost,
 }
 
-/// A verdict without its message and its byte counts (those are the record's ends).
+/// A verdict without its message, its detail and its byte counts (those are the record's ends).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub reason: Reason,
@@ -66,6 +67,8 @@ pub(super) struct Numbers {
     pub duration_ms: u64,
     pub usage: Usage,
     pub message: Message,
+    /// Whether its detail is in the file `detail`.
+    pub has_detail: bool,
 }
 
 /// One record of the index.
@@ -151,7 +154,7 @@ impl Record {
 }
 
 impl Numbers {
-    pub(super) fn of(verdict: &Verdict, message: Message) -> Self {
+    pub(super) fn of(verdict: &Verdict, message: Message, has_detail: bool) -> Self {
         Self {
             reason: verdict.reason,
             code: verdict.code,
@@ -160,15 +163,22 @@ impl Numbers {
             duration_ms: verdict.duration_ms,
             usage: verdict.usage,
             message,
+            has_detail,
         }
     }
 
-    pub(super) fn verdict(&self, ends: &Ends, message: Option<String>) -> Verdict {
+    pub(super) fn verdict(
+        &self,
+        ends: &Ends,
+        message: Option<String>,
+        detail: Option<ExitDetail>,
+    ) -> Verdict {
         Verdict {
             reason: self.reason,
             code: self.code,
             signal: self.signal.map(i32::from),
             message,
+            detail,
             duration_ms: self.duration_ms,
             usage: self.usage,
             stdout_bytes: ends.of(Stream::Stdout),
@@ -191,6 +201,9 @@ impl Numbers {
         if let Some(signal) = self.signal {
             flags |= HAS_SIGNAL;
             put(out, 22, &signal.to_le_bytes());
+        }
+        if self.has_detail {
+            flags |= HAS_DETAIL;
         }
         put(out, 10, &flags.to_le_bytes());
         put(out, 16, &six_bytes(self.duration_ms));
@@ -216,6 +229,7 @@ impl Numbers {
                 flags if flags & HAS_MESSAGE != 0 => Message::Stored,
                 _ => Message::None,
             },
+            has_detail: flags & HAS_DETAIL != 0,
         })
     }
 }

@@ -6,12 +6,13 @@ use super::Log;
 
 /// All files that the folder of an execution may have; `execution.json`, `sizes`, `screen` and `replays` are written beside
 /// the log.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "index",
     "stdout",
     "stderr",
     "output",
     "message",
+    "detail",
     "trim",
     "execution.json",
     "sizes",

@@ -152,8 +152,9 @@ impl Writer {
         }
         self.number_pending(now_us(), Room::Spare)?;
         let (message, text) = message::store(&self.log.files, verdict.message.as_deref())?;
-        let numbers = Numbers::of(verdict, message);
-        let told = numbers.verdict(&self.last.ends, text);
+        let detail = message::store_detail(&self.log.files, verdict.detail.as_ref())?;
+        let numbers = Numbers::of(verdict, message, detail.is_some());
+        let told = numbers.verdict(&self.last.ends, text, detail);
         self.put_one(at_us, Body::Exited(numbers), Some(Arc::new(told)))
     }
 

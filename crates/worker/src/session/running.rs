@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{Backoff, panics};
-use headwater_protocol::{ExecutionId, OnOutputLimit, Reason, Stream, Verdict};
+use headwater_protocol::{ExecutionId, ExitDetail, OnOutputLimit, Reason, Stream, Verdict};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::wire::{Cause, Exit, Fds, StartFailure, ToInit};
 use tokio::sync::oneshot;
 
 use super::Session;
 use super::start::{grace, remove_later};
-use super::verdict::{self, Circumstances};
+use super::verdict::{self, Asked, Circumstances};
 use crate::clock::now_us;
 use crate::execution::Execution;
 use crate::folder::ExecutionRecord;
@@ -38,7 +38,7 @@ pub(super) struct Running {
 #[derive(Debug)]
 pub(super) enum Stage {
     /// Init was told to start it; the log's writer waits for the answer, and so, maybe, does the caller.
-    Starting { writer: Box<Writer>, answer: oneshot::Sender<()> },
+    Starting { writer: Box<Writer>, answer: oneshot::Sender<()>, asked: Asked },
     /// Its output is being moved; its end goes to the pump.
     Moving { exit: oneshot::Sender<Exit> },
     /// Its end is known; something may still hold its output open.
@@ -87,7 +87,7 @@ impl Session {
             if !matches!(running.stage, Stage::Starting { .. }) {
                 return;
             }
-            let Stage::Starting { writer, answer } =
+            let Stage::Starting { writer, answer, .. } =
                 std::mem::replace(&mut running.stage, Stage::Moving { exit })
             else {
                 return;
@@ -136,8 +136,7 @@ impl Session {
 
     /// Init could not start it.
     pub(super) fn has_failed(self: &Arc<Self>, id: ExecutionId, failure: &StartFailure) {
-        let verdict = verdict::unseen(Reason::SetupFailed, failure.message.clone());
-        self.end_unstarted(id, &verdict);
+        self.end_unstarted(id, |asked| verdict::not_started(failure, asked));
     }
 
     /// Init is gone, and with it what it was told to start.
@@ -148,16 +147,18 @@ impl Session {
             starting.map(|(id, _)| *id).collect()
         };
         for id in starting {
-            self.end_unstarted(id, &self.unseen_end(0));
+            self.end_unstarted(id, |_| self.unseen_end(0));
         }
     }
 
-    fn end_unstarted(self: &Arc<Self>, id: ExecutionId, verdict: &Verdict) {
+    fn end_unstarted(self: &Arc<Self>, id: ExecutionId, verdict: impl FnOnce(&Asked) -> Verdict) {
         let Some(mut running) = self.running().remove(&id) else {
             return;
         };
-        if let Stage::Starting { mut writer, answer } = std::mem::replace(&mut running.stage, Stage::Ended) {
-            let ended = writer.exited(verdict, now_us()).and_then(|()| writer.closed(now_us()));
+        let stage = std::mem::replace(&mut running.stage, Stage::Ended);
+        if let Stage::Starting { mut writer, answer, asked } = stage {
+            let verdict = verdict(&asked);
+            let ended = writer.exited(&verdict, now_us()).and_then(|()| writer.closed(now_us()));
             if let Err(error) = ended {
                 tracing::error!(execution = %id, %error, "the end cannot be logged");
             }
@@ -167,7 +168,7 @@ impl Session {
     }
 
     fn unseen_end(&self, waiting_bytes: u64) -> Verdict {
-        if self.is_ending() && waiting_bytes > 0 {
+        let verdict = if self.is_ending() && waiting_bytes > 0 {
             let message =
                 format!("its session was ended; the disk is full: {waiting_bytes} bytes of output are lost");
             verdict::unseen(Reason::Cancelled, message)
@@ -177,6 +178,16 @@ impl Session {
             verdict::unseen(Reason::Cancelled, "its session was put to sleep")
         } else {
             verdict::unseen(Reason::Lost, "its session's init ended unexpectedly")
+        };
+        Verdict { detail: self.whole_end(), ..verdict }
+    }
+
+    /// What ends everything in the session, if something does.
+    fn whole_end(&self) -> Option<ExitDetail> {
+        if self.is_ending() {
+            Some(ExitDetail::SessionEnded)
+        } else {
+            self.is_dozing().then_some(ExitDetail::SessionHibernated)
         }
     }
 
@@ -330,15 +341,22 @@ impl Surroundings for Around {
 impl Around {
     fn judge(&self, exit: &Exit, waiting_bytes: u64) -> Verdict {
         let record = self.execution.record();
-        let limits = self.session.record().spec.limits.tightest(&record.spec.limits);
+        let session_limits = self.session.record().spec.limits.clone();
+        let mut limits = session_limits.tightest(&record.spec.limits);
+        limits.output_bytes = Some(record.output_bytes); // there is one even if nobody set it
         let known = Circumstances {
             limits: &limits,
             timeout_ms: self.session.timeout_ms(&record.spec),
             out_of_memory: matches!((exit.signal, exit.code), (Some(9), _) | (_, Some(137)))
                 && self.session.ran_out_of_memory(self.execution.id()),
+            over_disk: self.session.gauge().last().and_then(|last| last.exceeded(&session_limits)),
             waiting_bytes,
         };
-        verdict::verdict(exit, known)
+        let verdict = verdict::verdict(exit, known);
+        match verdict.reason {
+            Reason::Cancelled => Verdict { detail: self.session.whole_end(), ..verdict },
+            _ => verdict,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use rustix::pipe::PipeFlags;
 use tokio::sync::oneshot;
 
 use super::running::{Running, Stage};
+use super::verdict::Asked;
 use super::{Session, env, link_fault, spare};
 use crate::clock::now_ms;
 use crate::execution::Execution;
@@ -145,9 +146,11 @@ impl Session {
         let execution = Execution::live(record, dir, log);
         let (answer, answered) = oneshot::channel();
         let message = self.message(execution.record(), program, &limits, given.is_some(), files.len());
+        let asked =
+            Asked { name: message.argv.first().cloned().unwrap_or_default(), cwd: message.cwd.clone() };
         let running = Running {
             execution: Arc::clone(&execution),
-            stage: Stage::Starting { writer: Box::new(writer), answer },
+            stage: Stage::Starting { writer: Box::new(writer), answer, asked },
             cgroup,
             ticket: Some(granted.ticket),
         };

@@ -126,9 +126,7 @@ impl Cast {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{
-        ExecutionId, ExecutionState, Reason, SessionId, StartSpec, Stream, Usage, Verdict,
-    };
+    use headwater_protocol::{ExecutionId, ExecutionState, Reason, SessionId, StartSpec, Stream, Verdict};
     use serde_json::Value;
 
     use super::*;
@@ -156,17 +154,7 @@ mod tests {
     }
 
     fn exited(seq: u64, at_ms: u64, signal: i32) -> Event {
-        let verdict = Verdict {
-            reason: Reason::Signalled,
-            code: None,
-            signal: Some(signal),
-            message: None,
-            duration_ms: 0,
-            usage: Usage::default(),
-            stdout_bytes: 0,
-            stderr_bytes: 0,
-            output_bytes: 0,
-        };
+        let verdict = Verdict { signal: Some(signal), ..Verdict::new(Reason::Signalled) };
         Event { seq: Seq(seq), at_ms, kind: EventKind::Exited(verdict) }
     }
 

@@ -62,7 +62,8 @@ fn an_execution_ends_properly_on_a_full_disk() {
             }
             assert_eq!(place.read("stdout").len(), written[0].len(), "a failed append leaves nothing");
             let ballast = fill(place);
-            let spoken = Verdict { message: Some("m".repeat(9000)), ..verdict() };
+            let detail = Some(ExitDetail::command_not_found(&"n".repeat(4096)));
+            let spoken = Verdict { message: Some("m".repeat(9000)), detail, ..verdict() };
             writer.exited(&spoken, 1).unwrap();
             writer.closed(1).unwrap();
             let mut follower = Follower::from_start();
@@ -71,6 +72,7 @@ fn an_execution_ends_properly_on_a_full_disk() {
             assert_eq!((follower.exited, follower.closed, follower.gap_bytes), (1, 1, 0));
             let message = log.head().verdict.unwrap().message.clone().unwrap();
             assert!(message.contains("disk was full"), "{message}");
+            assert_eq!(log.head().verdict.unwrap().detail, None, "there was no room for it");
             let (events, opened) = (read_all(&log), Log::open(&place.dir).unwrap());
             assert_eq!(read_all(&opened), events);
             std::fs::remove_file(ballast).unwrap();

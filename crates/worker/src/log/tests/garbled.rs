@@ -12,7 +12,8 @@ fn write(place: &Place, end: bool) {
         let stream = if i % 3 == 1 { Stream::Stderr } else { Stream::Stdout };
         writer.append(stream, &pattern(i, 400)).unwrap();
     }
-    let spoken = Verdict { message: Some("why".to_owned()), ..verdict() };
+    let detail = Some(ExitDetail::TimedOut { after_ms: 5 });
+    let spoken = Verdict { message: Some("why".to_owned()), detail, ..verdict() };
     writer.exited(&spoken, 1).unwrap();
     writer.append(Stream::Stdout, b"late").unwrap();
     if end {
@@ -42,7 +43,7 @@ enum Damage {
 }
 
 fn damage() -> impl Strategy<Value = (&'static str, Damage)> {
-    let files = prop::sample::select(vec!["index", "index", "trim", "stdout", "stderr", "message"]);
+    let files = prop::sample::select(vec!["index", "index", "trim", "stdout", "stderr", "message", "detail"]);
     let damage = prop_oneof![
         6 => (any::<prop::sample::Index>(), 1_u8..).prop_map(|(at, bits)| Damage::Flip(at, bits)),
         2 => any::<prop::sample::Index>().prop_map(Damage::Cut),

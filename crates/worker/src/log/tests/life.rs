@@ -41,6 +41,7 @@ fn a_closed_log_is_the_same_when_opened_again_and_when_recovered() {
         code: None,
         signal: Some(9),
         message: Some("no such command: `fröbel`".to_owned()),
+        detail: Some(ExitDetail::command_not_found("fröbel")),
         ..verdict()
     };
     writer.exited(&spoken, 0).unwrap();
@@ -51,7 +52,8 @@ fn a_closed_log_is_the_same_when_opened_again_and_when_recovered() {
     assert_eq!(opened.id(), place.id);
     assert_eq!(read_all(&opened), events);
     assert_eq!(opened.head(), head);
-    assert_eq!(head.verdict.unwrap().message, spoken.message);
+    let verdict = head.verdict.unwrap();
+    assert_eq!((&verdict.message, &verdict.detail), (&spoken.message, &spoken.detail));
     let (recovered, mut writer) = place.recover(PLENTY);
     assert_eq!(read_all(&recovered), events);
     assert_eq!(writer.append(Stream::Output, b"more"), Err(LogError::Closed));
@@ -94,6 +96,23 @@ fn a_stream_that_was_never_written_to_has_no_file() {
     let files: Vec<_> =
         std::fs::read_dir(&place.dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(files, ["index"]);
+}
+
+#[test]
+fn a_detail_that_is_missing_or_damaged_costs_only_itself() {
+    let place = Place::new();
+    let (_, mut writer) = place.create(PLENTY);
+    let spoken = Verdict { detail: Some(ExitDetail::NoResources), ..verdict() };
+    writer.exited(&spoken, 0).unwrap();
+    drop(writer);
+    assert_eq!(Log::open(&place.dir).unwrap().head().verdict.as_deref(), Some(&spoken), "the control");
+    for damage in [Some("not a detail"), None] {
+        match damage {
+            Some(text) => std::fs::write(place.file("detail"), text).unwrap(),
+            None => std::fs::remove_file(place.file("detail")).unwrap(),
+        }
+        assert_eq!(Log::open(&place.dir).unwrap().head().verdict.as_deref(), Some(&verdict()));
+    }
 }
 
 #[test]

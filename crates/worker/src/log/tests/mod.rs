@@ -16,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use headwater_protocol::{Event, EventKind, ExecutionId, Reason, Seq, Stream, Usage, Verdict};
+use headwater_protocol::{Event, EventKind, ExecutionId, ExitDetail, Reason, Seq, Stream, Usage, Verdict};
 
 use super::marks::slot;
 use super::*;
@@ -100,15 +100,10 @@ fn names(events: &[Event]) -> Vec<&'static str> {
 
 fn verdict() -> Verdict {
     Verdict {
-        reason: Reason::Exited,
         code: Some(3),
-        signal: None,
-        message: None,
         duration_ms: 12,
         usage: Usage { cpu_ms: 7, max_rss_bytes: 1 << 20 },
-        stdout_bytes: 0,
-        stderr_bytes: 0,
-        output_bytes: 0,
+        ..Verdict::new(Reason::Exited)
     }
 }
 
