@@ -47,7 +47,7 @@ pub struct Watch {
 #[derive(Debug)]
 pub enum End {
     /// The program has ended.
-    Ended(Verdict, Shown),
+    Ended(Box<Verdict>, Shown),
     /// We left; the program did not notice.
     Left,
     /// Whoever read our output has gone.
@@ -131,7 +131,7 @@ async fn end(
                 None => view::verdict(&engine.execution(id).await?),
             };
             let verdict = verdict.ok_or_else(|| CommandError::internal("the log ended without a verdict"))?;
-            Ok(End::Ended(verdict, shown))
+            Ok(End::Ended(Box::new(verdict), shown))
         }
         Err(error) if error.kind == ErrorKind::ReaderGone => Ok(End::ReaderGone),
         Err(error) => Err(error),
