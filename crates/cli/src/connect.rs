@@ -100,7 +100,7 @@ impl Place {
         // One that was just killed may have taken the connection: it will not answer, and has to be started again. At
         // that point no one relies on it, so it does not matter how it ended.
         let client = client.with_reviver(Arc::new(self.starter(self.sandbox, true)));
-        let info = client.insist(async |client| client.info().await).await?;
+        let info = client.retry(Client::info).await?;
         let kind = match info.sandbox.as_str() {
             "none" => SandboxKind::None,
             _ => SandboxKind::Full,
@@ -113,7 +113,7 @@ impl Place {
     /// The worker for a server, with whoever brings it back: a server that runs wants one, however the last one ended.
     pub async fn supervised(&self) -> Result<(Client, Arc<dyn Reviver>), CommandError> {
         let client = self.worker().await?;
-        let info = client.insist(async |client| client.info().await).await?;
+        let info = client.retry(Client::info).await?;
         let sandbox = if info.sandbox == "none" { SandboxKind::None } else { SandboxKind::Full };
         Ok((client, Arc::new(self.starter(Some(sandbox), true))))
     }

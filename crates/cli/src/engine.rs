@@ -48,8 +48,11 @@ impl Engine {
     pub async fn executions(&self, session: Option<SessionId>, which: Which) -> Result<Vec<ExecutionBody>> {
         match self {
             Self::Local(worker) => {
-                let list = async |worker: &Worker| worker.executions(session, false).await;
-                let all = worker.insist(list).await?.into_iter().map(ExecutionBody::from);
+                let all = worker
+                    .retry(|worker| worker.executions(session, false))
+                    .await?
+                    .into_iter()
+                    .map(ExecutionBody::from);
                 let is_wanted =
                     |one: &ExecutionBody| which == Which::All || one.state != ExecutionStateName::Closed;
                 Ok(all.filter(is_wanted).collect())
@@ -82,7 +85,7 @@ impl Engine {
     pub async fn sessions(&self, include_ended: bool) -> Result<Vec<SessionBody>> {
         match self {
             Self::Local(worker) => {
-                let all = worker.insist(async |worker: &Worker| worker.sessions(include_ended).await).await?;
+                let all = worker.retry(|worker| worker.sessions(include_ended)).await?;
                 Ok(all.into_iter().map(|session| SessionBody::from(session).in_brief()).collect())
             }
             Self::Remote(server) => {
@@ -111,9 +114,7 @@ impl Engine {
     /// Tells of one session.
     pub async fn session(&self, id: SessionId) -> Result<SessionBody> {
         match self {
-            Self::Local(worker) => {
-                Ok(worker.insist(async |worker: &Worker| worker.session(id).await).await?.into())
-            }
+            Self::Local(worker) => Ok(worker.retry(|worker| worker.session(id)).await?.into()),
             Self::Remote(server) => {
                 Ok(server.persist(|server| async move { server.session(id).await }).await?)
             }
@@ -125,8 +126,7 @@ impl Engine {
         match self {
             Self::Local(worker) => {
                 let id = SessionId::random();
-                let create = async |worker: &Worker| worker.create_session(Some(id), spec).await;
-                Ok(worker.insist(create).await?.into())
+                Ok(worker.retry(|worker| worker.create_session(Some(id), spec)).await?.into())
             }
             Self::Remote(server) => {
                 let SessionSpec { name, env, limits, idle_timeout_ms, metadata, network, .. } = spec.clone();
@@ -143,7 +143,7 @@ impl Engine {
     pub async fn end_session(&self, id: SessionId, keep_logs: bool) -> Result<()> {
         match self {
             Self::Local(worker) => {
-                worker.insist(async |worker: &Worker| worker.end_session(id, !keep_logs).await).await?;
+                worker.retry(|worker| worker.end_session(id, !keep_logs)).await?;
                 Ok(())
             }
             Self::Remote(server) => {
@@ -155,9 +155,7 @@ impl Engine {
     /// Tells of one execution.
     pub async fn execution(&self, id: ExecutionId) -> Result<ExecutionBody> {
         match self {
-            Self::Local(worker) => {
-                Ok(worker.insist(async |worker: &Worker| worker.execution(id).await).await?.into())
-            }
+            Self::Local(worker) => Ok(worker.retry(|worker| worker.execution(id)).await?.into()),
             Self::Remote(server) => {
                 Ok(server.persist(|server| async move { server.execution(id).await }).await?)
             }
@@ -168,7 +166,7 @@ impl Engine {
     pub async fn execution_and_input(&self, id: ExecutionId) -> Result<(ExecutionBody, bool)> {
         match self {
             Self::Local(worker) => {
-                let execution = worker.insist(async |worker: &Worker| worker.execution(id).await).await?;
+                let execution = worker.retry(|worker| worker.execution(id)).await?;
                 let reads = execution.spec.stdin == Stdin::Open || execution.spec.tty.is_some();
                 Ok((execution.into(), reads))
             }
@@ -179,9 +177,7 @@ impl Engine {
     /// The processes that belong to an execution now.
     pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
         match self {
-            Self::Local(worker) => {
-                Ok(worker.insist(async |worker: &Worker| worker.processes(id).await).await?)
-            }
+            Self::Local(worker) => Ok(worker.retry(|worker| worker.processes(id)).await?),
             Self::Remote(server) => {
                 Ok(server.persist(|server| async move { server.processes(id).await }).await?)
             }
@@ -192,8 +188,7 @@ impl Engine {
     pub async fn follow(&self, id: ExecutionId, options: FollowOptions) -> Result<Events> {
         match self {
             Self::Local(worker) => {
-                let follow = async |worker: &Worker| worker.follow(id, options.clone()).await;
-                Ok(Events::local(worker.insist(follow).await?))
+                Ok(Events::local(worker.retry(|worker| worker.follow(id, options.clone())).await?))
             }
             Self::Remote(server) => Events::remote(server, id, &options).await,
         }
@@ -213,9 +208,7 @@ impl Engine {
     /// Cancels an execution; a grace of 0 kills at once, none means its own.
     pub async fn cancel(&self, id: ExecutionId, grace: Option<Duration>) -> Result<()> {
         match self {
-            Self::Local(worker) => {
-                Ok(worker.insist(async |worker: &Worker| worker.cancel(id, grace).await).await?)
-            }
+            Self::Local(worker) => Ok(worker.retry(|worker| worker.cancel(id, grace)).await?),
             Self::Remote(server) => {
                 Ok(server.persist(|server| async move { server.cancel(id, grace).await }).await?)
             }
@@ -225,9 +218,7 @@ impl Engine {
     /// Changes the size of an execution's terminal.
     pub async fn resize(&self, id: ExecutionId, size: TtySize) -> Result<()> {
         match self {
-            Self::Local(worker) => {
-                Ok(worker.insist(async |worker: &Worker| worker.resize(id, size).await).await?)
-            }
+            Self::Local(worker) => Ok(worker.retry(|worker| worker.resize(id, size)).await?),
             Self::Remote(server) => {
                 Ok(server.persist(|server| async move { server.resize(id, size).await }).await?)
             }
@@ -248,7 +239,7 @@ impl Engine {
                     all: request.all,
                     dry_run: request.dry_run,
                 };
-                let pruned = worker.insist(async |worker: &Worker| worker.prune(call.clone()).await).await?;
+                let pruned = worker.retry(|worker| worker.prune(call.clone())).await?;
                 let v1::PruneResponse { logs, bytes, execution_ids } = pruned;
                 Ok(PruneBody { dry_run: request.dry_run, logs, bytes, executions: execution_ids })
             }
@@ -261,7 +252,7 @@ impl Engine {
     /// Removes the log of a closed execution.
     pub async fn forget(&self, id: ExecutionId) -> Result<()> {
         match self {
-            Self::Local(worker) => Ok(worker.insist(async |worker: &Worker| worker.forget(id).await).await?),
+            Self::Local(worker) => Ok(worker.retry(|worker| worker.forget(id)).await?),
             Self::Remote(server) => {
                 Ok(server.persist(|server| async move { server.forget(id).await }).await?)
             }

@@ -6,6 +6,7 @@ use tonic::Streaming;
 
 use crate::client::Client;
 use crate::error::ContractError;
+use crate::resume::Resuming;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -63,11 +64,10 @@ impl Kept {
 /// A range of an output's bytes.
 #[derive(Debug)]
 pub struct ByteReader {
-    client: Client,
     output: OutputOf,
     from: u64,
     to: u64,
-    stream: Option<Streaming<v1::ReadResponse>>,
+    pieces: Resuming<v1::ReadResponse>,
 }
 
 impl Client {
@@ -90,51 +90,34 @@ impl Client {
 
     /// Reads bytes `from..to` of an output; all of them must be kept.
     pub fn read(&self, output: OutputOf, from: u64, to: u64) -> ByteReader {
-        ByteReader { client: self.clone(), output, from, to, stream: None }
+        ByteReader { output, from, to, pieces: Resuming::new(self.clone(), None) }
     }
 }
 
 impl ByteReader {
     /// The next bytes; `None` after the last one. Goes on over a restart of the worker.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        while self.from < self.to {
-            let Some(stream) = self.stream.as_mut() else {
-                self.open().await?;
-                continue;
-            };
-            match stream.message().await.map_err(ContractError::from) {
-                Ok(Some(piece)) => {
-                    self.from += piece.data.len() as u64;
-                    return Ok(Some(piece.data));
-                }
-                Ok(None) => return Err(ContractError::Malformed("the output ends before its end".into())),
-                Err(ContractError::Disconnected(_)) => {
-                    self.stream = None;
-                    self.client = self.client.come_back().await?;
-                }
-                Err(error) => return Err(error),
-            }
+        if self.from >= self.to {
+            return Ok(None);
         }
-        Ok(None)
+        let (output, from, to) = (self.output, self.from, self.to);
+        let piece = self.pieces.next(|client| open(client, output, from, to)).await?;
+        let short = || ContractError::Malformed("the output ends before its end".into());
+        let data = piece.ok_or_else(short)?.data;
+        self.from += data.len() as u64;
+        Ok(Some(data))
     }
+}
 
-    async fn open(&mut self) -> Result<()> {
-        let request = v1::ReadRequest {
-            execution_id: self.output.id.to_string(),
-            stream: self.output.stream(),
-            from_byte: self.from,
-            to_byte: self.to,
-        };
-        let stream = match self.client.raw().read(request.clone()).await.map_err(ContractError::from) {
-            Err(ContractError::Disconnected(_)) => {
-                self.client = self.client.come_back().await?;
-                self.client.raw().read(request).await?
-            }
-            answer => answer?,
-        };
-        self.stream = Some(stream.into_inner());
-        Ok(())
-    }
+async fn open(
+    client: Client,
+    output: OutputOf,
+    from_byte: u64,
+    to_byte: u64,
+) -> Result<Streaming<v1::ReadResponse>> {
+    let (execution_id, stream) = (output.id.to_string(), output.stream());
+    let request = v1::ReadRequest { execution_id, stream, from_byte, to_byte };
+    Ok(client.raw().read(request).await?.into_inner())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use tonic::Streaming;
 
 use crate::client::Client;
 use crate::error::{ContractError, Fault, FaultKind};
+use crate::resume::Resuming;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -71,18 +72,18 @@ impl Client {
 /// A file that is read.
 #[derive(Debug)]
 pub struct FileReader {
-    client: Client,
     request: v1::ReadFileRequest,
     entry: v1::FileEntry,
     to: u64,
-    stream: Streaming<v1::ReadFileResponse>,
+    pieces: Resuming<v1::ReadFileResponse>,
 }
 
 impl FileReader {
-    async fn open(client: Client, request: v1::ReadFileRequest) -> Result<Self> {
-        let (entry, stream) = ask(&client, request.clone()).await?;
+    async fn open(client: Client, mut request: v1::ReadFileRequest) -> Result<Self> {
+        let (entry, stream) = ask(client.clone(), request.clone()).await?;
         let to = request.to_byte.unwrap_or(entry.size).min(entry.size);
-        Ok(Self { client, request, entry, to, stream })
+        request.etag = Some(entry.etag.clone());
+        Ok(Self { request, entry, to, pieces: Resuming::new(client, Some(stream)) })
     }
 
     /// The file, as it was when it was opened.
@@ -92,27 +93,21 @@ impl FileReader {
 
     /// The next bytes; `None` after the last one.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
-        while self.request.from_byte < self.to {
-            match self.stream.message().await.map_err(ContractError::from) {
-                Ok(Some(piece)) => {
-                    self.request.from_byte += piece.data.len() as u64;
-                    return Ok(Some(piece.data));
-                }
-                Ok(None) => return Err(ContractError::Malformed("the file ends before its end".into())),
-                Err(ContractError::Disconnected(_)) => {
-                    self.client = self.client.come_back().await?;
-                    self.request.etag = Some(self.entry.etag.clone());
-                    self.stream = ask(&self.client, self.request.clone()).await?.1;
-                }
-                Err(error) => return Err(error),
-            }
+        if self.request.from_byte >= self.to {
+            return Ok(None);
         }
-        Ok(None)
+        let request = &self.request;
+        let piece =
+            self.pieces.next(|client| async move { Ok(ask(client, request.clone()).await?.1) }).await?;
+        let short = || ContractError::Malformed("the file ends before its end".into());
+        let data = piece.ok_or_else(short)?.data;
+        self.request.from_byte += data.len() as u64;
+        Ok(Some(data))
     }
 }
 
 async fn ask(
-    client: &Client,
+    client: Client,
     request: v1::ReadFileRequest,
 ) -> Result<(v1::FileEntry, Streaming<v1::ReadFileResponse>)> {
     let mut stream = client.files().read(request).await?.into_inner();

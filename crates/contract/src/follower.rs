@@ -11,7 +11,7 @@ use tonic::Streaming;
 
 use crate::client::{Client, malformed};
 use crate::error::ContractError;
-use crate::revive::Reopening;
+use crate::resume::Resuming;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -71,17 +71,27 @@ impl FollowOptions {
 /// The events of one log, each once, over any number of connections.
 #[derive(Debug)]
 pub struct Follower {
-    client: Client,
     id: ExecutionId,
     options: FollowOptions,
     /// What is followed, until it is known to have started.
     start: Option<v1::StartRequest>,
-    stream: Option<Streaming<v1::FollowResponse>>,
+    batches: Resuming<v1::FollowResponse>,
     ready: VecDeque<v1::Event>,
-    /// The stream still skips ahead, and is to be left for one that does not.
-    skips: bool,
-    reopening: Reopening,
     ended: bool,
+}
+
+async fn open(
+    client: Client,
+    id: ExecutionId,
+    options: &FollowOptions,
+    start: Option<&v1::StartRequest>,
+) -> Result<Streaming<v1::FollowResponse>> {
+    let (mut worker, options) = (client.raw(), Some(options.message()));
+    let answer = match start.cloned() {
+        start @ Some(_) => worker.run(v1::RunRequest { start, follow: options }).await?,
+        None => worker.follow(v1::FollowRequest { execution_id: id.to_string(), options }).await?,
+    };
+    Ok(answer.into_inner())
 }
 
 impl Follower {
@@ -92,12 +102,9 @@ impl Follower {
         options: FollowOptions,
         start: Option<v1::StartRequest>,
     ) -> Result<Self> {
-        let (stream, ready) = (None, VecDeque::new());
-        let reopening = Reopening::new();
-        let mut follower =
-            Self { client, id, options, start, stream, ready, skips: false, reopening, ended: false };
-        follower.reopen().await?;
-        Ok(follower)
+        let stream = open(client.clone(), id, &options, start.as_ref()).await?;
+        let batches = Resuming::new(client, Some(stream));
+        Ok(Self { id, options, start, batches, ready: VecDeque::new(), ended: false })
     }
 
     /// The last event that was delivered: where to go on from.
@@ -123,8 +130,9 @@ impl Follower {
         self.options.after = event.seq;
         self.start = None;
         self.ended = self.options.ends_with(&event);
-        if self.options.tail_once && matches!(event.kind, EventKind::Output { .. }) {
-            self.skips |= self.options.tail_bytes.take().is_some();
+        let is_begun = self.options.tail_once && matches!(event.kind, EventKind::Output { .. });
+        if is_begun && self.options.tail_bytes.take().is_some() {
+            self.batches.replace(); // by a stream that does not skip
         }
         Ok(Some(event))
     }
@@ -132,7 +140,6 @@ impl Follower {
     /// Waits until it is known whether there is a next event, and says so without taking it. Dropping the future loses
     /// nothing.
     pub async fn has_next(&mut self) -> Result<bool> {
-        // What is rare is boxed: thousands of followers wait here, and each carries the largest of all ways.
         loop {
             if !self.ready.is_empty() {
                 return Ok(true);
@@ -140,55 +147,12 @@ impl Follower {
             if self.ended {
                 return Ok(false);
             }
-            if self.skips && self.stream.is_some() {
-                match Box::pin(self.reopen()).await {
-                    Err(error) if error.is_disconnected() => self.stream = None,
-                    other => other?,
-                }
-            }
-            self.skips = false;
-            let Some(stream) = self.stream.as_mut() else {
-                Box::pin(self.come_back()).await?;
-                continue;
-            };
-            match stream.message().await.map_err(ContractError::from) {
-                Ok(Some(batch)) => self.ready.extend(batch.events),
+            let (id, options, start) = (self.id, &self.options, self.start.as_ref());
+            match self.batches.next(|client| open(client, id, options, start)).await? {
+                Some(batch) => self.ready.extend(batch.events),
                 // A worker that goes away breaks the stream; one that ends it has no more to say.
-                Ok(None) => self.ended = true,
-                Err(ContractError::Disconnected(cause)) => {
-                    self.stream = None;
-                    if !Box::pin(self.reopening.pause()).await {
-                        return Err(ContractError::Disconnected(cause));
-                    }
-                }
-                Err(error) => return Err(error),
+                None => self.ended = true,
             }
         }
-    }
-
-    /// Goes on after the last event, when the worker is there again.
-    async fn come_back(&mut self) -> Result<()> {
-        loop {
-            self.client = self.client.come_back().await?;
-            match self.reopen().await {
-                Err(error) if error.is_disconnected() => {
-                    if !self.reopening.pause().await {
-                        return Err(error);
-                    }
-                }
-                other => return other,
-            }
-        }
-    }
-
-    async fn reopen(&mut self) -> Result<()> {
-        let (mut worker, options) = (self.client.raw(), Some(self.options.message()));
-        let answer = match self.start.clone() {
-            start @ Some(_) => worker.run(v1::RunRequest { start, follow: options }).await?,
-            None => worker.follow(v1::FollowRequest { execution_id: self.id.to_string(), options }).await?,
-        };
-        self.stream = Some(answer.into_inner());
-        self.reopening.has_opened();
-        Ok(())
     }
 }

@@ -12,6 +12,7 @@ mod files;
 mod follower;
 mod languages;
 pub mod panics;
+mod resume;
 mod revive;
 mod stdin;
 mod terminals;

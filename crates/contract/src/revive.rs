@@ -1,4 +1,5 @@
 //! What a client does when its worker goes away: look for it, have it brought back if somebody can, ask again.
+//! This is the only place where calls are repeated; [`Resuming`](crate::resume::Resuming) uses it for streams.
 
 use std::fmt;
 use std::future::Future;
@@ -25,36 +26,6 @@ pub fn attempts() -> Backoff {
     Backoff::new(FIRST_WAIT, LONGEST_WAIT).within(PATIENCE)
 }
 
-/// A stream that lasted this long was not broken by what broke the one before it.
-const SETTLED: Duration = Duration::from_secs(1);
-
-/// How a stream that breaks is opened again: not in a tight loop, also where each new one opens and breaks at once.
-#[derive(Debug)]
-pub(crate) struct Reopening {
-    attempts: Backoff,
-    opened: Instant,
-}
-
-impl Reopening {
-    pub(crate) fn new() -> Self {
-        Self { attempts: attempts(), opened: Instant::now() }
-    }
-
-    /// A stream is open.
-    pub(crate) fn has_opened(&mut self) {
-        self.opened = Instant::now();
-    }
-
-    /// Waits before the next attempt; false when the patience has run out.
-    pub(crate) async fn pause(&mut self) -> bool {
-        if self.opened.elapsed() >= SETTLED {
-            self.attempts.reset();
-            self.opened = Instant::now();
-        }
-        self.attempts.pause().await
-    }
-}
-
 /// What [`Reviver::revive`] answers with; the error ends the waiting, in words for people.
 pub type Revival<'a> = Pin<Box<dyn Future<Output = std::result::Result<(), String>> + Send + 'a>>;
 
@@ -67,14 +38,14 @@ pub trait Reviver: fmt::Debug + Send + Sync {
 
 impl Client {
     /// Waits for the worker to be there again, or brings it back.
-    pub async fn come_back(&self) -> Result<Self> {
+    async fn come_back(&self) -> Result<()> {
         let lost = Instant::now();
         let mut attempts = attempts();
         loop {
             // The connection makes itself anew, for all who share it.
             let error = match self.info().await {
                 Err(error) if error.is_disconnected() => error,
-                found => return found.map(|_| self.clone()),
+                found => return found.map(drop),
             };
             if let Some(reviver) = self.reviver() {
                 reviver.revive(lost.elapsed()).await.map_err(ContractError::Disconnected)?;
@@ -85,19 +56,35 @@ impl Client {
         }
     }
 
-    /// Asks, and asks again over a restart of the worker: for calls that can be asked twice.
-    pub async fn insist<T>(&self, call: impl AsyncFn(&Self) -> Result<T>) -> Result<T> {
-        let mut attempts = attempts();
-        let mut client = self.clone();
+    /// Waits after `error`, a lost connection, until the worker is there again. Fails with `error` if the attempts have
+    /// run out: a worker that accepts connections and breaks each one is not asked for ever.
+    pub(crate) async fn recover(&self, attempts: &mut Backoff, error: ContractError) -> Result<()> {
+        if !attempts.pause().await {
+            return Err(error);
+        }
+        self.come_back().await
+    }
+
+    /// Makes a call, and repeats it over a restart of the worker. Only for calls that may be made twice.
+    pub async fn retry<'a, T, F>(&'a self, call: impl Fn(&'a Self) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        self.retry_within(&mut attempts(), call).await
+    }
+
+    /// The same, within the given attempts.
+    pub(crate) async fn retry_within<'a, T, F>(
+        &'a self,
+        attempts: &mut Backoff,
+        call: impl Fn(&'a Self) -> F,
+    ) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
         loop {
-            match call(&client).await {
-                // A worker that takes connections and breaks each one is not asked in a tight loop.
-                Err(error) if error.is_disconnected() => {
-                    if !attempts.pause().await {
-                        return Err(error);
-                    }
-                    client = client.come_back().await?;
-                }
+            match call(self).await {
+                Err(error) if error.is_disconnected() => self.recover(attempts, error).await?,
                 answer => return answer,
             }
         }

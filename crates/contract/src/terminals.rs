@@ -8,7 +8,7 @@ use tonic::Streaming;
 
 use crate::client::Client;
 use crate::error::ContractError;
-use crate::revive::Reopening;
+use crate::resume::Resuming;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -109,28 +109,23 @@ impl Client {
 
     /// What a terminal's shell tells after this event. The stream goes on over a restart of the worker.
     pub async fn follow_marks(&self, id: ExecutionId, after: Seq) -> Result<MarkFollower> {
-        let mut follower = MarkFollower {
-            client: self.clone(),
-            id,
-            after,
-            stream: None,
-            ready: VecDeque::new(),
-            reopening: Reopening::new(),
-        };
-        follower.reopen().await?;
-        Ok(follower)
+        let marks = Resuming::new(self.clone(), Some(open(self.clone(), id, after).await?));
+        Ok(MarkFollower { id, after, marks, ready: VecDeque::new() })
     }
+}
+
+async fn open(client: Client, id: ExecutionId, after: Seq) -> Result<Streaming<v1::FollowMarksResponse>> {
+    let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq: after.0 };
+    Ok(client.terminals().follow_marks(request).await?.into_inner())
 }
 
 /// The marks of one terminal, over any number of connections.
 #[derive(Debug)]
 pub struct MarkFollower {
-    client: Client,
     id: ExecutionId,
     after: Seq,
-    stream: Option<Streaming<v1::FollowMarksResponse>>,
+    marks: Resuming<v1::FollowMarksResponse>,
     ready: VecDeque<Mark>,
-    reopening: Reopening,
 }
 
 impl MarkFollower {
@@ -140,46 +135,13 @@ impl MarkFollower {
             if let Some(mark) = self.ready.pop_front() {
                 return Ok(Some(mark));
             }
-            let Some(stream) = self.stream.as_mut() else {
-                Box::pin(self.come_back()).await?;
-                continue;
+            let (id, after) = (self.id, self.after);
+            let Some(batch) = self.marks.next(|client| open(client, id, after)).await? else {
+                return Ok(None);
             };
-            match stream.message().await.map_err(ContractError::from) {
-                // The marks of one event come together: whoever goes on after it has them all.
-                Ok(Some(batch)) => {
-                    self.ready.extend(batch.marks.into_iter().filter_map(mark));
-                    self.after = self.ready.back().map_or(self.after, |last| last.seq);
-                }
-                Ok(None) => return Ok(None),
-                Err(ContractError::Disconnected(cause)) => {
-                    self.stream = None;
-                    if !Box::pin(self.reopening.pause()).await {
-                        return Err(ContractError::Disconnected(cause));
-                    }
-                }
-                Err(error) => return Err(error),
-            }
+            // The marks of one event come together: whoever goes on after it has them all.
+            self.ready.extend(batch.marks.into_iter().filter_map(mark));
+            self.after = self.ready.back().map_or(self.after, |last| last.seq);
         }
-    }
-
-    async fn come_back(&mut self) -> Result<()> {
-        loop {
-            self.client = self.client.come_back().await?;
-            match self.reopen().await {
-                Err(error) if error.is_disconnected() => {
-                    if !self.reopening.pause().await {
-                        return Err(error);
-                    }
-                }
-                other => return other,
-            }
-        }
-    }
-
-    async fn reopen(&mut self) -> Result<()> {
-        let request = v1::FollowMarksRequest { execution_id: self.id.to_string(), after_seq: self.after.0 };
-        self.stream = Some(self.client.terminals().follow_marks(request).await?.into_inner());
-        self.reopening.has_opened();
-        Ok(())
     }
 }

@@ -19,7 +19,6 @@ use crate::admission::Permit;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::idempotency::key_reused;
-use crate::insist::insist;
 use crate::now_ms;
 use crate::shown::OWNER;
 use crate::start::{Order, execution_row};
@@ -120,10 +119,7 @@ impl Gateway {
         permit: Permit,
     ) -> Result<BuildRow, ApiError> {
         let order = order_of(&row, spec);
-        let ask = insist(self.worker.calls(), |client| {
-            let order = order.clone();
-            async move { client.begin_build(&order).await }
-        });
+        let ask = self.worker.begin_build(&order);
         let (stored, told) = futures_util::future::join(self.store.put_build(&row), ask).await;
         let told = match told {
             Ok(told) => told,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use headwater_contract::ContractError;
@@ -13,11 +13,11 @@ use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, StateFil
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::insist::{if_it_fits, insist};
 use crate::paging::InParts;
 use crate::recorder::{is_missing, is_removed};
 use crate::shown::execution_by_row;
 use crate::state::Gateway;
+use crate::worker::if_it_fits;
 
 /// How many executions of a page are asked for at the same time: the worker sends all of their code.
 const AT_ONCE: usize = 4;
@@ -62,19 +62,13 @@ impl Gateway {
     }
 
     async fn ask_for(&self, id: ExecutionId, patience: Patience) -> Result<Execution, ContractError> {
-        let look = insist(self.worker.calls(), |client| async move { client.execution(id).await });
         if patience.at_most.is_zero() {
-            return look.await;
+            return self.worker.execution(id).await;
         }
-        let until = Instant::now() + patience.at_most;
-        let wait = insist(self.worker.streams(), |client| async move {
-            // Over a restart of the worker only the rest is waited for.
-            client.wait(id, until.saturating_duration_since(Instant::now()), patience.closed).await
-        });
         tokio::select! {
-            told = wait => told,
+            told = self.worker.wait(id, patience.at_most, patience.closed) => told,
             // A server that ends answers what it knows; the client asks the next one.
-            () = self.stopping.cancelled() => look.await,
+            () = self.stopping.cancelled() => self.worker.execution(id).await,
         }
     }
 
@@ -99,10 +93,8 @@ impl Gateway {
         let found = parts.page();
         let mut running = HashMap::new();
         if found.items.iter().any(|row| row.end.is_none()) {
-            let session = filter.session_id;
-            let told =
-                insist(self.worker.calls(), |client| async move { client.running_in_brief(session).await });
-            running.extend(if_it_fits(told.await)?.into_iter().map(|told| (told.id, told)));
+            let told = if_it_fits(self.worker.running_in_brief(filter.session_id).await)?;
+            running.extend(told.into_iter().map(|told| (told.id, told)));
         }
         let looks = found.items.into_iter().map(|row| {
             let known = running.remove(&row.id);
@@ -142,7 +134,7 @@ impl Gateway {
         let id = row.id;
         let asked = match known {
             Some(told) => Ok(told),
-            None => insist(self.worker.calls(), |client| async move { client.execution(id).await }).await,
+            None => self.worker.execution(id).await,
         };
         match asked {
             Ok(mut told) => {
@@ -169,7 +161,7 @@ impl Gateway {
 
     async fn remove_execution(self: &Arc<Self>, who: &Identity, id: ExecutionId) -> Result<(), ApiError> {
         let _removing = self.removing.read().await;
-        match insist(self.worker.calls(), |client| async move { client.forget(id).await }).await {
+        match self.worker.forget(id).await {
             Err(error) if !is_missing(&error) => return Err(error.into()),
             _ => {}
         }

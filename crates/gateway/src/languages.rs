@@ -7,7 +7,6 @@ use headwater_contract::v1::KnownLanguage;
 use headwater_protocol::api::LanguageBody;
 
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// How long what the worker told is believed: it may be started again with another configuration.
@@ -42,8 +41,7 @@ impl Gateway {
     }
 
     async fn ask_languages(&self, wait: Duration) -> Result<Arc<Vec<KnownLanguage>>, ApiError> {
-        let ask = |client: headwater_contract::Client| async move { client.known_languages(wait).await };
-        let known = Arc::new(insist(self.worker.calls(), ask).await?);
+        let known = Arc::new(self.worker.known_languages(wait).await?);
         let remembered = Some((Instant::now(), Arc::clone(&known)));
         *self.languages.0.lock().unwrap_or_else(PoisonError::into_inner) = remembered;
         Ok(known)

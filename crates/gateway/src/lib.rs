@@ -18,7 +18,6 @@ mod extract;
 mod fair;
 mod feed;
 mod idempotency;
-mod insist;
 mod languages;
 mod limits;
 mod metrics;

@@ -10,7 +10,6 @@ use headwater_protocol::Verdict;
 
 use crate::admission::{Permit, Refusal, Rules};
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::now_ms;
 use crate::state::Gateway;
 
@@ -152,7 +151,7 @@ impl Gateway {
 
     /// Has the meter and the metrics show the disk as it is.
     pub(crate) async fn measure_disk(&self) -> Result<(), ApiError> {
-        let told = insist(self.worker.calls(), |client| async move { client.disk().await }).await?;
+        let told = self.worker.disk().await?;
         self.metrics.disk(&told);
         self.meter.set_disk(told.owners);
         Ok(())

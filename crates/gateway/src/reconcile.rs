@@ -21,11 +21,11 @@ use headwater_store::{
 };
 
 use crate::error::ApiError;
-use crate::insist::{if_it_fits, insist};
 use crate::now_ms;
 use crate::recorder::is_missing;
 use crate::start::execution_row;
 use crate::state::Gateway;
+use crate::worker::if_it_fits;
 
 /// How often all of this is done without a reason.
 const TIDYING: Duration = Duration::from_hours(1);
@@ -90,17 +90,16 @@ impl Gateway {
     async fn reconcile_live(self: &Arc<Self>) -> Result<(), ApiError> {
         // How executions ended whose logs are gone since: without this they would be lost.
         self.note_removed_logs().await?;
-        let calls = self.worker.calls();
         // First the store: what is started from now on is not in this list, and not judged.
         let unfinished = self.store.unfinished().await?;
-        let info = insist(calls, |client| async move { client.info().await }).await?;
+        let info = self.worker.info().await?;
         let walls =
             if info.sandbox == SandboxKind::None.name() { SandboxKind::None } else { SandboxKind::Full };
         // It was set before if the worker was started again, with the same walls.
         let _ = self.sandbox.set(walls);
-        let sessions = insist(calls, |client| async move { client.sessions(false).await }).await;
+        let sessions = self.worker.sessions(false).await;
         let sessions = if_it_fits(sessions)?;
-        let running = insist(calls, |client| async move { client.executions(None, true).await }).await;
+        let running = self.worker.executions(None, true).await;
         let running = if_it_fits(running)?;
         for session in sessions {
             if self.store.session(session.id).await?.is_none() {
@@ -154,7 +153,7 @@ impl Gateway {
     /// All sessions: those that are missing, and ends that were not noted.
     async fn reconcile_sessions(&self) -> Result<(), ApiError> {
         let stored = self.stored_sessions().await?;
-        let told = insist(self.worker.calls(), |client| async move { client.sessions(true).await }).await;
+        let told = self.worker.sessions(true).await;
         let told = if_it_fits(told)?;
         for session in &told {
             match stored.get(&session.id) {
@@ -191,16 +190,15 @@ impl Gateway {
 
     /// All executions that are missing. In one answer, or, where that is too large, session by session.
     async fn reconcile_executions(self: &Arc<Self>) -> Result<(), ApiError> {
-        let calls = self.worker.calls();
-        match insist(calls, |client| async move { client.executions(None, false).await }).await {
+        match self.worker.executions(None, false).await {
             Ok(all) => return self.take_up_all(all).await,
             Err(error @ ContractError::Disconnected(_)) => return Err(error.into()),
             Err(error) => tracing::debug!(%error, "executions are looked through session by session"),
         }
-        let sessions = insist(calls, |client| async move { client.sessions(true).await }).await;
+        let sessions = self.worker.sessions(true).await;
         for session in if_it_fits(sessions)? {
             let id = Some(session.id);
-            let all = insist(calls, |client| async move { client.executions(id, false).await }).await?;
+            let all = self.worker.executions(id, false).await?;
             self.take_up_all(all).await?;
         }
         Ok(())
@@ -249,11 +247,11 @@ impl Gateway {
     }
 
     async fn worker_session(&self, id: SessionId) -> Result<Option<Session>, ContractError> {
-        known(insist(self.worker.calls(), |client| async move { client.session(id).await }).await)
+        known(self.worker.session(id).await)
     }
 
     async fn worker_execution(&self, id: ExecutionId) -> Result<Option<Execution>, ContractError> {
-        known(insist(self.worker.calls(), |client| async move { client.execution(id).await }).await)
+        known(self.worker.execution(id).await)
     }
 
     /// The same for an execution, and its session with it.

@@ -23,7 +23,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::admission::Permit;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::now_ms;
 use crate::state::Gateway;
 use crate::tick::tick_after;
@@ -231,9 +230,7 @@ impl Gateway {
         let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
         while self.recorder.is_open(id) {
             let closed = open.exit.initialized();
-            let streams = self.worker.streams();
-            let told = insist(streams, |client| async move { client.wait(id, LONG_POLL, closed).await });
-            let noted = match told.await {
+            let noted = match self.worker.wait(id, LONG_POLL, closed).await {
                 Ok(told) => {
                     missing_since = None;
                     self.note(&told).await

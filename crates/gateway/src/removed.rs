@@ -10,7 +10,6 @@ use headwater_protocol::{ExecutionId, LogRemoved, Seq, Verdict};
 use headwater_store::{AuditRules, ExecutionEnd, RemovedLogRow, RowRules};
 
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::now_ms;
 use crate::quotas::day;
 use crate::recorder::{is_missing, is_removed};
@@ -28,9 +27,7 @@ impl Gateway {
         let mut last = self.removed_logs.lock().await;
         loop {
             let after = *last;
-            let removed =
-                insist(self.worker.calls(), |client| async move { client.removed(after, AT_ONCE).await })
-                    .await?;
+            let removed = self.worker.removed(after, AT_ONCE).await?;
             let Some(newest) = removed.last().map(|one| one.number) else {
                 return Ok(());
             };

@@ -11,13 +11,13 @@ use headwater_store::{Claim, KeyRow, Page, PageRequest, SessionFilter, SessionRo
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::idempotency::key_reused;
-use crate::insist::{if_it_fits, insist};
 use crate::now_ms;
 use crate::paging::InParts;
 use crate::reconcile::session_row;
 use crate::recorder::is_missing;
 use crate::shown::{OWNER, check_metadata, session_by_row};
 use crate::state::Gateway;
+use crate::worker::if_it_fits;
 
 impl Gateway {
     /// Makes a session; with a key, once. The store is written before this returns.
@@ -72,8 +72,7 @@ impl Gateway {
         spec: &SessionSpec,
         has_key: bool,
     ) -> Result<Session, ApiError> {
-        let calls = self.worker.calls();
-        let told = insist(calls, |client| async move { client.create_session(Some(id), spec).await }).await?;
+        let told = self.worker.create_session(id, spec).await?;
         match self.store.put_session(&session_row(told.clone())).await {
             Ok(true) => {
                 self.audit(who, "session.create", id.to_string(), String::new());
@@ -84,7 +83,7 @@ impl Gateway {
                 // Nobody would know of it. With a key the next attempt finds it, or an earlier one has made it already
                 // and there are things of the owner's in it.
                 if !has_key {
-                    let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
+                    let _ = self.worker.end_session(id, true).await;
                 }
                 return Err(error.into());
             }
@@ -104,7 +103,7 @@ impl Gateway {
     /// What the worker tells of a session, noted; or what the store has of it.
     pub(crate) async fn session_told(&self, row: SessionRow) -> Result<Session, ApiError> {
         let id = row.id;
-        match insist(self.worker.calls(), |client| async move { client.session(id).await }).await {
+        match self.worker.session(id).await {
             Ok(told) => {
                 // Who reads is answered also if the end cannot be noted now: it is noted later.
                 if row.ended_at_ms.is_none()
@@ -147,8 +146,7 @@ impl Gateway {
         let found = parts.page();
         let mut live = HashMap::new();
         if found.items.iter().any(|row| row.ended_at_ms.is_none()) {
-            let told =
-                insist(self.worker.calls(), |client| async move { client.sessions_in_brief().await }).await;
+            let told = self.worker.sessions_in_brief().await;
             live.extend(if_it_fits(told)?.into_iter().map(|session| (session.id, session)));
         }
         let mut items = Vec::with_capacity(found.items.len());
@@ -209,11 +207,7 @@ impl Gateway {
         };
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.to_the_end(async move {
-            let change = |client: headwater_contract::Client| {
-                let request = request.clone();
-                async move { client.update_session(request).await }
-            };
-            let told = match insist(gateway.worker.calls(), change).await {
+            let told = match gateway.worker.update_session(request).await {
                 Err(error) if is_missing(&error) => {
                     let message = format!("the session `{id}` has ended");
                     return Err(ApiError::conflict(message, "make another session"));
@@ -234,8 +228,7 @@ impl Gateway {
         id: SessionId,
     ) -> Result<Session, ApiError> {
         self.may_use_session(who, Need::Write, id).await?;
-        let sleep =
-            insist(self.worker.calls(), |client| async move { client.hibernate_session(id).await }).await;
+        let sleep = self.worker.hibernate_session(id).await;
         let told = match sleep {
             Err(error) if is_missing(&error) => {
                 return Err(ApiError::conflict(
@@ -270,8 +263,7 @@ impl Gateway {
 
     /// Ends a session; its executions and their logs stay.
     async fn end_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {
-        let end = insist(self.worker.calls(), |client| async move { client.end_session(id, false).await });
-        match end.await {
+        match self.worker.end_session(id, false).await {
             Ok(told) => self.note_session(&told).await?,
             Err(error) if is_missing(&error) => _ = self.store.end_session(id, now_ms()).await?,
             Err(error) => return Err(error.into()),
@@ -283,8 +275,7 @@ impl Gateway {
 
     async fn remove_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {
         let _removing = self.removing.read().await;
-        let end = insist(self.worker.calls(), |client| async move { client.end_session(id, true).await });
-        match end.await {
+        match self.worker.end_session(id, true).await {
             Err(error) if !is_missing(&error) => return Err(error.into()),
             _ => {}
         }

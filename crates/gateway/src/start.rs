@@ -22,7 +22,6 @@ use crate::admission::Permit;
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::idempotency::key_reused;
-use crate::insist::insist;
 use crate::now_ms;
 use crate::recorder::is_missing;
 use crate::shown::{OWNER, execution_by_row};
@@ -195,16 +194,11 @@ impl Gateway {
         let id = row.id;
         match wish {
             Wish::Start { .. } => {
-                let told =
-                    insist(self.worker.calls(), |client| async move { client.execution(id).await }).await;
+                let told = self.worker.execution(id).await;
                 Ok(Granted::Started(Box::new(told.unwrap_or_else(|_| execution_by_row(row)))))
             }
             Wish::Run(options) => {
-                let follow = insist(self.worker.streams(), |client| {
-                    let options = options.clone();
-                    async move { client.follow(id, options).await }
-                });
-                Ok(Granted::Followed(Box::new(follow.await?)))
+                Ok(Granted::Followed(Box::new(self.worker.follow(id, options.clone()).await?)))
             }
         }
     }
@@ -270,29 +264,21 @@ impl Gateway {
 
     async fn ask(&self, plan: &Plan, wish: &Wish) -> Result<Granted, ContractError> {
         let (id, session, spec) = (plan.row.id, plan.row.session_id, &plan.row.spec);
-        let (calls, streams) = (self.worker.calls(), self.worker.streams());
         if let Some(own) = &plan.own {
             let own = &own.spec;
-            insist(calls, |client| async move { client.create_session(Some(session), own).await }).await?;
+            self.worker.create_session(session, own).await?;
         }
         match wish {
             Wish::Start { lossless } => {
-                let start = insist(calls, |client| async move {
-                    if *lossless {
-                        client.start_for_reader(session, Some(id), spec).await
-                    } else {
-                        client.start(session, Some(id), spec).await
-                    }
-                });
-                Ok(Granted::Started(Box::new(start.await?)))
+                let started = if *lossless {
+                    self.worker.start_for_reader(session, id, spec).await
+                } else {
+                    self.worker.start(session, id, spec).await
+                };
+                Ok(Granted::Started(Box::new(started?)))
             }
             Wish::Run(options) => {
-                let run =
-                    insist(
-                        streams,
-                        |client| async move { client.run(session, id, spec, options.clone()).await },
-                    );
-                Ok(Granted::Followed(Box::new(run.await?)))
+                Ok(Granted::Followed(Box::new(self.worker.run(session, id, spec, options.clone()).await?)))
             }
         }
     }
@@ -300,9 +286,9 @@ impl Gateway {
     /// The worker refused: nothing of this request remains, and the key is free again. What an earlier request with the key
     /// started stays: only the repetition was refused.
     async fn undo(self: &Arc<Self>, plan: &Plan) {
-        let (id, calls) = (plan.row.id, self.worker.calls());
+        let id = plan.row.id;
         if plan.repeated {
-            let there = insist(calls, |client| async move { client.execution(id).await }).await;
+            let there = self.worker.execution(id).await;
             if !there.is_err_and(|error| is_missing(&error)) {
                 self.watch_end(id);
                 return;
@@ -315,7 +301,7 @@ impl Gateway {
             Some(own) => {
                 let id = own.id;
                 // It may not be there: its making may be what was refused.
-                let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
+                let _ = self.worker.end_session(id, true).await;
                 self.store.remove_session(id).await
             }
             None => self.store.remove_execution(id).await,
@@ -327,13 +313,12 @@ impl Gateway {
 
     /// Ends what was started although the request was refused: the refusal was about following it.
     async fn stop_refused(&self, id: ExecutionId) {
-        let calls = self.worker.calls();
-        let stop = |client: headwater_contract::Client| async move {
-            client.cancel(id, Some(Duration::ZERO)).await?;
-            client.wait(id, STOPPING, true).await?;
-            client.forget(id).await
+        let stop = async {
+            self.worker.cancel(id, Some(Duration::ZERO)).await?;
+            self.worker.wait(id, STOPPING, true).await?;
+            self.worker.forget(id).await
         };
-        match insist(calls, stop).await {
+        match stop.await {
             Err(error) if !is_missing(&error) => {
                 tracing::warn!(%error, execution = %id, "a refused start may still run");
             }
@@ -347,16 +332,14 @@ impl Gateway {
             self.watch_end(plan.row.id);
             return;
         }
-        let (id, calls) = (plan.row.id, self.worker.calls());
+        let id = plan.row.id;
         self.recorder.forget(id);
         let stopped = match &plan.own {
             Some(own) => {
                 let own = own.id;
-                insist(calls, |client| async move { client.end_session(own, true).await }).await.map(drop)
+                self.worker.end_session(own, true).await.map(drop)
             }
-            None => {
-                insist(calls, |client| async move { client.cancel(id, Some(Duration::ZERO)).await }).await
-            }
+            None => self.worker.cancel(id, Some(Duration::ZERO)).await,
         };
         if let Err(error) = stopped {
             tracing::error!(%error, execution = %id, "an execution runs that the store could not take up");

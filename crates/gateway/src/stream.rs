@@ -10,13 +10,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use headwater_contract::{ContractError, FollowOptions, Follower};
-use headwater_protocol::{Execution, ExecutionId};
+use headwater_contract::Follower;
+use headwater_protocol::ExecutionId;
 
 use self::body::EventBody;
 pub(crate) use self::gauge::OpenStream;
 pub(crate) use self::query::{EventQuery, Until};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// The SSE answer that follows this log: heartbeats, `reconnect` when the server ends, and no `exited` before the store
@@ -30,24 +29,6 @@ pub(crate) fn sse(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -
         ("x-accel-buffering", "no"),
     ];
     (headers, Body::new(body)).into_response()
-}
-
-/// Follows a log, also when the worker is just being started again.
-pub(crate) async fn follow(
-    gateway: &Gateway,
-    id: ExecutionId,
-    options: FollowOptions,
-) -> Result<Follower, ContractError> {
-    insist(gateway.worker.streams(), |worker| {
-        let options = options.clone();
-        async move { worker.follow(id, options).await }
-    })
-    .await
-}
-
-/// What the worker knows of an execution, in the same way.
-pub(crate) async fn execution(gateway: &Gateway, id: ExecutionId) -> Result<Execution, ContractError> {
-    insist(gateway.worker.calls(), |worker| async move { worker.execution(id).await }).await
 }
 
 /// The last of a text, no more than this many bytes: a tail of a log is cut at records, which can be long, and what is no

@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::start::Order;
 use crate::state::Gateway;
 
@@ -122,12 +121,7 @@ impl Gateway {
         &self,
         session: SessionId,
     ) -> Result<BTreeMap<String, Execution>, ContractError> {
-        let told =
-            insist(
-                self.worker.calls(),
-                |worker| async move { worker.executions(Some(session), false).await },
-            );
-        let mut all = told.await?;
+        let mut all = self.worker.executions(Some(session), false).await?;
         // One that runs wins over one that does not, whatever their clocks say.
         all.sort_by_key(|told| (is_running(told), told.started_at_ms));
         let named = all.into_iter().filter_map(|told| Some((name_of(&told)?.to_owned(), told)));
@@ -146,7 +140,7 @@ impl Gateway {
     /// How a terminal's size changed. Where the worker cannot tell: the size that it began with.
     pub(crate) async fn sizes(&self, execution: &Execution) -> Result<Vec<SizeChange>, ContractError> {
         let id = execution.id;
-        match insist(self.worker.calls(), |worker| async move { worker.sizes(id).await }).await {
+        match self.worker.sizes(id).await {
             Ok(sizes) if !sizes.is_empty() => Ok(sizes),
             Err(error) if error.is_disconnected() => Err(error),
             Ok(_) | Err(_) => {
@@ -181,11 +175,10 @@ impl Gateway {
     }
 
     async fn hang_up(&self, id: ExecutionId) -> Result<(), ContractError> {
-        let calls = self.worker.calls();
         // It may have ended since: what matters is that it has.
-        let _ = calls.signal(id, HANGUP, true).await;
-        insist(calls, |worker| async move { worker.cancel(id, None).await }).await?;
-        insist(self.worker.streams(), |worker| async move { worker.wait(id, ENDING, false).await }).await?;
+        let _ = self.worker.once().signal(id, HANGUP, true).await;
+        self.worker.cancel(id, None).await?;
+        self.worker.wait(id, ENDING, false).await?;
         Ok(())
     }
 }

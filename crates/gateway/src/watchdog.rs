@@ -11,7 +11,6 @@ use headwater_contract::v1::SessionUsage;
 use headwater_protocol::SessionId;
 
 use crate::config::{Action, Watchdog};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// Less than this between two looks is no output: a miner may print a line now and then.
@@ -131,8 +130,7 @@ impl Gateway {
                 () = tokio::time::sleep(self.config.watchdog.interval) => {}
             }
             // A worker that is away is brought back by whoever looks after it.
-            if let Ok(usage) = insist(self.worker.calls(), |client| async move { client.usage().await }).await
-            {
+            if let Ok(usage) = self.worker.usage().await {
                 self.look_at_usage(&mut memory, usage).await;
             }
             // Told in the log; the next look does it.
@@ -174,12 +172,8 @@ impl Gateway {
         for session in sessions {
             self.audit_found(&owner, "watchdog.flag", session.to_string(), format!("{reason}: {detail}"));
             if stop {
-                let slept =
-                    insist(
-                        self.worker.calls(),
-                        |client| async move { client.hibernate_session(session).await },
-                    );
-                let told = slept.await.map_or_else(|error| error.to_string(), |_| "put to sleep".to_owned());
+                let slept = self.worker.hibernate_session(session).await;
+                let told = slept.map_or_else(|error| error.to_string(), |_| "put to sleep".to_owned());
                 self.audit_found(&owner, "watchdog.stop", session.to_string(), told);
             }
         }

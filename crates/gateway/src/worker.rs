@@ -2,11 +2,15 @@
 //!
 //! Calls and streams have connections of their own, so that a flood to a watcher does not hold up a start.
 
+mod calls;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater_contract::{Client, ContractError, Reviver, connect_with};
+use headwater_contract::{Client, ContractError, FaultKind, Reviver, connect_with};
 use tokio_util::sync::CancellationToken;
 
 /// Connections for streams: what one of them carries goes through one task on either side.
@@ -37,12 +41,12 @@ impl Worker {
     }
 
     /// For calls with one answer.
-    pub(crate) const fn calls(&self) -> &Client {
+    const fn calls(&self) -> &Client {
         &self.calls
     }
 
     /// For calls that stream.
-    pub(crate) fn streams(&self) -> &Client {
+    fn streams(&self) -> &Client {
         let n = self.next.fetch_add(1, Ordering::Relaxed) % STREAM_CONNECTIONS;
         self.streams.get(n).unwrap_or(&self.calls)
     }
@@ -51,7 +55,7 @@ impl Worker {
     pub(crate) async fn supervise(&self, stopping: CancellationToken, came_back: impl Fn()) {
         let mut pid = 0;
         loop {
-            match self.calls.insist(async |client| client.info().await).await {
+            match self.info().await {
                 Ok(info) => {
                     if pid != 0 && pid != info.pid {
                         tracing::warn!(pid = info.pid, "the worker was started again");
@@ -66,5 +70,17 @@ impl Worker {
                 () = tokio::time::sleep(PULSE) => {}
             }
         }
+    }
+}
+
+/// What a question for all of something tells. Nothing, where there is more of it than one answer can carry: whoever
+/// asks must then be able to ask for each by itself, or one user with many things would leave none to the others.
+pub(crate) fn if_it_fits<T>(told: Result<Vec<T>, ContractError>) -> Result<Vec<T>, ContractError> {
+    match told {
+        Err(ContractError::Fault(fault)) if fault.kind == FaultKind::Invalid => {
+            tracing::warn!(%fault, "the worker has more to tell than fits into one answer");
+            Ok(Vec::new())
+        }
+        told => told,
     }
 }

@@ -22,7 +22,7 @@ fn plan(n: u64, random: &mut Random) -> Lines {
 
 /// Follows in one go, over all restarts.
 async fn follow(client: &Client, id: ExecutionId) -> Result<Collected> {
-    collect(client.insist(async |client| client.follow(id, collect_until_closed()).await).await?).await
+    collect(client.retry(|client| client.follow(id, collect_until_closed())).await?).await
 }
 
 /// Follows a few events at a time, each time with a new follower that goes on after the last event.
@@ -30,7 +30,7 @@ async fn follow_in_pieces(client: &Client, id: ExecutionId, at_once: usize) -> R
     let mut seen = Collected::default();
     while !seen.closed {
         let options = FollowOptions { after: seen.last, batch_ms: 5, ..collect_until_closed() };
-        let mut follower = client.insist(async |client| client.follow(id, options.clone()).await).await?;
+        let mut follower = client.retry(|client| client.follow(id, options.clone())).await?;
         for _ in 0..at_once {
             let Some(event) = follower.next().await? else { break };
             seen.take(event)?;
@@ -48,30 +48,20 @@ async fn run(
 ) -> Result<(ExecutionId, u64)> {
     tokio::time::sleep(begin_after).await;
     let spec = SessionSpec::default();
-    client
-        .insist(async |client| client.create_session(Some(session), &spec).await)
-        .await
-        .context("session")?;
+    client.retry(|client| client.create_session(Some(session), &spec)).await.context("session")?;
     let id = ExecutionId::random();
     let spec = lines.spec();
     let seen = match lines.salt % 3 {
         0 => {
-            let begun =
-                client.insist(async |client| client.run(session, id, &spec, collect_until_closed()).await);
+            let begun = client.retry(|client| client.run(session, id, &spec, collect_until_closed()));
             collect(begun.await.context("run")?).await.context("run and follow")?
         }
         1 => {
-            client
-                .insist(async |client| client.start(session, Some(id), &spec).await)
-                .await
-                .context("start")?;
+            client.retry(|client| client.start(session, Some(id), &spec)).await.context("start")?;
             follow(&client, id).await.context("follow")?
         }
         _ => {
-            client
-                .insist(async |client| client.start(session, Some(id), &spec).await)
-                .await
-                .context("start")?;
+            client.retry(|client| client.start(session, Some(id), &spec)).await.context("start")?;
             follow_in_pieces(&client, id, 5).await.context("follow in pieces")?
         }
     };
@@ -143,7 +133,7 @@ async fn kill_while_starting() -> Result<()> {
         let id = ExecutionId::random();
         let started = tokio::task::spawn_local(async move {
             let spec = lines.spec();
-            client.insist(async |client| client.start(session, Some(id), &spec).await).await
+            client.retry(|client| client.start(session, Some(id), &spec)).await
         });
         tokio::time::sleep(Duration::from_micros(random.below(12_000))).await;
         worker.kill();

@@ -92,7 +92,7 @@ async fn agreed(place: &Place, yes: bool) -> Result<Vec<SessionId>, CommandError
         None if place.data.join("sessions").is_dir() => place.worker().await?,
         None => return Ok(Vec::new()),
     };
-    let all = client.insist(async |client: &Client| client.sessions(false).await).await?;
+    let all = client.retry(|client| client.sessions(false)).await?;
     if !all.is_empty() {
         confirm(&question(&all), yes)?;
     }

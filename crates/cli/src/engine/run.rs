@@ -58,8 +58,7 @@ impl Engine {
         match self {
             Self::Local(worker) => {
                 make_session(worker, run).await?;
-                let start = async |worker: &Worker| worker.start(run.session, Some(run.id), &run.spec).await;
-                Ok(worker.insist(start).await?.into())
+                Ok(worker.retry(|worker| worker.start(run.session, Some(run.id), &run.spec)).await?.into())
             }
             Self::Remote(server) => {
                 let (session, request) = run.request();
@@ -78,9 +77,9 @@ impl Engine {
                 make_session(worker, run).await?;
                 // As with a pipe: a program waits for whoever reads it.
                 let options = FollowOptions { lossless: true, ..FollowOptions::default() };
-                let follow =
-                    async |worker: &Worker| worker.run(run.session, run.id, &run.spec, options.clone()).await;
-                Ok((run.id, Events::local(worker.insist(follow).await?)))
+                let run_it =
+                    worker.retry(|worker| worker.run(run.session, run.id, &run.spec, options.clone()));
+                Ok((run.id, Events::local(run_it.await?)))
             }
             Self::Remote(server) => {
                 let (session, request) = run.request();
@@ -106,7 +105,7 @@ impl Engine {
 
 async fn make_session(worker: &Worker, run: &Run) -> Result<()> {
     if let Target::Own(spec) = &run.target {
-        worker.insist(async |worker: &Worker| worker.create_session(Some(run.session), spec).await).await?;
+        worker.retry(|worker| worker.create_session(Some(run.session), spec)).await?;
     }
     Ok(())
 }

@@ -60,7 +60,7 @@ async fn feed_worker(
 }
 
 async fn open(client: &Worker, id: ExecutionId) -> std::result::Result<StdinWriter, ContractError> {
-    client.insist(async |client| client.stdin(id).await).await
+    client.retry(|client| client.stdin(id)).await
 }
 
 async fn feed_server(

@@ -11,10 +11,9 @@ use tokio::time::{Instant, sleep};
 
 use super::{ended, is_compiled, order_of};
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::recorder::is_missing;
 use crate::state::Gateway;
-use crate::stream::{follow, last};
+use crate::stream::last;
 
 /// One question for an end.
 const LONG_POLL: Duration = Duration::from_mins(1);
@@ -83,11 +82,7 @@ impl Gateway {
             return lost("what was asked for cannot be read");
         };
         let order = order_of(row, spec);
-        let begun = insist(self.worker.calls(), |client| {
-            let order = order.clone();
-            async move { client.begin_build(&order).await }
-        });
-        match begun.await {
+        match self.worker.begin_build(&order).await {
             Ok(mut told) => {
                 if let Some((session, start)) = told.specs.take() {
                     self.take_up_build_execution(row, session, start, self.admission.take(&row.owner))
@@ -108,17 +103,10 @@ impl Gateway {
     ) -> Result<Option<BuildResult>, ContractError> {
         let id = row.id;
         if is_compiled(row) {
-            let asked =
-                insist(self.worker.streams(), |client| async move { client.build(id, at_most).await });
-            return asked.await.map(ended);
+            return self.worker.build(id, at_most).await.map(ended);
         }
         let execution = id.execution();
-        let asked =
-            insist(
-                self.worker.streams(),
-                |client| async move { client.wait(execution, at_most, false).await },
-            );
-        let told = asked.await?;
+        let told = self.worker.wait(execution, at_most, false).await?;
         match &told.state {
             ExecutionState::Queued | ExecutionState::Running { .. } => Ok(None),
             ExecutionState::Exited { verdict } | ExecutionState::Closed { verdict } => {
@@ -200,7 +188,7 @@ impl Gateway {
             no_wait: true,
             ..FollowOptions::default()
         };
-        let mut follower = match follow(self, told.id, options).await {
+        let mut follower = match self.worker.follow(told.id, options).await {
             Ok(follower) => follower,
             Err(error) if is_missing(&error) => return Ok((String::new(), true)),
             Err(error) => return Err(error),

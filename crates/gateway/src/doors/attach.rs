@@ -33,7 +33,7 @@ use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::serve::Seat;
 use crate::state::Gateway;
-use crate::stream::{OpenStream, Until, follow};
+use crate::stream::{OpenStream, Until};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(attach))
@@ -125,7 +125,7 @@ async fn attach(
     gateway.may_follow(&who, id, query.lossless == Some(true)).await?;
     let refusal = refusal(&gateway, &who, id, query.read_only == Some(true)).await;
     let upgrade = bounded(upgrade)?;
-    let follower = follow(&gateway, id, query.options()).await?;
+    let follower = gateway.worker.follow(id, query.options()).await?;
     // A server that ends waits for it, so that its last word is said.
     let tracked = gateway.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {

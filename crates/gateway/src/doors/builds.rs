@@ -22,7 +22,6 @@ use crate::builds::Asked;
 use crate::error::ApiError;
 use crate::extract::{NoQuery, Path, Query};
 use crate::idempotency::Keyed;
-use crate::insist::insist;
 use crate::paging::{InParts, page_body, page_request};
 use crate::state::Gateway;
 
@@ -243,9 +242,7 @@ async fn cancel(
     let row = gateway.build_of(&who, Need::Write, id).await?;
     if row.result.is_none() {
         let execution = id.execution();
-        let asked =
-            insist(gateway.worker.calls(), |client| async move { client.cancel(execution, None).await });
-        if let Err(error) = asked.await
+        if let Err(error) = gateway.worker.cancel(execution, None).await
             && !crate::recorder::is_missing(&error)
         {
             return Err(error.into());

@@ -15,7 +15,7 @@ use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::state::Gateway;
-use crate::stream::{EventQuery, execution, follow, sse};
+use crate::stream::{EventQuery, sse};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(events))
@@ -54,7 +54,7 @@ async fn events(
     gateway.may_follow(&who, id, options.lossless).await?;
     let opened = async {
         let ends_soon = resumes && has_ended(&gateway, id, &options).await?;
-        Ok::<_, ContractError>((ends_soon, follow(&gateway, id, options).await?))
+        Ok::<_, ContractError>((ends_soon, gateway.worker.follow(id, options).await?))
     };
     let (ends_soon, mut follower) = match opened.await {
         Ok(opened) => opened,
@@ -73,7 +73,7 @@ async fn has_ended(
     id: ExecutionId,
     options: &FollowOptions,
 ) -> Result<bool, ContractError> {
-    let execution = execution(gateway, id).await?;
+    let execution = gateway.worker.execution(id).await?;
     Ok(match execution.state {
         ExecutionState::Closed { .. } => true,
         ExecutionState::Exited { .. } => !options.until_closed,

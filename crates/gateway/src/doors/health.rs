@@ -48,7 +48,7 @@ async fn in_time<E: Into<ApiError>>(
     (status = 503, body = ErrorBody),
 ))]
 async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError> {
-    let worker = async { gateway.worker.calls().info().await.map(drop) };
+    let worker = async { gateway.worker.once().info().await.map(drop) };
     let (store, worker) = tokio::join!(in_time("store", gateway.store.ping()), in_time("worker", worker));
     store?;
     worker?;

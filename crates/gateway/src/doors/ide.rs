@@ -26,7 +26,7 @@ use crate::packages::in_workspace;
 use crate::recorder::is_missing;
 use crate::start::Order;
 use crate::state::Gateway;
-use crate::stream::{follow, last};
+use crate::stream::last;
 
 /// So much of code is in the log, if that is asked for: `HEADWATER_LOG=debug`.
 const LOGGED_CHARS: usize = 100;
@@ -307,7 +307,7 @@ async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Resu
         no_wait: true,
         ..FollowOptions::default()
     };
-    let mut follower = match follow(gateway, told.id, options).await {
+    let mut follower = match gateway.worker.follow(told.id, options).await {
         Ok(follower) => follower,
         Err(error) if is_missing(&error) => return Ok(Tail { text: None, truncated: has_printed }),
         Err(error) => return Err(error.into()),

@@ -34,7 +34,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     (status = 503, body = ErrorBody),
 ))]
 async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<InfoBody>, ApiError> {
-    let worker = gateway.worker.calls().insist(async |client| client.info().await).await?;
+    let worker = gateway.worker.info().await?;
     Ok(Json(InfoBody {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         worker_version: worker.version,

@@ -24,10 +24,8 @@ use crate::answers::Pulled;
 use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::serve::Live;
 use crate::state::Gateway;
-use crate::stream::follow;
 
 /// So much of an output tells whether it is text.
 const SNIFF_BYTES: u64 = 1024;
@@ -112,7 +110,7 @@ async fn output(
     gateway.may_follow(&who, id, lossless).await?;
     let which = query.stream.unwrap_or_default();
     let output = OutputOf { id, stream: which.stream() };
-    let kept = insist(gateway.worker.calls(), |worker| async move { worker.kept(output).await }).await;
+    let kept = gateway.worker.kept(output).await;
     let kept = match kept {
         Ok(kept) => kept,
         Err(error) => return Err(gateway.unreadable(id, error).await),
@@ -164,7 +162,7 @@ async fn live(
         lossless,
         ..FollowOptions::default()
     };
-    let follower = follow(gateway, output.id, options).await?;
+    let follower = gateway.worker.follow(output.id, options).await?;
     let stated = if kept.gap.is_some() { gaps(gateway, output).await? } else { Vec::new() };
     let body = OutputBody::live(gateway, follower, stated);
     Ok((answer.0, Extension(Live), Body::new(body)).into_response())
@@ -177,7 +175,7 @@ async fn gaps(gateway: &Gateway, output: OutputOf) -> Result<Vec<Gap>, ContractE
         if output.stream.is_some_and(|only| only != stream) {
             continue;
         }
-        let kept = gateway.worker.calls().kept(OutputOf { stream: Some(stream), ..output }).await?;
+        let kept = gateway.worker.kept(OutputOf { stream: Some(stream), ..output }).await?;
         gaps.extend(kept.gap.map(|(from_byte, to_byte)| Gap { stream, from_byte, to_byte }));
     }
     Ok(gaps)
@@ -225,10 +223,9 @@ async fn content_type(
     output: OutputOf,
     kept: &Kept,
 ) -> Result<&'static str, ContractError> {
-    let worker = gateway.worker.calls();
     let mut begin = Vec::new();
     for (from, to) in kept.places(0, kept.len().min(SNIFF_BYTES)) {
-        let mut reader = worker.read(output, from, to);
+        let mut reader = gateway.worker.read(output, from, to);
         while let Some(bytes) = reader.next().await? {
             begin.extend_from_slice(&bytes);
         }

@@ -21,7 +21,6 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{NoQuery, Path};
 use crate::idempotency::Keyed;
-use crate::insist::insist;
 use crate::packages::{Kind, Wanted, change_node, change_python, make_environment};
 use crate::shown::execution_body;
 use crate::start::Order;
@@ -301,8 +300,7 @@ async fn installed(
     ecosystem: Ecosystem,
 ) -> Result<ListPackagesResponse, ApiError> {
     gateway.may_use_session(who, Need::Read, id).await?;
-    let listed = insist(gateway.worker.calls(), |client| async move { client.packages(id, ecosystem).await });
-    Ok(listed.await?)
+    Ok(gateway.worker.packages(id, ecosystem).await?)
 }
 
 /// The interpreter of a language, which must be here.

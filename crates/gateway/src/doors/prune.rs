@@ -15,7 +15,6 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -72,11 +71,7 @@ async fn prune(
     let (at, who) = (Arc::clone(&gateway), who.clone());
     let pruned = gateway
         .to_the_end(async move {
-            let pruned = insist(at.worker.calls(), |client| {
-                let call = call.clone();
-                async move { client.prune(call).await }
-            })
-            .await?;
+            let pruned = at.worker.prune(call.clone()).await?;
             if !dry_run {
                 at.meter.outdate();
                 at.note_removed_logs().await?;

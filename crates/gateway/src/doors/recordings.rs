@@ -25,7 +25,7 @@ use crate::executions::Patience;
 use crate::extract::{NoQuery, Path};
 use crate::serve::Live;
 use crate::state::Gateway;
-use crate::stream::{OpenStream, follow};
+use crate::stream::OpenStream;
 
 /// A piece of the answer goes out when it has so much.
 const PIECE_BYTES: usize = 64 << 10;
@@ -58,7 +58,7 @@ async fn recording(
     let execution = gateway.look_at_execution(&who, id, Patience::NONE).await?;
     let sizes = gateway.sizes(&execution).await?;
     let options = FollowOptions { no_wait: true, until_closed: true, ..FollowOptions::default() };
-    let follower = match follow(&gateway, id, options).await {
+    let follower = match gateway.worker.follow(id, options).await {
         Ok(follower) => follower,
         Err(error) => return Err(gateway.unreadable(id, error).await),
     };

@@ -41,10 +41,9 @@ use super::socket::{self, bounded};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::serve::Seat;
 use crate::state::Gateway;
-use crate::stream::{OpenStream, follow};
+use crate::stream::OpenStream;
 use crate::terminals::{MAIN, Opened, TerminalOrder};
 
 /// The subprotocol that asks for binary frames.
@@ -198,10 +197,10 @@ impl Viewer {
         let after = if is_new { Some(Seq(0)) } else { query.after(&execution) };
         let skip = if after.is_some() { query.skip.unwrap_or(0) } else { 0 };
         let (follower, drawn) = match after {
-            Some(after) => (follow(&gateway, id, options(after)).await?, None),
+            Some(after) => (gateway.worker.follow(id, options(after)).await?, None),
             None => match screen(&gateway, id, None).await? {
                 Some((snapshot, follower)) => (follower, Some(snapshot)),
-                None => (follow(&gateway, id, options(Seq(0))).await?, None),
+                None => (gateway.worker.follow(id, options(Seq(0))).await?, None),
             },
         };
         let mut due = VecDeque::from([Due::Note(Note::Attached(size))]);
@@ -223,8 +222,7 @@ impl Viewer {
             shared.tell(error.into());
         }
         let position = self.follower.position();
-        let marks =
-            insist(gateway.worker.streams(), |worker| async move { worker.follow_marks(id, position).await });
+        let marks = gateway.worker.follow_marks(id, position).await;
         let dialect = ViewerDialect {
             gateway: Arc::clone(&gateway),
             id,
@@ -232,10 +230,7 @@ impl Viewer {
             shared: Arc::clone(&shared),
             read_only: self.refusal.is_some(),
             came_at: position,
-            marks: marks
-                .await
-                .inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks"))
-                .ok(),
+            marks: marks.inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks")).ok(),
             held: None,
         };
         let outgoing = Outgoing {

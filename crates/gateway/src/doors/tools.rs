@@ -27,7 +27,6 @@ use crate::extract::wants_events;
 use crate::feed::{Dialect, Ending, Feed, Followed, Subject, ToolEvent, ToolResult, ToolResultBody};
 use crate::feed::{feed_response, result_response};
 use crate::idempotency::Keyed;
-use crate::insist::insist;
 use crate::now_ms;
 use crate::start::{Order, execution_row};
 use crate::state::Gateway;
@@ -188,8 +187,7 @@ async fn end_of(gateway: &Arc<Gateway>, mut told: Execution) -> Result<Verdict, 
         if let Some(verdict) = told.state.verdict() {
             return Ok(verdict.clone());
         }
-        let wait =
-            insist(gateway.worker.streams(), |client| async move { client.wait(id, LONG_POLL, false).await });
+        let wait = gateway.worker.wait(id, LONG_POLL, false);
         told = tokio::select! {
             told = wait => told?,
             () = gateway.stopping.cancelled() => {

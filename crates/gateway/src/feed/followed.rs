@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::subject::Subject;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::recorder::is_missing;
 use crate::state::Gateway;
 
@@ -115,11 +114,7 @@ impl Followed {
         };
         loop {
             let options = self.options.clone();
-            let follow = insist(self.gateway.worker.streams(), |client| {
-                let options = options.clone();
-                async move { client.follow(id, options).await }
-            });
-            match follow.await {
+            match self.gateway.worker.follow(id, options).await {
                 Ok(follower) => {
                     self.source = Source::Log(Box::new(follower));
                     return Ok(());

@@ -22,7 +22,6 @@ use super::place::Place;
 use super::subject::Subject;
 use super::token::Token;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::recorder::is_missing;
 use crate::state::Gateway;
 
@@ -274,9 +273,7 @@ impl Feed {
                 break;
             };
             let id = row.id;
-            let told =
-                insist(self.gateway.worker.calls(), |client| async move { client.execution(id).await });
-            let seq = match told.await {
+            let seq = match self.gateway.worker.execution(id).await {
                 Ok(told) => told.last_seq,
                 Err(error) if is_missing(&error) => headwater_protocol::Seq(0),
                 Err(error) => return Err(error.into()),

@@ -16,7 +16,6 @@ use super::subject::Subject;
 use super::text::Carry;
 use super::tool_calls::Source;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::recorder::is_missing;
 use crate::state::Gateway;
 
@@ -358,11 +357,7 @@ async fn read(
     }
     if output.follower.is_none() {
         let options = FollowOptions { streams: output.streams(), no_wait: true, ..FollowOptions::default() };
-        let follow = insist(gateway.worker.streams(), |client| {
-            let options = options.clone();
-            async move { client.follow(id, options).await }
-        });
-        match follow.await {
+        match gateway.worker.follow(id, options).await {
             Ok(follower) => output.follower = Some(Box::new(follower)),
             // The log was removed: its verdict is all that is left.
             Err(error) if is_missing(&error) => {

@@ -12,7 +12,6 @@ use crate::doors::socket::incoming::Listener;
 use crate::doors::socket::input::Input;
 use crate::doors::socket::shared::Shared;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// Does what the client asks for.
@@ -55,19 +54,18 @@ impl Incoming {
 
     async fn ask(&self, command: Command) -> Result<(), ContractError> {
         let id = self.id;
-        let calls = self.gateway.worker.calls();
         match command {
             Command::Resize(size) => {
-                insist(calls, |worker| async move { worker.resize(id, size).await }).await?;
+                self.gateway.worker.resize(id, size).await?;
                 self.gateway.viewers.resized(id, size);
             }
             Command::Signal(signal) => {
                 // Not asked again: a signal that comes twice is another thing.
-                calls.signal(id, signal, false).await?;
+                self.gateway.worker.once().signal(id, signal, false).await?;
                 self.gateway.audit(&self.who, "execution.signal", id.to_string(), signal.to_string());
             }
             Command::Cancel => {
-                insist(calls, |worker| async move { worker.cancel(id, None).await }).await?;
+                self.gateway.worker.cancel(id, None).await?;
                 self.gateway.audit(&self.who, "execution.cancel", id.to_string(), String::new());
             }
             Command::Stdin(_) | Command::Eof | Command::Credit(_) => {}

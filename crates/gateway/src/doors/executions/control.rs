@@ -16,7 +16,6 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -48,7 +47,7 @@ async fn signal(
     gateway.may_use_execution(&who, Need::Write, id).await?;
     let number = request.signal.number()?;
     // Not repeated: two signals are not one.
-    if let Err(error) = gateway.worker.calls().signal(id, number, request.tree).await {
+    if let Err(error) = gateway.worker.once().signal(id, number, request.tree).await {
         return Err(gateway.unreachable(id, error).await);
     }
     gateway.audit(&who, "execution.signal", id.to_string(), format!("signal={number} tree={}", request.tree));
@@ -85,8 +84,7 @@ async fn cancel(
 ) -> Result<StatusCode, ApiError> {
     gateway.may_use_execution(&who, Need::Write, id).await?;
     let grace = request.grace_ms.map(Duration::from_millis);
-    let cancelled =
-        insist(gateway.worker.calls(), |client| async move { client.cancel(id, grace).await }).await;
+    let cancelled = gateway.worker.cancel(id, grace).await;
     if let Err(error) = cancelled
         && !gateway.is_over(id, &error).await
     {
@@ -119,7 +117,7 @@ async fn resize(
         return Err(SpecError::EmptyTerminal.into());
     }
     let size = TtySize { rows, cols };
-    let resized = insist(gateway.worker.calls(), |client| async move { client.resize(id, size).await }).await;
+    let resized = gateway.worker.resize(id, size).await;
     if let Err(error) = resized {
         return Err(gateway.unreachable(id, error).await);
     }
@@ -161,7 +159,7 @@ async fn processes(
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<ProcessesBody>, ApiError> {
     gateway.may_use_execution(&who, Need::Read, id).await?;
-    let asked = insist(gateway.worker.calls(), |client| async move { client.processes(id).await }).await;
+    let asked = gateway.worker.processes(id).await;
     let processes = match asked {
         Ok(processes) => processes,
         Err(error) if gateway.is_over(id, &error).await => Vec::new(),

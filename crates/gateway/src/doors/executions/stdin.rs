@@ -22,7 +22,6 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -107,9 +106,7 @@ impl Input<'_> {
         let writer = if let Some(writer) = self.writer.take() {
             writer
         } else {
-            let opened =
-                insist(self.gateway.worker.streams(), |client| async move { client.stdin(id).await });
-            match opened.await {
+            match self.gateway.worker.stdin(id).await {
                 Ok(writer) => writer,
                 Err(error) => return Err(self.gateway.unreachable(id, error).await),
             }

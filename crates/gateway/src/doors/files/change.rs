@@ -21,7 +21,6 @@ use super::{file_body, untold};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -53,11 +52,7 @@ async fn make_folder(
 ) -> Result<(StatusCode, JsonBody<FileBody>), ApiError> {
     gateway.may_use_session(&who, Need::Write, id).await?;
     let path = given(&request.path, request.encoding)?;
-    let make = |client: headwater_contract::Client| {
-        let path = path.clone();
-        async move { client.make_folder(id, path).await }
-    };
-    let folder = insist(gateway.worker.calls(), make).await?;
+    let folder = gateway.worker.make_folder(id, path.clone()).await?;
     let status = if folder.created { StatusCode::CREATED } else { StatusCode::OK };
     note(&gateway, &who, "folder.create", id, &path);
     Ok((status, JsonBody(file_body(folder.entry.ok_or_else(untold)?))))
@@ -89,7 +84,7 @@ async fn rename(
         to: to.clone(),
         overwrite: request.overwrite,
     };
-    let moved = once(&gateway, |client| async move { client.move_file(order).await }).await?;
+    let moved = once(&gateway, gateway.worker.once().move_file(order)).await?;
     note(&gateway, &who, "file.move", id, &arrow(&from, &to));
     Ok(JsonBody(file_body(moved)))
 }
@@ -123,7 +118,7 @@ async fn copy(
         to: to.clone(),
         overwrite: request.overwrite,
     };
-    let copied = once(&gateway, |client| async move { client.copy_file(order).await }).await?;
+    let copied = once(&gateway, gateway.worker.once().copy_file(order)).await?;
     note(&gateway, &who, "file.copy", id, &arrow(&from, &to));
     let file = file_body(copied.entry.ok_or_else(untold)?);
     Ok(JsonBody(CopyBody { file, bytes: copied.bytes, files: copied.files, skipped: copied.skipped }))
@@ -165,8 +160,7 @@ async fn remove(
 ) -> Result<StatusCode, ApiError> {
     gateway.may_use_session(&who, Need::Write, id).await?;
     let (path, recursive) = (path.needed()?, query.recursive == Some(true));
-    let what = path.clone();
-    once(&gateway, |client| async move { client.remove_file(id, what, recursive).await }).await?;
+    once(&gateway, gateway.worker.once().remove_file(id, path.clone(), recursive)).await?;
     note(&gateway, &who, "file.delete", id, &path);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -190,22 +184,18 @@ async fn chmod(
 ) -> Result<JsonBody<FileBody>, ApiError> {
     gateway.may_use_session(&who, Need::Write, id).await?;
     let (path, mode) = (given(&request.path, request.encoding)?, mode(&request.mode)?);
-    let change = |client: headwater_contract::Client| {
-        let path = path.clone();
-        async move { client.chmod_file(id, path, mode).await }
-    };
-    let changed = insist(gateway.worker.calls(), change).await?;
+    let changed = gateway.worker.chmod_file(id, path.clone(), mode).await?;
     note(&gateway, &who, "file.chmod", id, &path);
     Ok(JsonBody(file_body(changed)))
 }
 
-/// Asks once what cannot be asked twice, of a worker that is there: one that goes away in the middle may have done it.
-async fn once<T, F: Future<Output = Result<T, ContractError>>>(
+/// Makes a call that is not repeated, when the worker is there: one that goes away in the middle may have done it.
+async fn once<T>(
     gateway: &Gateway,
-    call: impl FnOnce(headwater_contract::Client) -> F,
+    call: impl Future<Output = Result<T, ContractError>>,
 ) -> Result<T, ApiError> {
-    insist(gateway.worker.calls(), |client| async move { client.info().await }).await?;
-    call(gateway.worker.calls().clone()).await.map_err(|error| match error {
+    gateway.worker.info().await?;
+    call.await.map_err(|error| match error {
         ContractError::Disconnected(_) => ApiError::unavailable(
             "the worker was started again while it worked on this",
             "look whether it was done, and ask again if not",

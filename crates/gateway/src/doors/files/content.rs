@@ -16,14 +16,12 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::list::look;
 use super::path::{QueryPath, encoding};
 use super::{kind, put, quoted};
 use crate::auth::{Identity, Need};
 use crate::doors::output::{Part, is_known, part};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 use crate::stream::OpenStream;
 
@@ -81,7 +79,7 @@ async fn content(
     gateway.may_use_session(&who, Need::Read, id).await?;
     let path = path.needed()?;
     if method == Method::HEAD || headers.contains_key(header::IF_NONE_MATCH) {
-        let entry = look(&gateway, id, path.clone()).await?;
+        let entry = gateway.worker.stat_file(id, path.clone()).await?;
         must_be_file(&entry)?;
         if is_known(&headers, &quoted(&entry.etag)) {
             return Ok((StatusCode::NOT_MODIFIED, answer_headers(&entry, None)).into_response());
@@ -95,7 +93,7 @@ async fn content(
     {
         return Ok(answer);
     }
-    let reader = open(&gateway, request(id, &path)).await?;
+    let reader = gateway.worker.read_file(request(id, &path)).await?;
     let headers = answer_headers(reader.entry(), Some((0, reader.entry().size)));
     Ok((headers, body(&gateway, reader)).into_response())
 }
@@ -108,7 +106,7 @@ async fn range(
     headers: &HeaderMap,
 ) -> Result<Option<Response>, ApiError> {
     for _ in 0..TRIES {
-        let entry = look(gateway, id, path.clone()).await?;
+        let entry = gateway.worker.stat_file(id, path.clone()).await?;
         must_be_file(&entry)?;
         let (from, to) = match part(&Method::GET, headers, &quoted(&entry.etag), entry.size) {
             Part::Whole => return Ok(None),
@@ -117,7 +115,7 @@ async fn range(
         };
         let etag = Some(entry.etag.clone());
         let request = v1::ReadFileRequest { from_byte: from, to_byte: Some(to), etag, ..request(id, path) };
-        match open(gateway, request).await {
+        match gateway.worker.read_file(request).await {
             Ok(reader) => {
                 let mut headers = answer_headers(&entry, Some((from, to)));
                 put(&mut headers, header::CONTENT_RANGE, &format!("bytes {from}-{}/{}", to - 1, entry.size));
@@ -134,18 +132,6 @@ async fn range(
 
 fn request(id: SessionId, path: &Bytes) -> v1::ReadFileRequest {
     v1::ReadFileRequest { session_id: id.to_string(), path: path.clone(), ..v1::ReadFileRequest::default() }
-}
-
-/// Opens a file at the worker.
-pub(super) async fn open(
-    gateway: &Gateway,
-    request: v1::ReadFileRequest,
-) -> Result<FileReader, ContractError> {
-    let open = |client: headwater_contract::Client| {
-        let request = request.clone();
-        async move { client.read_file(request).await }
-    };
-    insist(gateway.worker.streams(), open).await
 }
 
 /// The bytes, each piece asked for when the one before is on its way.

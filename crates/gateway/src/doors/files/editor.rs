@@ -23,7 +23,7 @@ use utoipa_axum::routes;
 use super::editor_read::ReadAnswer;
 use super::list::Listing;
 use super::path::given;
-use super::{content, kind, put};
+use super::{kind, put};
 use crate::answers::pieces::answer;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
@@ -166,7 +166,7 @@ async fn read(
     let id = gateway.session_named(&who, Need::Read, &request.session_id).await?;
     let path = given(&request.path, request.encoding)?;
     let order = v1::ReadFileRequest { session_id: id.to_string(), path, ..v1::ReadFileRequest::default() };
-    let reader = content::open(&gateway, order.clone()).await?;
+    let reader = gateway.worker.read_file(order.clone()).await?;
     if reader.entry().size > MAX_READ_BYTES {
         return Err(too_large(reader.entry().size));
     }

@@ -12,7 +12,7 @@ use headwater_contract::{FileReader, v1};
 use headwater_protocol::api::Timestamp;
 use serde_json::json;
 
-use super::{content, quoted};
+use super::quoted;
 use crate::answers::pieces::{Parts, Source};
 use crate::error::ApiError;
 use crate::state::Gateway;
@@ -75,7 +75,7 @@ impl ReadAnswer {
         }
         // The same state of it, or none: both fields must be of one file.
         self.order.etag = Some(self.reader.entry().etag.clone());
-        self.reader = content::open(&self.gateway, self.order.clone()).await?;
+        self.reader = self.gateway.worker.read_file(self.order.clone()).await?;
         parts.json("\",\"base64\":\"");
         self.stage = Stage::Base64;
         Ok(true)

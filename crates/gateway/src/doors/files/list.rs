@@ -23,7 +23,6 @@ use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// Entries that are asked of the worker at a time: they are held until the client has taken them.
@@ -149,22 +148,13 @@ where
             return Ok(false);
         }
         self.request.limit = u32::try_from(self.left).unwrap_or(u32::MAX).min(PART);
-        let told = ask(&self.gateway, &self.request).await?;
+        let told = self.gateway.worker.list_files(self.request.clone()).await?;
         parts.json(std::mem::take(&mut self.begin));
         self.left = self.left.saturating_sub(told.entries.len());
         self.is_last = told.next.is_none() || self.left == 0;
         (self.entries, self.request.after) = (told.entries.into(), told.next);
         Ok(true)
     }
-}
-
-/// Asks the worker for a page of a folder.
-async fn ask(gateway: &Gateway, request: &v1::ListFilesRequest) -> Result<v1::ListFilesResponse, ApiError> {
-    let list = |client: headwater_contract::Client| {
-        let request = request.clone();
-        async move { client.list_files(request).await }
-    };
-    Ok(insist(gateway.worker.calls(), list).await?)
 }
 
 /// The path that a cursor stands for.
@@ -206,15 +196,6 @@ async fn stat(
     _: Query<StatQuery>,
 ) -> Result<JsonBody<FileBody>, ApiError> {
     gateway.may_use_session(&who, Need::Read, id).await?;
-    let entry = look(&gateway, id, path.0.unwrap_or_default()).await?;
+    let entry = gateway.worker.stat_file(id, path.0.unwrap_or_default()).await?;
     Ok(JsonBody(file_body(entry)))
-}
-
-/// What lies at a path.
-pub(super) async fn look(gateway: &Gateway, id: SessionId, path: Bytes) -> Result<v1::FileEntry, ApiError> {
-    let stat = |client: headwater_contract::Client| {
-        let path = path.clone();
-        async move { client.stat_file(id, path).await }
-    };
-    Ok(insist(gateway.worker.calls(), stat).await?)
 }

@@ -21,7 +21,6 @@ use super::{file_body, untold};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// Where the bytes go.
@@ -119,8 +118,8 @@ pub(super) async fn write(
     body: Body,
 ) -> Result<(StatusCode, FileBody), ApiError> {
     // The body can be sent once: a worker that is just being started again is waited for before, not while.
-    insist(gateway.worker.calls(), |client| async move { client.info().await }).await?;
-    let mut writer = gateway.worker.streams().write_file(head).await;
+    gateway.worker.info().await?;
+    let mut writer = gateway.worker.once().write_file(head).await;
     let mut body = body.into_data_stream();
     while let Some(chunk) = body.next().await {
         let whole = || ApiError::invalid("the body did not arrive whole: nothing was changed");

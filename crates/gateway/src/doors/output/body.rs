@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use headwater_contract::{ByteReader, Client, ContractError, Follower, OutputOf};
+use headwater_contract::{ByteReader, ContractError, Follower, OutputOf};
 use headwater_protocol::{EventKind, Stream};
 use http_body::{Body, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, ReusableBoxFuture};
@@ -42,7 +42,7 @@ enum Source {
 
 /// Ranges of kept bytes, one after the other.
 struct KeptSource {
-    worker: Client,
+    gateway: Arc<Gateway>,
     output: OutputOf,
     places: VecDeque<(u64, u64)>,
     reader: Option<ByteReader>,
@@ -66,7 +66,7 @@ impl KeptSource {
             let Some((from, to)) = self.places.pop_front() else {
                 return Ok(None);
             };
-            self.reader = Some(self.worker.read(self.output, from, to));
+            self.reader = Some(self.gateway.worker.read(self.output, from, to));
         }
     }
 }
@@ -114,9 +114,12 @@ impl OutputBody {
     /// These places of an output, which are so many bytes.
     pub(super) fn kept(gateway: &Arc<Gateway>, output: OutputOf, places: Vec<(u64, u64)>) -> Self {
         let left = places.iter().map(|(from, to)| to - from).sum();
-        let worker = gateway.worker.streams().clone();
-        let source =
-            Source::Kept(Box::new(KeptSource { worker, output, places: places.into(), reader: None }));
+        let source = Source::Kept(Box::new(KeptSource {
+            gateway: Arc::clone(gateway),
+            output,
+            places: places.into(),
+            reader: None,
+        }));
         Self::new(gateway, source, Some(left))
     }
 

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
-use headwater_contract::{Client, ContractError, StdinWriter, attempts};
+use headwater_contract::{ContractError, StdinWriter, attempts};
 use headwater_protocol::ExecutionId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
 
 use super::shared::Shared;
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// Input that the program has not taken yet; with so much in hand the socket is not read further.
@@ -65,7 +64,7 @@ impl Input {
         let items = self.items.get_or_insert_with(|| {
             let (sender, receiver) = mpsc::unbounded_channel();
             let feeder = Feeder {
-                worker: self.gateway.worker.streams().clone(),
+                gateway: Arc::clone(&self.gateway),
                 id: self.id,
                 shared: Arc::clone(&self.shared),
                 writer: None,
@@ -85,7 +84,7 @@ impl Input {
 }
 
 struct Feeder {
-    worker: Client,
+    gateway: Arc<Gateway>,
     id: ExecutionId,
     shared: Arc<Shared>,
     writer: Option<StdinWriter>,
@@ -145,8 +144,7 @@ impl Feeder {
         let writer = if let Some(writer) = self.writer.take() {
             writer
         } else {
-            let id = self.id;
-            insist(&self.worker, |worker| async move { worker.stdin(id).await }).await?
+            self.gateway.worker.stdin(self.id).await?
         };
         Ok(self.writer.insert(writer))
     }

@@ -19,7 +19,6 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
-use crate::insist::insist;
 use crate::state::Gateway;
 use crate::terminals::{MAIN, TerminalOrder, check_name, is_running, name_of};
 
@@ -195,8 +194,7 @@ async fn snapshot(
     let session = gateway.session_named(&who, Need::Read, &session).await?;
     check_name(&name)?;
     let id = gateway.terminal(session, &name).await?.id;
-    let told = insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, None).await });
-    let told = match told.await {
+    let told = match gateway.worker.snapshot(id, None).await {
         Ok(told) => told,
         Err(ContractError::Malformed(_)) => {
             let hint = "a newer worker does: start it again";
@@ -236,6 +234,5 @@ async fn body(gateway: &Gateway, execution: Execution) -> Result<TerminalBody, C
 
 /// The title of a terminal that runs, from its screen without the scrollback.
 async fn title(gateway: &Gateway, id: ExecutionId) -> Option<String> {
-    let told = insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, Some(0)).await });
-    told.await.ok().map(|told| told.title).filter(|title| !title.is_empty())
+    gateway.worker.snapshot(id, Some(0)).await.ok().map(|told| told.title).filter(|title| !title.is_empty())
 }

@@ -5,9 +5,7 @@ use headwater_protocol::{ExecutionId, Seq};
 
 use crate::doors::socket::outgoing::Screen;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::state::Gateway;
-use crate::stream::follow;
 
 /// Makes an emulator as it was when it was new, so that the screen that follows is all that it shows.
 const RESET: &[u8] = b"\x1bc";
@@ -27,9 +25,7 @@ pub(super) async fn screen(
     id: ExecutionId,
     scrollback_lines: Option<u32>,
 ) -> Result<Option<Screen>, ApiError> {
-    let asked =
-        insist(gateway.worker.calls(), |worker| async move { worker.snapshot(id, scrollback_lines).await });
-    let mut snapshot = match asked.await {
+    let mut snapshot = match gateway.worker.snapshot(id, scrollback_lines).await {
         Ok(snapshot) => snapshot,
         Err(error) if error.is_disconnected() => return Err(error.into()),
         Err(error) => {
@@ -40,6 +36,6 @@ pub(super) async fn screen(
     if !snapshot.data.starts_with(RESET) {
         snapshot.data = [RESET, &snapshot.data].concat().into();
     }
-    let follower = follow(gateway, id, options(snapshot.seq)).await?;
+    let follower = gateway.worker.follow(id, options(snapshot.seq)).await?;
     Ok(Some((snapshot, follower)))
 }

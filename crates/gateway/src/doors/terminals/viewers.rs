@@ -9,7 +9,6 @@ use headwater_protocol::{ExecutionId, TtySize};
 
 use crate::doors::socket::note::Note;
 use crate::doors::socket::shared::Shared;
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// All viewers of all terminals.
@@ -140,7 +139,7 @@ impl Place {
         let Some(size) = viewers.rooms().get(&id).and_then(Room::wanted) else {
             return Ok(());
         };
-        insist(self.gateway.worker.calls(), |worker| async move { worker.resize(id, size).await }).await?;
+        self.gateway.worker.resize(id, size).await?;
         viewers.resized(id, size);
         Ok(())
     }

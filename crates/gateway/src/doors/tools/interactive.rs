@@ -11,7 +11,6 @@ use headwater_store::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow};
 
 use crate::auth::Identity;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::now_ms;
 use crate::recorder::is_missing;
 use crate::shown::OWNER;
@@ -53,8 +52,7 @@ pub(super) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) ->
 /// Whether a session that the store knows can be used. One that the worker does not know is being made by another call.
 async fn is_ready(gateway: &Gateway, row: &SessionRow) -> Result<bool, ApiError> {
     let id = row.id;
-    let told = insist(gateway.worker.calls(), |client| async move { client.session(id).await });
-    let told = match told.await {
+    let told = match gateway.worker.session(id).await {
         Err(error) if is_missing(&error) => create(gateway, row).await?,
         told => told?,
     };
@@ -96,7 +94,5 @@ async fn make(gateway: &Arc<Gateway>, who: &Identity, row: &SessionRow) -> Resul
 
 async fn create(gateway: &Gateway, row: &SessionRow) -> Result<Session, ApiError> {
     let (id, spec) = (row.id, &row.spec);
-    let create =
-        insist(gateway.worker.calls(), |client| async move { client.create_session(Some(id), spec).await });
-    Ok(create.await?)
+    Ok(gateway.worker.create_session(id, spec).await?)
 }

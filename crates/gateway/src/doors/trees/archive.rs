@@ -20,7 +20,6 @@ use crate::auth::{Identity, Need};
 use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 use crate::stream::OpenStream;
 
@@ -98,11 +97,7 @@ pub(super) async fn download(
     gateway.may_use_session(&who, Need::Read, session).await?;
     let (format, kind, ending) = query.format.unwrap_or_default().told();
     let path = path.unwrap_or_default();
-    let ask = insist(gateway.worker.streams(), |client| {
-        let path = path.clone();
-        async move { client.pack(session, path, format).await }
-    });
-    let mut messages = ask.await?;
+    let mut messages = gateway.worker.pack(session, path, format).await?;
     // What cannot be packed is refused in the first message, which holds no data yet.
     let left_out = messages.next().await?.map_or(0, |first| first.left_out);
     let open = OpenStream::new(&gateway, "archive");
@@ -198,7 +193,7 @@ async fn unpack(
         path: path.unwrap_or_default(),
         format: format.unwrap_or_default().told().0.into(),
     };
-    let told = gateway.worker.streams().unpack(messages(to, body)).await?;
+    let told = gateway.worker.once().unpack(messages(to, body)).await?;
     gateway.audit(
         who,
         "files.unpack",

@@ -16,7 +16,6 @@ use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// An answer has at most so many differences, and so much of their patches.
@@ -54,12 +53,7 @@ pub(super) async fn diff(
 ) -> Result<Response, ApiError> {
     gateway.may_use_session(&who, Need::Read, session).await?;
     let (snapshot, content) = (query.snapshot, query.content == Some(true));
-    let ask =
-        insist(
-            gateway.worker.streams(),
-            |client| async move { client.diff(session, snapshot, content).await },
-        );
-    answer(&gateway, Differences::new(ask.await?)).await
+    answer(&gateway, Differences::new(gateway.worker.diff(session, snapshot, content).await?)).await
 }
 
 /// A comparison that is written into an answer while it goes on.

@@ -7,14 +7,13 @@ use axum::Json as JsonBody;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use headwater_contract::{Client, v1};
+use headwater_contract::v1;
 use headwater_protocol::api::{ErrorBody, ForkRequest, SessionBody};
 use headwater_protocol::{Session, SessionId};
 
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
-use crate::insist::insist;
 use crate::reconcile::session_row;
 use crate::shown::{OWNER, session_body};
 use crate::state::Gateway;
@@ -57,8 +56,8 @@ async fn fork_session(
     from: SessionId,
     request: ForkRequest,
 ) -> Result<Session, ApiError> {
-    let (id, calls) = (SessionId::random(), gateway.worker.calls());
-    let source = insist(calls, |client| async move { client.session(from).await }).await?;
+    let id = SessionId::random();
+    let source = gateway.worker.session(from).await?;
     let mut metadata: HashMap<_, _> = source.spec.metadata.into_iter().collect();
     metadata.insert(OWNER.to_owned(), who.owner.clone());
     let ask = v1::ForkRequest {
@@ -68,15 +67,11 @@ async fn fork_session(
         snapshot_id: request.snapshot.map(|id| id.to_string()).unwrap_or_default(),
         metadata,
     };
-    let fork = |client: Client| {
-        let ask = ask.clone();
-        async move { client.fork_session(ask).await }
-    };
-    insist(calls, fork).await?;
-    let told = insist(calls, |client| async move { client.session(id).await }).await?;
+    gateway.worker.fork_session(ask).await?;
+    let told = gateway.worker.session(id).await?;
     if let Err(error) = gateway.store.put_session(&session_row(told.clone())).await {
         // Nobody would know of it.
-        let _ = insist(calls, |client| async move { client.end_session(id, true).await }).await;
+        let _ = gateway.worker.end_session(id, true).await;
         return Err(error.into());
     }
     gateway.known.put_session(id, who.owner.clone());

@@ -22,7 +22,6 @@ use crate::auth::{Identity, Need};
 use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
-use crate::insist::insist;
 use crate::state::Gateway;
 use crate::stream::OpenStream;
 
@@ -113,11 +112,7 @@ pub(super) async fn search(
 ) -> Result<Response, ApiError> {
     gateway.may_use_session(&who, Need::Read, session).await?;
     let request = query.request(session, path)?;
-    let ask = insist(gateway.worker.streams(), |client| {
-        let request = request.clone();
-        async move { client.search_tree(request).await }
-    });
-    let mut messages = ask.await?;
+    let mut messages = gateway.worker.search_tree(request).await?;
     let first = messages.next().await?;
     if wants_lines(&headers) {
         return Ok(lines(&gateway, first, messages));

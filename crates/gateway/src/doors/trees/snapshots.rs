@@ -12,7 +12,6 @@ use super::shown;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// The longest name of one.
@@ -50,11 +49,7 @@ pub(super) async fn create(
     let id = SnapshotId::random();
     let work = Arc::clone(&gateway);
     let made = gateway.to_the_end(async move {
-        let name = name.as_str();
-        let ask = |client: headwater_contract::Client| async move {
-            client.create_snapshot(session, id, name).await
-        };
-        let made = insist(work.worker.calls(), ask).await?;
+        let made = work.worker.create_snapshot(session, id, &name).await?;
         work.audit(&who, "snapshot.create", id.to_string(), format!("session={session}"));
         Ok(made)
     });
@@ -77,8 +72,7 @@ pub(super) async fn list(
     Path(session): Path<SessionId>,
 ) -> Result<JsonBody<SnapshotsBody>, ApiError> {
     gateway.may_use_session(&who, Need::Read, session).await?;
-    let told =
-        insist(gateway.worker.calls(), |client| async move { client.snapshots(session).await }).await?;
+    let told = gateway.worker.snapshots(session).await?;
     let items = told.into_iter().map(shown::snapshot).collect::<Result<_, _>>()?;
     Ok(JsonBody(SnapshotsBody { items }))
 }
@@ -105,8 +99,7 @@ pub(super) async fn remove(
     let work = Arc::clone(&gateway);
     gateway
         .to_the_end(async move {
-            let calls = work.worker.calls();
-            insist(calls, |client| async move { client.remove_snapshot(session, id).await }).await?;
+            work.worker.remove_snapshot(session, id).await?;
             work.audit(&who, "snapshot.delete", id.to_string(), format!("session={session}"));
             Ok(StatusCode::NO_CONTENT)
         })
@@ -139,8 +132,7 @@ pub(super) async fn restore(
     gateway.may_use_session(&who, Need::Write, session).await?;
     let work = Arc::clone(&gateway);
     let restored = gateway.to_the_end(async move {
-        let calls = work.worker.calls();
-        let told = insist(calls, |client| async move { client.restore_snapshot(session, id).await }).await?;
+        let told = work.worker.restore_snapshot(session, id).await?;
         work.audit(&who, "snapshot.restore", id.to_string(), format!("session={session}"));
         Ok(told)
     });

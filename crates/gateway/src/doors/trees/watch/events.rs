@@ -9,7 +9,6 @@ use headwater_protocol::api::{ChangeBody, ChangeName};
 
 use super::super::shown;
 use crate::error::ApiError;
-use crate::insist::insist;
 use crate::state::Gateway;
 
 /// What comes next.
@@ -39,11 +38,7 @@ async fn open(
     path: &Bytes,
     recursive: bool,
 ) -> Result<Messages<v1::WatchResponse>, ContractError> {
-    let watch = insist(gateway.worker.streams(), |client| {
-        let path = path.clone();
-        async move { client.watch_tree(session, path, recursive).await }
-    });
-    watch.await
+    gateway.worker.watch_tree(session, path.clone(), recursive).await
 }
 
 impl Events {
