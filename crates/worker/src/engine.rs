@@ -1,12 +1,13 @@
 //! The engine: all sessions and executions of a worker.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind, Turns, v1};
 use headwater_protocol::{
@@ -29,6 +30,7 @@ use crate::network::Network;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
 use crate::projects::Projects;
+use crate::quota::Quotas;
 use crate::retention::Retention;
 use crate::session::{self, Accepted, Expects, Granted, Parts, Session};
 use crate::terminals::Hub;
@@ -55,6 +57,9 @@ pub(crate) struct Engine {
     tables: Mutex<Tables>,
     session_turns: Turns<SessionId>,
     execution_turns: Turns<ExecutionId>,
+    workspace_turns: Turns<SessionId>,
+    /// What workspaces were found to hold.
+    pub(crate) quotas: Quotas,
     pub(crate) tickets: Tickets,
     /// What terminals have in common.
     pub(crate) terminals: Hub,
@@ -69,7 +74,26 @@ struct Tables {
     /// Nothing runs in them, and their workspaces are kept.
     asleep: BTreeMap<SessionId, Asleep>,
     executions: HashMap<ExecutionId, Arc<Execution>>,
+    /// How often each workspace is open for work on its files.
+    open: HashMap<SessionId, usize>,
     uids: BTreeSet<u32>,
+}
+
+impl Tables {
+    /// A session's files are used: it is not idle, and what was measured of its disk use may be old.
+    fn touch(&mut self, id: SessionId) {
+        if let Some(session) = self.live.get(&id) {
+            session.touch();
+        }
+        if let Some(asleep) = self.asleep.get_mut(&id) {
+            (asleep.used_at, asleep.disk_bytes) = (Instant::now(), None);
+        }
+    }
+
+    /// Whether a session has slept for longer than it may, and nobody works on its files.
+    fn has_slept_too_long(&self, id: SessionId) -> bool {
+        !self.open.contains_key(&id) && self.asleep.get(&id).is_some_and(Asleep::is_too_long)
+    }
 }
 
 /// What an engine starts with.
@@ -101,6 +125,8 @@ impl Engine {
             tables: Mutex::default(),
             session_turns: Turns::default(),
             execution_turns: Turns::default(),
+            workspace_turns: Turns::default(),
+            quotas: Quotas::default(),
             tickets: Tickets::default(),
         })
     }
@@ -443,11 +469,43 @@ impl Engine {
         self.tables().asleep.insert(asleep.record.id, asleep);
     }
 
-    /// A session that sleeps was used, without being woken.
-    pub(crate) fn used_asleep(&self, id: SessionId) {
-        if let Some(asleep) = self.tables().asleep.get_mut(&id) {
-            asleep.used_at = std::time::Instant::now();
+    /// The record of a session that has not ended, whose workspace is open from now on until [`Self::close_workspace`]:
+    /// it is used, and is not idle.
+    pub(crate) fn open_workspace(&self, id: SessionId) -> Result<SessionRecord, Fault> {
+        let mut tables = self.tables();
+        let (live, asleep) = (tables.live.get(&id).cloned(), tables.asleep.get(&id).cloned());
+        if live.is_some() || asleep.is_some() {
+            *tables.open.entry(id).or_default() += 1;
+            tables.touch(id);
         }
+        drop(tables);
+        match (asleep, live) {
+            (Some(asleep), _) => Ok(asleep.record),
+            (None, Some(session)) => Ok(session.record().clone()),
+            (None, None) => Err(self.live_session(id).err().unwrap_or_else(|| no_session(id))),
+        }
+    }
+
+    /// One of those who work on a session's files is done.
+    pub(crate) fn close_workspace(&self, id: SessionId) {
+        let mut tables = self.tables();
+        tables.touch(id);
+        if let Entry::Occupied(mut open) = tables.open.entry(id) {
+            *open.get_mut() -= 1;
+            if *open.get() == 0 {
+                open.remove();
+            }
+        }
+    }
+
+    /// Whether somebody works on a session's files.
+    pub(crate) fn is_open(&self, id: SessionId) -> bool {
+        self.tables().open.contains_key(&id)
+    }
+
+    /// Waits for the turn to change a session's files. It lasts as long as what is returned.
+    pub(crate) async fn workspace_turn(&self, id: SessionId) -> impl Drop + Send + use<> {
+        self.workspace_turns.of(id).await
     }
 
     /// A session that slept is awake, or over.
@@ -455,10 +513,16 @@ impl Engine {
         self.tables().asleep.remove(&id)
     }
 
+    /// A session that has slept for longer than it may is over.
+    pub(crate) fn take_slept_too_long(&self, id: SessionId) -> Option<Asleep> {
+        let mut tables = self.tables();
+        if tables.has_slept_too_long(id) { tables.asleep.remove(&id) } else { None }
+    }
+
     /// Those that have slept for longer than they may.
     pub(crate) fn slept_too_long(&self) -> Vec<SessionId> {
         let tables = self.tables();
-        tables.asleep.values().filter(|asleep| asleep.is_too_long()).map(|asleep| asleep.record.id).collect()
+        tables.asleep.keys().copied().filter(|id| tables.has_slept_too_long(*id)).collect()
     }
 
     /// All that sleep.
@@ -466,10 +530,13 @@ impl Engine {
         self.tables().asleep.values().cloned().collect()
     }
 
-    /// The workspace of one that sleeps was walked: nothing changes it until it wakes, but through the files API.
-    pub(crate) fn note_asleep_disk(&self, id: SessionId, bytes: Option<(u64, u64)>) {
-        if let Some(asleep) = self.tables().asleep.get_mut(&id) {
-            asleep.disk_bytes = bytes;
+    /// The workspace of one that sleeps was walked. Whoever has used its files since may have changed them: then this is
+    /// not kept.
+    pub(crate) fn note_asleep_disk(&self, walked: &Asleep, bytes: (u64, u64)) {
+        if let Some(asleep) = self.tables().asleep.get_mut(&walked.record.id)
+            && asleep.used_at == walked.used_at
+        {
+            asleep.disk_bytes = Some(bytes);
         }
     }
 

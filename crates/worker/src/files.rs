@@ -8,8 +8,7 @@ mod write;
 use std::sync::Arc;
 
 use headwater_contract::v1::files_server::Files as Contract;
-use headwater_contract::{Fault, FaultKind, Turns, v1};
-use headwater_protocol::SessionId;
+use headwater_contract::{Fault, FaultKind, v1};
 use tonic::{Request, Response, Status, Streaming};
 
 use self::told::{told, told_at};
@@ -34,15 +33,11 @@ pub(crate) struct Files {
 #[derive(Debug)]
 struct Shared {
     engine: Arc<Engine>,
-    quotas: Quotas,
-    /// Changes of one session's files take place one after the other, so that of two who expect the same state one is told
-    /// that it is another by now.
-    turns: Turns<SessionId>,
 }
 
 impl Files {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        let shared = Shared { engine, quotas: Quotas::default(), turns: Turns::default() };
+        let shared = Shared { engine };
         Self { shared: Arc::new(shared) }
     }
 
@@ -63,10 +58,11 @@ impl Files {
         work: impl FnOnce(&Space, &Quotas) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
         let (shared, session) = (Arc::clone(&self.shared), session.parse()?);
-        let turn = shared.turns.of(session).await;
+        // Of two who expect the same state one is told that it is another by now.
+        let turn = shared.engine.workspace_turn(session).await;
         blocking(move || {
             let _turn = turn;
-            work(&shared.engine.space(session)?, &shared.quotas)
+            work(&shared.engine.space(session)?, &shared.engine.quotas)
         })
         .await
     }
@@ -135,7 +131,7 @@ impl Contract for Files {
         let rename = move |space: &Space, quotas: &Quotas| {
             let (from, to) = (space.path(&request.from)?, space.path(&request.to)?);
             space.workspace.rename(&from, &to, overwrite(request.overwrite))?;
-            quotas.forget(space);
+            quotas.forget(space.folder());
             told_at(space, &to)
         };
         Ok(Response::new(self.change(&request.session_id.clone(), rename).await?))
@@ -152,7 +148,7 @@ impl Contract for Files {
         let request = request.into_inner();
         let remove = move |space: &Space, quotas: &Quotas| {
             space.workspace.remove(&space.path(&request.path)?, request.recursive)?;
-            quotas.forget(space);
+            quotas.forget(space.folder());
             Ok(v1::RemoveFileResponse {})
         };
         Ok(Response::new(self.change(&request.session_id.clone(), remove).await?))
@@ -215,7 +211,7 @@ fn copy(
             })
         }
     };
-    quotas.forget(space);
+    quotas.forget(space.folder());
     let (entry, copied) = copied?;
     Ok(v1::CopyFileResponse {
         entry: Some(told(&to, &entry, None)),

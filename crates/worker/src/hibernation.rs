@@ -158,9 +158,22 @@ impl Engine {
     /// Ends a session that sleeps, if it does.
     pub(crate) async fn end_asleep(&self, id: SessionId) {
         let _turn = self.session_turn(id).await;
-        let Some(Asleep { mut record, .. }) = self.take_asleep(id) else {
-            return;
-        };
+        if let Some(asleep) = self.take_asleep(id) {
+            self.end_taken(asleep).await;
+        }
+    }
+
+    /// Ends a session that has slept for longer than it may, unless somebody has used it meanwhile.
+    pub(crate) async fn end_slept_too_long(&self, id: SessionId) {
+        let _turn = self.session_turn(id).await;
+        if let Some(asleep) = self.take_slept_too_long(id) {
+            tracing::info!(session = %id, "session idle for too long");
+            self.end_taken(asleep).await;
+        }
+    }
+
+    async fn end_taken(&self, Asleep { mut record, .. }: Asleep) {
+        let id = record.id;
         let dir = self.folder.session(id);
         record.ended_at_ms = Some(now_ms());
         if let Err(error) = record.write(&dir) {

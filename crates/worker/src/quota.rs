@@ -2,7 +2,7 @@
 //! measured before it is written.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -73,8 +73,8 @@ impl Quotas {
     }
 
     /// Something was removed or replaced: it must be measured again.
-    pub(crate) fn forget(&self, space: &Space) {
-        self.known().remove(space.folder());
+    pub(crate) fn forget(&self, workspace: &Path) {
+        self.known().remove(workspace);
     }
 }
 

@@ -9,7 +9,7 @@ use headwater_contract::Fault;
 use headwater_protocol::{Limits, SessionId};
 
 use crate::engine::Engine;
-use crate::folder;
+use crate::folder::{self, SessionRecord};
 use crate::session;
 use crate::workspace::{PathError, Staging, Workspace, WorkspacePath};
 
@@ -25,7 +25,8 @@ pub(crate) struct Space {
     lifetime: Lifetime,
 }
 
-/// Says whether a session goes on: long work on its files ends with it.
+/// A session whose files are worked on: until this is dropped it is in use. Says whether it goes on; long work on its
+/// files ends with it.
 #[derive(Debug)]
 pub(crate) struct Lifetime {
     engine: Weak<Engine>,
@@ -41,6 +42,14 @@ impl Lifetime {
         match engine.live_session(self.id) {
             Ok(session) => session.is_ending(),
             Err(_) => engine.asleep(self.id).is_none(),
+        }
+    }
+}
+
+impl Drop for Lifetime {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.upgrade() {
+            engine.close_workspace(self.id);
         }
     }
 }
@@ -61,27 +70,20 @@ impl Lifetime {
 }
 
 impl Engine {
-    /// Says later whether this session has ended.
-    pub(crate) fn lifetime(&self, id: SessionId) -> Lifetime {
-        Lifetime { engine: self.weak(), id }
+    /// The record of a session whose files are to be worked on, and what says later whether it has ended.
+    pub(crate) fn lifetime(&self, id: SessionId) -> Result<(SessionRecord, Lifetime), Fault> {
+        self.no_build(id)?;
+        let record = self.open_workspace(id)?;
+        Ok((record, Lifetime { engine: self.weak(), id }))
     }
 
     /// The workspace of this session, which is used by that; one that sleeps is not woken. Blocks for a moment.
     pub(crate) fn space(&self, id: SessionId) -> Result<Space, Fault> {
-        self.no_build(id)?;
-        let (record, dir) = if let Some(asleep) = self.asleep(id) {
-            self.used_asleep(id);
-            self.note_asleep_disk(id, None); // it may be about to change
-            (asleep.record, self.folder.session(id))
-        } else {
-            let session = self.live_session(id)?;
-            session.touch();
-            (session.record().clone(), session.dir().to_owned())
-        };
-        let folder = folder::workspace(&dir);
+        let (record, lifetime) = self.lifetime(id)?;
+        let folder = folder::workspace(&self.folder.session(id));
         let workspace = session::open_workspace(&folder, record.host_uid)?;
         let home = session::workspace_inside(record.sandbox, &folder);
-        let (limits, staging, lifetime) = (record.spec.limits, self.folder.staging(), self.lifetime(id));
+        let (limits, staging) = (record.spec.limits, self.folder.staging());
         Ok(Space { workspace, home, limits, folder, staging, lifetime })
     }
 }

@@ -18,8 +18,7 @@ mod zip;
 
 use std::sync::Arc;
 
-use headwater_contract::{Fault, Turns, v1};
-use headwater_protocol::SessionId;
+use headwater_contract::{Fault, v1};
 
 use self::ground::Ground;
 pub(crate) use self::snapshots::{kept_bytes, remove_all, tidy};
@@ -41,18 +40,11 @@ pub(crate) struct Trees {
     engine: Arc<Engine>,
     work: Places,
     watches: Places,
-    /// What changes a session's trees as a whole comes one after the other.
-    turns: Turns<SessionId>,
 }
 
 impl Trees {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self {
-            engine,
-            work: Places::new(OPEN, Some(MAX_WORKING)),
-            watches: Places::new(WATCHES, None),
-            turns: Turns::default(),
-        }
+        Self { engine, work: Places::new(OPEN, Some(MAX_WORKING)), watches: Places::new(WATCHES, None) }
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
             let snapshots = trees::kept_bytes(&dir);
             let walked = tree::measure(&folder::workspace(&dir));
             let bytes = (walked.map_or(0, |usage| usage.bytes) + snapshots, snapshots);
-            engine.note_asleep_disk(id, Some(bytes));
+            engine.note_asleep_disk(&asleep, bytes);
             bytes
         });
         v1::SessionUsage {

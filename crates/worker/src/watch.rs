@@ -54,13 +54,12 @@ pub(crate) async fn watch(engine: Arc<Engine>) {
         let sessions = engine.live_sessions();
         quiet.keep(&sessions);
         for id in engine.slept_too_long() {
-            tracing::info!(session = %id, "session idle for too long");
-            engine.end_asleep(id).await;
+            engine.end_slept_too_long(id).await;
         }
         let free = Free::of(engine.folder.root());
         let busy = sessions.iter().any(|session| session.busy() > 0);
         for session in sessions {
-            end_if_idle(&session);
+            end_if_idle(&engine, &session);
             if quiet.is_tired(&session, &engine.config.hibernation) {
                 let (session, warning) = (Arc::clone(&session), engine.config.hibernation.warning);
                 tokio::spawn(async move { session.doze(warning).await });
@@ -92,9 +91,10 @@ async fn next_look(engine: &Engine, before: Free, busy: bool) {
     }
 }
 
-fn end_if_idle(session: &Arc<Session>) {
+fn end_if_idle(engine: &Engine, session: &Arc<Session>) {
     let timeout = session.record().spec.idle_timeout_ms.map(Duration::from_millis);
-    if !session.is_ending() && timeout.is_some_and(|timeout| session.idle_for() > timeout) {
+    let is_idle = timeout.is_some_and(|timeout| session.idle_for() > timeout);
+    if is_idle && !session.is_ending() && !engine.is_open(session.id()) {
         tracing::info!(session = %session.id(), "session idle for too long");
         let session = Arc::clone(session);
         tokio::spawn(async move { session.end().await });

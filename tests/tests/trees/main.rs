@@ -6,6 +6,7 @@ mod search;
 mod snapshots;
 mod sparse;
 mod watch;
+mod workspace;
 
 use std::path::PathBuf;
 

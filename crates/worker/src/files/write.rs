@@ -67,7 +67,7 @@ pub(super) async fn write(
             Fault::new(FaultKind::Invalid, "the bytes did not arrive whole: nothing was changed").into()
         );
     }
-    let turn = shared.turns.of(order.session).await;
+    let turn = shared.engine.workspace_turn(order.session).await;
     let shared = Arc::clone(shared);
     let written = blocking(move || {
         let _turn = turn;
@@ -112,7 +112,7 @@ fn begin(
         Err(WorkspaceError::Missing { .. }) => None,
         there => Some(there?), // what lies in the way is told before the bytes are sent
     };
-    let mut room = shared.quotas.room(&space)?;
+    let mut room = shared.engine.quotas.room(&space)?;
     match place {
         // What is replaced goes.
         Place::Whole(_) => {
@@ -156,7 +156,7 @@ fn finish(shared: &Shared, draft: Draft, order: &Order) -> Result<v1::WriteFileR
     } else {
         write_into(&space, &path, &file, at, order, created)?
     };
-    shared.quotas.add(&space, written, u64::from(created));
+    shared.engine.quotas.add(&space, written, u64::from(created));
     Ok(v1::WriteFileResponse { entry: Some(told(&path, &entry, None)), created })
 }
 

@@ -32,15 +32,7 @@ impl Ground {
     /// Finds it. The session must not have ended: its workspace goes with it.
     pub(super) fn of(engine: &Engine, id: &str) -> Result<Self, Fault> {
         let id: SessionId = id.parse()?;
-        engine.no_build(id)?;
-        let record = match (engine.live_session(id), engine.asleep(id)) {
-            (Ok(session), _) => {
-                session.touch();
-                session.record().clone()
-            }
-            (Err(_), Some(asleep)) => asleep.record, // one that sleeps need not wake for this
-            (Err(fault), None) => return Err(fault),
-        };
+        let (record, lifetime) = engine.lifetime(id)?; // one that sleeps need not wake for this
         let dir = engine.folder.session(id);
         let inside = folder::workspace(&dir);
         let owner = record.host_uid;
@@ -49,8 +41,13 @@ impl Ground {
             SandboxKind::Full => "/workspace".to_owned(),
             SandboxKind::None => inside.to_string_lossy().into_owned(),
         };
-        let (limits, lifetime) = (record.spec.limits.clone(), engine.lifetime(id));
+        let limits = record.spec.limits.clone();
         Ok(Self { id, workspace, owner, limits, spec: record.spec, home, dir, lifetime })
+    }
+
+    /// The workspace's folder on the host. Only to measure it.
+    pub(super) fn workspace_folder(&self) -> PathBuf {
+        folder::workspace(&self.dir)
     }
 
     /// Whether work on its trees is to stop.

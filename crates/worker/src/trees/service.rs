@@ -69,10 +69,11 @@ impl Trees {
     ) -> Result<T, Fault> {
         let ground = self.ground(id).await?;
         let permit = place(&self.work, &ground, "changes of trees")?;
-        let turn = self.turns.of(ground.id).await;
+        let turn = self.engine.workspace_turn(ground.id).await;
         let engine = Arc::clone(&self.engine);
         to_the_end(move || {
             let done = act(&ground);
+            engine.quotas.forget(&ground.workspace_folder());
             engine.limit_disk(ground.id); // snapshots count
             drop((turn, permit));
             done
@@ -141,9 +142,11 @@ impl Contract for Trees {
         let (path, format) = (ground.path(&to.path)?, archive_format(to.format)?);
         let upload = Upload::receive(&ground, messages).await?;
         let permit = place(&self.work, &ground, "archives")?; // now: a slow sender holds up nobody
-        let turn = self.turns.of(ground.id).await;
+        let turn = self.engine.workspace_turn(ground.id).await;
+        let engine = Arc::clone(&self.engine);
         let sown = to_the_end(move || {
             let sown = upload.unpack(&ground, &path, format);
+            engine.quotas.forget(&ground.workspace_folder());
             drop((turn, permit));
             sown
         })
@@ -241,7 +244,7 @@ impl Contract for Trees {
             ..spec
         };
         mark::strip(&mut spec);
-        let turn = self.turns.of(from).await;
+        let turn = self.engine.workspace_turn(from).await;
         let engine = Arc::clone(&self.engine);
         let forked = tokio::spawn(async move {
             let made = engine.fork_session(Order { from, id, snapshot, spec }).await;
