@@ -11,6 +11,7 @@ mod audit;
 pub mod auth;
 mod builds;
 pub mod config;
+mod documented;
 mod doors;
 mod error;
 mod executions;

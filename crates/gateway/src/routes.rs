@@ -7,6 +7,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::uri::PathAndQuery;
 use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
+use headwater_protocol::api::ErrorBody;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
@@ -42,7 +43,9 @@ pub(crate) fn is_terminal(path: &str) -> bool {
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Headwater", description = "Runs code in isolated sessions and shows its output live."),
-    security(("token" = []))
+    security(("token" = [])),
+    // Types of `documented` refer to it by name only.
+    components(schemas(ErrorBody))
 )]
 struct Document;
 

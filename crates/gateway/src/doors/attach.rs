@@ -29,6 +29,7 @@ use super::socket::outgoing::Outgoing;
 use super::socket::shared::Shared;
 use super::socket::{self, bounded};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::serve::Seat;
@@ -108,11 +109,8 @@ impl AttachQuery {
 #[utoipa::path(get, path = "/v1/executions/{id}/attach", tag = "streams",
     params(("id" = String, Path, description = "the execution"), AttachQuery),
     responses(
-        (status = 101, description = "the socket is open"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 101, description = "the socket is open"), Common, NotFound,
         (status = 426, description = "not a WebSocket request", body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 500, body = ErrorBody), (status = 503, body = ErrorBody),
 ))]
 async fn attach(
     who: Identity,

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use headwater_protocol::api::{ErrorBody, PageBody, Timestamp};
+use headwater_protocol::api::{PageBody, Timestamp};
 use headwater_store::{AuditFilter, AuditRow, MAX_PAGE, PageRequest, Role};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -16,6 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::Identity;
+use crate::documented::Common;
 use crate::error::ApiError;
 use crate::extract::Query;
 use crate::paging::{page_body, page_request};
@@ -107,11 +108,8 @@ fn whose(who: &Identity, asked: Option<String>) -> Result<Option<String>, ApiErr
 }
 
 /// Lists audit rows, the newest first.
-#[utoipa::path(get, path = "/v1/audit", tag = "server", params(ListQuery), responses(
-    (status = 200, body = PageBody<AuditBody>),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/audit", tag = "server", params(ListQuery),
+    responses((status = 200, body = PageBody<AuditBody>), Common))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
@@ -131,11 +129,8 @@ async fn list(
 }
 
 /// All audit rows as JSON lines, the newest first.
-#[utoipa::path(get, path = "/v1/audit/export", tag = "server", params(ExportQuery), responses(
-    (status = 200, body = String, content_type = "application/x-ndjson"),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/audit/export", tag = "server", params(ExportQuery),
+    responses((status = 200, body = String, content_type = "application/x-ndjson"), Common))]
 async fn export(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,

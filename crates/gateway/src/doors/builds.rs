@@ -19,6 +19,7 @@ use utoipa_axum::routes;
 use self::body::{BuildBody, BuildRequest, CompileCommand, CppRequest, compile_commands};
 use crate::auth::{Identity, Need};
 use crate::builds::Asked;
+use crate::documented::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::extract::{NoQuery, Path, Query};
 use crate::idempotency::Keyed;
@@ -46,17 +47,12 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// Answers when the build has ended, unless `"wait": false`. What was built before from the same files, by the same
 /// compiler and flags, is not built again (`"cached": true`).
 #[utoipa::path(post, path = "/v1/sessions/build/cpp", tag = "builds",
-    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-        description = "the same key with the same request makes one build, however often it is sent")),
+    params(IdempotencyKey),
     request_body = CppRequest,
     responses(
-        (status = 200, body = BuildBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 200, body = BuildBody), Common, TakesJson, TakesKey,
         (status = 404, body = ErrorBody, description = "no such session, or no such source"),
         (status = 409, body = ErrorBody, description = "the session has ended, or the output cannot be written"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn build_cpp(
     who: Identity,
@@ -76,18 +72,10 @@ async fn build_cpp(
 #[utoipa::path(post, path = "/v1/sessions/{id}/builds", tag = "builds",
     params(
         ("id" = String, Path, description = "the session"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "the same key with the same request makes one build, however often it is sent"),
+        IdempotencyKey,
     ),
     request_body = BuildRequest,
-    responses(
-        (status = 200, body = BuildBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = BuildBody), Common, NotFound, TakesJson, TakesKey, SessionEnded))]
 async fn build(
     who: Identity,
     _: NoQuery,
@@ -129,12 +117,7 @@ struct ListQuery {
 /// Lists the builds of a session, the newest first, without what they printed.
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds", tag = "builds",
     params(("id" = String, Path, description = "the session"), ListQuery),
-    responses(
-        (status = 200, body = PageBody<BuildBody>),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = PageBody<BuildBody>), Common, NotFound))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
@@ -167,12 +150,7 @@ async fn build_rows(gateway: &Gateway, id: SessionId, part: PageRequest) -> Resu
 /// builds come first into it.
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds/compile-commands", tag = "builds",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = Vec<CompileCommand>),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = Vec<CompileCommand>), Common, NotFound))]
 async fn commands(
     who: Identity,
     _: NoQuery,
@@ -206,12 +184,7 @@ const MAX_WAIT: Duration = Duration::from_mins(1);
 /// Tells of a build.
 #[utoipa::path(get, path = "/v1/builds/{id}", tag = "builds",
     params(("id" = String, Path, description = "the build"), GetQuery),
-    responses(
-        (status = 200, body = BuildBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = BuildBody), Common, NotFound))]
 async fn get(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
@@ -228,10 +201,8 @@ async fn get(
 #[utoipa::path(post, path = "/v1/builds/{id}/cancel", tag = "builds",
     params(("id" = String, Path, description = "the build")),
     responses(
-        (status = 204, description = "it is on its way out"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 204, description = "it is on its way out"), Common, NotFound,
+        (status = 409, body = ErrorBody),
 ))]
 async fn cancel(
     who: Identity,

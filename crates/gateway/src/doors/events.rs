@@ -12,6 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::Identity;
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::state::Gateway;
@@ -36,11 +37,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     responses(
         (status = 200, description = "the events; the body ends after the one that `until` names",
             content_type = "text/event-stream", body = EventBody),
-        (status = 204, description = "`Last-Event-ID` is the last event: nothing will follow"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 410, body = ErrorBody, description = "its log was removed"),
-        (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
-        (status = 503, body = ErrorBody),
+        (status = 204, description = "`Last-Event-ID` is the last event: nothing will follow"), Common,
+        NotFound,
+        (status = 410, body = ErrorBody, description = "its log was removed"),
 ))]
 async fn events(
     who: Identity,

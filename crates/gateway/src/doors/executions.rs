@@ -22,6 +22,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::extract::{NoQuery, Path, Query, wants_events};
@@ -51,19 +52,14 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[utoipa::path(post, path = "/v1/sessions/{id}/executions", tag = "executions",
     params(
         ("id" = String, Path, description = "the session"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "the same key with the same request starts one execution, however often it is sent"),
+        IdempotencyKey,
         EventQuery,
     ),
     request_body = StartRequest,
     responses(
         (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, as asked for"),
         (status = 201, body = ExecutionBody, headers(("Location" = String, description = "where it is"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey, SessionEnded,
 ))]
 async fn start_in_session(
     who: Identity,
@@ -81,19 +77,15 @@ async fn start_in_session(
 /// Answers like `POST /v1/sessions/{id}/executions`.
 #[utoipa::path(post, path = "/v1/executions", tag = "executions",
     params(
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "the same key with the same request starts one execution, however often it is sent"),
+        IdempotencyKey,
         EventQuery,
     ),
     request_body = StartRequest,
     responses(
         (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, as asked for"),
         (status = 201, body = ExecutionBody, headers(("Location" = String, description = "where it is"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey,
+        (status = 409, body = ErrorBody),
 ))]
 async fn start(
     who: Identity,
@@ -170,10 +162,8 @@ struct ListQuery {
 ///
 /// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
 #[utoipa::path(get, path = "/v1/executions", tag = "executions", params(ListQuery), responses(
-    (status = 200, body = PageBody<ExecutionBody>),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 404, body = ErrorBody, description = "no such session"), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = PageBody<ExecutionBody>), Common,
+        (status = 404, body = ErrorBody, description = "no such session"),
 ))]
 async fn list(
     who: Identity,
@@ -240,9 +230,7 @@ impl GetQuery {
     params(("id" = String, Path, description = "the execution"), GetQuery),
     responses(
         (status = 200, body = ExecutionBody, description = "the execution; whether it has ended, `state` tells"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
+        Common, NotFound,
 ))]
 async fn get(
     who: Identity,
@@ -258,10 +246,8 @@ async fn get(
 #[utoipa::path(delete, path = "/v1/executions/{id}", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
-        (status = 204, description = "it is gone"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it is not closed"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 204, description = "it is gone"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "it is not closed"),
 ))]
 async fn delete(
     who: Identity,

@@ -8,13 +8,14 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use headwater_contract::FollowOptions;
 use headwater_protocol::SessionId;
-use headwater_protocol::api::{ErrorBody, EventBody};
+use headwater_protocol::api::EventBody;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{AT_START, Identity, Need, authorise};
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::feed::{Dialect, Feed, From, Topic, feed_response};
@@ -93,9 +94,7 @@ impl FeedQuery {
     ),
     responses(
         (status = 200, description = "the events", content_type = "text/event-stream", body = EventBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound,
 ))]
 async fn session_events(
     who: Identity,
@@ -120,9 +119,7 @@ async fn session_events(
     ),
     responses(
         (status = 200, description = "the events", content_type = "text/event-stream", body = EventBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound,
 ))]
 async fn conversation_events(
     who: Identity,

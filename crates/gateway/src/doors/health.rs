@@ -11,6 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need, authorise};
+use crate::documented::Guarded;
 use crate::error::ApiError;
 use crate::state::Gateway;
 
@@ -63,10 +64,8 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
 }
 
 /// What the server counts, for Prometheus.
-#[utoipa::path(get, path = "/metrics", tag = "server", responses(
-    (status = 200, body = String, content_type = "application/openmetrics-text"),
-    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/metrics", tag = "server",
+    responses((status = 200, body = String, content_type = "application/openmetrics-text"), Guarded))]
 async fn metrics(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
     authorise(&who, Need::Admin, None, || ApiError::not_found("route", "/metrics"))?;
     // What the worker cannot tell now is as it was told last.

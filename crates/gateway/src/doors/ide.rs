@@ -7,7 +7,6 @@ use std::sync::Arc;
 use axum::Json as JsonBody;
 use axum::extract::State;
 use headwater_contract::FollowOptions;
-use headwater_protocol::api::ErrorBody;
 use headwater_protocol::{
     Command, EventKind, Execution, ExecutionId, ExecutionState, Reason, StartSpec, Stream, Utf8Stream,
     Verdict,
@@ -18,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::extract::{NoQuery, Path};
@@ -86,18 +86,10 @@ struct ExecuteBody {
 #[utoipa::path(post, path = "/v1/sessions/execute/{language}", tag = "editor",
     params(
         ("language" = String, Path, description = "a language of `GET /v1/languages`"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "the same key with the same request starts one execution, however often it is sent"),
+        IdempotencyKey,
     ),
     request_body = ExecuteRequest,
-    responses(
-        (status = 200, body = ExecuteBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = ExecuteBody), Common, NotFound, TakesJson, TakesKey, SessionEnded))]
 async fn execute(
     who: Identity,
     _: NoQuery,
@@ -164,18 +156,10 @@ struct BinaryRequest {
 /// One that cannot be started is an execution that has `failed`; its status tells why.
 #[utoipa::path(post, path = "/v1/sessions/execute/binary", tag = "editor",
     params(
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "the same key with the same request starts one execution, however often it is sent"),
+        IdempotencyKey,
     ),
     request_body = BinaryRequest,
-    responses(
-        (status = 200, body = ExecuteBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = ExecuteBody), Common, NotFound, TakesJson, TakesKey, SessionEnded))]
 async fn binary(
     who: Identity,
     _: NoQuery,
@@ -233,12 +217,7 @@ struct StatusBody {
 /// Tells how an execution stands, and what it has printed.
 #[utoipa::path(get, path = "/v1/sessions/executions/{execution_id}", tag = "editor",
     params(("execution_id" = String, Path, description = "the execution")),
-    responses(
-        (status = 200, body = StatusBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = StatusBody), Common, NotFound))]
 async fn status(
     who: Identity,
     _: NoQuery,

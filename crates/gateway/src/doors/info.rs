@@ -8,12 +8,13 @@ use axum::response::{Html, IntoResponse};
 use axum::{Extension, Json};
 use bytes::Bytes;
 use headwater_protocol::SandboxKind;
-use headwater_protocol::api::{ErrorBody, InfoBody, LanguagesBody, Timestamp};
+use headwater_protocol::api::{InfoBody, LanguagesBody, Timestamp};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::answers::Pulled;
 use crate::auth::Identity;
+use crate::documented::Guarded;
 use crate::error::ApiError;
 use crate::routes::openapi_json;
 use crate::state::Gateway;
@@ -29,10 +30,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 }
 
 /// What the server is: versions, walls, how each limit is enforced here.
-#[utoipa::path(get, path = "/v1/info", tag = "server", responses(
-    (status = 200, body = InfoBody), (status = 401, body = ErrorBody), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/info", tag = "server", responses((status = 200, body = InfoBody), Guarded))]
 async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<InfoBody>, ApiError> {
     let worker = gateway.worker.info().await?;
     Ok(Json(InfoBody {
@@ -49,10 +47,8 @@ async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<I
 
 /// The languages that the server knows: those that code can be run in, and those whose tool is missing, with the package
 /// that brings it.
-#[utoipa::path(get, path = "/v1/languages", tag = "server", responses(
-    (status = 200, body = LanguagesBody), (status = 401, body = ErrorBody), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/languages", tag = "server",
+    responses((status = 200, body = LanguagesBody), Guarded))]
 async fn languages(
     _: Identity,
     State(gateway): State<Arc<Gateway>>,

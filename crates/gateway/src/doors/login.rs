@@ -20,6 +20,7 @@ use crate::auth::{
     Credential, Identity, TICKET_LIFETIME, hash, is_ticket, random_hex, secret, set_cookie, too_many,
     unauthenticated,
 };
+use crate::documented::{Common, Guarded};
 use crate::error::ApiError;
 use crate::extract::Query;
 use crate::now_ms;
@@ -45,11 +46,8 @@ struct LoginQuery {
 /// Sets a cookie for the token or the link in the address, and shows the documentation. For people.
 ///
 /// The cookie is a secret of its own: it ends with the token, and the token cannot be read from it.
-#[utoipa::path(get, path = "/login", tag = "server", security(()), params(LoginQuery), responses(
-    (status = 303, description = "the cookie is set"), (status = 400, body = ErrorBody),
-    (status = 401, body = ErrorBody), (status = 403, body = ErrorBody), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/login", tag = "server", security(()), params(LoginQuery),
+    responses((status = 303, description = "the cookie is set"), Common))]
 async fn login(
     State(gateway): State<Arc<Gateway>>,
     ConnectInfo(address): ConnectInfo<std::net::SocketAddr>,
@@ -128,10 +126,8 @@ struct TicketBody {
 /// `EventSource` reconnect by itself, also to a server that was restarted. A ticket ends with the credential that it was
 /// made with. A stream that a ticket opens begins with `id: start`, which `EventSource` sends back if the connection is
 /// lost before the first event.
-#[utoipa::path(post, path = "/v1/tickets", tag = "server", responses(
-    (status = 201, body = TicketBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(post, path = "/v1/tickets", tag = "server",
+    responses((status = 201, body = TicketBody), Guarded, (status = 507, body = ErrorBody)))]
 async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
     let ticket = gateway.issue_ticket(&who).await?;
     let expires_in_ms = u64::try_from(TICKET_LIFETIME.as_millis()).unwrap_or(u64::MAX);

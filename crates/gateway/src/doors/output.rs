@@ -22,6 +22,7 @@ use self::body::{Gap, OutputBody};
 pub(super) use self::range::{Part, is_known, part};
 use crate::answers::Pulled;
 use crate::auth::Identity;
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::serve::Live;
@@ -92,11 +93,9 @@ struct OutputQuery {
     responses(
         (status = 200, description = "all bytes", content((Vec<u8> = "application/octet-stream"), (String = "text/plain"))),
         (status = 206, description = "the range", content((Vec<u8> = "application/octet-stream"), (String = "text/plain"))),
-        (status = 304, description = "nothing has changed"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 410, body = ErrorBody, description = "its log was removed"),
+        (status = 304, description = "nothing has changed"), Common, NotFound,
+        (status = 410, body = ErrorBody, description = "its log was removed"),
         (status = 416, description = "no byte lies in the range, or it crosses the gap", body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 500, body = ErrorBody), (status = 503, body = ErrorBody),
 ))]
 async fn output(
     who: Identity,

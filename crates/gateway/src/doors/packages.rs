@@ -18,6 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::extract::{NoQuery, Path};
 use crate::idempotency::Keyed;
@@ -72,12 +73,7 @@ struct PackageBody {
 /// Tells of a session's virtual environment.
 #[utoipa::path(get, path = "/v1/sessions/{id}/python/environment", tag = "packages",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = EnvironmentBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = EnvironmentBody), Common, NotFound, SessionEnded))]
 async fn environment(
     who: Identity,
     _: NoQuery,
@@ -95,9 +91,7 @@ async fn environment(
         (status = 200, body = EnvironmentBody, description = "it is there"),
         (status = 201, body = EnvironmentBody, description = "it is being made by this execution",
             headers(("Location" = String, description = "where the execution is"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, SessionEnded,
 ))]
 async fn make(
     who: Identity,
@@ -120,12 +114,7 @@ async fn make(
 /// Lists the packages of a session's virtual environment. Nothing is run for it.
 #[utoipa::path(get, path = "/v1/sessions/{id}/python/packages", tag = "packages",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = PackagesBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = PackagesBody), Common, NotFound, SessionEnded))]
 async fn python_packages(
     who: Identity,
     _: NoQuery,
@@ -138,12 +127,7 @@ async fn python_packages(
 /// Lists the modules in a session's `node_modules`. Nothing is run for it.
 #[utoipa::path(get, path = "/v1/sessions/{id}/node/packages", tag = "packages",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = PackagesBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = PackagesBody), Common, NotFound, SessionEnded))]
 async fn node_packages(
     who: Identity,
     _: NoQuery,
@@ -177,19 +161,14 @@ struct PythonRequest {
 #[utoipa::path(post, path = "/v1/sessions/{id}/python/packages", tag = "packages",
     params(
         ("id" = String, Path, description = "the session"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "the same key with the same request starts one execution, however often it is sent"),
+        IdempotencyKey,
     ),
     request_body = PythonRequest,
     responses(
         (status = 201, body = ExecutionBody, description = "the execution that does it",
             headers(("Location" = String, description = "where it is"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey,
         (status = 409, body = ErrorBody, description = "the session has ended, or reaches no registry"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn change_python_packages(
     who: Identity,
@@ -230,19 +209,14 @@ struct NodeRequest {
 #[utoipa::path(post, path = "/v1/sessions/{id}/node/packages", tag = "packages",
     params(
         ("id" = String, Path, description = "the session"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "the same key with the same request starts one execution, however often it is sent"),
+        IdempotencyKey,
     ),
     request_body = NodeRequest,
     responses(
         (status = 201, body = ExecutionBody, description = "the execution that does it",
             headers(("Location" = String, description = "where it is"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey,
         (status = 409, body = ErrorBody, description = "the session has ended, or reaches no registry"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn change_node_packages(
     who: Identity,

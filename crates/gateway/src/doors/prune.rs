@@ -13,6 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need, authorise};
+use crate::documented::{Common, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery};
 use crate::state::Gateway;
@@ -40,11 +41,8 @@ fn whose(who: &Identity, asked: Option<String>) -> Result<Option<String>, ApiErr
 /// executions are never touched, and logs that somebody reads are not. Members remove their own logs, the operator
 /// those of everybody.
 #[utoipa::path(post, path = "/v1/prune", tag = "executions", request_body = PruneRequest, responses(
-    (status = 200, body = PruneBody),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 404, body = ErrorBody, description = "no such session"),
-    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = PruneBody), Common, TakesJson,
+        (status = 404, body = ErrorBody, description = "no such session"),
 ))]
 async fn prune(
     who: Identity,

@@ -20,6 +20,7 @@ use utoipa_axum::routes;
 
 use self::cast::Cast;
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::extract::{NoQuery, Path};
@@ -43,10 +44,9 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     params(("id" = String, Path, description = "the execution")),
     responses(
         (status = 200, body = String, content_type = "application/x-asciicast", description = "lines of JSON"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
-        (status = 410, body = ErrorBody, description = "its log was removed"), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound,
+        (status = 409, body = ErrorBody),
+        (status = 410, body = ErrorBody, description = "its log was removed"),
 ))]
 async fn recording(
     who: Identity,

@@ -17,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
 use crate::idempotency::Keyed;
@@ -35,15 +36,11 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 ///
 /// With an `Idempotency-Key`, asking twice makes one.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-        description = "the same key with the same request makes one session, however often it is sent")),
+    params(IdempotencyKey),
     request_body(content = Option<SessionRequest>, description = "all of it may be left out"),
     responses(
         (status = 201, body = SessionBody, headers(("Location" = String, description = "where it is"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody, description = "the key came before with another request"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, TakesJson, TakesKey,
 ))]
 async fn create(
     who: Identity,
@@ -82,11 +79,8 @@ struct ListQuery {
 /// Lists sessions, the newest first, without their environments: `GET /v1/sessions/{id}` has that of one.
 ///
 /// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery), responses(
-    (status = 200, body = PageBody<SessionBody>),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
+    responses((status = 200, body = PageBody<SessionBody>), Common))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
@@ -106,12 +100,7 @@ async fn list(
 /// Tells of a session. Whoever may look at it and not change it sees the names of its variables, and no values.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = SessionBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = SessionBody), Common, NotFound))]
 async fn get(
     who: Identity,
     _: NoQuery,
@@ -127,13 +116,7 @@ async fn get(
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     request_body = Option<SessionPatch>,
-    responses(
-        (status = 200, body = SessionBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = SessionBody), Common, NotFound, TakesJson, SessionEnded))]
 async fn patch(
     who: Identity,
     _: NoQuery,
@@ -157,11 +140,8 @@ fn state_name(state: &SessionState) -> SessionStateName {
 #[utoipa::path(post, path = "/v1/sessions/{id}/hibernate", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     responses(
-        (status = 200, body = SessionBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 200, body = SessionBody), Common, NotFound,
         (status = 409, body = ErrorBody, description = "it has ended, or something is being started in it"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn hibernate(
     who: Identity,
@@ -185,10 +165,7 @@ struct DeleteQuery {
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session"), DeleteQuery),
     responses(
-        (status = 204, description = "it is gone, or, with `keep_logs`, has ended"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
+        (status = 204, description = "it is gone, or, with `keep_logs`, has ended"), Common, NotFound,
 ))]
 async fn delete(
     who: Identity,

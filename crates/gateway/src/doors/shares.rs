@@ -17,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, LINK_PREFIX, Need, hash, random_hex, secret};
+use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
 use crate::now_ms;
@@ -99,11 +100,8 @@ struct ShareList {
 #[utoipa::path(post, path = "/v1/sessions/{id}/shares", tag = "sharing",
     params(("id" = String, Path, description = "the session")), request_body = ShareRequest,
     responses(
-        (status = 201, body = ShareBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "there are too many"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 201, body = ShareBody), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "there are too many"),
 ))]
 async fn create(
     who: Identity,
@@ -155,12 +153,7 @@ fn gone(error: headwater_store::StoreError, id: SessionId) -> ApiError {
 /// Lists the links of a session, without their secrets. For its owner.
 #[utoipa::path(get, path = "/v1/sessions/{id}/shares", tag = "sharing",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = ShareList),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = ShareList), Common, NotFound))]
 async fn list(
     who: Identity,
     _: NoQuery,
@@ -175,12 +168,7 @@ async fn list(
 /// Revokes a link: it is refused from now on, and its streams end. For the session's owner.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/shares/{share}", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("share" = String, Path, description = "the link's id")),
-    responses(
-        (status = 204, description = "it is revoked"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 204, description = "it is revoked"), Common, NotFound))]
 async fn revoke(
     who: Identity,
     _: NoQuery,

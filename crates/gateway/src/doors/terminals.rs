@@ -39,6 +39,7 @@ use super::socket::outgoing::{Due, Outgoing};
 use super::socket::shared::Shared;
 use super::socket::{self, bounded};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, SessionEnded};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::serve::Seat;
@@ -133,13 +134,9 @@ impl TerminalQuery {
 #[utoipa::path(get, path = "/v1/sessions/{id}/terminal", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name"), TerminalQuery),
     responses(
-        (status = 101, description = "the socket is open"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
+        (status = 101, description = "the socket is open"), Common, NotFound, SessionEnded,
         (status = 422, body = ErrorBody),
         (status = 426, description = "not a WebSocket request", body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 500, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
 ))]
 async fn terminal(
     who: Identity,

@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need, Scope, Whose, authorise, make_token};
+use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
 use crate::now_ms;
@@ -64,12 +65,9 @@ struct TokenRequest {
 /// It may at most what you may: no higher role, no other sessions, no more scopes, and it ends no later than the token
 /// that makes it.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = Option<TokenRequest>, responses(
-    (status = 201, body = TokenBody),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 404, body = ErrorBody, description = "no such session"),
-    (status = 409, body = ErrorBody, description = "there are too many"),
-    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 201, body = TokenBody), Common, TakesJson,
+        (status = 404, body = ErrorBody, description = "no such session"),
+        (status = 409, body = ErrorBody, description = "there are too many"),
 ))]
 async fn create(
     who: Identity,
@@ -176,11 +174,8 @@ struct ListQuery {
 }
 
 /// Lists your tokens, or all of them for operators: the newest first, without their secrets.
-#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(ListQuery), responses(
-    (status = 200, body = PageBody<TokenBody>),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(ListQuery),
+    responses((status = 200, body = PageBody<TokenBody>), Common))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
@@ -209,12 +204,7 @@ async fn list(
 /// Revokes a token: it is refused from now on, and its streams end.
 #[utoipa::path(delete, path = "/v1/tokens/{token}", tag = "tokens",
     params(("token" = String, Path, description = "the token's id")),
-    responses(
-        (status = 204, description = "it is revoked"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 204, description = "it is revoked"), Common, NotFound))]
 async fn delete(
     who: Identity,
     _: NoQuery,

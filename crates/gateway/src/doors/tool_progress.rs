@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use headwater_protocol::api::ErrorBody;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
@@ -13,6 +12,7 @@ use utoipa_axum::routes;
 
 use super::feed::{FeedQuery, conversation, open};
 use crate::auth::Identity;
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::feed::{Dialect, ToolProgress};
@@ -59,9 +59,7 @@ struct ProgressQuery {
     ),
     responses(
         (status = 200, description = "the events", content_type = "text/event-stream", body = ToolProgress),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 500, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound,
 ))]
 async fn tool_progress(
     who: Identity,

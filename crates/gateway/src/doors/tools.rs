@@ -22,6 +22,7 @@ use utoipa_axum::routes;
 
 use self::request::{Call, CodeExecutionRequest, RunCommandRequest};
 use crate::auth::{Identity, Need, authorise};
+use crate::documented::{Common, IdempotencyKey, NotFound, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::extract::wants_events;
 use crate::feed::{Dialect, Ending, Feed, Followed, Subject, ToolEvent, ToolResult, ToolResultBody};
@@ -53,7 +54,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// ends with them, and processes that they leave behind end too.
 #[utoipa::path(post, path = "/v1/tools/code_execution", tag = "tools",
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "the same request with the same key starts one"),
+        IdempotencyKey,
         ("Accept" = Option<String>, Header, description = "`text/event-stream` for a stream"),
     ),
     request_body = CodeExecutionRequest,
@@ -61,10 +62,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         (status = 200, description = "what came of it; or the events, if they were asked for", content(
             (ToolResultBody = "application/json"), (ToolEvent = "text/event-stream"),
         )),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody), (status = 422, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 500, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey,
+        (status = 409, body = ErrorBody),
 ))]
 async fn code_execution(
     who: Identity,
@@ -82,7 +81,7 @@ async fn code_execution(
 /// `GET /tool-progress/{conversation_id}`.
 #[utoipa::path(post, path = "/v1/tools/run_command", tag = "tools",
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "the same request with the same key starts one"),
+        IdempotencyKey,
         ("Accept" = Option<String>, Header, description = "`text/event-stream` for a stream"),
     ),
     request_body = RunCommandRequest,
@@ -90,10 +89,8 @@ async fn code_execution(
         (status = 200, description = "what came of it; or the events, if they were asked for", content(
             (ToolResultBody = "application/json"), (ToolEvent = "text/event-stream"),
         )),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody), (status = 422, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 500, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, TakesJson, TakesKey,
+        (status = 409, body = ErrorBody),
 ))]
 async fn run_command(
     who: Identity,

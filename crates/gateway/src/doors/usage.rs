@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json as JsonBody;
 use axum::extract::State;
-use headwater_protocol::api::ErrorBody;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -12,6 +11,7 @@ use utoipa_axum::routes;
 
 use crate::auth::Identity;
 use crate::config::Quota;
+use crate::documented::Common;
 use crate::error::ApiError;
 use crate::extract::NoQuery;
 use crate::state::Gateway;
@@ -85,11 +85,7 @@ fn allowed(quota: &Quota) -> Amounts {
 }
 
 /// Tells what you may use, what you use, and which of your starts wait.
-#[utoipa::path(get, path = "/v1/usage", tag = "server", responses(
-    (status = 200, body = UsageBody),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/usage", tag = "server", responses((status = 200, body = UsageBody), Common))]
 async fn usage(
     who: Identity,
     _: NoQuery,

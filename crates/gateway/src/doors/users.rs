@@ -15,6 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need, Whose, authorise, random_hex, too_many};
+use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
 use crate::now_ms;
@@ -48,11 +49,9 @@ struct UserRequest {
 /// A name to which sessions belong, of a deleted user for one, is refused with the code `name_owns_sessions` unless
 /// `take_over` is true.
 #[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserRequest, responses(
-    (status = 201, body = UserBody, headers(("Location" = String, description = "where it is"))),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 409, body = ErrorBody, description = "somebody has the name, or sessions belong to it"),
-    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 201, body = UserBody, headers(("Location" = String, description = "where it is"))),
+        Common, TakesJson,
+        (status = 409, body = ErrorBody, description = "somebody has the name, or sessions belong to it"),
 ))]
 async fn create(
     who: Identity,
@@ -118,11 +117,8 @@ struct ListQuery {
 }
 
 /// Lists users, the newest first. For operators.
-#[utoipa::path(get, path = "/v1/users", tag = "users", params(ListQuery), responses(
-    (status = 200, body = PageBody<UserBody>),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/users", tag = "users", params(ListQuery),
+    responses((status = 200, body = PageBody<UserBody>), Common))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
@@ -144,11 +140,7 @@ async fn find(gateway: &Gateway, who: &Identity, need: Need, text: &str) -> Resu
 /// Tells of a user: operators of all, others of themselves.
 #[utoipa::path(get, path = "/v1/users/{user}", tag = "users",
     params(("user" = String, Path, description = "its id or name")),
-    responses(
-        (status = 200, body = UserBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-))]
+    responses((status = 200, body = UserBody), Common, NotFound))]
 async fn get(
     who: Identity,
     _: NoQuery,
@@ -180,12 +172,7 @@ struct UserPatch {
 /// Another password, and being disabled, end all sign-ins of the user and the streams that they have open.
 #[utoipa::path(patch, path = "/v1/users/{user}", tag = "users",
     params(("user" = String, Path, description = "its id or name")), request_body = Option<UserPatch>,
-    responses(
-        (status = 200, body = UserBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = UserBody), Common, NotFound, TakesJson))]
 async fn patch(
     who: Identity,
     _: NoQuery,
@@ -253,12 +240,7 @@ fn told(change: &UserChange) -> String {
 /// user of the same name is refused unless it is said to take them over.
 #[utoipa::path(delete, path = "/v1/users/{user}", tag = "users",
     params(("user" = String, Path, description = "its id or name")),
-    responses(
-        (status = 204, description = "it is gone"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 204, description = "it is gone"), Common, NotFound))]
 async fn delete(
     who: Identity,
     _: NoQuery,

@@ -14,6 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
 use crate::state::Gateway;
@@ -31,11 +32,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     params(("id" = String, Path, description = "the execution")),
     request_body = SignalRequest,
     responses(
-        (status = 204, description = "it is sent"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 204, description = "it is sent"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it has ended"),
 ))]
 async fn signal(
     who: Identity,
@@ -69,11 +67,8 @@ struct CancelRequest {
     params(("id" = String, Path, description = "the execution")),
     request_body(content = Option<CancelRequest>, description = "may be left out"),
     responses(
-        (status = 204, description = "it is on its way out"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
+        (status = 204, description = "it is on its way out"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody),
 ))]
 async fn cancel(
     who: Identity,
@@ -99,11 +94,8 @@ async fn cancel(
     params(("id" = String, Path, description = "the execution")),
     request_body = ResizeRequest,
     responses(
-        (status = 204, description = "it has that size"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has no terminal"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 204, description = "it has that size"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it has no terminal"),
 ))]
 async fn resize(
     who: Identity,
@@ -147,10 +139,8 @@ struct ProcessesBody {
 #[utoipa::path(get, path = "/v1/executions/{id}/processes", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
-        (status = 200, body = ProcessesBody, description = "none if it has ended"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = ProcessesBody, description = "none if it has ended"), Common, NotFound,
+        (status = 409, body = ErrorBody),
 ))]
 async fn processes(
     who: Identity,

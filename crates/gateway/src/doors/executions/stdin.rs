@@ -20,6 +20,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::state::Gateway;
@@ -46,11 +47,9 @@ struct StdinQuery {
     params(("id" = String, Path, description = "the execution"), StdinQuery),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "any bytes"),
     responses(
-        (status = 204, description = "it has them"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "nothing reads it"),
-        (status = 413, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
+        (status = 204, description = "it has them"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "nothing reads it"),
+        (status = 413, body = ErrorBody),
 ))]
 async fn stdin(
     who: Identity,

@@ -19,6 +19,7 @@ use utoipa_axum::routes;
 use super::path::{QueryPath, encoding, given, mode};
 use super::{file_body, untold};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
 use crate::state::Gateway;
@@ -37,11 +38,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     params(("id" = String, Path, description = "the session")), request_body = PathRequest,
     responses(
         (status = 200, body = FileBody, description = "it was there before"),
-        (status = 201, body = FileBody, description = "it is new"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "something else lies there"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 201, body = FileBody, description = "it is new"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "something else lies there"),
 ))]
 async fn make_folder(
     who: Identity,
@@ -62,12 +60,8 @@ async fn make_folder(
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/move", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
     responses(
-        (status = 200, body = FileBody, description = "as it is now"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 200, body = FileBody, description = "as it is now"), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "something lies there, or a path goes through a link"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn rename(
     who: Identity,
@@ -95,12 +89,8 @@ async fn rename(
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
     responses(
-        (status = 200, body = CopyBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 200, body = CopyBody), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "something lies there, or a path goes through a link"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
 ))]
 async fn copy(
@@ -145,11 +135,8 @@ struct RemoveQuery {
 #[utoipa::path(delete, path = "/v1/sessions/{id}/files", tag = "files",
     params(("id" = String, Path, description = "the session"), RemoveQuery),
     responses(
-        (status = 204, description = "it is gone"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 204, description = "it is gone"), Common, NotFound,
         (status = 409, body = ErrorBody, description = "the folder is not empty, or the path goes through a link"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn remove(
     who: Identity,
@@ -169,11 +156,8 @@ async fn remove(
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/chmod", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = ChmodRequest,
     responses(
-        (status = 200, body = FileBody, description = "as it is now"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it is neither"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = FileBody, description = "as it is now"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it is neither"),
 ))]
 async fn chmod(
     who: Identity,

@@ -19,6 +19,7 @@ use utoipa_axum::routes;
 use super::path::{QueryPath, encoding};
 use super::{kind, put, quoted};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::doors::output::{Part, is_known, part};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
@@ -61,11 +62,9 @@ struct ContentQuery {
     responses(
         (status = 200, description = "all bytes", content((Vec<u8> = "application/octet-stream"))),
         (status = 206, description = "the range", content((Vec<u8> = "application/octet-stream"))),
-        (status = 304, description = "nothing has changed"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it is no ordinary file"),
+        (status = 304, description = "nothing has changed"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "it is no ordinary file"),
         (status = 416, description = "no byte lies in the range", body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn content(
     who: Identity,

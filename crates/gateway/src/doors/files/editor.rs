@@ -26,6 +26,7 @@ use super::path::given;
 use super::{kind, put};
 use crate::answers::pieces::answer;
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery};
 use crate::state::Gateway;
@@ -78,11 +79,9 @@ struct WriteBody {
 /// Writes a file, in place of the one that is there; the folders above it are made.
 #[utoipa::path(post, path = "/v1/sessions/files/write", tag = "editor", request_body = WriteRequest,
     responses(
-        (status = 200, body = WriteBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "something else lies there"),
-        (status = 412, body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
+        (status = 200, body = WriteBody), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "something else lies there"),
+        (status = 412, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
 ))]
 async fn write(
@@ -150,12 +149,10 @@ struct ReadBody {
 /// Reads a file. If it changes while it is sent, the answer breaks off. One of more than 16 MiB is refused: `GET /v1/sessions/{id}/files/content` has no such bound.
 #[utoipa::path(post, path = "/v1/sessions/files/read", tag = "editor", request_body = ReadRequest,
     responses(
-        (status = 200, body = ReadBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it is no ordinary file"),
+        (status = 200, body = ReadBody), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it is no ordinary file"),
         (status = 412, body = ErrorBody, description = "it became shorter while it was read"),
-        (status = 413, body = ErrorBody, description = "it is too large for JSON"), (status = 415, body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 413, body = ErrorBody, description = "it is too large for JSON"),
 ))]
 async fn read(
     who: Identity,
@@ -230,11 +227,8 @@ struct ListedFile {
 /// Lists a folder, the first 10,000 names of it.
 #[utoipa::path(post, path = "/v1/sessions/files/list", tag = "editor", request_body = ListRequest,
     responses(
-        (status = 200, body = ListBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it is no folder"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = ListBody), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it is no folder"),
 ))]
 async fn list(
     who: Identity,

@@ -21,6 +21,7 @@ use super::file_body;
 use super::path::{QueryPath, encoding};
 use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::state::Gateway;
@@ -64,10 +65,8 @@ struct ListQuery {
 #[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files",
     params(("id" = String, Path, description = "the session"), ListQuery),
     responses(
-        (status = 200, body = PageBody<FileBody>),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it is no folder"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = PageBody<FileBody>), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "it is no folder"),
 ))]
 async fn list(
     who: Identity,
@@ -183,10 +182,8 @@ struct StatQuery {
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", tag = "files",
     params(("id" = String, Path, description = "the session"), StatQuery),
     responses(
-        (status = 200, body = FileBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the path goes through a link"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = FileBody), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "the path goes through a link"),
 ))]
 async fn stat(
     who: Identity,

@@ -19,6 +19,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::path::{QueryPath, encoding, mode};
 use super::{file_body, untold};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::state::Gateway;
@@ -70,12 +71,10 @@ pub(super) struct PutQuery {
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "any bytes"),
     responses(
         (status = 200, body = FileBody, description = "it was there before"),
-        (status = 201, body = FileBody, description = "it is new"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "something else lies there"),
+        (status = 201, body = FileBody, description = "it is new"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "something else lies there"),
         (status = 412, body = ErrorBody, description = "the file is not in the state that was expected"),
         (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
 ))]
 pub(super) async fn put(

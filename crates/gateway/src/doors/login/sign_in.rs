@@ -17,6 +17,7 @@ use utoipa_axum::routes;
 
 use super::give_cookie;
 use crate::auth::{Credential, Identity, cleared, hash, random_hex, secret, too_many};
+use crate::documented::{Common, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery};
 use crate::now_ms;
@@ -83,12 +84,8 @@ fn refused() -> ApiError {
 ///
 /// The access token is a JWT that is good for some minutes; the refresh token gets the next one. With `cookie` a browser
 /// gets a cookie instead. After ten failures for one name from one address this name has to wait there; others do not.
-#[utoipa::path(post, path = "/v1/login", tag = "users", security(()), request_body = SignInRequest, responses(
-    (status = 200, body = SignedIn),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+#[utoipa::path(post, path = "/v1/login", tag = "users", security(()), request_body = SignInRequest,
+    responses((status = 200, body = SignedIn), Common, TakesJson))]
 async fn sign_in(
     State(gateway): State<Arc<Gateway>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -220,12 +217,7 @@ struct RefreshRequest {
 ///
 /// One that comes a second time was stolen, or its thief was first: the sign-in ends for both.
 #[utoipa::path(post, path = "/v1/login/refresh", tag = "users", security(()), request_body = RefreshRequest,
-    responses(
-        (status = 200, body = SignedIn),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = SignedIn), Common, TakesJson))]
 async fn refresh(
     State(gateway): State<Arc<Gateway>>,
     ConnectInfo(address): ConnectInfo<SocketAddr>,
@@ -276,11 +268,8 @@ struct SignOutRequest {
 
 /// Signs out: the access token, its refresh token or the cookie are refused from now on, and their streams end.
 #[utoipa::path(post, path = "/v1/logout", tag = "users", request_body = Option<SignOutRequest>, responses(
-    (status = 204, description = "signed out"),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 409, body = ErrorBody, description = "an API token or a link does not sign in"),
-    (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-    (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 204, description = "signed out"), Common, TakesJson,
+        (status = 409, body = ErrorBody, description = "an API token or a link does not sign in"),
 ))]
 async fn sign_out(
     who: Identity,
@@ -346,11 +335,7 @@ struct MeBody {
 }
 
 /// Tells who asks, and what they may.
-#[utoipa::path(get, path = "/v1/me", tag = "users", responses(
-    (status = 200, body = MeBody),
-    (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-    (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-))]
+#[utoipa::path(get, path = "/v1/me", tag = "users", responses((status = 200, body = MeBody), Common))]
 async fn me(
     who: Identity,
     _: NoQuery,

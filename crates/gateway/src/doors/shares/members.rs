@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 
 use super::gone;
 use crate::auth::{Identity, Need, authorise};
+use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
 use crate::now_ms;
@@ -65,12 +66,7 @@ async fn may_see(gateway: &Gateway, who: &Identity, id: SessionId) -> Result<Str
 /// Lists the members of a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/members", tag = "sharing",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = MemberList),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = MemberList), Common, NotFound))]
 async fn list(
     who: Identity,
     _: NoQuery,
@@ -85,12 +81,7 @@ async fn list(
 /// Tells of a member of a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
-    responses(
-        (status = 200, body = MemberBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = MemberBody), Common, NotFound))]
 async fn get(
     who: Identity,
     _: NoQuery,
@@ -123,12 +114,8 @@ struct MemberRequest {
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
     request_body = MemberRequest,
     responses(
-        (status = 200, body = MemberBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 200, body = MemberBody), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "it is the owner, or there are too many"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 async fn put(
     who: Identity,
@@ -159,12 +146,7 @@ async fn put(
 /// Removes a member of a session; their streams end. For its owner, and for the member itself.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
-    responses(
-        (status = 204, description = "it is no member any more"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
-        (status = 507, body = ErrorBody),
-))]
+    responses((status = 204, description = "it is no member any more"), Common, NotFound))]
 async fn delete(
     who: Identity,
     _: NoQuery,

@@ -17,6 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, SessionEnded, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
 use crate::state::Gateway;
@@ -95,12 +96,7 @@ struct TerminalSnapshotBody {
 /// Lists the terminals of a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/terminals", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name")),
-    responses(
-        (status = 200, body = TerminalsBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = TerminalsBody), Common, NotFound, (status = 409, body = ErrorBody)))]
 async fn list(
     who: Identity,
     _: NoQuery,
@@ -122,10 +118,8 @@ async fn list(
     responses(
         (status = 200, body = TerminalBody, description = "it runs already, and is as it was"),
         (status = 201, body = TerminalBody, headers(("Location" = String, description = "its execution"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, TakesJson, SessionEnded,
+        (status = 422, body = ErrorBody),
 ))]
 async fn create(
     who: Identity,
@@ -155,10 +149,8 @@ async fn create(
         ("name" = String, Path, description = "the terminal"),
     ),
     responses(
-        (status = 204, description = "it has ended, or is about to"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 204, description = "it has ended, or is about to"), Common, NotFound,
+        (status = 409, body = ErrorBody),
 ))]
 async fn delete(
     who: Identity,
@@ -179,11 +171,9 @@ async fn delete(
         ("name" = String, Path, description = "the terminal"),
     ),
     responses(
-        (status = 200, body = TerminalSnapshotBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
-        (status = 410, body = ErrorBody, description = "its log was removed"), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = TerminalSnapshotBody), Common, NotFound,
+        (status = 409, body = ErrorBody),
+        (status = 410, body = ErrorBody, description = "its log was removed"),
 ))]
 async fn snapshot(
     who: Identity,

@@ -17,6 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::shown;
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
@@ -83,9 +84,8 @@ pub(super) struct ArchiveQuery {
         (status = 200, description = "the archive",
             headers(("X-Headwater-Left-Out" = u64, description = "FIFOs, sockets and devices that are not in it")), content((String = "application/x-tar"), (String = "application/gzip"),
             (String = "application/zip"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "no folder, too much for one archive, or it has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound,
+        (status = 409, body = ErrorBody, description = "no folder, too much for one archive, or it has ended"),
 ))]
 pub(super) async fn download(
     who: Identity,
@@ -136,12 +136,10 @@ pub(super) async fn download(
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
     responses(
-        (status = 200, body = UnpackedBody),
-        (status = 400, body = ErrorBody, description = "refused"), (status = 401, body = ErrorBody),
-        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody),
+        (status = 200, body = UnpackedBody), Common, NotFound,
+        (status = 400, body = ErrorBody, description = "refused"),
         (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
         (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "no room for it"),
 ))]
 pub(super) async fn upload(
@@ -160,12 +158,10 @@ pub(super) async fn upload(
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
     responses(
-        (status = 200, body = UnpackedBody),
-        (status = 400, body = ErrorBody, description = "refused"), (status = 401, body = ErrorBody),
-        (status = 403, body = ErrorBody), (status = 404, body = ErrorBody),
+        (status = 200, body = UnpackedBody), Common, NotFound,
+        (status = 400, body = ErrorBody, description = "refused"),
         (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
         (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody),
         (status = 507, body = ErrorBody, description = "no room for it"),
 ))]
 pub(super) async fn import(

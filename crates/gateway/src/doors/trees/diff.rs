@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use headwater_contract::{Messages, v1};
-use headwater_protocol::api::{DiffBody, ErrorBody};
+use headwater_protocol::api::DiffBody;
 use headwater_protocol::{SessionId, SnapshotId};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -14,6 +14,7 @@ use utoipa::IntoParams;
 use super::shown;
 use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, SessionEnded};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
 use crate::state::Gateway;
@@ -39,12 +40,7 @@ pub(super) struct DiffQuery {
 /// A session starts with nothing, or with the copy that it was forked with.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/diff", tag = "trees",
     params(("id" = String, Path, description = "the session"), DiffQuery),
-    responses(
-        (status = 200, body = DiffBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = DiffBody), Common, NotFound, SessionEnded))]
 pub(super) async fn diff(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,

@@ -8,10 +8,11 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use headwater_contract::v1;
-use headwater_protocol::api::{ErrorBody, ForkRequest, SessionBody};
+use headwater_protocol::api::{ForkRequest, SessionBody};
 use headwater_protocol::{Session, SessionId};
 
 use crate::auth::{Identity, Need, authorise};
+use crate::documented::{Common, NotFound, SessionEnded, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
 use crate::reconcile::session_row;
@@ -26,10 +27,7 @@ use crate::state::Gateway;
     request_body = Option<ForkRequest>,
     responses(
         (status = 201, body = SessionBody, headers(("Location" = String, description = "where it is"))),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, TakesJson, SessionEnded,
 ))]
 pub(super) async fn fork(
     who: Identity,

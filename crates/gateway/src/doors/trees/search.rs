@@ -19,6 +19,7 @@ use utoipa::IntoParams;
 use super::shown;
 use crate::answers::pieces::{Parts, Source, answer};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound};
 use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
@@ -97,10 +98,8 @@ impl SearchQuery {
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/search", tag = "trees",
     params(("id" = String, Path, description = "the session"), SearchQuery),
     responses(
-        (status = 200, body = SearchBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "no folder, or it has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        (status = 200, body = SearchBody), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "no folder, or it has ended"),
 ))]
 pub(super) async fn search(
     who: Identity,

@@ -10,6 +10,7 @@ use headwater_protocol::{SessionId, SnapshotId};
 
 use super::shown;
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, SessionEnded, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path};
 use crate::state::Gateway;
@@ -26,11 +27,9 @@ const MAX_NAME: usize = 200;
     params(("id" = String, Path, description = "the session")),
     request_body = Option<SnapshotRequest>,
     responses(
-        (status = 201, body = SnapshotBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has 32, or has ended"),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 429, body = ErrorBody),
-        (status = 503, body = ErrorBody), (status = 507, body = ErrorBody, description = "no room for it"),
+        (status = 201, body = SnapshotBody), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it has 32, or has ended"),
+        (status = 507, body = ErrorBody, description = "no room for it"),
 ))]
 pub(super) async fn create(
     who: Identity,
@@ -59,12 +58,7 @@ pub(super) async fn create(
 /// Lists the snapshots of a session, oldest first.
 #[utoipa::path(get, path = "/v1/sessions/{id}/snapshots", tag = "trees",
     params(("id" = String, Path, description = "the session")),
-    responses(
-        (status = 200, body = SnapshotsBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 200, body = SnapshotsBody), Common, NotFound, SessionEnded))]
 pub(super) async fn list(
     who: Identity,
     _: NoQuery,
@@ -83,12 +77,7 @@ pub(super) async fn list(
         ("id" = String, Path, description = "the session"),
         ("snapshot" = String, Path, description = "the snapshot"),
     ),
-    responses(
-        (status = 204, description = "it is gone"),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
-))]
+    responses((status = 204, description = "it is gone"), Common, NotFound, SessionEnded))]
 pub(super) async fn remove(
     who: Identity,
     _: NoQuery,
@@ -117,11 +106,8 @@ pub(super) async fn remove(
         ("snapshot" = String, Path, description = "the snapshot"),
     ),
     responses(
-        (status = 200, body = SnapshotBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "the session has ended"),
+        (status = 200, body = SnapshotBody), Common, NotFound, SessionEnded,
         (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
 ))]
 pub(super) async fn restore(
     who: Identity,

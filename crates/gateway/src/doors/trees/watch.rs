@@ -14,12 +14,13 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use headwater_protocol::SessionId;
-use headwater_protocol::api::{ChangeBody, ErrorBody, PathEncoding};
+use headwater_protocol::api::{ChangeBody, PathEncoding};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use self::events::{Events, Next};
 use crate::auth::{Identity, Need};
+use crate::documented::{Common, NotFound, SessionEnded};
 use crate::doors::files::path::{QueryPath, encoding};
 use crate::error::ApiError;
 use crate::extract::{Path, Query};
@@ -66,9 +67,7 @@ pub(super) struct WatchQuery {
     responses(
         (status = 101, description = "the socket is open"),
         (status = 200, description = "the events", content_type = "text/event-stream", body = ChangeBody),
-        (status = 400, body = ErrorBody), (status = 401, body = ErrorBody), (status = 403, body = ErrorBody),
-        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody, description = "it has ended"),
-        (status = 429, body = ErrorBody), (status = 503, body = ErrorBody), (status = 507, body = ErrorBody),
+        Common, NotFound, SessionEnded,
 ))]
 pub(super) async fn watch(
     who: Identity,
