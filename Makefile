@@ -6,7 +6,7 @@ PROFILE ?= dev
 BINARY   = $$(ls -t target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater | head -n 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test test-v2 check bench fmt clean setup setup-bench
+.PHONY: help run demo build test test-v2 openapi check bench fmt clean setup setup-bench
 
 help: ## what can be done here
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: setup ## all tests, against the real binary
 
 test-v2: setup ## cgroup version 2 and project quotas, on a kernel of its own in an emulated machine (9 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
+
+openapi: setup ## write docs/openapi.json anew, after a change of the API
+	@UPDATE_OPENAPI=1 $(CARGO) test --quiet -p headwater-gateway --lib the_openapi_document_is_the_committed_one
 
 check: setup ## all that CI looks at: format, lints, build, tests
 	@echo "== format ==" && $(CARGO) fmt --check

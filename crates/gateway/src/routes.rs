@@ -139,6 +139,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_openapi_document_is_the_committed_one() {
+        let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+        let document = openapi_json() + "\n";
+        if std::env::var_os("UPDATE_OPENAPI").is_some() {
+            std::fs::write(committed, &document).unwrap();
+        }
+        let is_same = std::fs::read_to_string(committed).is_ok_and(|committed| committed == document);
+        assert!(is_same, "the API has changed: run `make openapi`, and commit docs/openapi.json for review");
+    }
+
+    #[test]
     fn all_spellings_of_a_path_lead_to_one() {
         for (asked, routed) in [
             ("/v1/sessions?limit=1", "/v1/sessions?limit=1"),
