@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use headwater_protocol::{ExecutionId, SessionId};
 use headwater_store::{Role, SessionRole};
 
-use crate::auth::{Identity, Need, Whose, authorise};
+use crate::auth::{Identity, Need, Whose, authorise_on};
 use crate::error::ApiError;
 use crate::state::Gateway;
 
@@ -145,7 +145,7 @@ impl Gateway {
             None if is_owner => None,
             None => self.member_role(&who.owner, session).await?,
         };
-        authorise(who, need, Some(Whose { owner, session: Some(session), shared }), missing)?;
+        authorise_on(who, need, Whose { owner, session: Some(session), shared }, missing)?;
         if shared.is_some() && who.bounds.link.is_none() {
             who.grants.add(session, need);
         }

@@ -30,7 +30,7 @@ use axum::http::request::Parts;
 use headwater_protocol::SessionId;
 use headwater_store::{Role, SessionRole};
 
-pub(crate) use self::authorise::{Need, Whose, authorise};
+pub(crate) use self::authorise::{Need, Whose, authorise, authorise_on};
 pub(crate) use self::cookie::{cleared, set as set_cookie};
 pub(crate) use self::credential::{Credential, Foreign};
 pub(crate) use self::good::OpenStreams;

@@ -38,28 +38,38 @@ impl<'a> Whose<'a> {
     }
 }
 
-/// The one authorisation: whether this one may do this to what belongs to somebody. `None`: it belongs to nobody yet.
-/// Another's thing looks like one that is not there, so the caller's `missing` is the answer.
-pub(crate) fn authorise(
+/// Whether this one may do this where it concerns nobody's thing: make something, list, see the server.
+pub(crate) fn authorise(who: &Identity, need: Need) -> Result<(), ApiError> {
+    decide(who, need, None)
+}
+
+/// Whether this one may do this to what belongs to somebody. Another's thing looks like one that is not there, so the
+/// caller's `missing` is the answer.
+pub(crate) fn authorise_on(
     who: &Identity,
     need: Need,
-    whose: Option<Whose<'_>>,
+    whose: Whose<'_>,
     missing: impl FnOnce() -> ApiError,
 ) -> Result<(), ApiError> {
     let only = who.bounds.sessions.as_deref();
-    let mut shared = None;
-    if let Some(whose) = whose {
-        let outside = only.is_some_and(|only| !whose.session.is_some_and(|id| only.contains(&id)));
-        let is_owner = whose.owner == who.owner || who.role == Role::Admin;
-        if outside || (!is_owner && whose.shared.is_none()) {
-            return Err(missing());
-        }
-        shared = if is_owner { None } else { whose.shared };
+    let outside = only.is_some_and(|only| !whose.session.is_some_and(|id| only.contains(&id)));
+    if outside || (!is_owner(who, whose) && whose.shared.is_none()) {
+        return Err(missing());
     }
+    decide(who, need, Some(whose))
+}
+
+fn is_owner(who: &Identity, whose: Whose<'_>) -> bool {
+    whose.owner == who.owner || who.role == Role::Admin
+}
+
+/// The one decision, about what whoever asks may know of.
+fn decide(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> Result<(), ApiError> {
+    let shared = whose.filter(|whose| !is_owner(who, *whose)).and_then(|whose| whose.shared);
     if !who.bounds.allows(need) {
         return Err(out_of_scope(who.bounds.area, need));
     }
-    let is_narrow = only.is_some() && (whose.is_none() || need >= Need::Own);
+    let is_narrow = who.bounds.sessions.is_some() && (whose.is_none() || need >= Need::Own);
     match (need, who.role) {
         (Need::Read, _) => Ok(()),
         (Need::Admin, role) if role != Role::Admin || is_narrow || who.bounds.scopes.is_some() => {
@@ -108,7 +118,11 @@ mod tests {
 
     fn status(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> u16 {
         let missing = || ApiError::not_found("session", "ses_x");
-        authorise(who, need, whose, missing).map_or_else(|error| error.status.as_u16(), |()| 200)
+        let allowed = match whose {
+            Some(whose) => authorise_on(who, need, whose, missing),
+            None => authorise(who, need),
+        };
+        allowed.map_or_else(|error| error.status.as_u16(), |()| 200)
     }
 
     const NEEDS: [Need; 4] = [Need::Read, Need::Write, Need::Own, Need::Admin];

@@ -133,8 +133,7 @@ async fn conversation_events(
 
 /// The conversation that whoever asks calls so: everybody sees their own.
 pub(crate) fn conversation(who: &Identity, id: String) -> Result<Topic, ApiError> {
-    let missing = || ApiError::not_found("conversation", &id);
-    authorise(who, Need::Read, None, missing)?;
+    authorise(who, Need::Read)?;
     if who.bounds.sessions.is_some() {
         let hint = "use `GET /v1/sessions/{id}/events`";
         return Err(ApiError::forbidden("this token is for using certain sessions only", hint));

@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Identity, Need, Scope, Whose, authorise, make_token};
+use crate::auth::{Identity, Need, Scope, Whose, authorise, authorise_on, make_token};
 use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
@@ -75,7 +75,7 @@ async fn create(
     State(gateway): State<Arc<Gateway>>,
     Json(request): Json<TokenRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    authorise(&who, Need::Write, None, || ApiError::not_found("route", "/v1/tokens"))?;
+    authorise(&who, Need::Write)?;
     check_text(&request)?;
     let owner = owner(&who, request.owner)?;
     let role = role(&who, request.role)?;
@@ -128,7 +128,7 @@ fn mightier(what: &str) -> ApiError {
 fn owner(who: &Identity, wanted: Option<String>) -> Result<String, ApiError> {
     match wanted {
         Some(owner) if owner != who.owner => {
-            authorise(who, Need::Admin, None, || ApiError::not_found("route", "/v1/tokens"))?;
+            authorise(who, Need::Admin)?;
             if owner.starts_with("link:") {
                 return Err(ApiError::invalid("`owner` cannot be a link"));
             }
@@ -181,7 +181,7 @@ async fn list(
     State(gateway): State<Arc<Gateway>>,
     Query(query): Query<ListQuery>,
 ) -> Result<JsonBody<PageBody<TokenBody>>, ApiError> {
-    authorise(&who, Need::Read, None, || ApiError::not_found("route", "/v1/tokens"))?;
+    authorise(&who, Need::Read)?;
     let page = page_request(query.limit, query.cursor.as_deref())?;
     let (limit, bounded) = (page.limit as usize, who.bounds.sessions.is_some());
     // None is ever removed: a place in the list is a place for ever.
@@ -213,7 +213,7 @@ async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let missing = || ApiError::not_found("token", &id);
     let row = gateway.store.tokens().await?.into_iter().find(|row| row.id == id).ok_or_else(missing)?;
-    authorise(&who, Need::Write, Some(Whose::of(&row.owner)), missing)?;
+    authorise_on(&who, Need::Write, Whose::of(&row.owner), missing)?;
     gateway.store.revoke_token(&row.id, now_ms()).await?;
     gateway.recalled.clear();
     gateway.audit(&who, "token.revoke", row.id, String::new());

@@ -109,7 +109,7 @@ async fn answer(
     (key, request_hash): (Option<String>, [u8; 32]),
     as_events: bool,
 ) -> Result<Response, ApiError> {
-    authorise(who, Need::Write, None, || ApiError::not_found("route", "/v1/tools"))?;
+    authorise(who, Need::Write)?;
     let order = Order { session: call.session, spec: call.spec, key, request_hash };
     let started = match call.interactive {
         Some(id) => begin_interactive(gateway, who, &id, order.clone(), as_events).await,

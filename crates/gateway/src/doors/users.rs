@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{Identity, Need, Whose, authorise, random_hex, too_many};
+use crate::auth::{Identity, Need, Whose, authorise, authorise_on, random_hex, too_many};
 use crate::documented::{Common, NotFound, TakesJson};
 use crate::error::ApiError;
 use crate::extract::{Json, NoQuery, Path, Query};
@@ -101,7 +101,7 @@ fn name_owns_sessions(name: &str) -> ApiError {
 }
 
 fn operator(who: &Identity) -> Result<(), ApiError> {
-    authorise(who, Need::Admin, None, || ApiError::not_found("route", "/v1/users"))
+    authorise(who, Need::Admin)
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -133,7 +133,7 @@ async fn list(
 async fn find(gateway: &Gateway, who: &Identity, need: Need, text: &str) -> Result<UserRow, ApiError> {
     let missing = || ApiError::not_found("user", text);
     let row = gateway.find_user(text).await?.ok_or_else(missing)?;
-    authorise(who, need, Some(Whose::of(&row.name)), missing)?;
+    authorise_on(who, need, Whose::of(&row.name), missing)?;
     Ok(row)
 }
 

@@ -157,7 +157,7 @@ async fn delete(
     let member = gateway.member_name(&user).await?;
     let leaves = member == who.owner;
     if leaves {
-        authorise(&who, Need::Write, None, || no_member(&user))?;
+        authorise(&who, Need::Write)?;
     } else {
         gateway.may_use_session(&who, Need::Own, id).await?;
     }

@@ -38,7 +38,7 @@ pub(super) async fn fork(
 ) -> Result<impl IntoResponse, ApiError> {
     gateway.may_use_session(&who, Need::Write, from).await?;
     // It makes a session, so it needs what making one needs: a link or a token for certain sessions does not do.
-    authorise(&who, Need::Write, None, || ApiError::not_found("session", &from.to_string()))?;
+    authorise(&who, Need::Write)?;
     gateway.may_make_session(&who.owner).await?;
     let work = Arc::clone(&gateway);
     let session = gateway.to_the_end(async move { fork_session(&work, &who, from, request).await }).await?;
