@@ -8,28 +8,21 @@ mod watch;
 
 use std::sync::Arc;
 
-use headwater_contract::{BuildOrder, BuildTold};
+use headwater_contract::BuildOrder;
 use headwater_protocol::build::{BuildResult, CompileSpec, Compiled};
-use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec, StartSpec};
-use headwater_store::{BuildRow, Claim, KeyRow, SessionRow};
+use headwater_protocol::{BuildId, SessionId, SessionSpec, StartSpec};
+use headwater_store::{BuildRow, SessionRow};
 use serde_json::Value;
 
 use crate::access::KnownExecution;
 use crate::admission::Permit;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::idempotency::key_reused;
+use crate::idempotency::Asked;
 use crate::now_ms;
 use crate::shown::OWNER;
 use crate::start::{Order, execution_row};
 use crate::state::Gateway;
-
-/// The key that came with a request, and what it stands for.
-#[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    pub(crate) key: Option<String>,
-    pub(crate) hash: [u8; 32],
-}
 
 impl Gateway {
     /// Compiles and links files of a session's workspace. What the cache has is there when this answers.
@@ -53,19 +46,13 @@ impl Gateway {
         spec: CompileSpec,
         asked: Asked,
     ) -> Result<BuildRow, ApiError> {
-        let mut id = BuildId::random();
         // Held to the end: who comes with the same key at the same time finds this build.
-        let _turn = match &asked.key {
-            Some(key) => Some(self.key_turns.of((who.owner.clone(), key.clone())).await),
-            None => None,
-        };
-        if let Some(key) = &asked.key
-            && let Some(known) = self.claim_build(who, key, &asked, id).await?
+        let claim = self.claim(who, &asked, BuildId::random().execution(), None).await?;
+        let id = BuildId::from(claim.id);
+        if claim.repeated
+            && let Some(row) = self.store.build(id).await?
         {
-            id = known;
-            if let Some(row) = self.store.build(id).await? {
-                return Ok(row);
-            }
+            return Ok(row);
         }
         let kind = match spec.language {
             Compiled::Cpp => "cpp",
@@ -85,30 +72,6 @@ impl Gateway {
         let detail = format!("session={session} kind={kind}");
         self.audit(who, "build.start", id.to_string(), detail);
         self.carry_out_compile(row, spec, permit).await
-    }
-
-    async fn claim_build(
-        &self,
-        who: &Identity,
-        key: &str,
-        asked: &Asked,
-        id: BuildId,
-    ) -> Result<Option<BuildId>, ApiError> {
-        let row = KeyRow {
-            owner: who.owner.clone(),
-            key: key.to_owned(),
-            request_hash: asked.hash,
-            object: id.execution().to_string(),
-            session: None,
-            created_at_ms: now_ms(),
-        };
-        let Claim::Known(known) = self.store.claim_key(&row).await? else {
-            return Ok(None);
-        };
-        match known.object.parse::<ExecutionId>() {
-            Ok(execution) if known.request_hash == asked.hash => Ok(Some(execution.into())),
-            _ => Err(key_reused(key)),
-        }
     }
 
     /// Writes the row and asks the worker, at the same time.
@@ -190,7 +153,7 @@ impl Gateway {
     ) -> Result<BuildRow, ApiError> {
         spec.check()?;
         let owner = self.may_use_session(who, Need::Write, session).await?;
-        let order = Order { session: Some(session), spec, key: asked.key, request_hash: asked.hash };
+        let order = Order { session: Some(session), spec, asked };
         let told = self.start(who, order).await?;
         let row = BuildRow {
             id: told.id.into(),
@@ -263,9 +226,4 @@ fn order_of(row: &BuildRow, spec: CompileSpec) -> BuildOrder {
 /// Whether a build is one that the worker compiles in walls of their own.
 fn is_compiled(row: &BuildRow) -> bool {
     matches!(row.kind.as_str(), "cpp" | "c")
-}
-
-/// What the worker told, if it has ended.
-fn ended(told: BuildTold) -> Option<BuildResult> {
-    told.result
 }

@@ -1,23 +1,83 @@
 //! Requests that may be asked twice: the key that comes with them, and what it stands for.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, Method, StatusCode};
+use headwater_protocol::SessionId;
+use headwater_store::{Claim, KeyRow};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use tokio::sync::OwnedMutexGuard;
 
+use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::extract::json_body;
+use crate::now_ms;
+use crate::state::Gateway;
 
 const HEADER: &str = "idempotency-key";
 /// The most characters of a key.
 const MAX_KEY: usize = 255;
 
-/// A JSON body with the key that came with it.
-pub(crate) struct Keyed<T> {
-    pub(crate) value: T,
+/// The key that came with a request, and what it stands for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
     pub(crate) key: Option<String>,
     /// SHA-256 of method, path and body: the same key must stand for the same request.
     pub(crate) hash: [u8; 32],
+}
+
+/// A JSON body with the key that came with it.
+pub(crate) struct Keyed<T> {
+    pub(crate) value: T,
+    pub(crate) asked: Asked,
+}
+
+/// What a request makes, under which ids. While it is held, other requests with the same key wait.
+pub(crate) struct Claimed<T> {
+    /// The id of what is made.
+    pub(crate) id: T,
+    /// The session that is made for it.
+    pub(crate) session: Option<SessionId>,
+    /// An earlier request with the key began it, and chose the ids.
+    pub(crate) repeated: bool,
+    _turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl Gateway {
+    /// Claims the key of a request for these ids. If an earlier request has it, its ids are the answer; if that was another
+    /// request, an error is.
+    pub(crate) async fn claim<T: Display + FromStr>(
+        &self,
+        who: &Identity,
+        asked: &Asked,
+        id: T,
+        session: Option<SessionId>,
+    ) -> Result<Claimed<T>, ApiError> {
+        let Some(key) = &asked.key else {
+            return Ok(Claimed { id, session, repeated: false, _turn: None });
+        };
+        let turn = Some(self.key_turns.of((who.owner.clone(), key.clone())).await);
+        let row = KeyRow {
+            owner: who.owner.clone(),
+            key: key.clone(),
+            request_hash: asked.hash,
+            object: id.to_string(),
+            session,
+            created_at_ms: now_ms(),
+        };
+        let Claim::Known(known) = self.store.claim_key(&row).await? else {
+            return Ok(Claimed { id, session, repeated: false, _turn: turn });
+        };
+        match known.object.parse() {
+            Ok(id) if known.request_hash == asked.hash => {
+                Ok(Claimed { id, session: known.session, repeated: true, _turn: turn })
+            }
+            _ => Err(key_reused(key)),
+        }
+    }
 }
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Keyed<T> {
@@ -28,7 +88,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Keyed<T> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let body = json_body(request, state).await?;
         let hash = hash(&method, &path, &body);
-        Ok(Self { value: crate::extract::parse(&body)?, key, hash })
+        Ok(Self { value: crate::extract::parse(&body)?, asked: Asked { key, hash } })
     }
 }
 
@@ -58,7 +118,7 @@ pub(crate) fn hash(method: &Method, path: &str, body: &[u8]) -> [u8; 32] {
 }
 
 /// The key came before, with another request (422).
-pub(crate) fn key_reused(key: &str) -> ApiError {
+fn key_reused(key: &str) -> ApiError {
     ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "key_reused",

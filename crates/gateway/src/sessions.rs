@@ -6,11 +6,11 @@ use std::sync::Arc;
 use headwater_contract::v1;
 use headwater_protocol::api::SessionPatch;
 use headwater_protocol::{Session, SessionId, SessionSpec, SessionState};
-use headwater_store::{Claim, KeyRow, Page, PageRequest, SessionFilter, SessionRow};
+use headwater_store::{Page, PageRequest, SessionFilter, SessionRow};
 
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
-use crate::idempotency::key_reused;
+use crate::idempotency::Asked;
 use crate::now_ms;
 use crate::paging::InParts;
 use crate::reconcile::session_row;
@@ -25,42 +25,31 @@ impl Gateway {
         self: &Arc<Self>,
         who: &Identity,
         spec: SessionSpec,
-        key: Option<String>,
-        request_hash: [u8; 32],
+        asked: Asked,
     ) -> Result<Session, ApiError> {
         authorise(who, Need::Write)?;
         check_metadata(&spec.metadata)?;
         spec.check()?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move { gateway.begin_session(&who, spec, key, request_hash).await }).await
+        self.to_the_end(async move { gateway.begin_session(&who, spec, asked).await }).await
     }
 
     async fn begin_session(
         self: &Arc<Self>,
         who: &Identity,
         mut spec: SessionSpec,
-        key: Option<String>,
-        request_hash: [u8; 32],
+        asked: Asked,
     ) -> Result<Session, ApiError> {
-        let mut id = SessionId::random();
-        let mut _turn = None;
-        let has_key = key.is_some();
-        if let Some(key) = key {
-            _turn = Some(self.key_turns.of((who.owner.clone(), key.clone())).await);
-            let (owner, object, created_at_ms) = (who.owner.clone(), id.to_string(), now_ms());
-            let row = KeyRow { owner, key, request_hash, object, session: None, created_at_ms };
-            if let Claim::Known(known) = self.store.claim_key(&row).await? {
-                let made = known.object.parse().ok().filter(|_| known.request_hash == request_hash);
-                id = made.ok_or_else(|| key_reused(&known.key))?;
-                // What is over is not made again.
-                if let Some(row) = self.store.session(id).await?.filter(|row| row.ended_at_ms.is_some()) {
-                    return self.session_told(row).await;
-                }
-            }
+        let claim = self.claim(who, &asked, SessionId::random(), None).await?;
+        // What is over is not made again.
+        if claim.repeated
+            && let Some(row) = self.store.session(claim.id).await?.filter(|row| row.ended_at_ms.is_some())
+        {
+            return self.session_told(row).await;
         }
         self.may_make_session(&who.owner).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
-        self.make_session(who, id, &spec, has_key).await
+        self.make_session(who, claim.id, &spec, asked.key.is_some()).await
     }
 
     /// Asks the worker, and then writes the row: with the defaults that the worker filled in. A gateway that is killed

@@ -14,19 +14,20 @@ use std::time::Duration;
 
 use headwater_contract::{ContractError, FollowOptions, Follower};
 use headwater_protocol::{Command, Execution, ExecutionId, SessionId, SessionSpec, StartSpec};
-use headwater_store::{Claim, ExecutionRow, KeyRow, SessionRow, StoreError};
+use headwater_store::{ExecutionRow, SessionRow, StoreError};
 use tracing::Instrument;
 
 use crate::access::KnownExecution;
 use crate::admission::Permit;
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
-use crate::idempotency::key_reused;
+use crate::idempotency::Asked;
 use crate::now_ms;
 use crate::recorder::is_missing;
 use crate::shown::{OWNER, execution_by_row};
 use crate::state::Gateway;
 use crate::to_the_end::ToTheEnd;
+use crate::worker::Worker;
 
 /// How long a program may take to be gone that was started and refused.
 const STOPPING: Duration = Duration::from_secs(10);
@@ -39,25 +40,75 @@ pub(crate) struct Order {
     /// What.
     pub(crate) spec: StartSpec,
     /// The idempotency key, if one came.
-    pub(crate) key: Option<String>,
-    /// What the key stands for.
-    pub(crate) request_hash: [u8; 32],
+    pub(crate) asked: Asked,
 }
 
-/// What the worker is asked for, besides to start.
-#[derive(Debug)]
-enum Wish {
-    /// With `lossless`, a lossless reader follows at once.
-    Start {
-        lossless: bool,
-    },
-    Run(FollowOptions),
+/// What the worker is asked for, besides to start, and what it answers with.
+trait Wish: Send + Sync + 'static {
+    /// What the caller gets.
+    type Answer: Send + 'static;
+
+    /// Asks the worker to start what the row tells of.
+    fn start(
+        &self,
+        worker: &Worker,
+        row: &ExecutionRow,
+    ) -> impl Future<Output = Result<Self::Answer, ContractError>> + Send;
+
+    /// Answers for what was started with the same key and has ended.
+    fn look_again(
+        &self,
+        worker: &Worker,
+        row: ExecutionRow,
+    ) -> impl Future<Output = Result<Self::Answer, ContractError>> + Send;
+
+    /// The execution, if the answer tells of it.
+    fn told(answer: &Self::Answer) -> Option<&Execution>;
 }
 
-#[derive(Debug)]
-enum Granted {
-    Started(Box<Execution>),
-    Followed(Box<Follower>),
+/// To start. With `lossless`, a lossless reader follows at once.
+struct Start {
+    lossless: bool,
+}
+
+impl Wish for Start {
+    type Answer = Execution;
+
+    async fn start(&self, worker: &Worker, row: &ExecutionRow) -> Result<Execution, ContractError> {
+        let ExecutionRow { id, session_id, spec, .. } = row;
+        if self.lossless {
+            worker.start_for_reader(*session_id, *id, spec).await
+        } else {
+            worker.start(*session_id, *id, spec).await
+        }
+    }
+
+    async fn look_again(&self, worker: &Worker, row: ExecutionRow) -> Result<Execution, ContractError> {
+        Ok(worker.execution(row.id).await.unwrap_or_else(|_| execution_by_row(row)))
+    }
+
+    fn told(answer: &Execution) -> Option<&Execution> {
+        Some(answer)
+    }
+}
+
+/// To start, and to follow in the same call.
+struct Run(FollowOptions);
+
+impl Wish for Run {
+    type Answer = Follower;
+
+    async fn start(&self, worker: &Worker, row: &ExecutionRow) -> Result<Follower, ContractError> {
+        worker.run(row.session_id, row.id, &row.spec, self.0.clone()).await
+    }
+
+    async fn look_again(&self, worker: &Worker, row: ExecutionRow) -> Result<Follower, ContractError> {
+        worker.follow(row.id, self.0.clone()).await
+    }
+
+    fn told(_: &Follower) -> Option<&Execution> {
+        None
+    }
 }
 
 /// A start with its ids.
@@ -85,10 +136,7 @@ impl Gateway {
         order: Order,
         lossless: bool,
     ) -> Result<Execution, ApiError> {
-        match self.grant(who, order, Wish::Start { lossless }).await? {
-            (_, Granted::Started(execution)) => Ok(*execution),
-            (_, Granted::Followed(_)) => Err(ApiError::internal(&"a start was answered with a stream")),
-        }
+        Ok(self.grant(who, order, Start { lossless }).await?.1)
     }
 
     /// Starts and follows in one round trip to the worker.
@@ -98,10 +146,7 @@ impl Gateway {
         order: Order,
         options: FollowOptions,
     ) -> Result<(ExecutionId, Follower), ApiError> {
-        match self.grant(who, order, Wish::Run(options)).await? {
-            (id, Granted::Followed(follower)) => Ok((id, *follower)),
-            (_, Granted::Started(_)) => Err(ApiError::internal(&"a run was answered without a stream")),
-        }
+        self.grant(who, order, Run(options)).await
     }
 
     /// Carries out what must not stop half-way when its caller goes away.
@@ -112,12 +157,12 @@ impl Gateway {
         ToTheEnd::new(&self.tasks, work.in_current_span()).await
     }
 
-    async fn grant(
+    async fn grant<W: Wish>(
         self: &Arc<Self>,
         who: &Identity,
         order: Order,
-        wish: Wish,
-    ) -> Result<(ExecutionId, Granted), ApiError> {
+        wish: W,
+    ) -> Result<(ExecutionId, W::Answer), ApiError> {
         let owner = if let Some(id) = order.session {
             self.may_use_session(who, Need::Write, id).await?
         } else {
@@ -132,106 +177,62 @@ impl Gateway {
         self.to_the_end(Box::pin(begin)).await
     }
 
-    async fn begin_execution(
+    async fn begin_execution<W: Wish>(
         self: &Arc<Self>,
         who: &Identity,
         owner: String,
         order: Order,
-        wish: &Wish,
+        wish: &W,
         permit: Permit,
-    ) -> Result<(ExecutionId, Granted), ApiError> {
-        let mut ids = (ExecutionId::random(), order.session.unwrap_or_else(SessionId::random));
+    ) -> Result<(ExecutionId, W::Answer), ApiError> {
+        let own = order.session.is_none().then(SessionId::random);
         // Held to the end: who comes with the same key at the same time finds this start done, or undone.
-        let _turn = match &order.key {
-            Some(key) => Some(self.key_turns.of((who.owner.clone(), key.clone())).await),
-            None => None,
-        };
-        let mut repeated = false;
-        if let Some(key) = &order.key
-            && let Some(known) = self.claim(who, key, &order, ids).await?
+        let claim = self.claim(who, &order.asked, ExecutionId::random(), own).await?;
+        if claim.repeated
+            && let Some(row) = self.store.execution(claim.id).await?
+            && row.end.is_some()
         {
-            (ids, repeated) = (known, true);
-            if let Some(row) = self.store.execution(ids.0).await?
-                && row.end.is_some()
-            {
-                // What has ended is not started again, whatever the worker has forgotten since.
-                return Ok((ids.0, self.look_again(row, wish).await?));
-            }
+            // What has ended is not started again, whatever the worker has forgotten since.
+            return Ok((claim.id, wish.look_again(&self.worker, row).await?));
         }
-        let mut plan = Plan { repeated, ..Plan::new(self, owner, ids, order) };
-        let granted = self.carry_out(who, &mut plan, wish, permit).await?;
-        Ok((ids.0, granted))
-    }
-
-    /// Claims the key. Answers the ids of the start that has it, if one has.
-    async fn claim(
-        &self,
-        who: &Identity,
-        key: &str,
-        order: &Order,
-        (execution, session): (ExecutionId, SessionId),
-    ) -> Result<Option<(ExecutionId, SessionId)>, ApiError> {
-        let row = KeyRow {
-            owner: who.owner.clone(),
-            key: key.to_owned(),
-            request_hash: order.request_hash,
-            object: execution.to_string(),
-            session: order.session.is_none().then_some(session),
-            created_at_ms: now_ms(),
-        };
-        let Claim::Known(known) = self.store.claim_key(&row).await? else {
-            return Ok(None);
-        };
-        let session = known.session.or(order.session);
-        match (known.request_hash == order.request_hash, known.object.parse(), session) {
-            (true, Ok(execution), Some(session)) => Ok(Some((execution, session))),
-            _ => Err(key_reused(key)),
-        }
-    }
-
-    /// Answers for an execution that was started with the same key and has ended.
-    async fn look_again(&self, row: ExecutionRow, wish: &Wish) -> Result<Granted, ApiError> {
-        let id = row.id;
-        match wish {
-            Wish::Start { .. } => {
-                let told = self.worker.execution(id).await;
-                Ok(Granted::Started(Box::new(told.unwrap_or_else(|_| execution_by_row(row)))))
-            }
-            Wish::Run(options) => {
-                Ok(Granted::Followed(Box::new(self.worker.follow(id, options.clone()).await?)))
-            }
-        }
+        let session = claim.session.or(order.session).unwrap_or_else(SessionId::random);
+        let plan = Plan::new(self, owner, (claim.id, session), order);
+        let mut plan = Plan { repeated: claim.repeated, ..plan };
+        let answer = self.carry_out(who, &mut plan, wish, permit).await?;
+        Ok((claim.id, answer))
     }
 
     /// Writes the rows and asks the worker.
-    async fn carry_out(
+    async fn carry_out<W: Wish>(
         self: &Arc<Self>,
         who: &Identity,
         plan: &mut Plan,
-        wish: &Wish,
+        wish: &W,
         permit: Permit,
-    ) -> Result<Granted, ApiError> {
+    ) -> Result<W::Answer, ApiError> {
         let (id, session) = (plan.row.id, plan.row.session_id);
         self.recorder.begin(&plan.row, plan.own.is_some(), Some(permit));
         // The first to be polled is the first in the store's queue: a row is refused whose session is not there.
         let (stored, granted) = futures_util::future::join(self.put(plan), self.ask(plan, wish)).await;
-        let number = match (stored, &granted) {
-            (_, Err(error)) => {
+        let granted = match granted {
+            Ok(granted) => granted,
+            Err(error) => {
                 if error.fault().is_some() {
                     self.undo(plan).await;
                 } else {
                     // Nobody knows whether it runs: the watch finds out.
                     self.watch_end(id);
                 }
-                None
+                return Err(error.into());
             }
-            (Err(error), Ok(_)) => {
+        };
+        let number = match stored {
+            Ok(number) => number,
+            Err(error) => {
                 self.abandon(plan).await;
                 return Err(error.into());
             }
-            (Ok(number), Ok(_)) => number,
         };
-        let granted = granted?;
         let known = KnownExecution {
             session_id: session,
             owner: plan.row.owner.clone(),
@@ -242,7 +243,7 @@ impl Gateway {
             plan.row.number = number;
             self.has_started(who, plan);
         }
-        if let Granted::Started(told) = &granted {
+        if let Some(told) = W::told(&granted) {
             self.note(told).await?;
         }
         self.watch_end(id);
@@ -262,25 +263,11 @@ impl Gateway {
         number
     }
 
-    async fn ask(&self, plan: &Plan, wish: &Wish) -> Result<Granted, ContractError> {
-        let (id, session, spec) = (plan.row.id, plan.row.session_id, &plan.row.spec);
+    async fn ask<W: Wish>(&self, plan: &Plan, wish: &W) -> Result<W::Answer, ContractError> {
         if let Some(own) = &plan.own {
-            let own = &own.spec;
-            self.worker.create_session(session, own).await?;
+            self.worker.create_session(own.id, &own.spec).await?;
         }
-        match wish {
-            Wish::Start { lossless } => {
-                let started = if *lossless {
-                    self.worker.start_for_reader(session, id, spec).await
-                } else {
-                    self.worker.start(session, id, spec).await
-                };
-                Ok(Granted::Started(Box::new(started?)))
-            }
-            Wish::Run(options) => {
-                Ok(Granted::Followed(Box::new(self.worker.run(session, id, spec, options.clone()).await?)))
-            }
-        }
+        wish.start(&self.worker, &plan.row).await
     }
 
     /// The worker refused: nothing of this request remains, and the key is free again. What an earlier request with the key
@@ -385,7 +372,7 @@ impl Plan {
             ended_at_ms: None,
         });
         let row = execution_row(id, session_id, owner, order.spec, now);
-        Self { row, own, has_key: order.key.is_some(), repeated: false }
+        Self { row, own, has_key: order.asked.key.is_some(), repeated: false }
     }
 }
 

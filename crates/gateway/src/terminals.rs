@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
+use crate::idempotency::Asked;
 use crate::start::Order;
 use crate::state::Gateway;
 
@@ -111,8 +112,8 @@ impl Gateway {
         // With spaces: no key of a client's has one.
         let after = before.map_or_else(|| "none".to_owned(), |id| id.to_string());
         let key = format!("terminal {session} {} {after}", order.name);
-        let request_hash = Sha256::digest(&key).into();
-        let order = Order { session: Some(session), spec: spec(order), key: Some(key), request_hash };
+        let asked = Asked { hash: Sha256::digest(&key).into(), key: Some(key) };
+        let order = Order { session: Some(session), spec: spec(order), asked };
         self.start(who, order).await
     }
 

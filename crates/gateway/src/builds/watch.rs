@@ -9,7 +9,7 @@ use headwater_protocol::{EventKind, Execution, ExecutionState, Reason, Stream, U
 use headwater_store::BuildRow;
 use tokio::time::{Instant, sleep};
 
-use super::{ended, is_compiled, order_of};
+use super::{is_compiled, order_of};
 use crate::error::ApiError;
 use crate::recorder::is_missing;
 use crate::state::Gateway;
@@ -88,7 +88,7 @@ impl Gateway {
                     self.take_up_build_execution(row, session, start, self.admission.take(&row.owner))
                         .await?;
                 }
-                Ok(ended(told))
+                Ok(told.result)
             }
             Err(ContractError::Fault(fault)) => lost(&fault.message),
             Err(error) => Err(error.into()),
@@ -103,7 +103,7 @@ impl Gateway {
     ) -> Result<Option<BuildResult>, ContractError> {
         let id = row.id;
         if is_compiled(row) {
-            return self.worker.build(id, at_most).await.map(ended);
+            return self.worker.build(id, at_most).await.map(|told| told.result);
         }
         let execution = id.execution();
         let told = self.worker.wait(execution, at_most, false).await?;

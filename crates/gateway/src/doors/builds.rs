@@ -18,7 +18,6 @@ use utoipa_axum::routes;
 
 use self::body::{BuildBody, BuildRequest, CompileCommand, CppRequest, compile_commands};
 use crate::auth::{Identity, Need};
-use crate::builds::Asked;
 use crate::documented::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::extract::{NoQuery, Path, Query};
@@ -60,10 +59,10 @@ async fn build_cpp(
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<CppRequest>,
 ) -> Result<JsonBody<BuildBody>, ApiError> {
-    let Keyed { value, key, hash } = request;
+    let Keyed { value, asked } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
     let wait = value.wait;
-    let row = gateway.compile(&who, session, value.into(), Asked { key, hash }).await?;
+    let row = gateway.compile(&who, session, value.into(), asked).await?;
     let row = if wait { gateway.wait_for_build(row, PATIENCE).await? } else { row };
     Ok(JsonBody(row.into()))
 }
@@ -83,9 +82,9 @@ async fn build(
     Path(id): Path<SessionId>,
     request: Keyed<BuildRequest>,
 ) -> Result<JsonBody<BuildBody>, ApiError> {
-    let Keyed { value, key, hash } = request;
+    let Keyed { value, asked } = request;
     gateway.may_use_session(&who, Need::Write, id).await?;
-    let (wait, asked) = (value.wait, Asked { key, hash });
+    let wait = value.wait;
     let row = if let Some(spec) = value.compiled()? {
         gateway.compile(&who, id, spec, asked).await?
     } else {

@@ -109,9 +109,9 @@ async fn begin(
         // Before the body is judged: whoever may not see the session learns nothing of what it would take.
         gateway.may_use_session(who, Need::Write, id).await?;
     }
-    let Keyed { value, key, hash } = request;
+    let Keyed { value, asked } = request;
     check_metadata(&value.metadata)?;
-    let order = Order { session, spec: value.try_into()?, key, request_hash: hash };
+    let order = Order { session, spec: value.try_into()?, asked };
     let options = query.into_options()?;
     if wants_events(headers) {
         let (id, follower) = gateway.run(who, order, options).await?;

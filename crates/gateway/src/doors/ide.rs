@@ -97,14 +97,14 @@ async fn execute(
     Path(language): Path<String>,
     request: Keyed<ExecuteRequest>,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
-    let Keyed { value, key, hash } = request;
+    let Keyed { value, asked } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
     let language = one_language(&gateway, language, value.language.as_deref()).await?;
     let ExecuteRequest { code, file_path: file, args, .. } = value;
     tracing::debug!(%session, language, code = ?beginning(&code), "code of the editor");
     let spec = StartSpec::new(Command::Code { language, code, file, args });
     spec.check()?;
-    begin(&gateway, &who, Order { session: Some(session), spec, key, request_hash: hash }).await
+    begin(&gateway, &who, Order { session: Some(session), spec, asked }).await
 }
 
 /// The one name of the language in the path, which the body's must mean too.
@@ -166,7 +166,7 @@ async fn binary(
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<BinaryRequest>,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
-    let Keyed { value, key, hash } = request;
+    let Keyed { value, asked } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
     let program = in_workspace(&value.binary_path).map_err(|why| {
         ApiError::invalid(format!("`binary_path` {why}"))
@@ -178,7 +178,7 @@ async fn binary(
     let longest = gateway.config.binary_max_runtime;
     spec.timeout_ms = longest.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     spec.check()?;
-    begin(&gateway, &who, Order { session: Some(session), spec, key, request_hash: hash }).await
+    begin(&gateway, &who, Order { session: Some(session), spec, asked }).await
 }
 
 /// How an execution went, with its output as text.

@@ -21,7 +21,7 @@ use crate::auth::{Identity, Need};
 use crate::documented::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::error::ApiError;
 use crate::extract::{NoQuery, Path};
-use crate::idempotency::Keyed;
+use crate::idempotency::{Asked, Keyed};
 use crate::packages::{Kind, Wanted, change_node, change_python, make_environment};
 use crate::shown::execution_body;
 use crate::start::Order;
@@ -105,7 +105,7 @@ async fn make(
         return Ok(JsonBody(environment_body(listed, None)).into_response());
     }
     let script = make_environment(&interpreter(&gateway, "python").await?);
-    let order = Order { session: Some(id), spec: shell(script), key: None, request_hash: [0; 32] };
+    let order = Order { session: Some(id), spec: shell(script), asked: Asked::default() };
     let told = gateway.start(&who, order).await?;
     let body = JsonBody(environment_body(listed, Some(told.id)));
     Ok((StatusCode::CREATED, [(header::LOCATION, place(told.id))], body).into_response())
@@ -177,12 +177,12 @@ async fn change_python_packages(
     Path(id): Path<SessionId>,
     request: Keyed<PythonRequest>,
 ) -> Result<Response, ApiError> {
-    let Keyed { value, key, hash } = request;
+    let Keyed { value, asked } = request;
     let PythonRequest { install, uninstall, requirements: listed_in, offline: is_offline } = value;
     let wanted = Wanted { install, uninstall, listed_in, is_offline };
     let wanted = may_change(&gateway, &who, id, wanted, Kind::Python).await?;
     let script = change_python(&interpreter(&gateway, "python").await?, &wanted);
-    change(&gateway, &who, Order { session: Some(id), spec: shell(script), key, request_hash: hash }).await
+    change(&gateway, &who, Order { session: Some(id), spec: shell(script), asked }).await
 }
 
 /// What to change in a session's `node_modules`.
@@ -225,14 +225,14 @@ async fn change_node_packages(
     Path(id): Path<SessionId>,
     request: Keyed<NodeRequest>,
 ) -> Result<Response, ApiError> {
-    let Keyed { value, key, hash } = request;
+    let Keyed { value, asked } = request;
     let NodeRequest { install, uninstall, manifest, offline: is_offline } = value;
     let listed_in = manifest.then(|| "package.json".to_owned());
     let wanted = Wanted { install, uninstall, listed_in, is_offline };
     let wanted = may_change(&gateway, &who, id, wanted, Kind::Node).await?;
     interpreter(&gateway, "node").await?;
     let script = change_node(&wanted);
-    change(&gateway, &who, Order { session: Some(id), spec: shell(script), key, request_hash: hash }).await
+    change(&gateway, &who, Order { session: Some(id), spec: shell(script), asked }).await
 }
 
 /// Checks who asks, for what, and whether the session can reach what that takes.

@@ -48,8 +48,8 @@ async fn create(
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<SessionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let Keyed { value, key, hash } = request;
-    let session = gateway.create_session(&who, value.into(), key, hash).await?;
+    let Keyed { value, asked } = request;
+    let session = gateway.create_session(&who, value.into(), asked).await?;
     let place = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
     Ok((StatusCode::CREATED, place, JsonBody(session_body(session))))
 }

@@ -27,7 +27,7 @@ use crate::error::ApiError;
 use crate::extract::wants_events;
 use crate::feed::{Dialect, Ending, Feed, Followed, Subject, ToolEvent, ToolResult, ToolResultBody};
 use crate::feed::{feed_response, result_response};
-use crate::idempotency::Keyed;
+use crate::idempotency::{Asked, Keyed};
 use crate::now_ms;
 use crate::start::{Order, execution_row};
 use crate::state::Gateway;
@@ -69,10 +69,10 @@ async fn code_execution(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     headers: HeaderMap,
-    Keyed { value, key, hash }: Keyed<CodeExecutionRequest>,
+    Keyed { value, asked }: Keyed<CodeExecutionRequest>,
 ) -> Result<Response, ApiError> {
     let call = Call::try_from(value)?;
-    Box::pin(answer(&gateway, &who, call, (key, hash), wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, call, asked, wants_events(&headers))).await
 }
 
 /// Runs a line in the shell (bash) for an agent, in a session of its own, and answers with what came of it.
@@ -96,21 +96,21 @@ async fn run_command(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     headers: HeaderMap,
-    Keyed { value, key, hash }: Keyed<RunCommandRequest>,
+    Keyed { value, asked }: Keyed<RunCommandRequest>,
 ) -> Result<Response, ApiError> {
     let call = Call::try_from(value)?;
-    Box::pin(answer(&gateway, &who, call, (key, hash), wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, call, asked, wants_events(&headers))).await
 }
 
 async fn answer(
     gateway: &Arc<Gateway>,
     who: &Identity,
     call: Call,
-    (key, request_hash): (Option<String>, [u8; 32]),
+    asked: Asked,
     as_events: bool,
 ) -> Result<Response, ApiError> {
     authorise(who, Need::Write)?;
-    let order = Order { session: call.session, spec: call.spec, key, request_hash };
+    let order = Order { session: call.session, spec: call.spec, asked };
     let started = match call.interactive {
         Some(id) => begin_interactive(gateway, who, &id, order.clone(), as_events).await,
         None => begin(gateway, who, order.clone(), as_events).await,
