@@ -8,7 +8,8 @@ use headwater_protocol::{BuildId, ExecutionId, SessionId, SessionSpec, StartSpec
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::ContractError;
+use crate::client::malformed;
+use crate::error::{ContractError, Fault};
 use crate::{Client, v1};
 
 /// What is to be built, under ids that the caller has chosen.
@@ -52,24 +53,36 @@ impl Client {
             owner: order.owner.clone(),
             metadata: order.metadata.clone().into_iter().collect(),
             spec: json(&order.spec)?,
+            compile: Some((&order.spec).into()),
         };
-        told(&self.builds().begin(request).await?.into_inner())
+        told(self.builds().begin(request).await?.into_inner())
     }
 
     /// How a build stands, when it has ended or after so long.
     pub async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildTold, ContractError> {
         let wait_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
         let request = v1::GetBuildRequest { build_id: id.to_string(), wait_ms };
-        told(&self.builds().get_build(request).await?.into_inner())
+        told(self.builds().get_build(request).await?.into_inner())
     }
 }
 
-fn told(state: &v1::BuildState) -> Result<BuildTold, ContractError> {
-    let specs = match (&state.session_spec, &state.start_spec) {
-        (Some(session), Some(start)) => Some((read(session)?, read(start)?)),
+/// Also reads the JSON that a worker of an earlier version sends.
+fn told(state: v1::BuildState) -> Result<BuildTold, ContractError> {
+    let specs = match (state.session, state.start, &state.session_spec, &state.start_spec) {
+        (Some(session), Some(start), ..) => Some((typed(session)?, typed(start)?)),
+        (_, _, Some(session), Some(start)) => Some((read(session)?, read(start)?)),
         _ => None,
     };
-    Ok(BuildTold { result: state.result.as_deref().map(read).transpose()?, executed: state.executed, specs })
+    let result = match (state.ended, &state.result) {
+        (Some(ended), _) => Some(typed(ended)?),
+        (None, Some(json)) => Some(read(json)?),
+        (None, None) => None,
+    };
+    Ok(BuildTold { result, executed: state.executed, specs })
+}
+
+fn typed<T>(message: impl TryInto<T, Error = Fault>) -> Result<T, ContractError> {
+    message.try_into().map_err(|fault| malformed(&fault))
 }
 
 fn json(value: &impl Serialize) -> Result<bytes::Bytes, ContractError> {
@@ -78,4 +91,38 @@ fn json(value: &impl Serialize) -> Result<bytes::Bytes, ContractError> {
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ContractError> {
     serde_json::from_slice(bytes).map_err(|error| ContractError::Malformed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::build::BuildStatus;
+
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_build_is_read_from_messages_and_from_the_json_of_an_earlier_worker() {
+        let result = BuildResult::ended(BuildStatus::Failed, "no");
+        let (session, start) = (SessionSpec::default(), StartSpec::shell("make"));
+        let now = v1::BuildState {
+            executed: true,
+            ended: Some((&result).into()),
+            session: Some((&session).into()),
+            start: Some((&start).into()),
+            ..v1::BuildState::default()
+        };
+        let earlier = v1::BuildState {
+            executed: true,
+            result: Some(json(&result).unwrap()),
+            session_spec: Some(json(&session).unwrap()),
+            start_spec: Some(json(&start).unwrap()),
+            ..v1::BuildState::default()
+        };
+        for state in [now, earlier] {
+            let told = told(state).unwrap();
+            assert_eq!(told.result.as_ref(), Some(&result));
+            assert_eq!((told.executed, told.specs), (true, Some((session.clone(), start.clone()))));
+        }
+        let running = told(v1::BuildState::default()).unwrap();
+        assert!(running.result.is_none() && running.specs.is_none());
+    }
 }

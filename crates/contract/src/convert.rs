@@ -3,6 +3,7 @@
 //! Outward conversions cannot fail. Inward ones can, because the other side may be another version or may not be
 //! ours at all: they give a [`Fault`] that names the field.
 
+mod builds;
 mod detail;
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,10 @@
 //! Errors as they cross the contract: a kind for programs, a message and a hint for people.
 //!
-//! Kind and hint travel as metadata. The gRPC code is the nearest one, for other clients; it does not decide, because the
-//! transport uses codes too (`OutOfRange` for an answer that is too large, for example).
+//! Kind and hint travel as metadata. The gRPC code is the one that gRPC defines for it, for other clients; it does not
+//! decide, because the transport uses codes too (`OutOfRange` for an answer that is too large, for example).
+//!
+//! Only a connection that failed counts as a lost worker, so that the call is repeated: `Unavailable`, and errors that
+//! the connection itself reports. Every other answer is final, whatever its code.
 
 use headwater_protocol::{IdError, SpecError};
 use tonic::metadata::MetadataValue;
@@ -81,17 +84,17 @@ impl FaultKind {
         }
     }
 
-    /// The nearest gRPC code.
+    /// The gRPC code, as gRPC defines it.
     const fn code(self) -> Code {
         match self {
             Self::Invalid => Code::InvalidArgument,
             Self::NotFound | Self::Gone => Code::NotFound,
             Self::PastEnd => Code::OutOfRange,
             Self::TooSlow => Code::DeadlineExceeded,
-            Self::Conflict | Self::OverDisk => Code::FailedPrecondition,
-            Self::Mismatch => Code::AlreadyExists,
-            Self::Exhausted | Self::Full | Self::NoSpace => Code::ResourceExhausted,
-            Self::Unavailable => Code::Aborted, // not `Unavailable`: that is a worker that is not there
+            // Not `Unavailable`, which asks for a repetition: a host without a wall stays without it.
+            Self::Conflict | Self::Unavailable => Code::FailedPrecondition,
+            Self::Mismatch => Code::Aborted, // as a failed test-and-set
+            Self::Exhausted | Self::Full | Self::OverDisk | Self::NoSpace => Code::ResourceExhausted,
             Self::Internal => Code::Internal,
         }
     }
@@ -190,19 +193,17 @@ impl ContractError {
 
 impl From<Status> for ContractError {
     fn from(status: Status) -> Self {
-        // Without a kind it comes from the transport, or from an older worker.
         let kind = match (FaultKind::of(&status), status.code()) {
             (Some(kind), _) => kind,
+            // Without a kind it comes from the transport.
+            (None, Code::Unavailable) => return Self::Disconnected(status.message().to_owned()),
+            (None, _) if is_broken_connection(&status) => {
+                return Self::Disconnected(status.message().to_owned());
+            }
             (None, Code::InvalidArgument | Code::OutOfRange) => FaultKind::Invalid,
-            (None, Code::NotFound) => FaultKind::NotFound,
-            (None, Code::FailedPrecondition) => FaultKind::Conflict,
-            (None, Code::AlreadyExists) => FaultKind::Mismatch,
-            (None, Code::PermissionDenied) => FaultKind::Full,
             (None, Code::ResourceExhausted) => FaultKind::Exhausted,
-            (None, Code::Aborted) => FaultKind::Unavailable,
-            (None, Code::Internal) if !is_broken_transport(&status) => FaultKind::Internal,
             (None, Code::Unimplemented) => return Self::Malformed(status.message().to_owned()),
-            (None, _) => return Self::Disconnected(status.message().to_owned()),
+            (None, _) => FaultKind::Internal,
         };
         let hint = status.metadata().get_bin(HINT_KEY).and_then(|value| value.to_bytes().ok());
         let hint = hint.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -210,8 +211,8 @@ impl From<Status> for ContractError {
     }
 }
 
-/// A connection that breaks inside a stream shows as `Internal` with an h2 error below it.
-fn is_broken_transport(status: &Status) -> bool {
+/// Whether our end of the connection reports this. A status that the worker sent has no source.
+fn is_broken_connection(status: &Status) -> bool {
     std::error::Error::source(status).is_some()
 }
 
@@ -234,5 +235,66 @@ mod tests {
     fn an_answer_that_is_too_large_for_the_transport_is_no_position_past_the_end() {
         let error = ContractError::from(Status::out_of_range("encoded message length too large"));
         assert_eq!(error.fault().map(|fault| fault.kind), Some(FaultKind::Invalid));
+    }
+
+    #[test]
+    fn a_kind_has_the_code_that_grpc_defines_for_it() {
+        for (kind, code) in [
+            (FaultKind::Invalid, Code::InvalidArgument),
+            (FaultKind::NotFound, Code::NotFound),
+            (FaultKind::Gone, Code::NotFound),
+            (FaultKind::Conflict, Code::FailedPrecondition),
+            (FaultKind::Mismatch, Code::Aborted),
+            (FaultKind::PastEnd, Code::OutOfRange),
+            (FaultKind::TooSlow, Code::DeadlineExceeded),
+            (FaultKind::Exhausted, Code::ResourceExhausted),
+            (FaultKind::Full, Code::ResourceExhausted),
+            (FaultKind::OverDisk, Code::ResourceExhausted),
+            (FaultKind::NoSpace, Code::ResourceExhausted),
+            (FaultKind::Unavailable, Code::FailedPrecondition),
+            (FaultKind::Internal, Code::Internal),
+        ] {
+            assert_eq!(Status::from(Fault::new(kind, "no")).code(), code, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_any_code_but_unavailable_is_final() {
+        for code in (1..=16).map(Code::from) {
+            let error = ContractError::from(Status::new(code, "no"));
+            assert_eq!(error.is_disconnected(), code == Code::Unavailable, "{code:?}: {error:?}");
+        }
+        for code in [Code::Cancelled, Code::Unknown, Code::DataLoss] {
+            let error = ContractError::from(Status::new(code, "no"));
+            assert_eq!(error.fault().map(|fault| fault.kind), Some(FaultKind::Internal), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_connection_itself_reports_is_a_lost_worker() {
+        for code in [Code::Cancelled, Code::Unknown, Code::Internal, Code::Unavailable] {
+            let mut status = Status::new(code, "broken");
+            status.set_source(std::sync::Arc::new(std::io::Error::other("broken pipe")));
+            assert!(ContractError::from(status).is_disconnected(), "{code:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_goes_before_it_answers_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("worker.sock");
+        let listener = tokio::net::UnixListener::bind(&socket).unwrap();
+        let worker = tokio::spawn(async move {
+            loop {
+                let (connection, _) = listener.accept().await.unwrap();
+                connection.readable().await.unwrap(); // it is asked something, and goes
+            }
+        });
+        let error = match crate::connect(&socket).await {
+            Ok(client) => client.info().await.unwrap_err(),
+            Err(error) => error,
+        };
+        assert!(error.is_disconnected(), "{error:?}");
+        worker.abort();
     }
 }

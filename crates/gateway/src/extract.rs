@@ -91,8 +91,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         query.map(|query| Self(query.0)).map_err(|rejection| {
-            let text = rejection.body_text();
-            let text = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text).to_owned();
+            let cause = std::error::Error::source(&rejection).map(ToString::to_string);
+            let text = cause.unwrap_or_else(|| rejection.body_text());
             ApiError::invalid(format!("the query string: {text}"))
         })
     }

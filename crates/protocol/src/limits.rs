@@ -1,5 +1,7 @@
 //! Limits: what a session, or one execution in it, may use. Absent means: as the level above says.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The most processes that Linux can have.
@@ -150,17 +152,20 @@ impl Limits {
         })
     }
 
-    /// The first limit whose value makes no sense, in words.
-    pub fn nonsense(&self) -> Option<String> {
+    /// The first limit whose value makes no sense.
+    pub fn nonsense(&self) -> Option<LimitError> {
+        let wrong = |name, value: &dyn fmt::Display, must: String| {
+            Some(LimitError { name, value: value.to_string(), must })
+        };
         if let Some(cpus) = self.cpus.filter(|cpus| !(0.01..=1024.0).contains(cpus)) {
-            return Some(format!("limits.cpus is `{cpus}`: it must be between 0.01 and 1024"));
+            return wrong("cpus", &cpus, "between 0.01 and 1024".into());
         }
         if let Some(pids) = self.pids.filter(|pids| *pids > MAX_PIDS) {
-            return Some(format!("limits.pids is `{pids}`: it must be at most {MAX_PIDS}"));
+            return wrong("pids", &pids, format!("at most {MAX_PIDS}"));
         }
         for (name, value) in [("wall_ms", self.wall_ms), ("cpu_ms", self.cpu_ms)] {
             if let Some(value) = value.filter(|value| *value > MAX_MS) {
-                return Some(format!("limits.{name} is `{value}`: it must be at most {MAX_MS}"));
+                return wrong(name, &value, format!("at most {MAX_MS}"));
             }
         }
         let least = [
@@ -175,9 +180,25 @@ impl Limits {
             ("cpu_ms", self.cpu_ms, 1),
         ];
         least.into_iter().find_map(|(name, value, least)| {
-            let value = value?;
-            (value < least).then(|| format!("limits.{name} is `{value}`: it must be at least {least}"))
+            let value = value.filter(|value| *value < least)?;
+            wrong(name, &value, format!("at least {least}"))
         })
+    }
+}
+
+/// A limit whose value makes no sense.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("limits.{name} is `{value}`: it must be {must}")]
+pub struct LimitError {
+    name: &'static str,
+    value: String,
+    must: String,
+}
+
+impl LimitError {
+    /// Whether the limit is a number of bytes.
+    pub fn is_in_bytes(&self) -> bool {
+        matches!(self.name, "memory_bytes" | "file_bytes" | "disk_bytes" | "output_bytes")
     }
 }
 
@@ -220,13 +241,13 @@ mod tests {
     #[test]
     fn a_limit_that_makes_no_sense_is_named() {
         let limits = Limits { cpus: Some(f64::NAN), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().contains("limits.cpus"));
+        assert!(limits.nonsense().unwrap().to_string().contains("limits.cpus"));
         let limits = Limits { pids: Some(MAX_PIDS + 1), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().contains("at most"));
+        assert!(limits.nonsense().unwrap().to_string().contains("at most"));
         let limits = Limits { wall_ms: Some(u64::MAX), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().contains("limits.wall_ms"));
+        assert!(limits.nonsense().unwrap().to_string().contains("limits.wall_ms"));
         let limits = Limits { memory_bytes: Some(1), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().contains("limits.memory_bytes"));
+        assert!(limits.nonsense().unwrap().to_string().contains("limits.memory_bytes"));
         assert_eq!(Limits::default().nonsense(), None);
     }
 }

@@ -88,7 +88,7 @@ impl SessionSpec {
         check_name(self.name.as_deref())?;
         check_env(&self.env)?;
         check_metadata(&self.metadata)?;
-        self.limits.nonsense().map_or(Ok(()), |why| Err(SpecError::Limits(why)))
+        self.limits.nonsense().map_or(Ok(()), |wrong| Err(wrong.into()))
     }
 
     /// The owner: what the gateway wrote into the metadata, or the owner of what the local command line makes.

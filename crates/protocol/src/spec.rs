@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::Limits;
+use crate::{LimitError, Limits};
 
 /// The program: one of three ways to say it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -197,8 +197,8 @@ pub enum SpecError {
         most: usize,
     },
     /// See [`Limits::nonsense`].
-    #[error("{0}")]
-    Limits(String),
+    #[error(transparent)]
+    Limits(#[from] LimitError),
     /// A terminal of no size shows nothing.
     #[error("a terminal needs at least one row and one column")]
     EmptyTerminal,
@@ -271,7 +271,7 @@ impl StartSpec {
         if self.tty.is_some_and(|size| size.rows == 0 || size.cols == 0) {
             return Err(SpecError::EmptyTerminal);
         }
-        self.limits.nonsense().map_or(Ok(()), |why| Err(SpecError::Limits(why)))
+        self.limits.nonsense().map_or(Ok(()), |wrong| Err(wrong.into()))
     }
 }
 

@@ -31,7 +31,7 @@ fn main() -> Result<(), Failure> {
     let mut limited = Vec::new();
     let place = match CgroupRoot::discover() {
         Discovered::Ready(root) => root.below(&format!("headwater-measure-{}", std::process::id()))?,
-        Discovered::Nothing { reason, .. } => return Err(reason.into()),
+        Discovered::Nothing { reasons, .. } => return Err(format!("{reasons:?}").into()),
     };
     for _ in 0..rounds {
         bare.push(timed(|| Ok(Command::new("/bin/true").status().map(drop)?))?);

@@ -26,7 +26,6 @@ use std::time::Duration;
 
 use headwater_contract::v1::builds_server::Builds as Contract;
 use headwater_contract::{Fault, FaultKind, v1};
-use serde::Serialize;
 use tonic::{Request, Response, Status};
 
 use self::run::{Order, State, Workshop};
@@ -61,7 +60,7 @@ impl Contract for Builds {
         // To its end, also when the caller goes away.
         let begun = tokio::spawn(async move { workshop.begin(order).await });
         let stopping = |_| Err(Fault::new(FaultKind::Internal, "the worker is stopping"));
-        Ok(Response::new(told(begun.await.unwrap_or_else(stopping)?)?))
+        Ok(Response::new(told(begun.await.unwrap_or_else(stopping)?)))
     }
 
     async fn get_build(
@@ -71,7 +70,7 @@ impl Contract for Builds {
         let request = request.into_inner();
         let id = request.build_id.parse().map_err(Fault::from)?;
         let wait = Duration::from_millis(request.wait_ms).min(MAX_WAIT);
-        Ok(Response::new(told(self.workshop.state(id, wait).await?)?))
+        Ok(Response::new(told(self.workshop.state(id, wait).await?)))
     }
 }
 
@@ -86,26 +85,55 @@ fn order(request: v1::BeginBuildRequest) -> Result<Order, Fault> {
         build_session: request.build_session_id.parse()?,
         owner: request.owner,
         metadata: request.metadata.into_iter().collect(),
-        spec: serde_json::from_slice(&request.spec).map_err(nonsense)?,
+        spec: match request.compile {
+            Some(spec) => spec.try_into()?,
+            // From a gateway of an earlier version.
+            None => serde_json::from_slice(&request.spec).map_err(nonsense)?,
+        },
     })
 }
 
-fn told(state: State) -> Result<v1::BuildState, Fault> {
+fn told(state: State) -> v1::BuildState {
     match state {
-        State::Running(None) => Ok(v1::BuildState { executed: true, ..v1::BuildState::default() }),
-        State::Running(Some(specs)) => Ok(v1::BuildState {
+        State::Running(None) => v1::BuildState { executed: true, ..v1::BuildState::default() },
+        State::Running(Some(specs)) => v1::BuildState {
             executed: true,
-            session_spec: Some(json(&specs.0)?),
-            start_spec: Some(json(&specs.1)?),
-            result: None,
-        }),
+            session: Some((&specs.0).into()),
+            start: Some((&specs.1).into()),
+            ..v1::BuildState::default()
+        },
         State::Ended { result, executed } => {
-            Ok(v1::BuildState { result: Some(json(&*result)?), executed, ..v1::BuildState::default() })
+            v1::BuildState { ended: Some((&*result).into()), executed, ..v1::BuildState::default() }
         }
     }
 }
 
-fn json(value: &impl Serialize) -> Result<bytes::Bytes, Fault> {
-    let text = serde_json::to_vec(value);
-    text.map(Into::into).map_err(|error| Fault::new(FaultKind::Internal, error.to_string()))
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::build::CompileSpec;
+    use headwater_protocol::{BuildId, ExecutionId, SessionId};
+
+    use super::*;
+
+    fn request() -> v1::BeginBuildRequest {
+        v1::BeginBuildRequest {
+            build_id: BuildId::random().to_string(),
+            session_id: SessionId::random().to_string(),
+            execution_id: ExecutionId::random().to_string(),
+            build_session_id: SessionId::random().to_string(),
+            ..v1::BeginBuildRequest::default()
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_built_is_read_from_a_message_and_from_the_json_of_an_earlier_gateway() {
+        let spec = CompileSpec { source_files: vec!["a.cpp".into()], ..CompileSpec::default() };
+        let json = serde_json::to_vec(&spec).unwrap();
+        let now = v1::BeginBuildRequest { compile: Some((&spec).into()), ..request() };
+        let earlier = v1::BeginBuildRequest { spec: json.into(), ..request() };
+        for request in [now, earlier] {
+            assert_eq!(order(request).unwrap().spec, spec);
+        }
+        assert_eq!(order(request()).unwrap_err().kind, FaultKind::Invalid);
+    }
 }

@@ -332,7 +332,7 @@ impl File {
             return Err(format!("{above} (`max_limits`)"));
         }
         if let Some(nonsense) = config.limits.nonsense() {
-            return Err(nonsense);
+            return Err(nonsense.to_string());
         }
         for bind in self.binds {
             let inside = bind.inside.unwrap_or_else(|| bind.host.clone());

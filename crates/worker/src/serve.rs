@@ -149,7 +149,8 @@ fn cgroups(folder: &Folder) -> Option<CgroupRoot> {
             let below = root.below(&name);
             below.inspect_err(|error| tracing::warn!(%error, "no cgroups: resource limits stand in")).ok()
         }
-        Discovered::Nothing { reason, .. } => {
+        Discovered::Nothing { reasons, .. } => {
+            let reason = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             tracing::warn!(reason, "no cgroups: resource limits stand in for memory and pids");
             None
         }

@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use headwater_contract::v1;
-use headwater_protocol::{Limits, OnOutputLimit, Reason, SessionId, SessionSpec, StartSpec};
+use headwater_protocol::{
+    ExitDetail, LimitKind, Limits, OnOutputLimit, Reason, SessionId, SessionSpec, StartSpec,
+};
 use headwater_tests::TestWorker;
 use headwater_tests::host::Marker;
 
@@ -108,20 +110,25 @@ async fn cpu_time_runs_out() -> Result<()> {
 #[tokio::test]
 async fn a_workspace_that_grows_too_large_ends_its_programs() -> Result<()> {
     let worker = worker().await?;
-    for (limits, line) in [
+    for (limits, line, which, limit) in [
         (
             Limits { disk_bytes: Some(8 << 20), ..Limits::default() },
             // Several files: one alone ends at the limit by itself.
             "for i in 1 2 3 4; do head -c 7M /dev/zero > $i; done; sleep 1000",
+            LimitKind::DiskBytes,
+            8 << 20,
         ),
         (
             Limits { inodes: Some(100), ..Limits::default() },
             "for i in $(seq 300); do : > $i; done; sleep 1000",
+            LimitKind::Inodes,
+            100,
         ),
     ] {
         let session = limited(&worker, limits).await?;
         let seen = worker.run_in(session, &StartSpec::shell(line)).await?;
         assert_eq!(seen.verdict().reason, Reason::DiskLimit);
+        assert_eq!(seen.verdict().detail, Some(ExitDetail::Limit { which, limit }));
     }
     Ok(())
 }

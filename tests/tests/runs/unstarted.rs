@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use headwater_contract::FaultKind;
-use headwater_protocol::{ExecutionState, Reason, StartSpec};
+use headwater_protocol::{ExecutionState, ExitDetail, Reason, StartSpec};
 
 use crate::{refused, worker};
 
@@ -46,6 +46,7 @@ async fn megabytes_of_arguments_are_too_long_and_say_so() -> Result<()> {
     let seen = worker.run(&StartSpec::argv(arguments)).await?;
     assert_eq!(seen.verdict().reason, Reason::SetupFailed);
     assert!(seen.verdict().message.as_deref().is_some_and(|message| message.contains("long")));
+    assert_eq!(seen.verdict().detail, Some(ExitDetail::ArgumentsTooLong));
     Ok(())
 }
 

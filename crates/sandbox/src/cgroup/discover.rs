@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::files::{read, write};
 use super::root::CgroupRoot;
@@ -25,11 +25,28 @@ pub enum Discovered {
     Ready(CgroupRoot),
     /// They cannot; resource limits of each process stand in.
     Nothing {
-        /// Why.
-        reason: String,
+        /// Why each hierarchy cannot be used.
+        reasons: Vec<Unusable>,
         /// The command or setting that mends it.
         fix: String,
     },
+}
+
+/// Why a hierarchy of cgroups cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// It has no controller, so it was not made for limits.
+    #[error("`{}` has no controller that limits", .0.display())]
+    NoController(PathBuf),
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for Unusable {
+    fn from(why: String) -> Self {
+        Self::Other(why)
+    }
 }
 
 /// What mends a host on which this process may not make cgroups.
@@ -45,7 +62,9 @@ impl CgroupRoot {
             .and_then(|mounts| Ok((mounts, read(Path::new("/proc/self"), "cgroup")?)));
         match texts {
             Ok((mounts, own)) => choose(mounted::own_folders(&mounts, &own)),
-            Err(error) => Discovered::Nothing { reason: error.to_string(), fix: "mount /proc".to_owned() },
+            Err(error) => {
+                Discovered::Nothing { reasons: vec![error.to_string().into()], fix: "mount /proc".to_owned() }
+            }
         }
     }
 }
@@ -67,15 +86,15 @@ fn choose(candidates: Vec<Folder>) -> Discovered {
     }
     if folders.is_empty() {
         if reasons.is_empty() {
-            reasons.push("no cgroup hierarchy is mounted".to_owned());
+            reasons.push(Unusable::Other("no cgroup hierarchy is mounted".to_owned()));
         }
-        return Discovered::Nothing { reason: reasons.join("; "), fix: FIX.to_owned() };
+        return Discovered::Nothing { reasons, fix: FIX.to_owned() };
     }
     Discovered::Ready(CgroupRoot::new(folders, reasons))
 }
 
 /// Makes sure that folders can be made in it and, under version 2, that they get the controllers.
-fn prepare(folder: &mut Folder) -> Result<(), String> {
+fn prepare(folder: &mut Folder) -> Result<(), Unusable> {
     if folder.version == Version::Two {
         if folder.path.ends_with(WORKER_LEAF) {
             folder.path.pop();
@@ -90,9 +109,9 @@ fn prepare(folder: &mut Folder) -> Result<(), String> {
         return Ok(());
     }
     if !folder.controllers.any() {
-        return Err(format!("`{}` has no controller that limits", folder.path.display()));
+        return Err(Unusable::NoController(folder.path.clone()));
     }
-    may_write(&folder.path)
+    Ok(may_write(&folder.path)?)
 }
 
 fn may_write(path: &Path) -> Result<(), String> {

@@ -18,7 +18,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use discover::Discovered;
+pub use discover::{Discovered, Unusable};
 pub use root::CgroupRoot;
 pub(crate) use session::Entrance;
 pub use session::SessionCgroup;

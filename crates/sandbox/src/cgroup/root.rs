@@ -5,13 +5,13 @@ use std::io;
 use std::path::PathBuf;
 
 use super::session::{self, SessionCgroup};
-use super::{Controllers, Folder};
+use super::{Controllers, Folder, Unusable};
 
 /// A place for sessions' cgroups: one folder in each hierarchy in use.
 #[derive(Debug, Clone)]
 pub struct CgroupRoot {
     folders: Vec<Folder>,
-    missing: Vec<String>,
+    missing: Vec<Unusable>,
     keep: Keep,
 }
 
@@ -29,7 +29,7 @@ enum Keep {
 const TRIES: u32 = 8;
 
 impl CgroupRoot {
-    pub(super) fn new(folders: Vec<Folder>, missing: Vec<String>) -> Self {
+    pub(super) fn new(folders: Vec<Folder>, missing: Vec<Unusable>) -> Self {
         Self { folders, missing, keep: Keep::Always }
     }
 
@@ -39,7 +39,7 @@ impl CgroupRoot {
     }
 
     /// Hierarchies that could not be used, each with the reason; for doctor.
-    pub fn missing(&self) -> &[String] {
+    pub fn missing(&self) -> &[Unusable] {
         &self.missing
     }
 

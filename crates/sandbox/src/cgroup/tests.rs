@@ -17,7 +17,7 @@ impl Place {
             Discovered::Ready(root) => {
                 Self(root.below(&format!("headwater-test-{test}-{}", std::process::id())).unwrap())
             }
-            Discovered::Nothing { reason, fix } => panic!("this host gives no cgroups: {reason}; {fix}"),
+            Discovered::Nothing { reasons, fix } => panic!("this host gives no cgroups: {reasons:?}; {fix}"),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::child::in_child;
 use super::facts::Facts;
 use super::refusal::{OrRefused, Refusal, Tried};
 use super::standins::{self, how_many_processes};
-use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup, WORKERS_FOLDER};
+use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup, Unusable, WORKERS_FOLDER};
 
 /// What a program that wants twice as much gets.
 const MEMORY_BYTES: u64 = 32 << 20;
@@ -29,7 +29,7 @@ const PIDS: u32 = 8;
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     match CgroupRoot::discover() {
         Discovered::Ready(root) => with_cgroups(&root, facts),
-        Discovered::Nothing { reason, .. } => without_cgroups(&shortened(&reason), facts),
+        Discovered::Nothing { reasons, .. } => without_cgroups(&shortened(&reasons), facts),
     }
 }
 
@@ -46,11 +46,11 @@ fn without_cgroups(why: &str, facts: &Facts) -> Vec<Check> {
 }
 
 /// The first reason that matters, and how many more there are.
-fn shortened(reasons: &str) -> String {
-    let mut matter = reasons.split("; ").filter(|reason| !reason.ends_with("has no controller that limits"));
-    let first = matter.next().unwrap_or_default();
+fn shortened(reasons: &[Unusable]) -> String {
+    let mut matter = reasons.iter().filter(|reason| !matches!(reason, Unusable::NoController(_)));
+    let first = matter.next().map(ToString::to_string).unwrap_or_default();
     match matter.count() {
-        0 => first.to_owned(),
+        0 => first,
         more => format!("{first} (and {more} more)"),
     }
 }
@@ -130,12 +130,12 @@ fn limit(
 struct Ground {
     cgroup: SessionCgroup,
     folders: Vec<PathBuf>,
-    unusable: Vec<String>,
+    unusable: Vec<Unusable>,
     controllers: String,
 }
 
 impl Ground {
-    fn new(place: &CgroupRoot, unusable: &[String]) -> io::Result<Self> {
+    fn new(place: &CgroupRoot, unusable: &[Unusable]) -> io::Result<Self> {
         let name = "session";
         let cgroup = place.create_session(name)?;
         let ground = Self {
@@ -162,7 +162,7 @@ impl Ground {
             (true, _) => "versions 1 and 2",
             (false, _) => "version 1",
         };
-        let rest = match shortened(&self.unusable.join("; ")) {
+        let rest = match shortened(&self.unusable) {
             why if why.is_empty() => why,
             why => format!("; {why}"),
         };
@@ -296,10 +296,11 @@ mod tests {
 
     #[test]
     fn of_many_reasons_the_first_that_matters_is_told() {
-        let reasons =
-            "`/x` has no controller that limits; cannot make cgroups in `/a`: no; cannot make `/b`: no";
-        assert_eq!(shortened(reasons), "cannot make cgroups in `/a`: no (and 1 more)");
-        assert_eq!(shortened("`/x` has no controller that limits"), "");
+        let bare = || Unusable::NoController("/x".into());
+        let other = |text: &str| Unusable::Other(text.to_owned());
+        let reasons = [bare(), other("cannot make cgroups in `/a`: no"), other("cannot make `/b`: no")];
+        assert_eq!(shortened(&reasons), "cannot make cgroups in `/a`: no (and 1 more)");
+        assert_eq!(shortened(&[bare()]), "");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use headwater_protocol::{Command, SessionSpec, StartSpec, Stdin};
+use headwater_protocol::{Command, SessionSpec, SpecError, StartSpec, Stdin};
 
 use crate::args::{RunArgs, StdinArg, Variable, millis};
 use crate::error::CommandError;
@@ -67,9 +67,9 @@ impl Plan {
         }
         let (stdin, input) = stdin(from, args.detach)?;
         spec.stdin = stdin;
-        spec.check().map_err(|error| unfit(&error.to_string()))?;
+        spec.check().map_err(|error| unfit(&error))?;
         if let Where::Own(session) = &place {
-            session.check().map_err(|error| unfit(&error.to_string()))?;
+            session.check().map_err(|error| unfit(&error))?;
         }
         Ok(Self { spec, place, input, detach: args.detach, json: args.json })
     }
@@ -90,12 +90,13 @@ impl Plan {
     }
 }
 
-fn unfit(message: &str) -> CommandError {
-    let error = CommandError::usage(message);
-    if message.contains("_bytes") {
-        error.hint("a number alone is a number of bytes: write for example `512Mi`")
-    } else {
-        error
+fn unfit(error: &SpecError) -> CommandError {
+    let wrong = CommandError::usage(error.to_string());
+    match error {
+        SpecError::Limits(limit) if limit.is_in_bytes() => {
+            wrong.hint("a number alone is a number of bytes: write for example `512Mi`")
+        }
+        _ => wrong,
     }
 }
 

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::SplitStream;
 use tokio::time::timeout;
+use tungstenite::Error;
+use tungstenite::error::ProtocolError;
 
 use super::shared::Shared;
 use crate::error::ApiError;
@@ -45,7 +47,7 @@ pub(in crate::doors) async fn receive<L: Listener>(
         };
         let done = match message {
             None | Some(Ok(Message::Close(_))) => return Gone::Closed,
-            Some(Err(error)) => return why(&error),
+            Some(Err(error)) => return why(error),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue, // answered below us; it lives
             Some(Ok(Message::Binary(frame))) => listener.binary(frame).await,
             Some(Ok(Message::Text(frame))) => listener.text(&frame).await,
@@ -57,13 +59,30 @@ pub(in crate::doors) async fn receive<L: Listener>(
 }
 
 /// A connection that breaks is no news; a message that is too large or senseless is told to who sent it.
-fn why(error: &axum::Error) -> Gone {
-    let text = error.to_string();
-    if text.contains("too long") || text.contains("too large") {
-        Gone::TooLarge
-    } else if text.contains("protocol") || text.contains("UTF-8") {
-        Gone::Broken
-    } else {
-        Gone::Closed
+fn why(error: axum::Error) -> Gone {
+    match error.into_inner().downcast::<Error>().as_deref() {
+        Ok(Error::Capacity(_)) => Gone::TooLarge,
+        Ok(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Gone::Closed,
+        Ok(Error::Protocol(_) | Error::Utf8(_)) => Gone::Broken,
+        _ => Gone::Closed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tungstenite::error::CapacityError;
+
+    use super::*;
+
+    #[test]
+    fn the_type_of_an_error_says_why_a_client_is_gone() {
+        let of = |error: Error| why(axum::Error::new(error));
+        let large = CapacityError::MessageTooLong { size: 2, max_size: 1 };
+        assert_eq!(of(Error::Capacity(large)), Gone::TooLarge);
+        assert_eq!(of(Error::Protocol(ProtocolError::UnmaskedFrameFromClient)), Gone::Broken);
+        assert_eq!(of(Error::Utf8("words".into())), Gone::Broken);
+        assert_eq!(of(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)), Gone::Closed);
+        assert_eq!(of(Error::Io(std::io::Error::other("message too long"))), Gone::Closed);
+        assert_eq!(why(axum::Error::new(std::io::Error::other("protocol"))), Gone::Closed);
     }
 }

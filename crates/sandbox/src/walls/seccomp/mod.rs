@@ -30,9 +30,12 @@ pub fn program(cookie: u64, kernel: KernelLimits) -> Vec<libc::sock_filter> {
 
 /// Puts the calling thread, and all that it starts from now on, under `program`. Needs `no_new_privs`.
 pub fn install(program: &[libc::sock_filter]) -> Result<(), WallFailure> {
-    let Ok(len) = libc::c_ushort::try_from(program.len()) else {
-        return Err(Wall::Seccomp.failed("the filter is too long", Errno::TOOBIG));
-    };
+    load(program).map_err(|errno| Wall::Seccomp.failed("install the filter of system calls", errno))
+}
+
+/// The same, with the kernel's number if it refuses; `E2BIG` for a program that is too long to be handed to it.
+pub fn load(program: &[libc::sock_filter]) -> Result<(), Errno> {
+    let len = libc::c_ushort::try_from(program.len()).map_err(|_| Errno::TOOBIG)?;
     let prog = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };
     // SAFETY: `prog` points at `len` instructions, which the kernel copies and checks before it returns.
     let result = unsafe {
@@ -45,6 +48,6 @@ pub fn install(program: &[libc::sock_filter]) -> Result<(), WallFailure> {
     };
     match result {
         0 => Ok(()),
-        _ => Err(Wall::Seccomp.failed("install the filter of system calls", last_errno())),
+        _ => Err(last_errno()),
     }
 }
