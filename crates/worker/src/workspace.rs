@@ -35,7 +35,7 @@ use self::error::told;
 pub(crate) use self::path::{PathError, WorkspacePath};
 pub(crate) use self::plant::set_modified;
 pub(crate) use self::put::{Expect, NewFile};
-pub(crate) use self::staging::Staging;
+pub(crate) use self::staging::{Stage, staging};
 pub(crate) use self::walk::{MAX_DEPTH, Step};
 
 /// Nothing above the folder, no link, none of those that `/proc` has, and no other disk.

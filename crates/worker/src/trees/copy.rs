@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use super::manifest::{Known, Manifest};
 use super::pack::is_gone;
+use crate::open_workspace::disk_fault;
 use crate::sparse::{self, IsCancelled};
 use crate::workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath, set_modified};
 
@@ -113,7 +114,7 @@ fn copy_one(
                 sparse::copy(source.as_fd(), file.as_fd(), left, is_cancelled).map_err(failed)?;
                 let file = File::from(file);
                 let hashed = sparse::hash(&file, is_cancelled);
-                let (hash, size) = hashed.map_err(|error| super::ground::cannot(&error))?;
+                let (hash, size) = hashed.map_err(|error| disk_fault(&error))?;
                 (known.hash, known.size) = (Some(hash), size);
                 // A time that the disk cannot hold is left out.
                 let _ = set_modified(file.as_fd(), entry.modified_ns);

@@ -7,7 +7,6 @@ use rustix::io::Errno;
 use super::change::{Overwrite, within};
 use super::entry::{Entry, Kind};
 use super::put::Expect;
-use super::staging::Staging;
 use super::walk::Step;
 use super::{Workspace, WorkspaceError, WorkspacePath, told};
 use crate::sparse::{self, IsCancelled};
@@ -71,12 +70,12 @@ impl Workspace {
         written.map_err(|error| told(path, error))
     }
 
-    /// Copies what is in a folder into a tree that is being filled. Links are copied as links.
+    /// Copies what is in a folder into a tree that is to lie at `to`. Links are copied as links.
     pub(crate) fn copy_tree(
         &self,
         from: &WorkspacePath,
         to: &WorkspacePath,
-        staging: &Staging,
+        into: &Workspace,
         room: Room,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<Copied, WorkspaceError> {
@@ -97,7 +96,7 @@ impl Workspace {
                 folders.push((place.clone(), step.entry.mode));
             }
             let left = room.bytes.saturating_sub(copied.bytes);
-            match self.copy_step(&step, &place, staging, left, is_cancelled) {
+            match self.copy_step(&step, &place, into, left, is_cancelled) {
                 Ok(Some(bytes)) => {
                     copied.bytes += bytes;
                     copied.inodes += 1;
@@ -112,7 +111,7 @@ impl Workspace {
         copied.skipped += u64::from(walk.is_cut());
         // Rights last: a folder without them could not be filled.
         for (place, mode) in folders.into_iter().rev() {
-            staging.inside.chmod(&place, mode)?;
+            into.chmod(&place, mode)?;
         }
         Ok(copied)
     }
@@ -124,21 +123,21 @@ impl Workspace {
         &self,
         step: &Step,
         place: &WorkspacePath,
-        staging: &Staging,
+        into: &Workspace,
         room: u64,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<Option<u64>, WorkspaceError> {
         match step.entry.kind {
-            Kind::Folder => staging.inside.make_folder(place).map(|_| Some(0)),
+            Kind::Folder => into.make_folder(place).map(|_| Some(0)),
             Kind::Link => match self.read_link(&step.path) {
-                Ok(target) => staging.inside.make_link(place, &target).map(|()| Some(0)),
+                Ok(target) => into.make_link(place, &target).map(|()| Some(0)),
                 Err(_) => Ok(None),
             },
             Kind::File => {
                 let Ok((source, entry)) = self.open_file(&step.path) else {
                     return Ok(None);
                 };
-                let new = staging.inside.create(place)?;
+                let new = into.create(place)?;
                 let bytes = copy_bytes(source.as_fd(), new.fd(), room, place, is_cancelled)?;
                 new.commit(&Expect::Nothing, Some(entry.mode))?;
                 Ok(Some(bytes))
