@@ -28,7 +28,7 @@ use rustix::fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
 pub(crate) use self::change::Overwrite;
-pub(crate) use self::copy::{Copied, Room};
+pub(crate) use self::copy::{Copied, Fidelity, Made, Room, TreeCopy};
 pub(crate) use self::entry::{Entry, Kind};
 pub(crate) use self::error::WorkspaceError;
 use self::error::told;
