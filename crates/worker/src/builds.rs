@@ -30,6 +30,7 @@ use tonic::{Request, Response, Status};
 
 use self::run::{Order, State, Workshop};
 use crate::engine::Engine;
+use crate::tasks::to_the_end;
 
 /// The longest that a call waits for an end.
 const MAX_WAIT: Duration = Duration::from_mins(10);
@@ -57,10 +58,8 @@ impl Contract for Builds {
     ) -> Result<Response<v1::BuildState>, Status> {
         let order = order(request.into_inner())?;
         let workshop = Arc::clone(&self.workshop);
-        // To its end, also when the caller goes away.
-        let begun = tokio::spawn(async move { workshop.begin(order).await });
-        let stopping = |_| Err(Fault::new(FaultKind::Internal, "the worker is stopping"));
-        Ok(Response::new(told(begun.await.unwrap_or_else(stopping)?)))
+        let begun = to_the_end(async move { workshop.begin(order).await }).await?;
+        Ok(Response::new(told(begun)))
     }
 
     async fn get_build(

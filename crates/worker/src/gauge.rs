@@ -76,6 +76,10 @@ impl Measured {
         self.usage.bytes
     }
 
+    pub(crate) const fn inodes(&self) -> u64 {
+        self.usage.inodes
+    }
+
     pub(crate) const fn snapshot_bytes(&self) -> u64 {
         self.snapshot_bytes
     }

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::v1::languages_server::Languages as Contract;
-use headwater_contract::{Fault, FaultKind, v1};
+use headwater_contract::{Fault, v1};
 use headwater_protocol::SessionId;
 use tonic::{Request, Response, Status};
 
 use crate::engine::Engine;
 use crate::languages::Entry;
+use crate::open_workspace::OpenWorkspace;
 use crate::packages;
+use crate::tasks::blocking;
 
 /// The longest that a call waits for versions.
 const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -59,11 +61,8 @@ impl Contract for Known {
         let ecosystem = request.ecosystem();
         let session: SessionId = request.session_id.parse().map_err(Fault::from)?;
         let engine = Arc::clone(&self.engine);
-        let look = move || Ok::<_, Fault>(packages::list(&engine.space(session)?, ecosystem));
-        let listed = tokio::task::spawn_blocking(look).await.unwrap_or_else(|error| {
-            Err(Fault::new(FaultKind::Internal, format!("cannot look into the workspace: {error}")))
-        });
-        Ok(Response::new(listed?))
+        let look = move || Ok(packages::list(&OpenWorkspace::open(&engine, session)?, ecosystem));
+        Ok(Response::new(blocking(look).await?))
     }
 }
 

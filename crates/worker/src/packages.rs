@@ -5,7 +5,7 @@ use std::io::Read;
 
 use headwater_contract::v1;
 
-use crate::space::Space;
+use crate::open_workspace::OpenWorkspace;
 use crate::workspace::{Kind, WorkspacePath};
 
 /// The most packages that are told.
@@ -21,52 +21,52 @@ const PYTHON: &str = ".venv";
 const NODE: &str = "node_modules";
 
 /// The environment of this kind, and what is in it.
-pub(crate) fn list(space: &Space, ecosystem: v1::Ecosystem) -> v1::ListPackagesResponse {
+pub(crate) fn list(open: &OpenWorkspace, ecosystem: v1::Ecosystem) -> v1::ListPackagesResponse {
     let (place, (version, packages)) = match ecosystem {
-        v1::Ecosystem::Python => (PYTHON, python(space)),
-        v1::Ecosystem::Node => (NODE, (None, node(space))),
+        v1::Ecosystem::Python => (PYTHON, python(open)),
+        v1::Ecosystem::Node => (NODE, (None, node(open))),
     };
     let marker = match ecosystem {
         v1::Ecosystem::Python => ".venv/bin/python",
         v1::Ecosystem::Node => NODE,
     };
-    let exists = path(space, marker).is_some_and(|path| space.workspace.find(&path).is_ok());
+    let exists = path(open, marker).is_some_and(|path| open.workspace.find(&path).is_ok());
     let Some(mut packages) = packages.filter(|_| exists) else {
-        let path = format!("{}/{place}", space.home);
+        let path = format!("{}/{place}", open.home);
         return v1::ListPackagesResponse { exists, path, version, packages: Vec::new(), cut: false };
     };
     let cut = packages.len() > MAX_PACKAGES;
     packages.truncate(MAX_PACKAGES);
     packages.sort_by(|a, b| a.name.cmp(&b.name));
-    v1::ListPackagesResponse { exists, path: format!("{}/{place}", space.home), version, packages, cut }
+    v1::ListPackagesResponse { exists, path: format!("{}/{place}", open.home), version, packages, cut }
 }
 
 type Version = Option<String>;
 
-fn python(space: &Space) -> (Version, Option<Vec<v1::Package>>) {
-    let config = path(space, ".venv/pyvenv.cfg").and_then(|path| text(space, &path));
+fn python(open: &OpenWorkspace) -> (Version, Option<Vec<v1::Package>>) {
+    let config = path(open, ".venv/pyvenv.cfg").and_then(|path| text(open, &path));
     let version = config.as_deref().and_then(|text| field(text, "version", '='));
-    let Some(lib) = path(space, ".venv/lib") else {
+    let Some(lib) = path(open, ".venv/lib") else {
         return (version, None);
     };
     let mut packages = Vec::new();
-    for interpreter in folders(space, &lib).into_iter().take(8) {
+    for interpreter in folders(open, &lib).into_iter().take(8) {
         let Some(site) = interpreter.join(b"site-packages") else { continue };
-        for folder in folders(space, &site) {
+        for folder in folders(open, &site) {
             let name = String::from_utf8_lossy(folder.name()).into_owned();
             let Some(stem) = name.strip_suffix(".dist-info") else { continue };
             if packages.len() > MAX_PACKAGES {
                 break;
             }
-            packages.push(distribution(space, &folder, stem));
+            packages.push(distribution(open, &folder, stem));
         }
     }
     (version, Some(packages))
 }
 
 /// A package by its `METADATA`, or else by the name of its folder: `requests-2.32.0.dist-info`.
-fn distribution(space: &Space, folder: &WorkspacePath, stem: &str) -> v1::Package {
-    let metadata = folder.join(b"METADATA").and_then(|path| text(space, &path)).unwrap_or_default();
+fn distribution(open: &OpenWorkspace, folder: &WorkspacePath, stem: &str) -> v1::Package {
+    let metadata = folder.join(b"METADATA").and_then(|path| text(open, &path)).unwrap_or_default();
     let head = metadata.split("\n\n").next().unwrap_or_default();
     let (name, version) = stem.rsplit_once('-').unwrap_or((stem, ""));
     v1::Package {
@@ -75,36 +75,36 @@ fn distribution(space: &Space, folder: &WorkspacePath, stem: &str) -> v1::Packag
     }
 }
 
-fn node(space: &Space) -> Option<Vec<v1::Package>> {
-    let modules = path(space, NODE)?;
+fn node(open: &OpenWorkspace) -> Option<Vec<v1::Package>> {
+    let modules = path(open, NODE)?;
     let mut packages = Vec::new();
-    for folder in folders(space, &modules) {
-        let scope = folder.name().starts_with(b"@").then(|| folders(space, &folder));
+    for folder in folders(open, &modules) {
+        let scope = folder.name().starts_with(b"@").then(|| folders(open, &folder));
         for folder in scope.unwrap_or_else(|| vec![folder]) {
             if packages.len() > MAX_PACKAGES {
                 break;
             }
-            packages.extend(module(space, &folder));
+            packages.extend(module(open, &folder));
         }
     }
     Some(packages)
 }
 
 /// A module by its `package.json`; what has none is no package.
-fn module(space: &Space, folder: &WorkspacePath) -> Option<v1::Package> {
-    let described = text(space, &folder.join(b"package.json")?)?;
+fn module(open: &OpenWorkspace, folder: &WorkspacePath) -> Option<v1::Package> {
+    let described = text(open, &folder.join(b"package.json")?)?;
     let described: serde_json::Value = serde_json::from_str(&described).ok()?;
     let said = |field: &str| described.get(field).and_then(serde_json::Value::as_str).map(short);
     Some(v1::Package { name: said("name")?, version: said("version").unwrap_or_default() })
 }
 
-fn path(space: &Space, text: &str) -> Option<WorkspacePath> {
-    space.path(text.as_bytes()).ok()
+fn path(open: &OpenWorkspace, text: &str) -> Option<WorkspacePath> {
+    open.path(text.as_bytes()).ok()
 }
 
 /// The folders in a folder.
-fn folders(space: &Space, folder: &WorkspacePath) -> Vec<WorkspacePath> {
-    let Ok(walk) = space.workspace.walk(folder, 1, None) else {
+fn folders(open: &OpenWorkspace, folder: &WorkspacePath) -> Vec<WorkspacePath> {
+    let Ok(walk) = open.workspace.walk(folder, 1, None) else {
         return Vec::new();
     };
     let folders = walk.filter(|step| step.entry.kind == Kind::Folder).map(|step| step.path);
@@ -112,8 +112,8 @@ fn folders(space: &Space, folder: &WorkspacePath) -> Vec<WorkspacePath> {
 }
 
 /// The beginning of an ordinary file.
-fn text(space: &Space, path: &WorkspacePath) -> Option<String> {
-    let (file, _) = space.workspace.open_file(path).ok()?;
+fn text(open: &OpenWorkspace, path: &WorkspacePath) -> Option<String> {
+    let (file, _) = open.workspace.open_file(path).ok()?;
     let mut bytes = Vec::new();
     std::fs::File::from(file).take(MAX_DESCRIPTION).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

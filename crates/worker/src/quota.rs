@@ -2,15 +2,15 @@
 //! measured before it is written.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind};
+use headwater_protocol::SessionId;
 
-use crate::space::Space;
+use crate::gauge::{self, is_limited};
+use crate::open_workspace::OpenWorkspace;
 use crate::workspace::Room;
-use crate::{tree, trees};
 
 /// A measure is believed for so long: walking a large workspace takes longer than writing a small file. What is written
 /// meanwhile over the contract is added to it.
@@ -20,7 +20,7 @@ const REMEMBERED: usize = 1024;
 
 /// What workspaces were found to hold.
 #[derive(Debug, Default)]
-pub(crate) struct Quotas(Mutex<HashMap<PathBuf, Measured>>);
+pub(crate) struct Quotas(Mutex<HashMap<SessionId, Measured>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Measured {
@@ -30,66 +30,48 @@ struct Measured {
 }
 
 impl Quotas {
-    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, Measured>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Measured>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What may still be put into a workspace. Blocks while it is measured.
-    pub(crate) fn room(&self, space: &Space) -> Result<Room, Fault> {
-        let limits = &space.limits;
-        if limits.disk_bytes.is_none() && limits.inodes.is_none() {
+    pub(crate) fn room(&self, open: &OpenWorkspace) -> Result<Room, Fault> {
+        let limits = open.limits();
+        if !is_limited(limits) {
             return Ok(Room { bytes: u64::MAX, inodes: u64::MAX });
         }
-        let known = self.known().get(space.folder()).copied();
+        let known = self.known().get(&open.id).copied();
         let used = match known.filter(|known| known.at.elapsed() < BELIEVED) {
             Some(used) => used,
-            None => self.measure(space)?,
+            None => self.measure(open)?,
         };
         let left = |limit: Option<u64>, used: u64| limit.map_or(u64::MAX, |limit| limit.saturating_sub(used));
         Ok(Room { bytes: left(limits.disk_bytes, used.bytes), inodes: left(limits.inodes, used.inodes) })
     }
 
-    fn measure(&self, space: &Space) -> Result<Measured, Fault> {
-        let usage = tree::measure(space.folder()).map_err(|error| {
+    fn measure(&self, open: &OpenWorkspace) -> Result<Measured, Fault> {
+        let now = gauge::Measured::now(&open.dir, open.walled_init()).map_err(|error| {
             Fault::new(FaultKind::Unavailable, format!("cannot measure the workspace: {error}"))
         })?;
-        // Snapshots count towards the same limit.
-        let kept = space.folder().parent().map_or(0, trees::kept_bytes);
-        let measured = Measured { bytes: usage.bytes + kept, inodes: usage.inodes, at: Instant::now() };
+        let measured = Measured { bytes: now.bytes(), inodes: now.inodes(), at: Instant::now() };
         let mut known = self.known();
         if known.len() >= REMEMBERED {
             known.retain(|_, known| known.at.elapsed() < BELIEVED);
         }
-        known.insert(space.folder().to_owned(), measured);
+        known.insert(open.id, measured);
         Ok(measured)
     }
 
     /// So much was put there.
-    pub(crate) fn add(&self, space: &Space, bytes: u64, inodes: u64) {
-        if let Some(known) = self.known().get_mut(space.folder()) {
+    pub(crate) fn add(&self, id: SessionId, bytes: u64, inodes: u64) {
+        if let Some(known) = self.known().get_mut(&id) {
             known.bytes = known.bytes.saturating_add(bytes);
             known.inodes = known.inodes.saturating_add(inodes);
         }
     }
 
     /// Something was removed or replaced: it must be measured again.
-    pub(crate) fn forget(&self, workspace: &Path) {
-        self.known().remove(workspace);
+    pub(crate) fn forget(&self, id: SessionId) {
+        self.known().remove(&id);
     }
-}
-
-/// It does not fit.
-pub(crate) fn full(space: &Space, room: Room) -> Fault {
-    let limits = &space.limits;
-    let message = match (limits.disk_bytes, limits.inodes) {
-        (_, Some(inodes)) if room.inodes == 0 => {
-            format!("the workspace may hold {inodes} files and folders, and has them")
-        }
-        (Some(bytes), _) => {
-            let left = room.bytes;
-            format!("it does not fit: the workspace may hold {bytes} bytes, of which {left} are left")
-        }
-        _ => "it does not fit".to_owned(),
-    };
-    Fault::new(FaultKind::Full, message).hint("remove something first, or raise the session's `disk_bytes`")
 }

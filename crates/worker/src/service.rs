@@ -17,6 +17,7 @@ use crate::execution::Execution;
 use crate::follow::{self, Responses};
 use crate::session::{Accepted, Expects, Session, grace};
 use crate::stdin::StdinPipe;
+use crate::tasks::{blocking, to_the_end};
 use crate::usage;
 use crate::{read, retention};
 
@@ -67,14 +68,6 @@ impl Service {
 
 const fn expects(lossless: bool) -> Expects {
     if lossless { Expects::LosslessReader } else { Expects::Nobody }
-}
-
-/// Carries out what must not stop half-way when its caller goes away.
-async fn to_the_end<T: Send + 'static>(
-    call: impl Future<Output = Result<T, Fault>> + Send + 'static,
-) -> Result<T, Fault> {
-    let stopped = |_| Err(Fault::new(FaultKind::Internal, "the worker is stopping"));
-    tokio::spawn(call).await.unwrap_or_else(stopped)
 }
 
 #[tonic::async_trait]
@@ -149,10 +142,7 @@ impl Worker for Service {
 
     async fn list_usage(&self, _: Request<v1::ListUsageRequest>) -> Answer<v1::ListUsageResponse> {
         let engine = Arc::clone(&self.engine);
-        let measure = move || usage::all(&engine);
-        let sessions = tokio::task::spawn_blocking(measure)
-            .await
-            .map_err(|_| Fault::new(FaultKind::Internal, "the worker is stopping"))?;
+        let sessions = blocking(move || Ok(usage::all(&engine))).await?;
         Ok(Response::new(v1::ListUsageResponse { sessions }))
     }
 

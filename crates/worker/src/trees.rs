@@ -3,7 +3,6 @@
 mod copy;
 mod diff;
 mod fork;
-mod ground;
 mod manifest;
 mod pack;
 mod search;
@@ -20,10 +19,10 @@ use std::sync::Arc;
 
 use headwater_contract::{Fault, v1};
 
-use self::ground::Ground;
 pub(crate) use self::snapshots::{kept_bytes, remove_all, tidy};
 pub(crate) use self::watch::instances::reserve as reserve_watches;
 use crate::engine::Engine;
+use crate::open_workspace::OpenWorkspace;
 use crate::places::{Most, Place, Places};
 use crate::workspace::Kind;
 
@@ -49,8 +48,8 @@ impl Trees {
 }
 
 /// Takes a place for work on a session.
-fn place(places: &Places, ground: &Ground, what: &str) -> Result<Place, Fault> {
-    places.take(ground.spec.owner(), ground.id, what)
+fn place(places: &Places, open: &OpenWorkspace, what: &str) -> Result<Place, Fault> {
+    places.take(open.record.spec.owner(), open.id, what)
 }
 
 /// A kind as the contract has it.

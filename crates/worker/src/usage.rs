@@ -8,8 +8,8 @@ use headwater_contract::{panics, v1};
 use headwater_sandbox::cgroup::SessionCgroup;
 
 use crate::engine::Engine;
+use crate::gauge::Measured;
 use crate::session::Session;
-use crate::{folder, tree, trees};
 
 /// Ticks of the kernel's clock in a second, as `/proc` counts: 100 on every Linux.
 const TICKS: u64 = 100;
@@ -63,10 +63,8 @@ pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
     let asleep = engine.all_asleep().into_iter().map(|asleep| {
         let id = asleep.record.id;
         let (disk_bytes, snapshot_bytes) = asleep.disk_bytes.unwrap_or_else(|| {
-            let dir = engine.folder.session(id);
-            let snapshots = trees::kept_bytes(&dir);
-            let walked = tree::measure(&folder::workspace(&dir));
-            let bytes = (walked.map_or(0, |usage| usage.bytes) + snapshots, snapshots);
+            let walked = Measured::now(&engine.folder.session(id), None);
+            let bytes = walked.map_or((0, 0), |walked| (walked.bytes(), walked.snapshot_bytes()));
             engine.note_asleep_disk(&asleep, bytes);
             bytes
         });

@@ -28,14 +28,14 @@ use rustix::fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
 pub(crate) use self::change::Overwrite;
-pub(crate) use self::copy::{Copied, Room};
+pub(crate) use self::copy::{Copied, Fidelity, Made, Room, TreeCopy};
 pub(crate) use self::entry::{Entry, Kind};
 pub(crate) use self::error::WorkspaceError;
 use self::error::told;
 pub(crate) use self::path::{PathError, WorkspacePath};
 pub(crate) use self::plant::set_modified;
 pub(crate) use self::put::{Expect, NewFile};
-pub(crate) use self::staging::Staging;
+pub(crate) use self::staging::{Stage, staging};
 pub(crate) use self::walk::{MAX_DEPTH, Step};
 
 /// Nothing above the folder, no link, none of those that `/proc` has, and no other disk.

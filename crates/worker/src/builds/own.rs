@@ -1,15 +1,14 @@
 //! A build's own session: what is put into its workspace, and what it runs.
 
-use headwater_contract::{Fault, FaultKind};
+use headwater_contract::Fault;
 use headwater_protocol::{Children, Command, SandboxKind, StartSpec};
 
 use super::cache::{Cache, Kind};
 use super::driver::{left, script};
 use super::inputs::{Inputs, OURS};
 use super::plan::Plan;
-use crate::folder;
-use crate::session::Session;
-use crate::workspace::{Workspace, WorkspacePath};
+use crate::open_workspace::OpenWorkspace;
+use crate::workspace::WorkspacePath;
 
 /// Between SIGTERM and SIGKILL: compilers have nothing to finish.
 const GRACE_MS: u64 = 500;
@@ -24,26 +23,16 @@ pub(super) fn start_spec(plan: &Plan) -> StartSpec {
     spec
 }
 
-/// A session's workspace.
-pub(super) fn open(session: &Session) -> Result<Workspace, Fault> {
-    let owner = session.record().host_uid;
-    Workspace::open(&folder::workspace(session.dir()), owner).map_err(|error| {
-        Fault::new(FaultKind::Conflict, format!("cannot open the workspace: {error}"))
-            .hint("has the session ended?")
-    })
-}
-
 /// Puts everything that is compiled and linked into a build's own workspace. Answers how many objects the cache had when
 /// the build was planned and has no more: in the plan they are then no hits.
 pub(super) fn fill(
-    session: &Session,
+    open: &OpenWorkspace,
     plan: &mut Plan,
     inputs: &Inputs,
     cache: &Cache,
 ) -> Result<usize, Fault> {
-    let (workspace, home) = (open(session)?, session.home());
     let put = |path: &str, mut bytes: &[u8]| {
-        Ok::<_, Fault>(workspace.put(&WorkspacePath::parse(path, &home)?, &mut bytes, false)?)
+        Ok::<_, Fault>(open.workspace.put(&WorkspacePath::parse(path, &open.home)?, &mut bytes, false)?)
     };
     for (path, input) in &inputs.files {
         put(path, &input.bytes)?;
@@ -60,12 +49,8 @@ pub(super) fn fill(
             lost += 1;
         }
     }
-    let (sandbox, limits) = {
-        let record = session.record();
-        (record.sandbox, record.spec.limits.clone())
-    };
-    let mapped = (sandbox == SandboxKind::None).then_some(home.as_str());
-    put(&format!("{OURS}/drive"), script(plan, jobs(limits.cpus), mapped).as_bytes())?;
+    let mapped = (open.record.sandbox == SandboxKind::None).then_some(open.home.as_str());
+    put(&format!("{OURS}/drive"), script(plan, jobs(open.limits().cpus), mapped).as_bytes())?;
     Ok(lost)
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind, Turns};
 use headwater_protocol::build::{BuildResult, BuildStatus, CompileSpec, SUCCESS};
-use headwater_protocol::{BuildId, ExecutionId, Network, SessionId, SessionSpec, StartSpec, Verdict};
+use headwater_protocol::{BuildId, ExecutionId, Limits, Network, SessionId, SessionSpec, StartSpec, Verdict};
 use tokio::sync::watch;
 
 use super::cache::{Cache, Entry};
@@ -24,13 +24,15 @@ use super::collect::Collecting;
 use super::compiler::Compilers;
 use super::inputs::{Inputs, Scans};
 use super::mark;
-use super::own::{fill, open, start_spec};
+use super::own::{fill, start_spec};
 use super::plan::{Outlook, Plan, Planner};
 use super::record::{Record, Records};
 use super::system::SystemFiles;
 use crate::clock::now_ms;
 use crate::engine::Engine;
-use crate::session::{Expects, Session};
+use crate::open_workspace::OpenWorkspace;
+use crate::session::Expects;
+use crate::tasks::blocking;
 use crate::workspace::WorkspacePath;
 
 /// A build's own session ends by itself if nobody ends it.
@@ -144,12 +146,21 @@ impl Workshop {
             return Ok(state);
         }
         self.engine.no_build(order.session)?; // a binary for it would land among what another build reads
-        let (session, _inside) = self.engine.awake(order.session).await?;
-        let (workshop, asking, asked) = (Arc::clone(self), Arc::clone(&session), order.clone());
-        let outlook = blocking(move || workshop.plan(&asking, &asked)).await?;
+        let (_session, _inside) = self.engine.awake(order.session).await?;
+        let (workshop, asked) = (Arc::clone(self), order.clone());
+        let plan = move || {
+            let asking = OpenWorkspace::open(&workshop.engine, asked.session)?;
+            Ok((workshop.plan(&asking, &asked)?, asking))
+        };
+        let (outlook, asking) = blocking(plan).await?;
         match outlook {
             Outlook::Whole(plan, entry) => {
-                let hit = move || give(&session, &plan, entry, began_at_ms);
+                let lock = asking.lock().await;
+                let hit = move || {
+                    let given = give(&asking, &plan, entry, began_at_ms);
+                    drop(lock);
+                    given
+                };
                 let result = Arc::new(blocking(hit).await?);
                 Ok(State::Ended { result, executed: false })
             }
@@ -163,7 +174,7 @@ impl Workshop {
                     began_at_ms,
                     plan,
                 };
-                let specs = self.start(&session, &order, &mut record, inputs).await;
+                let specs = self.start(asking.limits().clone(), &order, &mut record, inputs).await;
                 if specs.is_err() {
                     self.parts()?.records.forget(order.id);
                 }
@@ -211,7 +222,7 @@ impl Workshop {
         Ok(result.map(|result| State::Ended { result: Arc::new(result), executed: true }))
     }
 
-    fn plan(&self, session: &Session, order: &Order) -> Result<Outlook, Fault> {
+    fn plan(&self, asking: &OpenWorkspace, order: &Order) -> Result<Outlook, Fault> {
         let planner = Planner {
             config: &self.engine.config.builds,
             binds: &self.engine.config.binds,
@@ -220,19 +231,19 @@ impl Workshop {
             files: &self.files,
             scans: &self.scans,
         };
-        planner.plan(&order.spec, &order.owner, &open(session)?, &session.home())
+        planner.plan(&order.spec, &order.owner, &asking.workspace, &asking.home)
     }
 
     /// Makes the build's own session, fills it, and starts the compilers.
     async fn start(
         self: &Arc<Self>,
-        asking: &Session,
+        limits: Limits,
         order: &Order,
         record: &mut Record,
         inputs: Inputs,
     ) -> Result<(SessionSpec, StartSpec), Fault> {
         let mut spec = SessionSpec {
-            limits: asking.record().spec.limits.clone(),
+            limits,
             metadata: order.metadata.clone(),
             idle_timeout_ms: u64::try_from(FORGOTTEN.as_millis()).ok(),
             network: Network::None,
@@ -273,10 +284,12 @@ impl Workshop {
 
     /// Fills the build's own session. Objects that the cache lost since it was asked are to be compiled after all.
     async fn fill(self: &Arc<Self>, record: &mut Record, inputs: Inputs) -> Result<(), Fault> {
-        let session = self.engine.live_session(record.build_session)?;
-        let (workshop, mut plan) = (Arc::clone(self), record.plan.clone());
-        let work =
-            move || fill(&session, &mut plan, &inputs, &workshop.parts()?.cache).map(|lost| (plan, lost));
+        let (workshop, build, mut plan) = (Arc::clone(self), record.build_session, record.plan.clone());
+        let work = move || {
+            let open = OpenWorkspace::open_any(&workshop.engine, build)?;
+            let lost = fill(&open, &mut plan, &inputs, &workshop.parts()?.cache)?;
+            Ok((plan, lost))
+        };
         let (plan, lost) = blocking(work).await?;
         record.plan = plan;
         if lost > 0 { self.keep(record).await } else { Ok(()) }
@@ -329,29 +342,38 @@ impl Workshop {
 
     /// Reads what a build left, and gives the binary to whoever asked.
     async fn collect(self: &Arc<Self>, record: &Record, verdict: Verdict) -> Result<BuildResult, Fault> {
-        let (own, _inside) = self.engine.awake(record.build_session).await?;
-        let (asking, _there) = self.engine.awake(record.session).await?;
+        let (_own, _inside) = self.engine.awake(record.build_session).await?;
+        let (_asking, _there) = self.engine.awake(record.session).await?;
         let (workshop, record) = (Arc::clone(self), record.clone());
+        let (engine, ids) = (Arc::clone(&self.engine), (record.build_session, record.session));
+        let open =
+            move || Ok((OpenWorkspace::open_any(&engine, ids.0)?, OpenWorkspace::open(&engine, ids.1)?));
+        let (own, asking) = blocking(open).await?;
+        let lock = asking.lock().await;
         let collect = move || {
             let collecting = Collecting {
                 plan: &record.plan,
-                workspace: &open(&own)?,
-                home: &own.home(),
+                workspace: &own.workspace,
+                home: &own.home,
                 binds: &workshop.engine.config.binds,
                 files: &workshop.files,
                 cache: &workshop.parts()?.cache,
                 began_at_ms: record.began_at_ms,
             };
-            Ok(collecting.collect(&verdict, &open(&asking)?))
+            let collected = collecting.collect(&verdict, &asking.workspace);
+            asking.has_changed();
+            drop(lock);
+            Ok(collected)
         };
         blocking(collect).await
     }
 }
 
 /// Puts what the cache has into the workspace.
-fn give(session: &Session, plan: &Plan, entry: Entry, began: u64) -> Result<BuildResult, Fault> {
-    let output = WorkspacePath::parse(&plan.output, &session.home())?;
-    open(session)?.put(&output, &mut entry.blob.as_slice(), true)?;
+fn give(asking: &OpenWorkspace, plan: &Plan, entry: Entry, began: u64) -> Result<BuildResult, Fault> {
+    let output = WorkspacePath::parse(&plan.output, &asking.home)?;
+    asking.workspace.put(&output, &mut entry.blob.as_slice(), true)?;
+    asking.has_changed();
     let mut result = BuildResult::ended(BuildStatus::Success, entry.told.text);
     SUCCESS.clone_into(&mut result.stdout);
     result.artifacts = vec![format!("/workspace/{}", plan.output)];
@@ -360,13 +382,6 @@ fn give(session: &Session, plan: &Plan, entry: Entry, began: u64) -> Result<Buil
     result.cached_objects = u32::try_from(plan.units.len()).unwrap_or(u32::MAX);
     result.duration_ms = now_ms().saturating_sub(began);
     Ok(result)
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
-    let stopping = |_| Err(Fault::new(FaultKind::Unavailable, "the worker is stopping"));
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(stopping)
 }
 
 fn cannot_keep(error: &io::Error) -> Fault {

@@ -8,9 +8,9 @@ use futures_util::stream::{BoxStream, unfold};
 use headwater_contract::{Fault, FaultKind, v1};
 use tonic::Status;
 
-use super::blocking;
 use super::told::told;
-use crate::space::Space;
+use crate::open_workspace::OpenWorkspace;
+use crate::tasks::blocking;
 use crate::workspace::Expect;
 
 /// What `Read` answers with.
@@ -29,9 +29,9 @@ pub(super) struct Opened {
 }
 
 /// Opens the file that was asked for.
-pub(super) fn open(space: &Space, request: &v1::ReadFileRequest) -> Result<Opened, Fault> {
-    let path = space.path(&request.path)?;
-    let (file, entry) = space.workspace.open_file(&path)?;
+pub(super) fn open(open: &OpenWorkspace, request: &v1::ReadFileRequest) -> Result<Opened, Fault> {
+    let path = open.path(&request.path)?;
+    let (file, entry) = open.workspace.open_file(&path)?;
     if let Some(etag) = &request.etag {
         Expect::Tags(vec![etag.clone()]).check(&path, Some(&entry))?;
     }

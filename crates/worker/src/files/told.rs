@@ -2,7 +2,7 @@
 
 use headwater_contract::{Fault, v1};
 
-use crate::space::Space;
+use crate::open_workspace::OpenWorkspace;
 use crate::workspace::{Entry, Kind, WorkspacePath};
 
 /// What is known of the thing at a path, with what it says if it is a link.
@@ -26,8 +26,8 @@ pub(super) fn told(path: &WorkspacePath, entry: &Entry, target: Option<Vec<u8>>)
 }
 
 /// What lies at a path.
-pub(super) fn told_at(space: &Space, path: &WorkspacePath) -> Result<v1::FileEntry, Fault> {
-    let entry = space.workspace.stat(path)?;
-    let target = (entry.kind == Kind::Link).then(|| space.workspace.read_link(path).ok());
+pub(super) fn told_at(open: &OpenWorkspace, path: &WorkspacePath) -> Result<v1::FileEntry, Fault> {
+    let entry = open.workspace.stat(path)?;
+    let target = (entry.kind == Kind::Link).then(|| open.workspace.read_link(path).ok());
     Ok(told(path, &entry, target.flatten()))
 }

@@ -10,9 +10,9 @@ use headwater_protocol::SessionId;
 use tonic::{Status, Streaming};
 
 use super::told::told;
-use super::{Shared, blocking};
-use crate::quota::full;
-use crate::space::Space;
+use crate::engine::Engine;
+use crate::open_workspace::OpenWorkspace;
+use crate::tasks::blocking;
 use crate::workspace::{Entry, Expect, NewFile, Room, WorkspaceError, WorkspacePath};
 
 /// So much is gathered before it is written: each time costs a hop to another thread.
@@ -29,7 +29,7 @@ struct Order {
 
 /// A file that is being written.
 struct Draft {
-    space: Space,
+    open: OpenWorkspace,
     path: WorkspacePath,
     file: NewFile,
     room: Room,
@@ -38,7 +38,7 @@ struct Draft {
 
 /// Takes the whole request, and then does what it says.
 pub(super) async fn write(
-    shared: &Arc<Shared>,
+    engine: &Arc<Engine>,
     mut chunks: Streaming<v1::WriteFileRequest>,
 ) -> Result<v1::WriteFileResponse, Status> {
     let nothing = || Fault::new(FaultKind::Invalid, "nothing says what to write");
@@ -46,7 +46,7 @@ pub(super) async fn write(
     let head = first.head.take().ok_or_else(nothing)?;
     let size = head.size;
     let order = order(head)?;
-    let (engine, session, path, place) = (Arc::clone(shared), order.session, order.path.clone(), order.place);
+    let (engine, session, path, place) = (Arc::clone(engine), order.session, order.path.clone(), order.place);
     let mut draft = blocking(move || begin(&engine, session, &path, &place, size)).await?;
     let mut gathered = BytesMut::new();
     let mut chunk = Some(first);
@@ -67,11 +67,11 @@ pub(super) async fn write(
             Fault::new(FaultKind::Invalid, "the bytes did not arrive whole: nothing was changed").into()
         );
     }
-    let turn = shared.engine.workspace_turn(order.session).await;
-    let shared = Arc::clone(shared);
+    let lock = draft.open.lock().await;
     let written = blocking(move || {
-        let _turn = turn;
-        finish(&shared, draft, &order)
+        let written = finish(draft, &order);
+        drop(lock);
+        written
     });
     Ok(written.await?)
 }
@@ -97,51 +97,51 @@ fn order(head: v1::WriteFileHead) -> Result<Order, Fault> {
 }
 
 fn begin(
-    shared: &Shared,
+    engine: &Arc<Engine>,
     session: SessionId,
     path: &[u8],
     place: &Place,
     size: Option<u64>,
 ) -> Result<Draft, Fault> {
-    let space = shared.engine.space(session)?;
-    let path = space.path(path)?;
+    let open = OpenWorkspace::open(engine, session)?;
+    let path = open.path(path)?;
     if path.is_root() {
         return Err(WorkspaceError::Root.into());
     }
-    let there = match space.workspace.stat(&path) {
+    let there = match open.workspace.stat(&path) {
         Err(WorkspaceError::Missing { .. }) => None,
         there => Some(there?), // what lies in the way is told before the bytes are sent
     };
-    let mut room = shared.engine.quotas.room(&space)?;
+    let mut room = open.room()?;
     match place {
         // What is replaced goes.
         Place::Whole(_) => {
             room.bytes = room.bytes.saturating_add(there.map_or(0, |there| there.allocated_bytes));
         }
-        Place::Offset(offset) if *offset > space.limits.disk_bytes.unwrap_or(i64::MAX.cast_unsigned()) => {
-            return Err(full(&space, room));
+        Place::Offset(offset) if *offset > open.limits().disk_bytes.unwrap_or(i64::MAX.cast_unsigned()) => {
+            return Err(open.full(room));
         }
         _ => {}
     }
     if size.is_some_and(|size| size > room.bytes) || (there.is_none() && room.inodes == 0) {
-        return Err(full(&space, room));
+        return Err(open.full(room));
     }
-    let file = space.workspace.create(&path)?;
-    Ok(Draft { space, path, file, room, written: 0 })
+    let file = open.workspace.create(&path)?;
+    Ok(Draft { open, path, file, room, written: 0 })
 }
 
 fn add(mut draft: Draft, bytes: &[u8]) -> Result<Draft, Fault> {
     draft.written += bytes.len() as u64;
     if draft.written > draft.room.bytes {
-        return Err(full(&draft.space, draft.room));
+        return Err(draft.open.full(draft.room));
     }
     draft.file.write(bytes)?;
     Ok(draft)
 }
 
-fn finish(shared: &Shared, draft: Draft, order: &Order) -> Result<v1::WriteFileResponse, Fault> {
-    let Draft { space, path, file, written, .. } = draft;
-    let there = match space.workspace.stat(&path) {
+fn finish(draft: Draft, order: &Order) -> Result<v1::WriteFileResponse, Fault> {
+    let Draft { open, path, file, written, .. } = draft;
+    let there = match open.workspace.stat(&path) {
         Err(WorkspaceError::Missing { .. }) => None,
         there => Some(there?),
     };
@@ -154,22 +154,22 @@ fn finish(shared: &Shared, draft: Draft, order: &Order) -> Result<v1::WriteFileR
     let entry = if is_new {
         file.commit(&order.expect, order.mode)?
     } else {
-        write_into(&space, &path, &file, at, order, created)?
+        write_into(&open, &path, &file, at, order, created)?
     };
-    shared.engine.quotas.add(&space, written, u64::from(created));
+    open.has_grown(written, u64::from(created));
     Ok(v1::WriteFileResponse { entry: Some(told(&path, &entry, None)), created })
 }
 
 /// Puts what was gathered into the file that is there, or into a new and empty one.
 fn write_into(
-    space: &Space,
+    open: &OpenWorkspace,
     path: &WorkspacePath,
     draft: &NewFile,
     at: Option<u64>,
     order: &Order,
     created: bool,
 ) -> Result<Entry, Fault> {
-    let workspace = &space.workspace;
+    let workspace = &open.workspace;
     if created {
         order.expect.check(path, None)?;
         workspace.create(path)?.commit(&Expect::Nothing, order.mode)?;

@@ -5,9 +5,9 @@ use std::io::Read;
 
 use headwater_contract::{Fault, v1};
 
-use super::ground::cannot;
 use super::manifest::{Known, Manifest};
 use super::unified::unified;
+use crate::open_workspace::disk_fault;
 use crate::sparse::{self, IsCancelled};
 use crate::workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
 
@@ -98,7 +98,7 @@ impl Diff<'_> {
             _ => match self.workspace.open_file(path) {
                 Ok((file, _)) => {
                     let hashed = sparse::hash(&File::from(file), self.is_cancelled);
-                    Some(hashed.map_err(|error| cannot(&error))?.0)
+                    Some(hashed.map_err(|error| disk_fault(&error))?.0)
                 }
                 Err(_) => None, // it is just being changed
             },

@@ -7,11 +7,12 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Session as Told, SessionId, SessionSpec, SnapshotId};
 
 use super::copy::copy;
-use super::ground::{Ground, cannot};
 use super::snapshots::{start_manifest, tree_of};
 use crate::engine::Engine;
 use crate::folder;
+use crate::open_workspace::{OpenWorkspace, disk_fault};
 use crate::pool::{Prepared, discard_later};
+use crate::tasks::blocking;
 use crate::workspace::Workspace;
 
 /// What the new one is to be.
@@ -37,11 +38,9 @@ impl Engine {
         let engine = Arc::clone(self);
         let work = move || {
             let filled = fill(&engine, &order, &prepared);
-            (prepared, order, filled)
+            Ok((prepared, order, filled))
         };
-        let worked = tokio::task::spawn_blocking(work).await;
-        let stopping = |_| Fault::new(FaultKind::Unavailable, "the worker is stopping");
-        let (prepared, order, filled) = worked.map_err(stopping)?;
+        let (prepared, order, filled) = blocking(work).await?;
         if let Err(fault) = filled {
             discard_later(Arc::clone(self), prepared);
             return Err(fault);
@@ -55,16 +54,16 @@ impl Engine {
 }
 
 /// Copies the workspace, or a snapshot of it, and notes what was copied as what the new session began with.
-fn fill(engine: &Engine, order: &Order, prepared: &Prepared) -> Result<(), Fault> {
-    let ground = Ground::of(engine, &order.from.to_string())?;
+fn fill(engine: &Arc<Engine>, order: &Order, prepared: &Prepared) -> Result<(), Fault> {
+    let open = OpenWorkspace::open(engine, order.from)?;
     let source = match order.snapshot {
-        Some(id) => &tree_of(&ground.dir, id)?,
-        None => &ground.workspace,
+        Some(id) => &tree_of(&open.dir, id)?,
+        None => &open.workspace,
     };
-    let open = Workspace::open(&folder::workspace(&prepared.dir), prepared.host_uid);
-    let to = open.map_err(|error| cannot(&error))?;
+    let to = Workspace::open(&folder::workspace(&prepared.dir), prepared.host_uid)
+        .map_err(|error| disk_fault(&error))?;
     engine.projects.limit(&prepared.dir, || Some(order.spec.limits.clone()));
     let limit = order.spec.limits.disk_bytes.unwrap_or(u64::MAX);
-    let manifest = copy(source, &to, limit, &|| ground.is_over())?;
-    manifest.write(&start_manifest(&prepared.dir)).map_err(|error| cannot(&error))
+    let manifest = copy(source, &to, limit, &|| open.is_over())?;
+    manifest.write(&start_manifest(&prepared.dir)).map_err(|error| disk_fault(&error))
 }

@@ -17,7 +17,7 @@ use tar::{EntryType, Header};
 
 use super::zip::ZipWriter;
 use crate::sparse::IsCancelled;
-use crate::workspace::{Entry, Kind, MAX_DEPTH, Step, Workspace, WorkspaceError, WorkspacePath};
+use crate::workspace::{Entry, Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
 
 /// Things in an archive, at most.
 const MAX_ENTRIES: u64 = 1_000_000;
@@ -143,25 +143,17 @@ impl Tree<'_> {
                     };
                     packer.file(&name, &entry, &mut data)
                 }
-                Err(error) if is_gone(&error) => Ok(()),
+                Err(error) if error.is_gone() => Ok(()),
                 Err(error) => Err(io::Error::other(error)),
             },
             Kind::Link => match workspace.read_link(&step.path) {
                 Ok(target) => packer.link(&name, &step.entry, &target),
-                Err(error) if is_gone(&error) => Ok(()),
+                Err(error) if error.is_gone() => Ok(()),
                 Err(error) => Err(io::Error::other(error)),
             },
             Kind::Other => Ok(()),
         }
     }
-}
-
-/// Whether a program took it away, or put something else there, since it was met.
-pub(super) fn is_gone(error: &WorkspaceError) -> bool {
-    matches!(
-        error,
-        WorkspaceError::Missing { .. } | WorkspaceError::NoFile { .. } | WorkspaceError::NoFolder { .. }
-    )
 }
 
 struct TarPacker<'a, W: Write>(&'a mut tar::Builder<W>);

@@ -11,7 +11,6 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::diff::Diff;
 use super::fork::Order;
-use super::ground::{Ground, cannot};
 use super::pack::{pack, survey};
 use super::search::Search;
 use super::stream::{Answers, Chunks, answers, work};
@@ -19,6 +18,8 @@ use super::upload::{Upload, max_length};
 use super::{Trees, place, snapshots, watch};
 use crate::builds::mark;
 use crate::engine::Engine;
+use crate::open_workspace::OpenWorkspace;
+use crate::tasks::{blocking, to_the_end};
 use crate::workspace::Kind;
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -36,14 +37,6 @@ fn archive_format(number: i32) -> Result<ArchiveFormat, Fault> {
     }
 }
 
-/// Carries out what must not stop half-way when its caller goes away, in a thread of its own.
-async fn to_the_end<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
-    let stopped = |_| Err(Fault::new(FaultKind::Unavailable, "the worker is stopping"));
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(stopped)
-}
-
 /// Waits until a session has ended; one that sleeps has not.
 async fn ended(engine: Arc<Engine>, id: SessionId) {
     loop {
@@ -56,26 +49,25 @@ async fn ended(engine: Arc<Engine>, id: SessionId) {
 }
 
 impl Trees {
-    async fn ground(&self, id: &str) -> Result<Ground, Fault> {
-        let (engine, id) = (Arc::clone(&self.engine), id.to_owned());
-        to_the_end(move || Ground::of(&engine, &id)).await
+    async fn open(&self, id: &str) -> Result<OpenWorkspace, Fault> {
+        let (engine, id) = (Arc::clone(&self.engine), id.parse()?);
+        blocking(move || OpenWorkspace::open(&engine, id)).await
     }
 
-    /// Does something with a session's trees as a whole, one after the other.
+    /// Does something with a session's trees as a whole while nobody else changes its files.
     async fn in_turn<T: Send + 'static>(
         &self,
         id: &str,
-        act: impl FnOnce(&Ground) -> Result<T, Fault> + Send + 'static,
+        act: impl FnOnce(&OpenWorkspace) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Fault> {
-        let ground = self.ground(id).await?;
-        let permit = place(&self.work, &ground, "changes of trees")?;
-        let turn = self.engine.workspace_turn(ground.id).await;
-        let engine = Arc::clone(&self.engine);
-        to_the_end(move || {
-            let done = act(&ground);
-            engine.quotas.forget(&ground.workspace_folder());
-            engine.limit_disk(ground.id); // snapshots count
-            drop((turn, permit));
+        let open = self.open(id).await?;
+        let permit = place(&self.work, &open, "changes of trees")?;
+        let lock = open.lock().await;
+        blocking(move || {
+            let done = act(&open);
+            open.has_changed();
+            open.limit_disk(); // snapshots count
+            drop((lock, permit));
             done
         })
         .await
@@ -88,11 +80,11 @@ impl Contract for Trees {
 
     async fn watch(&self, request: Request<v1::WatchRequest>) -> Answer<Self::WatchStream> {
         let request = request.into_inner();
-        let ground = self.ground(&request.session_id).await?;
-        let path = ground.path(&request.path)?;
-        let permit = place(&self.watches, &ground, "watches")?;
-        let over = ended(Arc::clone(&self.engine), ground.id);
-        let messages = watch::watch(ground.workspace, path, request.recursive, over, permit).await?;
+        let open = self.open(&request.session_id).await?;
+        let path = open.path(&request.path)?;
+        let permit = place(&self.watches, &open, "watches")?;
+        let over = ended(Arc::clone(&self.engine), open.id);
+        let messages = watch::watch(open.workspace, path, request.recursive, over, permit).await?;
         Ok(Response::new(answers(messages)))
     }
 
@@ -100,14 +92,14 @@ impl Contract for Trees {
 
     async fn search(&self, request: Request<v1::SearchRequest>) -> Answer<Self::SearchStream> {
         let request = request.into_inner();
-        let ground = self.ground(&request.session_id).await?;
-        let search = Search::new(&request, ground.path(&request.path)?)?;
-        let permit = place(&self.work, &ground, "searches")?;
+        let open = self.open(&request.session_id).await?;
+        let search = Search::new(&request, open.path(&request.path)?)?;
+        let permit = place(&self.work, &open, "searches")?;
         Ok(Response::new(work(&self.work, permit, move |teller| {
             use v1::search_response::Told;
             let say = |told| teller.tell(v1::SearchResponse { told: Some(told) });
             let summary =
-                search.run(&ground.workspace, |found| say(Told::Match(found)), || teller.is_heard())?;
+                search.run(&open.workspace, |found| say(Told::Match(found)), || teller.is_heard())?;
             say(Told::Summary(summary));
             Ok(())
         })))
@@ -117,18 +109,18 @@ impl Contract for Trees {
 
     async fn pack(&self, request: Request<v1::PackRequest>) -> Answer<Self::PackStream> {
         let request = request.into_inner();
-        let ground = self.ground(&request.session_id).await?;
-        let (path, format) = (ground.path(&request.path)?, archive_format(request.format)?);
-        if ground.workspace.stat(&path).map_err(Fault::from)?.kind != Kind::Folder {
+        let open = self.open(&request.session_id).await?;
+        let (path, format) = (open.path(&request.path)?, archive_format(request.format)?);
+        if open.workspace.stat(&path).map_err(Fault::from)?.kind != Kind::Folder {
             let fault = Fault::new(FaultKind::Conflict, format!("`{path}` is no folder"));
             return Err(fault.hint("a single file is read by `GET /v1/sessions/{id}/files/content`").into());
         }
-        let permit = place(&self.work, &ground, "archives")?;
+        let permit = place(&self.work, &open, "archives")?;
         Ok(Response::new(work(&self.work, permit, move |teller| {
-            let is_cancelled = || !teller.is_heard() || ground.is_over();
-            let left_out = survey(&ground.workspace, &path, max_length(&ground.limits), &is_cancelled)?;
+            let is_cancelled = || !teller.is_heard() || open.is_over();
+            let left_out = survey(&open.workspace, &path, max_length(open.limits()), &is_cancelled)?;
             teller.tell(v1::PackResponse { left_out, ..v1::PackResponse::default() });
-            pack(&ground.workspace, &path, format, Chunks::new(teller), &is_cancelled).map_err(|error| {
+            pack(&open.workspace, &path, format, Chunks::new(teller), &is_cancelled).map_err(|error| {
                 Fault::new(FaultKind::Unavailable, format!("the archive broke off: {error}"))
             })
         })))
@@ -138,16 +130,16 @@ impl Contract for Trees {
         let mut messages = request.into_inner();
         let nothing = || Fault::new(FaultKind::Invalid, "nothing to unpack");
         let to = messages.message().await?.and_then(|first| first.to).ok_or_else(nothing)?;
-        let ground = self.ground(&to.session_id).await?;
-        let (path, format) = (ground.path(&to.path)?, archive_format(to.format)?);
-        let upload = Upload::receive(&ground, messages).await?;
-        let permit = place(&self.work, &ground, "archives")?; // now: a slow sender holds up nobody
-        let turn = self.engine.workspace_turn(ground.id).await;
-        let engine = Arc::clone(&self.engine);
-        let sown = to_the_end(move || {
-            let sown = upload.unpack(&ground, &path, format);
-            engine.quotas.forget(&ground.workspace_folder());
-            drop((turn, permit));
+        let open = self.open(&to.session_id).await?;
+        let (path, format) = (open.path(&to.path)?, archive_format(to.format)?);
+        let (upload, open) = blocking(move || Ok((Upload::begin(&open)?, open))).await?;
+        let upload = upload.receive(messages).await?;
+        let permit = place(&self.work, &open, "archives")?; // now: a slow sender holds up nobody
+        let lock = open.lock().await;
+        let sown = blocking(move || {
+            let sown = upload.unpack(&open, &path, format);
+            open.has_changed();
+            drop((lock, permit));
             sown
         })
         .await?;
@@ -163,16 +155,16 @@ impl Contract for Trees {
 
     async fn diff(&self, request: Request<v1::DiffRequest>) -> Answer<Self::DiffStream> {
         let request = request.into_inner();
-        let ground = self.ground(&request.session_id).await?;
+        let open = self.open(&request.session_id).await?;
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot: Option<SnapshotId> = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let permit = place(&self.work, &ground, "comparisons")?;
+        let permit = place(&self.work, &open, "comparisons")?;
         Ok(Response::new(work(&self.work, permit, move |teller| {
-            let base = snapshots::base(&ground, snapshot)?;
+            let base = snapshots::base(&open, snapshot)?;
             let (mut differences, mut bytes) = (Vec::new(), 0);
-            let is_cancelled = || !teller.is_heard() || ground.is_over();
+            let is_cancelled = || !teller.is_heard() || open.is_over();
             let diff = Diff {
-                workspace: &ground.workspace,
+                workspace: &open.workspace,
                 base,
                 content: request.content,
                 patched: 0,
@@ -196,8 +188,7 @@ impl Contract for Trees {
         let request = request.into_inner();
         let id = request.snapshot_id.parse().map_err(Fault::from)?;
         let name = request.name;
-        let made =
-            self.in_turn(&request.session_id, move |ground| snapshots::create(ground, id, name)).await?;
+        let made = self.in_turn(&request.session_id, move |open| snapshots::create(open, id, name)).await?;
         Ok(Response::new(made))
     }
 
@@ -205,8 +196,8 @@ impl Contract for Trees {
         &self,
         request: Request<v1::ListSnapshotsRequest>,
     ) -> Answer<v1::ListSnapshotsResponse> {
-        let ground = self.ground(&request.into_inner().session_id).await?;
-        let snapshots = to_the_end(move || Ok(snapshots::list(&ground))).await?;
+        let open = self.open(&request.into_inner().session_id).await?;
+        let snapshots = blocking(move || Ok(snapshots::list(&open))).await?;
         Ok(Response::new(v1::ListSnapshotsResponse { snapshots }))
     }
 
@@ -216,15 +207,14 @@ impl Contract for Trees {
     ) -> Answer<v1::RemoveSnapshotResponse> {
         let request = request.into_inner();
         let id = request.snapshot_id.parse().map_err(Fault::from)?;
-        self.in_turn(&request.session_id, move |ground| snapshots::remove(ground, id)).await?;
+        self.in_turn(&request.session_id, move |open| snapshots::remove(open, id)).await?;
         Ok(Response::new(v1::RemoveSnapshotResponse {}))
     }
 
     async fn restore_snapshot(&self, request: Request<v1::RestoreSnapshotRequest>) -> Answer<v1::Snapshot> {
         let request = request.into_inner();
         let id = request.snapshot_id.parse().map_err(Fault::from)?;
-        let restored =
-            self.in_turn(&request.session_id, move |ground| snapshots::restore(ground, id)).await?;
+        let restored = self.in_turn(&request.session_id, move |open| snapshots::restore(open, id)).await?;
         Ok(Response::new(restored))
     }
 
@@ -234,24 +224,23 @@ impl Contract for Trees {
         let id = request.new_session_id.parse().map_err(Fault::from)?;
         let snapshot = Some(request.snapshot_id).filter(|id| !id.is_empty());
         let snapshot = snapshot.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let ground = self.ground(&request.session_id).await?;
-        let permit = place(&self.work, &ground, "copies")?;
-        let spec = ground.spec;
+        let open = self.open(&request.session_id).await?;
+        let permit = place(&self.work, &open, "copies")?;
         let mut spec = SessionSpec {
             name: request.name,
             metadata: request.metadata.into_iter().collect(),
             one_shot: false,
-            ..spec
+            ..open.record.spec.clone()
         };
         mark::strip(&mut spec);
-        let turn = self.engine.workspace_turn(from).await;
+        let lock = open.lock().await;
         let engine = Arc::clone(&self.engine);
-        let forked = tokio::spawn(async move {
+        let told = to_the_end(async move {
             let made = engine.fork_session(Order { from, id, snapshot, spec }).await;
-            drop((turn, permit));
+            drop((lock, permit, open));
             made
-        });
-        let told = forked.await.map_err(|error| cannot(&std::io::Error::other(error)))??;
+        })
+        .await?;
         Ok(Response::new(v1::ForkResponse { session_id: told.id.to_string() }))
     }
 }

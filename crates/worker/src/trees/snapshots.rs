@@ -21,12 +21,12 @@ use serde::{Deserialize, Serialize};
 
 use super::copy::copy;
 use super::diff::Base;
-use super::ground::{Ground, Stage, cannot, staging};
 use super::manifest::Manifest;
 use crate::clock::now_ms;
 use crate::folder::{self, make_private};
+use crate::open_workspace::{OpenWorkspace, disk_fault};
 use crate::tree;
-use crate::workspace::Workspace;
+use crate::workspace::{Stage, Workspace, staging};
 
 /// Snapshots of a session, at most.
 const MAX_SNAPSHOTS: usize = 32;
@@ -96,13 +96,13 @@ pub(crate) fn kept_bytes(session: &Path) -> u64 {
 }
 
 /// Those of a session, oldest first.
-pub(super) fn list(ground: &Ground) -> Vec<v1::Snapshot> {
-    records(&ground.dir).into_iter().map(Into::into).collect()
+pub(super) fn list(open: &OpenWorkspace) -> Vec<v1::Snapshot> {
+    records(&open.dir).into_iter().map(Into::into).collect()
 }
 
 /// Keeps a copy of the workspace.
-pub(super) fn create(ground: &Ground, id: SnapshotId, name: String) -> Result<v1::Snapshot, Fault> {
-    if let Ok(there) = read(&ground.dir, id) {
+pub(super) fn create(open: &OpenWorkspace, id: SnapshotId, name: String) -> Result<v1::Snapshot, Fault> {
+    if let Ok(there) = read(&open.dir, id) {
         return Ok(there.into());
     }
     if name.len() > MAX_NAME_BYTES {
@@ -111,67 +111,67 @@ pub(super) fn create(ground: &Ground, id: SnapshotId, name: String) -> Result<v1
             format!("a snapshot's name has at most {MAX_NAME_BYTES} bytes"),
         ));
     }
-    if records(&ground.dir).len() >= MAX_SNAPSHOTS {
+    if records(&open.dir).len() >= MAX_SNAPSHOTS {
         let message = format!("the session has {MAX_SNAPSHOTS} snapshots, and that is the most");
         return Err(Fault::new(FaultKind::Conflict, message).hint("delete one that is not needed"));
     }
-    let stage = Stage::new(&ground.dir)?;
-    let manifest =
-        copy(&ground.workspace, &stage.tree(TREE, None)?, ground.free_bytes()?, &|| ground.is_over())?;
+    let stage = open.stage()?;
+    let tree = stage.tree(TREE).map_err(|error| disk_fault(&error))?;
+    let manifest = copy(&open.workspace, &tree, open.room_now()?.bytes, &|| open.is_over())?;
     let record = Record {
         id,
         name,
         created_at_ms: now_ms(),
-        bytes: tree::measure(&stage.path().join(TREE)).map_err(|error| cannot(&error))?.bytes,
+        bytes: tree::measure(&stage.path().join(TREE)).map_err(|error| disk_fault(&error))?.bytes,
         files: manifest.len() as u64,
     };
     let put = || -> io::Result<()> {
         manifest.write(&stage.path().join(MANIFEST))?;
         fs::write(stage.path().join(RECORD), serde_json::to_vec(&record)?)?;
-        make_private(&all(&ground.dir))?;
-        fs::rename(stage.path(), all(&ground.dir).join(id.to_string()))
+        make_private(&all(&open.dir))?;
+        fs::rename(stage.path(), all(&open.dir).join(id.to_string()))
     };
-    put().map_err(|error| cannot(&error))?;
+    put().map_err(|error| disk_fault(&error))?;
     Ok(record.into())
 }
 
 /// Removes one. What a worker that is killed meanwhile leaves of it is in the staging folder.
-pub(super) fn remove(ground: &Ground, id: SnapshotId) -> Result<(), Fault> {
-    read(&ground.dir, id)?;
-    let stage = Stage::new(&ground.dir)?;
-    let moved = fs::rename(all(&ground.dir).join(id.to_string()), stage.path().join("removed"));
-    moved.map_err(|error| cannot(&error))
+pub(super) fn remove(open: &OpenWorkspace, id: SnapshotId) -> Result<(), Fault> {
+    read(&open.dir, id)?;
+    let stage = open.stage()?;
+    let moved = fs::rename(all(&open.dir).join(id.to_string()), stage.path().join("removed"));
+    moved.map_err(|error| disk_fault(&error))
 }
 
 /// The copy that a snapshot is.
 pub(super) fn tree_of(session: &Path, id: SnapshotId) -> Result<Workspace, Fault> {
     read(session, id)?;
     let path = all(session).join(id.to_string()).join(TREE);
-    Workspace::open(&path, None).map_err(|error| cannot(&error))
+    Workspace::open(&path, None).map_err(|error| disk_fault(&error))
 }
 
 /// What to compare the workspace with: a snapshot, or the session's start.
-pub(super) fn base(ground: &Ground, id: Option<SnapshotId>) -> Result<Base, Fault> {
+pub(super) fn base(open: &OpenWorkspace, id: Option<SnapshotId>) -> Result<Base, Fault> {
     let (manifest, tree) = match id {
         Some(id) => {
-            let tree = tree_of(&ground.dir, id)?;
-            (all(&ground.dir).join(id.to_string()).join(MANIFEST), Some(tree))
+            let tree = tree_of(&open.dir, id)?;
+            (all(&open.dir).join(id.to_string()).join(MANIFEST), Some(tree))
         }
-        None => (start_manifest(&ground.dir), None),
+        None => (start_manifest(&open.dir), None),
     };
-    Ok(Base { manifest: Manifest::read(&manifest).map_err(|error| cannot(&error))?, tree })
+    Ok(Base { manifest: Manifest::read(&manifest).map_err(|error| disk_fault(&error))?, tree })
 }
 
 /// Puts a snapshot in place of what is in the workspace. The folder itself stays, and with it what programs see there.
-pub(super) fn restore(ground: &Ground, id: SnapshotId) -> Result<v1::Snapshot, Fault> {
-    let record = read(&ground.dir, id)?;
-    let source = tree_of(&ground.dir, id)?;
-    let stage = Stage::new(&ground.dir)?;
-    let limit = ground.limits.disk_bytes.unwrap_or(u64::MAX);
-    ground.make_room_for_two();
-    copy(&source, &ground.project_tree(&stage, FRESH)?, limit, &|| ground.is_over())?;
-    fs::write(stage.path().join(EXCHANGE), b"").map_err(|error| cannot(&error))?;
-    if let Err(fault) = finish(&ground.dir, stage.path(), ground.owner) {
+pub(super) fn restore(open: &OpenWorkspace, id: SnapshotId) -> Result<v1::Snapshot, Fault> {
+    let record = read(&open.dir, id)?;
+    let source = tree_of(&open.dir, id)?;
+    let stage = open.stage()?;
+    let limit = open.limits().disk_bytes.unwrap_or(u64::MAX);
+    open.make_room_for_two();
+    copy(&source, &open.staged_tree(&stage, FRESH)?, limit, &|| open.is_over())?;
+    fs::write(stage.path().join(EXCHANGE), b"").map_err(|error| disk_fault(&error))?;
+    if let Err(fault) = finish(&open.dir, stage.path(), open.record.host_uid) {
         // Not taken back: what was in the workspace is partly aside. The next worker tries again.
         std::mem::forget(stage);
         return Err(fault);
@@ -181,18 +181,19 @@ pub(super) fn restore(ground: &Ground, id: SnapshotId) -> Result<v1::Snapshot, F
 
 /// Carries out the exchange, from wherever it stopped.
 fn finish(session: &Path, stage: &Path, owner: Option<u32>) -> Result<(), Fault> {
-    let workspace = Workspace::open(&folder::workspace(session), owner).map_err(|error| cannot(&error))?;
+    let workspace =
+        Workspace::open(&folder::workspace(session), owner).map_err(|error| disk_fault(&error))?;
     let open = |name: &str| {
         let path = stage.join(name);
-        make_private(&path).and_then(|()| Workspace::open(&path, None)).map_err(|error| cannot(&error))
+        make_private(&path).and_then(|()| Workspace::open(&path, None)).map_err(|error| disk_fault(&error))
     };
     let (fresh, aside) = (open(FRESH)?, open(ASIDE)?);
     if stage.join(EXCHANGE).exists() {
         workspace.clear_into(&aside)?;
-        fs::rename(stage.join(EXCHANGE), stage.join(FILL)).map_err(|error| cannot(&error))?;
+        fs::rename(stage.join(EXCHANGE), stage.join(FILL)).map_err(|error| disk_fault(&error))?;
     }
     workspace.fill_from(&fresh, &aside)?;
-    fs::remove_file(stage.join(FILL)).map_err(|error| cannot(&error))
+    fs::remove_file(stage.join(FILL)).map_err(|error| disk_fault(&error))
 }
 
 /// Finishes or removes what a worker that was killed left half done in a session that goes on.

@@ -9,19 +9,23 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::Limits;
 use tonic::Streaming;
 
-use super::ground::{Ground, Stage, cannot};
 use super::unpack::{Bounds, Sown, unpack};
-use crate::workspace::WorkspacePath;
+use crate::open_workspace::{OpenWorkspace, disk_fault};
+use crate::tasks::blocking;
+use crate::workspace::{Stage, WorkspacePath};
 
 /// Entries of an archive, where the session has no smaller limit: as many as an archive of ours has at most.
 const MAX_ENTRIES: u64 = 1_000_000;
 /// The largest archive that is taken, where the session has no smaller limit.
 const MAX_BYTES: u64 = 64 << 30;
+/// Its name in the stage.
+const ARCHIVE: &str = "archive";
 
-/// An archive that has come.
+/// An archive that comes, or has come.
 #[derive(Debug)]
 pub(super) struct Upload {
     stage: Stage,
+    file: File,
     bytes: u64,
     /// How much more the session may have on the disk.
     free: u64,
@@ -46,59 +50,58 @@ fn full(free: u64) -> Fault {
 }
 
 impl Upload {
+    /// Makes room for it. Blocks while the workspace is measured.
+    pub(super) fn begin(open: &OpenWorkspace) -> Result<Self, Fault> {
+        let (free, stage) = (open.room_now()?.bytes.min(MAX_BYTES), open.stage()?);
+        let file = File::create_new(stage.path().join(ARCHIVE)).map_err(|error| disk_fault(&error))?;
+        Ok(Self { stage, file, bytes: 0, free })
+    }
+
     /// Takes it.
-    pub(super) async fn receive(
-        ground: &Ground,
-        mut messages: Streaming<v1::UnpackRequest>,
-    ) -> Result<Self, Fault> {
-        let free = ground.free_bytes()?.min(MAX_BYTES);
-        let stage = Stage::new(&ground.dir)?;
-        let mut file = File::create(stage.path().join("archive")).map_err(|error| cannot(&error))?;
-        let mut bytes = 0;
+    pub(super) async fn receive(mut self, mut messages: Streaming<v1::UnpackRequest>) -> Result<Self, Fault> {
         let cut = || Fault::new(FaultKind::Invalid, "the archive did not arrive whole").hint("send it again");
         loop {
             let message = messages.message().await.map_err(|_| cut())?.ok_or_else(cut)?;
             if message.end {
-                return Ok(Self { stage, bytes, free });
+                return Ok(self);
             }
-            bytes += message.data.len() as u64;
-            if bytes > free {
-                return Err(full(free));
+            self.bytes += message.data.len() as u64;
+            if self.bytes > self.free {
+                return Err(full(self.free));
             }
-            let write = move || file.write_all(&message.data).map(|()| file);
-            let written = tokio::task::spawn_blocking(write).await;
-            file = written
-                .map_err(std::io::Error::other)
-                .and_then(|file| file)
-                .map_err(|error| cannot(&error))?;
+            let write = move || match self.file.write_all(&message.data) {
+                Ok(()) => Ok(self),
+                Err(error) => Err(disk_fault(&error)),
+            };
+            self = blocking(write).await?;
         }
     }
 
     /// Unpacks it and moves what was in it to its place.
     pub(super) fn unpack(
         self,
-        ground: &Ground,
+        open: &OpenWorkspace,
         into: &WorkspacePath,
         format: ArchiveFormat,
     ) -> Result<Sown, Fault> {
-        let tree = ground.project_tree(&self.stage, "tree")?;
-        let path = self.stage.path().join("archive");
-        let archive = File::open(&path).map_err(|error| cannot(&error))?;
-        let inodes = ground.limits.inodes.unwrap_or(MAX_ENTRIES);
+        let tree = open.staged_tree(&self.stage, "tree")?;
+        let archive = File::open(self.stage.path().join(ARCHIVE)).map_err(|error| disk_fault(&error))?;
+        let inodes = open.limits().inodes.unwrap_or(MAX_ENTRIES);
         let bounds = Bounds {
-            bytes: self.free.saturating_sub(self.bytes),
-            length: max_length(&ground.limits),
+            // Measured anew: others may have unpacked something meanwhile.
+            bytes: open.room_now()?.bytes.min(self.free).saturating_sub(self.bytes),
+            length: max_length(open.limits()),
             entries: inodes.min(MAX_ENTRIES),
         };
-        let (sown, mut shut) = unpack(archive, format, &tree, bounds, &|| ground.is_over())?;
-        ground.workspace.fits(&tree, into)?;
+        let (sown, mut shut) = unpack(archive, format, &tree, bounds, &|| open.is_over())?;
+        open.workspace.fits(&tree, into)?;
         // A folder that is there already keeps its rights.
-        shut.retain(|(path, _)| placed(into, path).is_some_and(|path| ground.workspace.stat(&path).is_err()));
-        ground.workspace.settle(&tree, into)?;
+        shut.retain(|(path, _)| placed(into, path).is_some_and(|path| open.workspace.stat(&path).is_err()));
+        open.workspace.settle(&tree, into)?;
         for (path, mode) in shut.iter().rev() {
             if let Some(path) = placed(into, path) {
                 // A program may have removed it since.
-                let _ = ground.workspace.chmod(&path, *mode);
+                let _ = open.workspace.chmod(&path, *mode);
             }
         }
         Ok(sown)

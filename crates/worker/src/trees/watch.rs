@@ -13,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::{Fault, FaultKind, v1};
+use headwater_contract::{Fault, v1};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc::{self, Receiver};
@@ -21,8 +21,10 @@ use tokio::time::{Instant, sleep_until};
 use tonic::Status;
 
 use self::notes::Notes;
+use crate::open_workspace::disk_fault;
 use crate::places::Place;
 use crate::ready::register;
+use crate::tasks::blocking;
 use crate::workspace::{Workspace, WorkspacePath};
 
 /// Changes within so long are told together.
@@ -41,9 +43,8 @@ pub(super) async fn watch(
     over: impl Future<Output = ()> + Send + 'static,
     permit: Place,
 ) -> Result<Receiver<Message>, Fault> {
-    let notes = blocking(move || Notes::begin(workspace, path, recursive)).await??;
-    let inotify =
-        register(notes.inotify(), Interest::READABLE).map_err(|error| super::ground::cannot(&error))?;
+    let notes = blocking(move || Notes::begin(workspace, path, recursive)).await?;
+    let inotify = register(notes.inotify(), Interest::READABLE).map_err(|error| disk_fault(&error))?;
     let (sender, receiver) = mpsc::channel(MESSAGES);
     tokio::spawn(async move {
         let watcher = Watcher { inotify, sender, due: Some(Instant::now()) };
@@ -54,11 +55,6 @@ pub(super) async fn watch(
         drop(permit);
     });
     Ok(receiver)
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
-    let stopping = |_| Fault::new(FaultKind::Unavailable, "the worker is stopping");
-    tokio::task::spawn_blocking(work).await.map_err(stopping)
 }
 
 struct Watcher {
@@ -78,7 +74,7 @@ impl Watcher {
                 // Read even while nobody takes what we have: the kernel's own queue must not overflow.
                 ready = self.inotify.readable() => {
                     let Ok(mut ready) = ready else { return };
-                    let read = blocking(move || (notes.read(), notes)).await;
+                    let read = blocking(move || Ok((notes.read(), notes))).await;
                     let Ok((drained, read)) = read else { return };
                     if drained {
                         ready.clear_ready();

@@ -34,18 +34,6 @@ impl Workspace {
         Ok((Entry::from(&stat), there.is_none()))
     }
 
-    /// Makes a symbolic link that says this, whatever that leads to: nobody here follows it. The folders above it are made.
-    pub(crate) fn make_link(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), WorkspaceError> {
-        let (parent, name) = self.parent(path, true)?;
-        let made = rustix::fs::symlinkat(target, &parent, name).and_then(|()| {
-            let owner = self.owner.map(|id| (rustix::fs::Uid::from_raw(id), rustix::fs::Gid::from_raw(id)));
-            owner.map_or(Ok(()), |(uid, gid)| {
-                rustix::fs::chownat(&parent, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
-            })
-        });
-        made.map_err(|error| told(path, error))
-    }
-
     /// Gives something another name, in one step; the folders above that are made.
     pub(crate) fn rename(
         &self,

@@ -1,13 +1,14 @@
 //! Copying files and trees, by the disk itself where it can.
 
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 
 use super::change::{Overwrite, within};
 use super::entry::{Entry, Kind};
+use super::plant::set_modified;
 use super::put::Expect;
-use super::staging::Staging;
 use super::walk::Step;
 use super::{Workspace, WorkspaceError, WorkspacePath, told};
 use crate::sparse::{self, IsCancelled};
@@ -16,6 +17,8 @@ use crate::sparse::{self, IsCancelled};
 pub(crate) const MAX_COPIED: u64 = 1_000_000;
 /// Moved by one call into the kernel: so often at least it is looked whether more may be copied.
 const PIECE: usize = 64 << 20;
+/// What the owner of a folder needs to fill it. A folder that lacks some of it gets its own rights when it is filled.
+const FILLABLE: u32 = 0o700;
 
 /// How much may be copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub(crate) struct Copied {
     pub(crate) inodes: u64,
     /// FIFOs, sockets, devices, and what the session's owner may not read.
     pub(crate) skipped: u64,
+    /// A folder of it cannot be read, or is nested too deep.
+    pub(crate) cut: bool,
 }
 
 impl Workspace {
@@ -51,7 +56,7 @@ impl Workspace {
         let bytes = copy_bytes(source.as_fd(), new.fd(), room.bytes, to, is_cancelled)?;
         let expect = if overwrite == Overwrite::Never { Expect::Nothing } else { Expect::Anything };
         let made = new.commit(&expect, Some(entry.mode))?;
-        Ok((made, Copied { bytes, inodes: 1, skipped: 0 }))
+        Ok((made, Copied { bytes, inodes: 1, ..Copied::default() }))
     }
 
     /// Writes all bytes of a draft into the file that is there: from this byte on, or at its end.
@@ -70,82 +75,150 @@ impl Workspace {
         });
         written.map_err(|error| told(path, error))
     }
-
-    /// Copies what is in a folder into a tree that is being filled. Links are copied as links.
-    pub(crate) fn copy_tree(
-        &self,
-        from: &WorkspacePath,
-        to: &WorkspacePath,
-        staging: &Staging,
-        room: Room,
-        is_cancelled: IsCancelled<'_>,
-    ) -> Result<Copied, WorkspaceError> {
-        if to.is_within(from) {
-            return Err(within(to));
-        }
-        let (mut copied, mut folders) = (Copied { inodes: 1, ..Copied::default() }, Vec::new());
-        let mut walk = self.walk(from, usize::MAX, None)?;
-        for step in walk.by_ref() {
-            if copied.inodes >= room.inodes.min(MAX_COPIED) {
-                return Err(WorkspaceError::Full { path: to.to_string() });
-            }
-            if is_cancelled() {
-                return Err(told(to, Errno::CANCELED));
-            }
-            let place = step.path.below(from);
-            if step.entry.kind == Kind::Folder {
-                folders.push((place.clone(), step.entry.mode));
-            }
-            let left = room.bytes.saturating_sub(copied.bytes);
-            match self.copy_step(&step, &place, staging, left, is_cancelled) {
-                Ok(Some(bytes)) => {
-                    copied.bytes += bytes;
-                    copied.inodes += 1;
-                }
-                Ok(None) => copied.skipped += 1,
-                Err(WorkspaceError::Full { .. }) => {
-                    return Err(WorkspaceError::Full { path: to.to_string() });
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        copied.skipped += u64::from(walk.is_cut());
-        // Rights last: a folder without them could not be filled.
-        for (place, mode) in folders.into_iter().rev() {
-            staging.inside.chmod(&place, mode)?;
-        }
-        Ok(copied)
-    }
 }
 
 impl Workspace {
-    /// Copies one thing of a tree; tells how many bytes it has, or nothing if it is not to be copied or gone by now.
+    /// Copies a folder into an empty tree that is to lie at `to`, within what the session may hold.
+    pub(crate) fn copy_tree(
+        &self,
+        folder: &WorkspacePath,
+        to: &WorkspacePath,
+        tree: &Self,
+        room: Room,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Copied, WorkspaceError> {
+        if to.is_within(folder) {
+            return Err(within(to));
+        }
+        let room = Room { inodes: room.inodes.min(MAX_COPIED).saturating_sub(1), ..room }; // less the folder itself
+        let fidelity = Fidelity::Readable;
+        let copied =
+            TreeCopy { from: self, folder, to: tree, room, fidelity, is_cancelled }.run(|_, _, _| Ok(()))?;
+        let skipped = copied.skipped + u64::from(copied.cut);
+        Ok(Copied { inodes: copied.inodes + 1, skipped, ..copied })
+    }
+}
+
+/// What becomes of things that a copy of a tree cannot have as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fidelity {
+    /// What cannot be read fails the copy, and times are kept: for snapshots, restores and forks.
+    Exact,
+    /// What cannot be read is left out and counted, and times are new, as with `cp -r`.
+    Readable,
+}
+
+/// Something that was copied.
+#[derive(Debug)]
+pub(crate) enum Made {
+    Folder,
+    Link(Vec<u8>),
+    /// The copy.
+    File(File),
+}
+
+/// A copy of a tree: blocks are shared where the disk can, holes stay holes, links are copied as links. Programs may change
+/// the tree meanwhile: each file is as it was when it was copied, not all of them as of one moment.
+#[derive(Clone, Copy)]
+pub(crate) struct TreeCopy<'a> {
+    pub(crate) from: &'a Workspace,
+    /// What is copied is in this folder.
+    pub(crate) folder: &'a WorkspacePath,
+    /// An empty tree.
+    pub(crate) to: &'a Workspace,
+    pub(crate) room: Room,
+    pub(crate) fidelity: Fidelity,
+    pub(crate) is_cancelled: IsCancelled<'a>,
+}
+
+impl TreeCopy<'_> {
+    /// Copies all of it. `note` gets each thing that was copied: where it lies in the copy, and what it was copied from.
+    pub(crate) fn run(
+        &self,
+        mut note: impl FnMut(&WorkspacePath, &Entry, Made) -> Result<(), WorkspaceError>,
+    ) -> Result<Copied, WorkspaceError> {
+        let (mut copied, mut shut) = (Copied::default(), Vec::new());
+        let mut left = self.room.bytes;
+        let mut walk = self.from.walk(self.folder, usize::MAX, None)?;
+        for step in walk.by_ref() {
+            if copied.inodes >= self.room.inodes {
+                return Err(full(&step.path));
+            }
+            if (self.is_cancelled)() {
+                return Err(told(&step.path, Errno::CANCELED));
+            }
+            let place = step.path.below(self.folder);
+            let Some((entry, made)) = self.copy_step(&step, &place, &mut left)? else {
+                copied.skipped += 1;
+                continue;
+            };
+            copied.inodes += 1;
+            note(&place, &entry, made)?;
+            if entry.kind == Kind::Folder && entry.mode & FILLABLE != FILLABLE {
+                shut.push((place, entry.mode));
+            }
+        }
+        copied.bytes = self.room.bytes - left;
+        copied.cut = walk.is_cut();
+        // The innermost first: behind a folder that is shut nothing can be changed.
+        for (place, mode) in shut.into_iter().rev() {
+            self.to.chmod(&place, mode)?;
+        }
+        Ok(copied)
+    }
+
+    /// Copies one thing; none if it is of a kind that is not copied, cannot be read, or is gone by now.
     fn copy_step(
         &self,
         step: &Step,
         place: &WorkspacePath,
-        staging: &Staging,
-        room: u64,
-        is_cancelled: IsCancelled<'_>,
-    ) -> Result<Option<u64>, WorkspaceError> {
+        left: &mut u64,
+    ) -> Result<Option<(Entry, Made)>, WorkspaceError> {
+        let failed = |error: Errno| failed(&step.path, error);
         match step.entry.kind {
-            Kind::Folder => staging.inside.make_folder(place).map(|_| Some(0)),
-            Kind::Link => match self.read_link(&step.path) {
-                Ok(target) => staging.inside.make_link(place, &target).map(|()| Some(0)),
-                Err(_) => Ok(None),
-            },
+            Kind::Folder => {
+                self.to.plant_folder(place, step.entry.mode).map_err(failed)?;
+                Ok(Some((step.entry, Made::Folder)))
+            }
+            Kind::Link => {
+                let Some(target) = self.readable(self.from.read_link(&step.path))? else { return Ok(None) };
+                self.to.plant_link(place, &target).map_err(failed)?;
+                Ok(Some((step.entry, Made::Link(target))))
+            }
             Kind::File => {
-                let Ok((source, entry)) = self.open_file(&step.path) else {
+                let Some((source, entry)) = self.readable(self.from.open_file(&step.path))? else {
                     return Ok(None);
                 };
-                let new = staging.inside.create(place)?;
-                let bytes = copy_bytes(source.as_fd(), new.fd(), room, place, is_cancelled)?;
-                new.commit(&Expect::Nothing, Some(entry.mode))?;
-                Ok(Some(bytes))
+                let file = self.to.plant_file(place).map_err(failed)?;
+                sparse::copy(source.as_fd(), file.as_fd(), left, self.is_cancelled).map_err(failed)?;
+                if self.fidelity == Fidelity::Exact {
+                    // A time that the disk cannot hold is left out.
+                    let _ = set_modified(file.as_fd(), entry.modified_ns);
+                }
+                self.to.give(file.as_fd(), entry.mode).map_err(failed)?;
+                Ok(Some((entry, Made::File(file.into()))))
             }
             Kind::Other => Ok(None),
         }
     }
+
+    /// What was read, or none if it is left out.
+    fn readable<T>(&self, read: Result<T, WorkspaceError>) -> Result<Option<T>, WorkspaceError> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error) if self.fidelity == Fidelity::Readable || error.is_gone() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn full(path: &WorkspacePath) -> WorkspaceError {
+    WorkspaceError::Full { path: path.to_string() }
+}
+
+/// `DQUOT` is our own limit, or the kernel's for the session: either way it does not fit.
+fn failed(path: &WorkspacePath, error: Errno) -> WorkspaceError {
+    if error == Errno::DQUOT { full(path) } else { told(path, error) }
 }
 
 /// Copies the bytes of a file, without its holes; answers how many.
@@ -157,11 +230,8 @@ fn copy_bytes(
     is_cancelled: IsCancelled<'_>,
 ) -> Result<u64, WorkspaceError> {
     let mut left = room;
-    match sparse::copy(from, to, &mut left, is_cancelled) {
-        Ok(()) => Ok(room - left),
-        Err(Errno::DQUOT) => Err(WorkspaceError::Full { path: path.to_string() }),
-        Err(error) => Err(told(path, error)),
-    }
+    sparse::copy(from, to, &mut left, is_cancelled).map_err(|error| failed(path, error))?;
+    Ok(room - left)
 }
 
 /// Puts all bytes of one file at a place of another; neither's position counts.

@@ -44,6 +44,18 @@ pub(super) fn told(path: &WorkspacePath, error: Errno) -> WorkspaceError {
     }
 }
 
+impl WorkspaceError {
+    /// What a read or a write of a file came to.
+    pub(crate) fn io(path: &WorkspacePath, error: &std::io::Error) -> Self {
+        told(path, Errno::from_io_error(error).unwrap_or(Errno::IO))
+    }
+
+    /// Whether a program took it away, or put something else there, since it was met.
+    pub(crate) const fn is_gone(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::NoFile { .. } | Self::NoFolder { .. })
+    }
+}
+
 impl From<WorkspaceError> for Fault {
     fn from(error: WorkspaceError) -> Self {
         let message = error.to_string();

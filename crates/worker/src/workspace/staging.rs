@@ -1,61 +1,87 @@
-//! Trees that appear whole or not at all: filled in a folder that no program can reach, then renamed into the workspace.
+//! Where trees are made before programs of the session see them: in the session's folder, on the disk of its workspace.
 
-use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use headwater_protocol::ExecutionId;
 use rustix::fs::{CWD, Mode, OFlags};
 
 use super::change::Overwrite;
 use super::entry::Entry;
-use super::put::hidden_name;
 use super::{FOLDER_MODE, Workspace, WorkspaceError, WorkspacePath, hand_over, told};
+use crate::folder::make_private;
 use crate::tree;
 
-/// A folder that is filled. Removed, unless it was put into its place.
-#[derive(Debug)]
-pub(crate) struct Staging {
-    /// What is filled, to be used like a workspace.
-    pub(crate) inside: Workspace,
-    parent: OwnedFd,
-    name: String,
-    path: PathBuf,
+/// The staging area of a session. What a killed worker leaves there the next one removes.
+pub(crate) fn staging(session: &Path) -> PathBuf {
+    session.join("staging")
 }
 
-impl Staging {
-    /// Begins one in a folder of ours, on the disk of the workspace that it is meant for.
-    pub(crate) fn new(folder: &Path, workspace: &Workspace) -> io::Result<Self> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let parent = rustix::fs::openat(CWD, folder, flags, Mode::empty())?;
-        let name = hidden_name();
-        let path = folder.join(&name);
-        fs::DirBuilder::new().mode(0o700).create(&path)?;
-        let staging = Self { inside: Workspace::open(&path, workspace.owner)?, parent, name, path };
-        workspace.share_project(&staging.inside)?;
-        Ok(staging)
+/// A folder of its own in there, which goes with all that is left in it when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Stage(PathBuf);
+
+impl Stage {
+    /// A new one in this session's folder.
+    pub(crate) fn new(session: &Path) -> io::Result<Self> {
+        let path = staging(session).join(ExecutionId::random().to_string());
+        make_private(&path)?;
+        Ok(Self(path))
     }
 
-    /// Gives it to the session and puts it at this path, in one step.
+    /// One that is there.
+    pub(crate) const fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A new folder in it that is ours, and so is all that is made in it.
+    pub(crate) fn tree(&self, name: &str) -> io::Result<Workspace> {
+        let path = self.0.join(name);
+        make_private(&path)?;
+        Workspace::open(&path, None)
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Err(error) = tree::remove(&self.0) {
+            tracing::warn!(dir = %self.0.display(), %error, "a staging folder cannot be removed");
+        }
+    }
+}
+
+impl Workspace {
+    /// A new folder of a stage for things that are to be moved into this workspace: they are its owner's, and in its
+    /// project.
+    pub(crate) fn staged_tree(&self, stage: &Stage, name: &str) -> io::Result<Self> {
+        let tree = Self { owner: self.owner, ..stage.tree(name)? };
+        self.share_project(&tree)?;
+        Ok(tree)
+    }
+
+    /// Gives a folder of a stage to the session and puts it at this path, in one step.
     pub(crate) fn publish(
-        self,
-        workspace: &Workspace,
+        &self,
+        stage: &Stage,
+        name: &str,
         to: &WorkspacePath,
         overwrite: Overwrite,
     ) -> Result<Entry, WorkspaceError> {
-        let root = WorkspacePath::root();
-        let folder = self.inside.open_dir(&root)?;
-        let given = hand_over(workspace.owner, folder.as_fd(), FOLDER_MODE);
-        given.map_err(|error| told(to, error))?;
-        workspace.place(self.parent.as_fd(), self.name.as_bytes(), to, overwrite)
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        // What was put into its place is not there any more; the rest goes when the next worker starts.
-        let _ = tree::remove(&self.path);
+        let open = |path: &Path, flags: OFlags| {
+            let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            rustix::fs::openat(CWD, path, flags, Mode::empty())
+        };
+        let given = open(stage.path(), OFlags::PATH).and_then(|parent| {
+            let tree = open(&stage.path().join(name), OFlags::RDONLY)?;
+            hand_over(self.owner, tree.as_fd(), FOLDER_MODE)?;
+            Ok(parent)
+        });
+        let parent = given.map_err(|error| told(to, error))?;
+        self.place(parent.as_fd(), name.as_bytes(), to, overwrite)
     }
 }

@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io::Read;
 
-use rustix::io::Errno;
-
 use super::entry::Kind;
 use super::walk::MAX_DEPTH;
 use super::{Expect, Workspace, WorkspaceError, WorkspacePath};
@@ -46,7 +44,7 @@ impl Workspace {
         let mut bytes = Vec::with_capacity(usize::try_from(whole.bytes.min(most)).unwrap_or(0));
         // One more than may be: a program may make it longer while it is read.
         let read = whole.file.take(most + 1).read_to_end(&mut bytes);
-        read.map_err(|error| io_told(path, &error))?;
+        read.map_err(|error| WorkspaceError::io(path, &error))?;
         Ok((bytes.len() as u64 <= most).then_some(bytes))
     }
 
@@ -60,7 +58,7 @@ impl Workspace {
         let new = self.create(path)?;
         let mut piece = vec![0; PIECE];
         loop {
-            let n = source.read(&mut piece).map_err(|error| io_told(path, &error))?;
+            let n = source.read(&mut piece).map_err(|error| WorkspaceError::io(path, &error))?;
             match piece.get(..n) {
                 None | Some([]) => break,
                 Some(bytes) => new.write(bytes)?,
@@ -89,8 +87,4 @@ impl Workspace {
         found.sort();
         Ok(Some(found))
     }
-}
-
-fn io_told(path: &WorkspacePath, error: &std::io::Error) -> WorkspaceError {
-    super::told(path, Errno::from_io_error(error).unwrap_or(Errno::IO))
 }

@@ -46,8 +46,9 @@ const VERBS: [(&str, Verb); 14] = [
     ("copy from", |w, p, _| nothing(w.copy_file(p, &path("copy"), Overwrite::Never, ROOM, &|| false))),
     ("copy to", |w, p, _| nothing(w.copy_file(&path("own"), p, Overwrite::Replace, ROOM, &|| false))),
     ("copy tree from", |w, p, top| {
-        let staging = Staging::new(&top.join("staging"), w).unwrap();
-        nothing(w.copy_tree(p, &path("copied"), &staging, ROOM, &|| false))
+        let stage = Stage::new(top).unwrap();
+        let tree = w.staged_tree(&stage, "tree").unwrap();
+        nothing(w.copy_tree(p, &path("copied"), &tree, ROOM, &|| false))
     }),
     ("move from", |w, p, _| nothing(w.rename(p, &path("moved"), Overwrite::Never))),
     ("move to", |w, p, _| nothing(w.rename(&path("own"), p, Overwrite::Never))),
@@ -142,11 +143,12 @@ fn fifos_sockets_and_devices_are_looked_at_and_never_opened() {
         }
     }
     // They are left out of a copy, and counted.
-    let staging = Staging::new(&ground.at("staging"), &workspace).unwrap();
+    let stage = Stage::new(ground.top.path()).unwrap();
+    let tree = workspace.staged_tree(&stage, "tree").unwrap();
     fs::create_dir(ground.at("workspace/kinds")).unwrap();
     fs::rename(ground.at("workspace/fifo"), ground.at("workspace/kinds/fifo")).unwrap();
     fs::write(ground.at("workspace/kinds/file"), "x").unwrap();
-    let copied = workspace.copy_tree(&path("kinds"), &path("to"), &staging, ROOM, &|| false).unwrap();
+    let copied = workspace.copy_tree(&path("kinds"), &path("to"), &tree, ROOM, &|| false).unwrap();
     assert_eq!((copied.inodes, copied.skipped), (2, 1));
 }
 

@@ -82,9 +82,10 @@ fn a_tree_is_copied_whole_with_rights_and_links_or_not_at_all() {
     symlink("../../outside", ground.at("workspace/tree/link")).unwrap();
     let room = Room { bytes: 10 << 20, inodes: 100 };
     let copy = |to: &str, room| {
-        let staging = Staging::new(&ground.at("staging"), &workspace).unwrap();
-        workspace.copy_tree(&path("tree"), &path(to), &staging, room, &|| false)?;
-        staging.publish(&workspace, &path(to), Overwrite::Never)
+        let stage = Stage::new(ground.top.path()).unwrap();
+        let tree = workspace.staged_tree(&stage, "tree").unwrap();
+        workspace.copy_tree(&path("tree"), &path(to), &tree, room, &|| false)?;
+        workspace.publish(&stage, "tree", &path(to), Overwrite::Never)
     };
     copy("new/copy", room).unwrap();
     assert_eq!(fs::read(ground.at("workspace/new/copy/d/b")).unwrap(), vec![7; 100_000]);

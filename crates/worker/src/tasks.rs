@@ -1,0 +1,40 @@
+//! Work that goes on when its caller goes away.
+
+use headwater_contract::{Fault, FaultKind};
+use tokio::task::JoinError;
+
+/// Does something on a thread that may block, to its end.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(broken_off(&error)))
+}
+
+/// Carries out what must not stop half-way when its caller goes away.
+pub(crate) async fn to_the_end<T: Send + 'static>(
+    call: impl Future<Output = Result<T, Fault>> + Send + 'static,
+) -> Result<T, Fault> {
+    tokio::spawn(call).await.unwrap_or_else(|error| Err(broken_off(&error)))
+}
+
+fn broken_off(error: &JoinError) -> Fault {
+    if error.is_panic() {
+        return Fault::new(FaultKind::Internal, "the call panicked; the worker's log has the cause");
+    }
+    Fault::new(FaultKind::Unavailable, "the worker is stopping").hint("ask again when it runs again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_panics_is_an_internal_fault_and_other_work_is_answered() {
+        assert_eq!(blocking(|| Ok(7)).await.unwrap(), 7);
+        assert_eq!(to_the_end(async { Ok(7) }).await.unwrap(), 7);
+        let broken = blocking(|| Ok("no number".parse::<u8>().unwrap())).await;
+        assert_eq!(broken.unwrap_err().kind, FaultKind::Internal);
+        let broken = to_the_end(async { Ok("no number".parse::<u8>().unwrap()) }).await;
+        assert_eq!(broken.unwrap_err().kind, FaultKind::Internal);
+    }
+}
