@@ -18,8 +18,9 @@ pub(super) fn copy(
     is_cancelled: IsCancelled<'_>,
 ) -> Result<Manifest, Fault> {
     fits(from, bytes, is_cancelled)?;
-    let (root, room) = (WorkspacePath::root(), Room { bytes, inodes: MAX_ENTRIES });
-    let copy = TreeCopy { from, folder: &root, to, room, fidelity: Fidelity::Exact, is_cancelled };
+    let folder = WorkspacePath::root();
+    let room = Room { bytes, inodes: MAX_ENTRIES };
+    let copy = TreeCopy { from, folder: &folder, to, room, fidelity: Fidelity::Exact, is_cancelled };
     let mut manifest = Manifest::default();
     let copied = copy.run(|path, entry, made| {
         let mut known = Known::of(entry);
