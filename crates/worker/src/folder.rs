@@ -109,7 +109,7 @@ impl Folder {
         self.root.join("sessions")
     }
 
-    /// Trees that are being filled before they appear in a workspace. Nothing in it outlives a worker.
+    /// Where earlier versions filled trees before they appeared in a workspace; it is removed at the start.
     pub(crate) fn staging(&self) -> PathBuf {
         self.root.join("staging")
     }
