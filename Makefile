@@ -38,6 +38,7 @@ check: setup ## all that CI looks at: format, lints, build, tests
 	@echo "== format ==" && $(CARGO) fmt --check
 	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@echo "== specification ==" && scripts/check-spec.sh
+	@echo "== dependencies ==" && scripts/check-deps.py
 	@echo "== build ==" && $(CARGO) build -p headwater
 	@echo "== tests ==" && $(CARGO) test --workspace --no-fail-fast
 	@echo "== clients of the web ==" && scripts/test-js.sh

@@ -64,7 +64,7 @@ async fn differences_are_told_from_the_start_and_from_a_snapshot() -> Result<()>
     assert_eq!(all(&told, "path"), ["d/f", "new", "gone"]);
     assert_eq!(all(&told, "type"), ["modified", "added", "removed"]);
     assert_eq!(told["items"][0]["patch"], "--- a/d/f\n+++ b/d/f\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n");
-    assert_eq!(told["items"][2]["patch"], "--- a/gone\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x\n");
+    assert_eq!(told["items"][2]["patch"], "--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n");
     refused(
         &scene.ask("GET", &scene.path(&format!("files/diff?snapshot=snp_{:032x}", 1)), &[], b"").await?,
         404,
@@ -181,7 +181,7 @@ async fn a_difference_that_is_told_in_part_says_so() -> Result<()> {
         (&json!(true), &Value::Null)
     );
     assert_eq!(
-        told["items"][1]["patch"], "--- a/short\n+++ b/short\n@@ -1,1 +1,2 @@\n a\n+b\n",
+        told["items"][1]["patch"], "--- a/short\n+++ b/short\n@@ -1 +1,2 @@\n a\n+b\n",
         "the control: a short text has its patch"
     );
     // More than are told of.

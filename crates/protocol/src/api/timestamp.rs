@@ -1,15 +1,22 @@
 //! Times as the API writes them: RFC 3339, UTC, milliseconds.
 
 use std::fmt;
+use std::num::NonZero;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::iso8601::{Config, EncodedConfig, TimePrecision};
+use time::format_description::well_known::{Iso8601, Rfc3339};
 
-const MINUTE_MS: u64 = 60_000;
-const HOUR_MS: u64 = 60 * MINUTE_MS;
-const DAY_MS: u64 = 24 * HOUR_MS;
+/// Milliseconds are always written.
+const MILLISECONDS: EncodedConfig = Config::DEFAULT
+    .set_time_precision(TimePrecision::Second { decimal_digits: NonZero::new(3) })
+    .encode();
 /// The last moment of the year 9999, the last that RFC 3339 can write.
 const LAST_MS: u64 = 253_402_300_799_999;
+/// Nanoseconds in a millisecond.
+const MS_NANOS: i128 = 1_000_000;
 
 /// A moment, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,11 +31,9 @@ pub struct TimestampError(String);
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at_ms = self.0.min(LAST_MS);
-        let (year, month, day) = civil(at_ms / DAY_MS);
-        let rest = at_ms % DAY_MS;
-        let (hour, minute, second) = (rest / HOUR_MS, rest / MINUTE_MS % 60, rest / 1_000 % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", rest % 1_000)
+        let nanos = i128::from(self.0.min(LAST_MS)) * MS_NANOS;
+        let at = OffsetDateTime::from_unix_timestamp_nanos(nanos).map_err(|_| fmt::Error)?;
+        f.write_str(&at.format(&Iso8601::<MILLISECONDS>).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -56,92 +61,9 @@ impl From<Timestamp> for String {
 
 /// Any time of RFC 3339; one before 1970 counts as the first moment of it, for nothing here is older.
 fn parse(text: &str) -> Option<u64> {
-    let (date, time) = text.split_once(['T', 't', ' '])?;
-    let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
-    let (time, offset_ms) = offset(time)?;
-    let (time, ms) = match time.split_once('.') {
-        Some((time, fraction)) => (time, milliseconds(fraction)?),
-        None => (time, 0),
-    };
-    let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
-    let months = month_lengths(year);
-    let before = months.get(..usize::try_from(month).ok()?.checked_sub(1)?)?;
-    let length = *months.get(before.len())?;
-    // The 60th second is a leap second: its time is that of the next minute.
-    if day == 0 || day > length || hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    if year < 1970 {
-        return Some(0);
-    }
-    let years: u64 = (1970..year).map(|year| if is_leap(year) { 366 } else { 365 }).sum();
-    let days = years + before.iter().sum::<u64>() + day - 1;
-    let local = days * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS + second * 1_000 + ms;
-    Some(local.saturating_add_signed(-offset_ms).min(LAST_MS))
-}
-
-/// The time without its offset from UTC, and that in milliseconds.
-fn offset(time: &str) -> Option<(&str, i64)> {
-    if let Some(time) = time.strip_suffix(['Z', 'z']) {
-        return Some((time, 0));
-    }
-    let at = time.rfind(['+', '-'])?;
-    let (time, offset) = (time.get(..at)?, time.get(at..)?);
-    let (sign, offset) = offset.split_at_checked(1)?;
-    let [hours, minutes, _] = numbers(&format!("{offset}:00"), ':', [2, 2, 2])?;
-    if hours > 23 || minutes > 59 {
-        return None;
-    }
-    let ms = i64::try_from(hours * HOUR_MS + minutes * MINUTE_MS).ok()?;
-    Some((time, if sign == "-" { -ms } else { ms }))
-}
-
-fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
-    let mut found = [0; 3];
-    let mut parts = text.split(between);
-    for (value, digits) in found.iter_mut().zip(digits) {
-        let part =
-            parts.next().filter(|part| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit()))?;
-        *value = part.parse().ok()?;
-    }
-    parts.next().is_none().then_some(found)
-}
-
-fn milliseconds(fraction: &str) -> Option<u64> {
-    let digits = fraction.bytes().all(|b| b.is_ascii_digit()) && (1..=9).contains(&fraction.len());
-    let three: String = fraction.chars().chain("00".chars()).take(3).collect();
-    if digits { three.parse().ok() } else { None }
-}
-
-const fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-const fn month_lengths(year: u64) -> [u64; 12] {
-    let february = if is_leap(year) { 29 } else { 28 };
-    [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-}
-
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar: 400 years are always 146,097 days.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let (mut year, mut left) = (1970 + days / 146_097 * 400, days % 146_097);
-    loop {
-        let length = if is_leap(year) { 366 } else { 365 };
-        if left < length {
-            break;
-        }
-        left -= length;
-        year += 1;
-    }
-    let mut month = 1;
-    for length in month_lengths(year) {
-        if left < length {
-            break;
-        }
-        left -= length;
-        month += 1;
-    }
-    (year, month, left + 1)
+    let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    let ms = u64::try_from(at.unix_timestamp_nanos() / MS_NANOS).unwrap_or(0);
+    Some(ms.min(LAST_MS))
 }
 
 #[cfg(test)]

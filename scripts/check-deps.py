@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Compares the dependencies of the binary with deny.toml: licences, and versions that are there twice.
+
+Needs nothing but cargo and Python 3.11. Exits with 1 and says what to do if something is not allowed, or if something is
+allowed that no longer exists.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def cargo(*args: str) -> str:
+    command = ["cargo", *args, "--locked"]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def is_allowed(expression: str, allowed: set[str]) -> bool:
+    """Evaluates an SPDX expression. `/` is how old crates write OR."""
+    words = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
+
+    def one_of() -> bool:
+        result = all_of()
+        while words and words[0] == "OR":
+            words.pop(0)
+            result = all_of() or result
+        return result
+
+    def all_of() -> bool:
+        result = single()
+        while words and words[0] == "AND":
+            words.pop(0)
+            result = single() and result
+        return result
+
+    def single() -> bool:
+        word = words.pop(0)
+        if word == "(":
+            result = one_of()
+            words.pop(0)
+            return result
+        if words and words[0] == "WITH":
+            words.pop(0)
+            word = f"{word} WITH {words.pop(0)}"
+        return word in allowed
+
+    return one_of()
+
+
+def doubled() -> dict[str, set[str]]:
+    """Names of crates in the binary of which there are several versions."""
+    tree = cargo("tree", "--package", "headwater", "--edges", "normal", "--prefix", "none", "--format", "{p}")
+    versions: dict[str, set[str]] = {}
+    for line in tree.splitlines():
+        name, version, *_ = line.split()
+        versions.setdefault(name, set()).add(version)
+    return {name: found for name, found in versions.items() if len(found) > 1}
+
+
+def main() -> int:
+    rules = tomllib.loads((ROOT / "deny.toml").read_text())
+    allowed = set(rules["licenses"]["allow"])
+    skipped = {entry["crate"] for entry in rules["bans"]["skip"]}
+    packages = json.loads(cargo("metadata", "--format-version", "1"))["packages"]
+    problems = []
+    for package in packages:
+        licence = package["license"] or ""
+        if package["source"] and not (licence and is_allowed(licence, allowed)):
+            problems.append(f"{package['name']} {package['version']}: the licence `{licence}` is not allowed")
+    found = doubled()
+    for name in sorted(found.keys() - skipped):
+        versions = ", ".join(sorted(found[name]))
+        problems.append(f"{name} is there twice ({versions}): take one version, or explain it in deny.toml")
+    for name in sorted(skipped - found.keys()):
+        problems.append(f"{name} is no longer there twice: remove it from deny.toml")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if not problems:
+        print(f"{len(packages)} packages, licences allowed, {len(found)} doubled versions explained")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
