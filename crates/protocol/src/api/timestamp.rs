@@ -10,9 +10,8 @@ use time::format_description::well_known::iso8601::{Config, EncodedConfig, TimeP
 use time::format_description::well_known::{Iso8601, Rfc3339};
 
 /// Milliseconds are always written.
-const MILLISECONDS: EncodedConfig = Config::DEFAULT
-    .set_time_precision(TimePrecision::Second { decimal_digits: NonZero::new(3) })
-    .encode();
+const MILLISECONDS: EncodedConfig =
+    Config::DEFAULT.set_time_precision(TimePrecision::Second { decimal_digits: NonZero::new(3) }).encode();
 /// The last moment of the year 9999, the last that RFC 3339 can write.
 const LAST_MS: u64 = 253_402_300_799_999;
 /// Nanoseconds in a millisecond.

@@ -15,7 +15,8 @@ pub(super) fn unified(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec
 }
 
 fn with_context(lines: usize, name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
-    let side = |side: &str, exists: bool| if exists { format!("{side}/{name}") } else { "/dev/null".to_owned() };
+    let side =
+        |side: &str, exists: bool| if exists { format!("{side}/{name}") } else { "/dev/null".to_owned() };
     let (from, to) = (side("a", old.is_some()), side("b", new.is_some()));
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
