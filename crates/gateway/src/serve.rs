@@ -3,7 +3,6 @@
 //! Closing is gentle: streams are told to come back, requests in flight end, and nothing else is touched: programs, the
 //! worker and its sessions run on.
 
-mod body;
 mod patience;
 mod seat;
 
@@ -31,8 +30,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
+use tower_http::timeout::TimeoutBody;
 
-use self::body::TimedBody;
 pub(crate) use self::patience::Live;
 use self::patience::{IsLive, Patient};
 pub(crate) use self::seat::Seat;
@@ -190,7 +189,8 @@ async fn connection(
     let is_live = IsLive::default();
     let stream = Patient::new(stream, gateway.config.write_timeout, is_live.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(|body| Body::new(TimedBody::new(body, patience)));
+        // A client that stops in the middle of a body is not waited for.
+        let mut request = request.map(|body| Body::new(TimeoutBody::new(patience, body)));
         routes::rewrite(&mut request);
         request.extensions_mut().insert(ConnectInfo(address));
         request.extensions_mut().insert(seat.clone());
