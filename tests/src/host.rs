@@ -69,7 +69,11 @@ pub fn pids() -> Vec<i32> {
 
 /// A field of a process's status, if it is there.
 pub fn status(pid: i32, field: &str) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status_of(Path::new(&format!("/proc/{pid}")), field)
+}
+
+fn status_of(folder: &Path, field: &str) -> Option<String> {
+    let text = fs::read_to_string(folder.join("status")).ok()?;
     let line = text.lines().find(|line| line.starts_with(&format!("{field}:")))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
@@ -97,6 +101,19 @@ pub fn init_of(pid: i32) -> Result<i32> {
 /// kill(2).
 pub fn signal(pid: i32, signal: Signal) -> Result<()> {
     Ok(kill_process(Pid::from_raw(pid).context("no process")?, signal)?)
+}
+
+/// Stops a process and waits until none of its threads runs: kill(2) returns before that, and the others still answer.
+pub async fn stop(pid: i32) -> Result<()> {
+    signal(pid, Signal::STOP)?;
+    eventually("every thread is stopped", async || threads(pid).iter().all(|state| state.starts_with('T')))
+        .await
+}
+
+/// The state of each thread of a process.
+fn threads(pid: i32) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    tasks.filter_map(|task| status_of(&task.path(), "State")).collect()
 }
 
 /// Whether a process is there and not a zombie.

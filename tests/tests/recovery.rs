@@ -135,7 +135,7 @@ async fn a_session_whose_init_is_stopped_and_hears_nothing_more_can_be_ended() -
     let session = worker.session().await?;
     let id = worker.begin_in(session, &marker.on(StartSpec::shell("exec sleep 1000"))).await?;
     marker.count_becomes(1).await?;
-    host::signal(host::init_of(marker.processes()[0])?, Signal::STOP)?;
+    host::stop(host::init_of(marker.processes()[0])?).await?;
     // Messages until the link holds no more: one that is not taken within this time will not be.
     let client = worker.client().await?;
     let mut sent = 0;

@@ -183,7 +183,7 @@ async fn readiness_is_answered_while_the_worker_is_stopped() -> Result<()> {
     let ready = || raw::request(server.address(), "GET", "/readyz", &[], b"");
     assert_eq!(ready().await?.status, 200, "the control");
     let worker = i32::try_from(server.worker_pid().await?)?;
-    host::signal(worker, Signal::STOP)?;
+    host::stop(worker).await?;
     // Two seconds are promised; the rest is for a machine that is busy. Without a bound it never answers.
     let answer = tokio::time::timeout(Duration::from_secs(30), ready()).await;
     host::signal(worker, Signal::CONT)?;

@@ -165,8 +165,9 @@ struct Viewer {
     who: Identity,
     id: ExecutionId,
     name: String,
-    /// The size of the terminal, and of the viewer's window if it said so.
-    size: TtySize,
+    shared: Arc<Shared>,
+    place: Place,
+    /// The size of the viewer's window, if it was sent.
     asks_for: Option<TtySize>,
     skip: u64,
     wants_binary: bool,
@@ -190,7 +191,11 @@ impl Viewer {
         let Opened { execution, is_new } = gateway.open_terminal(&who, session, order).await?;
         let refusal = refusal(&gateway, &who, session, query.readonly == Some(true)).await;
         let id = execution.id;
+        let shared = Arc::new(Shared::default());
+        // Before the size is read: a change after that is sent as `resized`.
+        let place = Place::take(&gateway, id, &shared, refusal.is_none());
         let size = gateway.terminal_size(&execution).await?;
+        place.found(size);
         let after = if is_new { Some(Seq(0)) } else { query.after(&execution) };
         let skip = if after.is_some() { query.skip.unwrap_or(0) } else { 0 };
         let (follower, drawn) = match after {
@@ -202,17 +207,28 @@ impl Viewer {
         };
         let mut due = VecDeque::from([Due::Note(Note::Attached(size))]);
         due.extend(drawn.into_iter().flat_map(Due::screen));
-        Ok(Self { gateway, who, id, name, size, asks_for, skip, wants_binary, refusal, follower, due })
+        Ok(Self {
+            gateway,
+            who,
+            id,
+            name,
+            shared,
+            place,
+            asks_for,
+            skip,
+            wants_binary,
+            refusal,
+            follower,
+            due,
+        })
     }
 
     async fn serve(self, socket: WebSocket) {
         let (sink, stream) = socket.split();
-        let (gateway, id) = (self.gateway, self.id);
-        let shared = Arc::new(Shared::default());
+        let (gateway, id, shared, place) = (self.gateway, self.id, self.shared, self.place);
         if self.wants_binary {
             shared.speaks_binary();
         }
-        let place = Place::take(&gateway, id, &shared, self.size, self.refusal.is_none());
         if let Some(size) = self.asks_for
             && let Err(error) = place.asks_for(size).await
         {

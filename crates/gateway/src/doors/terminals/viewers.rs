@@ -96,19 +96,24 @@ pub(in crate::doors) struct Place {
 }
 
 impl Place {
-    /// One more viewer of a terminal that has the size `now`.
+    /// One more viewer of a terminal. It is sent every change of the size from now on.
     pub(in crate::doors) fn take(
         gateway: &Arc<Gateway>,
         id: ExecutionId,
         shared: &Arc<Shared>,
-        now: TtySize,
         writes: bool,
     ) -> Self {
         let mut rooms = gateway.viewers.rooms();
         let room = rooms.entry(id).or_default();
-        room.size.get_or_insert(now);
         let number = room.enter(Viewer { shared: Arc::clone(shared), size: None, writes });
         Self { gateway: Arc::clone(gateway), id, number }
+    }
+
+    /// The terminal had this size after the viewer came; a change since then is known better.
+    pub(in crate::doors) fn found(&self, size: TtySize) {
+        self.with(|room| {
+            room.size.get_or_insert(size);
+        });
     }
 
     fn with(&self, change: impl FnOnce(&mut Room)) -> bool {
