@@ -10,6 +10,7 @@ mod convert;
 mod error;
 mod files;
 mod follower;
+mod keyed_lock;
 mod languages;
 pub mod panics;
 mod resume;
@@ -17,7 +18,6 @@ mod revive;
 mod stdin;
 mod terminals;
 mod trees;
-mod turns;
 
 pub use backoff::Backoff;
 pub use builds::{BuildOrder, BuildTold};
@@ -27,11 +27,11 @@ pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};
 pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
+pub use keyed_lock::KeyedLock;
 pub use revive::{Revival, Reviver, attempts};
 pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use trees::Messages;
-pub use turns::Turns;
 
 /// The generated code.
 #[allow(missing_docs, clippy::all, clippy::pedantic, unreachable_pub, unused_qualifications)] // generated

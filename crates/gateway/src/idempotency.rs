@@ -43,7 +43,7 @@ pub(crate) struct Claimed<T> {
     pub(crate) session: Option<SessionId>,
     /// An earlier request with the key began it, and chose the ids.
     pub(crate) repeated: bool,
-    _turn: Option<OwnedMutexGuard<()>>,
+    _lock: Option<OwnedMutexGuard<()>>,
 }
 
 impl Gateway {
@@ -57,9 +57,9 @@ impl Gateway {
         session: Option<SessionId>,
     ) -> Result<Claimed<T>, ApiError> {
         let Some(key) = &asked.key else {
-            return Ok(Claimed { id, session, repeated: false, _turn: None });
+            return Ok(Claimed { id, session, repeated: false, _lock: None });
         };
-        let turn = Some(self.key_turns.of((who.owner.clone(), key.clone())).await);
+        let lock = Some(self.key_locks.lock((who.owner.clone(), key.clone())).await);
         let row = KeyRow {
             owner: who.owner.clone(),
             key: key.clone(),
@@ -69,11 +69,11 @@ impl Gateway {
             created_at_ms: now_ms(),
         };
         let Claim::Known(known) = self.store.claim_key(&row).await? else {
-            return Ok(Claimed { id, session, repeated: false, _turn: turn });
+            return Ok(Claimed { id, session, repeated: false, _lock: lock });
         };
         match known.object.parse() {
             Ok(id) if known.request_hash == asked.hash => {
-                Ok(Claimed { id, session: known.session, repeated: true, _turn: turn })
+                Ok(Claimed { id, session: known.session, repeated: true, _lock: lock })
             }
             _ => Err(key_reused(key)),
         }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use headwater_contract::{Client, Reviver, Turns, panics};
+use headwater_contract::{Client, KeyedLock, Reviver, panics};
 use headwater_protocol::{SandboxKind, SessionId};
 use headwater_store::Store;
 use tokio_util::sync::CancellationToken;
@@ -84,9 +84,9 @@ pub struct Gateway {
     /// Who looks at which terminal.
     pub(crate) viewers: Viewers,
     /// One request at a time for each terminal's name.
-    pub(crate) terminal_turns: Turns<(SessionId, String)>,
+    pub(crate) terminal_locks: KeyedLock<(SessionId, String)>,
     /// One request at a time for each owner's idempotency key.
-    pub(crate) key_turns: Turns<(String, String)>,
+    pub(crate) key_locks: KeyedLock<(String, String)>,
     /// Held while something is removed, so that it is not found and taken up again in between.
     pub(crate) removing: tokio::sync::RwLock<()>,
     /// The walls that the worker builds.
@@ -139,8 +139,8 @@ impl Gateway {
             languages: Languages::default(),
             recorder: Recorder::default(),
             viewers: Viewers::default(),
-            terminal_turns: Turns::default(),
-            key_turns: Turns::default(),
+            terminal_locks: KeyedLock::default(),
+            key_locks: KeyedLock::default(),
             removing: tokio::sync::RwLock::default(),
             sandbox: OnceLock::new(),
             stopping: CancellationToken::new(),

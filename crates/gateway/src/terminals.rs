@@ -85,7 +85,7 @@ impl Gateway {
         session: SessionId,
         order: TerminalOrder,
     ) -> Result<Opened, ApiError> {
-        let _turn = self.terminal_turns.of((session, order.name.clone())).await;
+        let _lock = self.terminal_locks.lock((session, order.name.clone())).await;
         let last = self.terminals(session).await?.remove(&order.name);
         let before = match last {
             Some(execution) if is_running(&execution) => return Ok(Opened { execution, is_new: false }),

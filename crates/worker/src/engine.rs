@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use headwater_contract::{Fault, FaultKind, Turns, v1};
+use headwater_contract::{Fault, FaultKind, KeyedLock, v1};
 use headwater_protocol::{
     ExecutionId, LOCAL_OWNER, Limits, Session as Told, SessionId, SessionSpec, StartSpec,
 };
@@ -55,9 +55,9 @@ pub(crate) struct Engine {
     pub(crate) started_at_ms: u64,
     this: Weak<Engine>,
     tables: Mutex<Tables>,
-    session_turns: Turns<SessionId>,
-    execution_turns: Turns<ExecutionId>,
-    workspace_turns: Turns<SessionId>,
+    session_locks: KeyedLock<SessionId>,
+    execution_locks: KeyedLock<ExecutionId>,
+    workspace_locks: KeyedLock<SessionId>,
     /// What workspaces were found to hold.
     pub(crate) quotas: Quotas,
     pub(crate) tickets: Tickets,
@@ -123,9 +123,9 @@ impl Engine {
             started_at_ms: now_ms(),
             this: this.clone(),
             tables: Mutex::default(),
-            session_turns: Turns::default(),
-            execution_turns: Turns::default(),
-            workspace_turns: Turns::default(),
+            session_locks: KeyedLock::default(),
+            execution_locks: KeyedLock::default(),
+            workspace_locks: KeyedLock::default(),
             quotas: Quotas::default(),
             tickets: Tickets::default(),
         })
@@ -176,7 +176,7 @@ impl Engine {
     ) -> Result<Told, Fault> {
         spec.check()?;
         let id = id.unwrap_or_else(SessionId::random);
-        let _turn = self.session_turns.of(id).await;
+        let _lock = self.session_locks.lock(id).await;
         match self.session(id) {
             Err(fault) if fault.kind == FaultKind::NotFound => {}
             other => return other,
@@ -505,7 +505,7 @@ impl Engine {
 
     /// Waits for the turn to change a session's files. It lasts as long as what is returned.
     pub(crate) async fn workspace_turn(&self, id: SessionId) -> impl Drop + Send + use<> {
-        self.workspace_turns.of(id).await
+        self.workspace_locks.lock(id).await
     }
 
     /// A session that slept is awake, or over.
@@ -542,7 +542,7 @@ impl Engine {
 
     /// The turn of whoever makes, wakes or ends a session.
     pub(crate) async fn session_turn(&self, id: SessionId) -> impl Drop + use<> {
-        self.session_turns.of(id).await
+        self.session_locks.lock(id).await
     }
 
     /// The cgroup of this name that an earlier worker made, if it is there.
@@ -568,7 +568,7 @@ impl Engine {
         spec.check()?;
         self.allow(&spec.limits)?;
         let id = id.unwrap_or_else(ExecutionId::random);
-        let _turn = self.execution_turns.of(id).await;
+        let _lock = self.execution_locks.lock(id).await;
         if let Ok(known) = self.execution(id) {
             return Accepted::known(known, session);
         }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
-use headwater_contract::Turns;
+use headwater_contract::KeyedLock;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 
 use crate::error::ApiError;
@@ -76,14 +76,14 @@ pub(crate) struct Passwords {
     room: Semaphore,
     turns: Semaphore,
     /// One at a time for each address, so that no address takes all turns.
-    lines: Turns<IpAddr>,
+    lines: KeyedLock<IpAddr>,
     /// How many stand in each line.
     waiting: Mutex<HashMap<IpAddr, usize>>,
 }
 
 impl Default for Passwords {
     fn default() -> Self {
-        let (lines, waiting) = (Turns::default(), Mutex::default());
+        let (lines, waiting) = (KeyedLock::default(), Mutex::default());
         Self { room: Semaphore::new(WAITING), turns: Semaphore::new(AT_ONCE), lines, waiting }
     }
 }
@@ -126,7 +126,7 @@ impl Passwords {
             *count += 1;
             Place { of: self, address }
         };
-        Ok(Turn { _place: place, _turn: self.lines.of(address).await })
+        Ok(Turn { _place: place, _turn: self.lines.lock(address).await })
     }
 
     /// Whether this is the password of that hash. Without a hash it is not, which takes as long.

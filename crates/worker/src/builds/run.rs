@@ -14,7 +14,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use headwater_contract::{Fault, FaultKind, Turns};
+use headwater_contract::{Fault, FaultKind, KeyedLock};
 use headwater_protocol::build::{BuildResult, BuildStatus, CompileSpec, SUCCESS};
 use headwater_protocol::{BuildId, ExecutionId, Limits, Network, SessionId, SessionSpec, StartSpec, Verdict};
 use tokio::sync::watch;
@@ -74,7 +74,7 @@ pub(crate) struct Workshop {
     scans: Scans,
     files: SystemFiles,
     compilers: Compilers,
-    turns: Turns<BuildId>,
+    locks: KeyedLock<BuildId>,
     running: Mutex<HashMap<BuildId, Course>>,
 }
 
@@ -94,7 +94,7 @@ impl Workshop {
             scans: Scans::default(),
             files: SystemFiles::default(),
             compilers: Compilers::default(),
-            turns: Turns::default(),
+            locks: KeyedLock::default(),
             running: Mutex::default(),
         })
     }
@@ -125,7 +125,7 @@ impl Workshop {
         let workshop = Arc::clone(&self);
         let found = blocking(move || Ok(workshop.parts()?.records.unfinished())).await;
         for record in found.unwrap_or_default() {
-            let _turn = self.turns.of(record.id).await;
+            let _lock = self.locks.lock(record.id).await;
             if self.engine.execution(record.execution).is_ok() {
                 self.follow(record);
             } else {
@@ -141,7 +141,7 @@ impl Workshop {
     /// Begins a build, or answers how the one of this id stands.
     pub(crate) async fn begin(self: &Arc<Self>, order: Order) -> Result<State, Fault> {
         let began_at_ms = now_ms();
-        let _turn = self.turns.of(order.id).await;
+        let _lock = self.locks.lock(order.id).await;
         if let Some(state) = self.known(order.id)? {
             return Ok(state);
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use headwater_contract::{ContractError, Turns};
+use headwater_contract::{ContractError, KeyedLock};
 use headwater_protocol::{ExecutionId, TtySize};
 
 use crate::doors::socket::note::Note;
@@ -16,7 +16,7 @@ use crate::state::Gateway;
 pub(crate) struct Viewers {
     rooms: Mutex<HashMap<ExecutionId, Room>>,
     /// One change of size at a time for each terminal.
-    turns: Turns<ExecutionId>,
+    locks: KeyedLock<ExecutionId>,
 }
 
 /// The viewers of one terminal.
@@ -140,7 +140,7 @@ impl Place {
     /// Gives the terminal the size that it is to have. Whoever changes it at the same time comes before or after.
     async fn settle(&self) -> Result<(), ContractError> {
         let (id, viewers) = (self.id, &self.gateway.viewers);
-        let _turn = viewers.turns.of(id).await;
+        let _lock = viewers.locks.lock(id).await;
         let Some(size) = viewers.rooms().get(&id).and_then(Room::wanted) else {
             return Ok(());
         };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use headwater_contract::Turns;
+use headwater_contract::KeyedLock;
 use hyper::HeaderMap;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Response, StatusCode, Url};
@@ -117,7 +117,7 @@ fn read_header(file: &mut BufReader<File>) -> io::Result<(Header, u64)> {
 pub(super) struct Pages {
     fetch: Arc<Fetch>,
     store: Arc<Store>,
-    turns: Turns<String>,
+    locks: KeyedLock<String>,
     taking_apart: OwnerTurns,
     told: Seldom,
 }
@@ -127,7 +127,7 @@ impl Pages {
         Self {
             fetch,
             store,
-            turns: Turns::default(),
+            locks: KeyedLock::default(),
             taking_apart: OwnerTurns::new(AT_ONCE, OF_OWNER),
             told: Seldom::default(),
         }
@@ -143,7 +143,7 @@ impl Pages {
         // Another registry is another page.
         let key = blake3::hash(format!("{}\n{}", source.url, source.accept).as_bytes()).to_hex().to_string();
         // Those of one owner wait for each other: nobody waits for a page behind all that another owner asked for.
-        let _turn = self.turns.of(format!("{owner}\n{key}")).await;
+        let _lock = self.locks.lock(format!("{owner}\n{key}")).await;
         let old = self.tag(&key).await;
         if !matches!(old, Some(Kept { fresh: true, .. })) {
             self.renew(owner, &key, source, old).await?;
