@@ -1,12 +1,14 @@
 # One entry for everything. `make check` is what CI runs.
 
 CARGO   ?= cargo
+# Tests compare snapshots and never write them; `make snapshots` does.
+export INSTA_UPDATE ?= no
 PROFILE ?= dev
 # Looked for by the shell: make would look before it is built.
 BINARY   = $$(ls -t target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater | head -n 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test test-v2 openapi check bench fmt clean setup setup-bench
+.PHONY: help run demo build test test-v2 openapi snapshots check bench fmt clean setup setup-bench
 
 help: ## what can be done here
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +35,9 @@ test-v2: setup ## cgroup version 2 and project quotas, on a kernel of its own in
 
 openapi: setup ## write docs/openapi.json anew, after a change of the API
 	@UPDATE_OPENAPI=1 $(CARGO) test --quiet -p headwater-gateway --lib the_openapi_document_is_the_committed_one
+
+snapshots: setup ## write the snapshots of the command line's texts anew, after a change of a help or a message
+	@INSTA_UPDATE=always $(CARGO) test --quiet -p headwater
 
 check: setup ## all that CI looks at: format, lints, build, tests
 	@echo "== format ==" && $(CARGO) fmt --check

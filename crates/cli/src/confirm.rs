@@ -13,8 +13,7 @@ pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
         return Ok(());
     }
     if !isatty(rustix::stdio::stdin()) || !isatty(rustix::stdio::stderr()) {
-        return Err(CommandError::usage(format!("{what}: not confirmed"))
-            .hint("nothing was changed; say `--yes` to do it without being asked"));
+        return Err(cannot_ask(what));
     }
     eprint!("{what}. Continue? [y/N] ");
     let _ = std::io::stderr().flush(); // a person who sees no question answers none
@@ -26,7 +25,16 @@ pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
     if is_yes(&answer) {
         return Ok(());
     }
-    Err(CommandError::new(ErrorKind::Refused, "not confirmed: nothing was changed"))
+    Err(declined())
+}
+
+fn cannot_ask(what: &str) -> CommandError {
+    CommandError::usage(format!("{what}: not confirmed"))
+        .hint("nothing was changed; say `--yes` to do it without being asked")
+}
+
+fn declined() -> CommandError {
+    CommandError::new(ErrorKind::Refused, "not confirmed: nothing was changed")
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -36,6 +44,12 @@ fn is_yes(answer: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn refusals_read_like_this() {
+        snapshot::assert_errors("confirm-errors", &[cannot_ask("end the session `work`"), declined()]);
+    }
 
     #[test]
     fn only_a_clear_yes_is_a_yes() {

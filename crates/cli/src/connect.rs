@@ -124,11 +124,15 @@ impl Place {
 
     async fn existing(&self) -> Result<Client, CommandError> {
         if !self.data.is_dir() {
-            let message = format!("nothing has run in `{}` yet", self.data.display());
-            return Err(CommandError::new(ErrorKind::NotFound, message)
-                .hint("`headwater run -- echo hello` makes it; `--data DIR` names another folder"));
+            return Err(self.no_folder());
         }
         self.worker().await
+    }
+
+    fn no_folder(&self) -> CommandError {
+        let message = format!("nothing has run in `{}` yet", self.data.display());
+        CommandError::new(ErrorKind::NotFound, message)
+            .hint("`headwater run -- echo hello` makes it; `--data DIR` names another folder")
     }
 
     fn check(&self, running: SandboxKind) -> Result<(), CommandError> {
@@ -188,6 +192,7 @@ fn is_there(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot;
 
     #[test]
     fn another_kind_of_walls_than_asked_for_is_refused_by_name() {
@@ -198,6 +203,22 @@ mod tests {
         let error = place.check(SandboxKind::None).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Refused);
         assert!(error.message.contains("`none`, not `full`"), "{}", error.message);
+    }
+
+    #[test]
+    fn errors_read_like_this() {
+        let mut place = Place::new("/data".into());
+        place.sandbox = Some(SandboxKind::Full);
+        let long = Place::new(format!("/{}", "x".repeat(120)).into());
+        snapshot::assert_errors(
+            "connect-errors",
+            &[
+                place.not_ours(),
+                place.no_folder(),
+                place.check(SandboxKind::None).unwrap_err(),
+                long.socket().unwrap_err(),
+            ],
+        );
     }
 
     #[tokio::test]

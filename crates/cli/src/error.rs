@@ -1,5 +1,7 @@
 //! Errors as a person at a terminal sees them: what is wrong, and what to do next.
 
+use std::fmt::Write as _;
+
 use headwater_client::{ApiError, ClientError};
 use headwater_contract::{ContractError, FaultKind};
 
@@ -83,11 +85,16 @@ impl CommandError {
         if self.kind == ErrorKind::ReaderGone {
             return;
         }
-        let style = Style::of_stderr();
-        eprintln!("{} {}", style.red("error:"), message(&self.message));
+        eprint!("{}", self.text(Style::of_stderr()));
+    }
+
+    /// The error and its hints, a line each.
+    pub fn text(&self, style: Style) -> String {
+        let mut text = format!("{} {}\n", style.red("error:"), message(&self.message));
         for hint in &self.hints {
-            eprintln!("{} {}", style.cyan("hint:"), message(hint));
+            let _ = writeln!(text, "{} {}", style.cyan("hint:"), message(hint)); // a string takes all
         }
+        text
     }
 }
 
@@ -162,6 +169,7 @@ mod tests {
     use headwater_contract::Fault;
 
     use super::*;
+    use crate::snapshot;
 
     #[test]
     fn a_fault_of_the_worker_keeps_its_words_and_its_hint() {
@@ -171,6 +179,41 @@ mod tests {
         assert_eq!(
             (error.message.as_str(), error.hints.as_slice()),
             ("no such thing", &["look there".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn every_error_of_a_worker_or_a_server_reads_like_this() {
+        let api = |status, code: &str, hint: &str| {
+            ClientError::Api(Box::new(ApiError {
+                status,
+                code: code.into(),
+                message: format!("the server's message of {status}"),
+                hint: hint.into(),
+                request_id: "req_1".into(),
+                retry_after: None,
+            }))
+        };
+        let why = || "connection refused".to_owned();
+        let url = || "http://127.0.0.1:8080".to_owned();
+        let fault = Fault::new(FaultKind::Conflict, "the worker's message").hint("the worker's hint");
+        snapshot::assert_errors(
+            "errors-of-worker-and-server",
+            &[
+                ContractError::Fault(fault).into(),
+                ContractError::Disconnected(why()).into(),
+                ContractError::Malformed("no id".into()).into(),
+                api(404, "not_found", "the server's hint").into(),
+                api(401, "unauthorized", "the server's hint").into(),
+                api(502, "bad_gateway", "").into(),
+                api(0, TOO_SLOW, "the server's hint").into(),
+                ClientError::Unreachable { url: url(), why: why() }.into(),
+                ClientError::Disconnected(why()).into(),
+                ClientError::Malformed("no id".into()).into(),
+                ClientError::BadUrl { url: "ftp://x".into(), why: "no http".into() }.into(),
+                ClientError::BadToken.into(),
+                ClientError::Setup("no entropy".into()).into(),
+            ],
         );
     }
 

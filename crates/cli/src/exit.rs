@@ -74,6 +74,7 @@ pub fn line(verdict: &Verdict) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot;
 
     fn verdict(
         reason: Reason,
@@ -106,6 +107,17 @@ mod tests {
             let verdict = verdict(reason, exit, signal, detail);
             assert_eq!(code(&verdict), expected, "{verdict:?}");
         }
+    }
+
+    #[test]
+    fn every_end_reads_like_this() {
+        let lines = Reason::ALL.into_iter().flat_map(|reason| {
+            let plain = verdict(reason, None, Some(11), None);
+            let message = Some("the engine's message".to_owned());
+            let explained = Verdict { message, ..plain.clone() };
+            [plain, explained].map(|one| format!("{}: {}", reason.name(), line(&one).unwrap_or_default()))
+        });
+        snapshot::assert("ends", &lines.collect::<Vec<_>>().join("\n"));
     }
 
     #[test]

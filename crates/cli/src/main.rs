@@ -20,6 +20,8 @@ mod resolve;
 mod server;
 mod show;
 mod signals;
+#[cfg(test)]
+mod snapshot;
 mod start;
 mod style;
 mod terminal;

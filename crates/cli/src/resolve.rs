@@ -20,12 +20,16 @@ pub async fn execution(engine: &Engine, text: &str) -> Result<ExecutionId, Comma
         Ok(id) => return Ok(id),
         Err(error) => error,
     };
-    Err(if text.starts_with("ses_") {
+    Err(no_execution(error, text))
+}
+
+fn no_execution(error: NoSuch, text: &str) -> CommandError {
+    if text.starts_with("ses_") {
         CommandError::usage(format!("`{text}` is a session, not an execution"))
             .hint(format!("`headwater ps --all --session {text}` lists its executions"))
     } else {
         error.of("execution", text).hint("`headwater ps --all` lists them")
-    })
+    }
 }
 
 /// The session that is meant; a name counts only while the session lives.
@@ -92,6 +96,7 @@ mod tests {
     use headwater_protocol::{SandboxKind, Session, SessionSpec, SessionState};
 
     use super::*;
+    use crate::snapshot;
 
     fn id(digits: &str) -> ExecutionId {
         format!("exe_{digits:0<32}").parse().unwrap()
@@ -124,6 +129,23 @@ mod tests {
         for text in ["f", "", "exe_", "ses_ab"] {
             assert_eq!(by_prefix("exe_", &ids, text), Err(NoSuch::None), "{text}");
         }
+    }
+
+    #[test]
+    fn errors_read_like_this() {
+        let many = || NoSuch::Many((1..=7).map(|digit| id(&digit.to_string()).to_string()).collect());
+        let sessions = [("3", "twin"), ("4", "twin")]
+            .map(|(digits, name)| session(digits, Some(name), SessionState::Ready));
+        snapshot::assert_errors(
+            "resolve-errors",
+            &[
+                no_execution(NoSuch::None, "abc"),
+                no_execution(many(), "abc"),
+                no_execution(NoSuch::None, "ses_1"),
+                pick_session(&sessions, "twin").unwrap_err(),
+                pick_session(&sessions, "nobody").unwrap_err(),
+            ],
+        );
     }
 
     #[test]

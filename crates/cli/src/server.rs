@@ -59,6 +59,7 @@ fn own_token(path: &Path) -> Result<String, CommandError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot;
 
     fn server(url: &str, token: Option<&str>, data: &Path) -> Result<Option<Server>, CommandError> {
         let args = ServerArgs { server: Some(url.to_owned()), token: token.map(ToOwned::to_owned) };
@@ -78,6 +79,14 @@ mod tests {
         assert_eq!(token("http://10.0.0.1:1", Some("told")).unwrap(), "told");
         // Ours is not for others.
         assert_eq!(token("http://10.0.0.1:1", None).unwrap_err().kind, ErrorKind::Usage);
+    }
+
+    #[test]
+    fn errors_read_like_this() {
+        let data = Path::new("/no/such/folder");
+        let errors = ["http://10.0.0.1:1", "http://127.0.0.1:1", "ftp://x"];
+        let errors = errors.map(|url| server(url, None, data).unwrap_err());
+        snapshot::assert_errors("server-errors", &errors);
     }
 
     #[test]

@@ -126,11 +126,7 @@ impl Shower {
                 self.printer.print(to, bytes).await
             }
             EventKind::Gap { stream, from_byte, to_byte } if self.says_gap() => {
-                let line = format!(
-                    "headwater: {} of {} are not here (bytes {from_byte} to {to_byte})",
-                    words::bytes(to_byte.saturating_sub(from_byte)),
-                    stream.name()
-                );
+                let line = gap_line(stream, from_byte, to_byte);
                 // A terminal may be raw.
                 let end = if isatty(rustix::stdio::stderr()) { "\r\n" } else { "\n" };
                 let line = format!("{}{end}", Style::of_stderr().dim(&line));
@@ -174,5 +170,27 @@ impl Shower {
             lines = escape::json_lines(&String::from_utf8_lossy(&lines)).into_owned().into_bytes();
         }
         if lines.is_empty() { Ok(()) } else { self.printer.print(Target::Stdout, lines.into()).await }
+    }
+}
+
+fn gap_line(stream: Stream, from_byte: u64, to_byte: u64) -> String {
+    let bytes = words::bytes(to_byte.saturating_sub(from_byte));
+    format!("headwater: {bytes} of {} are not here (bytes {from_byte} to {to_byte})", stream.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::Reason;
+
+    use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn missing_output_reads_like_this() {
+        let id = "exe_00000000000000000000000000000001".parse().unwrap();
+        let verdict = Verdict { code: Some(3), ..Verdict::new(Reason::Exited) };
+        let shown = |verdict| Shown { verdict, missing: 4096 }.check(id).unwrap_err();
+        snapshot::assert_errors("missing-output", &[shown(None), shown(Some(verdict))]);
+        snapshot::assert("gap", &gap_line(Stream::Stdout, 0, 4096));
     }
 }

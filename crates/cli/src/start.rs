@@ -105,13 +105,16 @@ async fn take_turn(data: &Path, deadline: Instant) -> Result<File, CommandError>
             Ok(()) => return Ok(file),
             Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => sleep(RETRY).await,
             Err(Errno::WOULDBLOCK) => {
-                let message = "somebody else starts a worker, and it does not answer";
-                return Err(CommandError::new(ErrorKind::NoWorker, message)
-                    .hint(format!("see `{}`", data.join("worker.log").display())));
+                return Err(another_starts(data));
             }
             Err(error) => return Err(cannot("lock", &path, error)),
         }
     }
+}
+
+fn another_starts(data: &Path) -> CommandError {
+    CommandError::new(ErrorKind::NoWorker, "somebody else starts a worker, and it does not answer")
+        .hint(format!("see `{}`", data.join("worker.log").display()))
 }
 
 /// Starts `headwater worker`; the receiver tells if it ends.
@@ -173,11 +176,15 @@ impl Log {
         let mut said = Vec::new();
         let read = self.file.seek(SeekFrom::Start(self.from)).and_then(|_| self.file.read_to_end(&mut said));
         let said = if read.is_ok() { String::from_utf8_lossy(&said) } else { "".into() };
-        let message = format!("{what}{}", last_lines(&said));
-        CommandError::new(ErrorKind::NoWorker, message)
-            .hint("`headwater doctor` tells what this host lacks")
-            .hint(format!("its whole log is in `{}`", self.path.display()))
+        no_start(what, &said, &self.path)
     }
+}
+
+fn no_start(what: &str, said: &str, log: &Path) -> CommandError {
+    let message = format!("{what}{}", last_lines(said));
+    CommandError::new(ErrorKind::NoWorker, message)
+        .hint("`headwater doctor` tells what this host lacks")
+        .hint(format!("its whole log is in `{}`", log.display()))
 }
 
 fn last_lines(text: &str) -> String {
@@ -189,6 +196,7 @@ fn last_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot;
 
     #[test]
     fn the_last_lines_of_a_dead_workers_log_are_told() {
@@ -196,6 +204,20 @@ mod tests {
         let last = last_lines(&text);
         assert!(last.starts_with(":\n  line 28\n") && last.ends_with("line 39"), "{last}");
         assert_eq!(last_lines(" \n"), "");
+    }
+
+    #[test]
+    fn errors_read_like_this() {
+        let (data, log) = (Path::new("/data"), Path::new("/data/worker.log"));
+        snapshot::assert_errors(
+            "start-errors",
+            &[
+                another_starts(data),
+                no_start("the worker ended at once (exit status: 5)", "first line\nlast line\n", log),
+                no_start("the worker was started but does not answer", "", log),
+                cannot("make the data folder", data, Errno::ACCESS),
+            ],
+        );
     }
 
     #[test]

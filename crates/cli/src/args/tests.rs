@@ -3,6 +3,7 @@
 use clap::CommandFactory;
 
 use super::*;
+use crate::snapshot;
 
 fn parse(line: &[&str]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(std::iter::once(&"headwater").chain(line))
@@ -18,6 +19,52 @@ fn run(line: &[&str]) -> RunArgs {
 #[test]
 fn the_words_do_not_contradict_each_other() {
     Cli::command().debug_assert();
+}
+
+/// The variables of whoever runs the tests are not part of the help.
+fn without_env_values(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| arg.hide_env_values(true)).mut_subcommands(without_env_values)
+}
+
+/// Every command with its words: `sessions create`.
+fn commands(command: &mut clap::Command, words: &str, found: &mut Vec<(String, String)>) {
+    let help = command.render_long_help().to_string();
+    found.push((words.trim().replace(' ', "-"), help));
+    for below in command.get_subcommands_mut().filter(|below| below.get_name() != "help") {
+        let words = format!("{words} {}", below.get_name());
+        commands(below, &words, found);
+    }
+}
+
+#[test]
+fn the_help_of_every_command_reads_like_this() {
+    let mut command = without_env_values(Cli::command()).term_width(100);
+    command.build();
+    let mut found = Vec::new();
+    commands(&mut command, "help", &mut found);
+    for (name, help) in &found {
+        snapshot::assert(name, help);
+    }
+    let files = std::fs::read_dir(snapshot::folder()).unwrap();
+    let mut files: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    files.retain(|file| file.starts_with("help"));
+    assert_eq!(files.len(), found.len(), "a snapshot of a command that is gone: {files:?}");
+}
+
+#[test]
+fn mistakes_in_the_command_line_read_like_this() {
+    let lines: [&[&str]; 8] = [
+        &["rum"],
+        &["run", "--timeout", "soon", "true"],
+        &["run", "--memory", "much", "true"],
+        &["run", "--env", "=x", "env"],
+        &["run", "--env", "SURELY_NOT_SET_ANYWHERE", "env"],
+        &["kill", "exe_1", "--signal", "nope"],
+        &["kill", "exe_1", "--tree"],
+        &["logs"],
+    ];
+    let errors = lines.map(|line| parse(line).unwrap_err().to_string());
+    snapshot::assert("usage-errors", &errors.join("\n"));
 }
 
 #[test]

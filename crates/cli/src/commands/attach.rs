@@ -1,7 +1,7 @@
 //! `headwater attach`: watch an execution and type into it. Leaving never ends it.
 
 use headwater_contract::FollowOptions;
-use headwater_protocol::Seq;
+use headwater_protocol::{ExecutionId, Seq};
 
 use crate::args::AttachArgs;
 use crate::connect::Place;
@@ -56,9 +56,27 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
             Ok(exit::code(&verdict))
         }
         End::Left => {
-            eprintln!("{}", Style::of_stderr().dim(&format!("\r\nheadwater: left; {id} runs on")));
+            eprintln!("{}", Style::of_stderr().dim(&format!("\r\nheadwater: {}", left_running(id))));
             Ok(0)
         }
         End::ReaderGone => Ok(0),
+    }
+}
+
+fn left_running(id: ExecutionId) -> String {
+    format!("left; {id} runs on")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn the_note_on_leaving_reads_like_this() {
+        snapshot::assert(
+            "attach-left",
+            &left_running("exe_00000000000000000000000000000001".parse().unwrap()),
+        );
     }
 }

@@ -191,3 +191,17 @@ fn packages(worker: &WorkerConfig) -> Value {
         "cache_bytes": worker.packages.cache_bytes,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn the_defaults_read_like_this() {
+        let mut worker = WorkerConfig::new("/data");
+        worker.retention.rules.all.bytes = Some(10 << 30); // less on a small disk
+        let shown = show(&Config::new("/data"), &worker);
+        snapshot::assert("config", &serde_json::to_string_pretty(&shown).unwrap());
+    }
+}

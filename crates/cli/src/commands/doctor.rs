@@ -99,6 +99,7 @@ fn disk_limit(folder: &Path) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot;
 
     #[test]
     fn one_failure_spoils_the_report_and_a_warning_does_not() {
@@ -131,6 +132,16 @@ mod tests {
         assert_eq!(without_walls(&config), None);
         config.sandbox = SandboxKind::None;
         assert!(without_walls(&config).unwrap().fix.is_some());
+    }
+
+    #[test]
+    fn checks_of_the_configuration_read_like_this() {
+        let missing = Config::load(Path::new("/data"), Some(Path::new("/no/such/file"))).unwrap_err();
+        let mut config = Config::new("/data");
+        config.sandbox = SandboxKind::None;
+        let mut checks = vec![bad_configuration(&missing)];
+        checks.extend(without_walls(&config));
+        snapshot::assert("doctor-configuration", &table::lines(&checks.into(), Style::plain()).join("\n"));
     }
 
     #[test]

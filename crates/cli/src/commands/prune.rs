@@ -44,12 +44,9 @@ pub async fn prune(place: &Place, args: &PruneArgs) -> Result<u8, CommandError> 
 /// Asks whoever sits at the terminal.
 fn is_confirmed(found: &PruneBody) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
-        let message = format!("{} logs would be removed ({})", found.logs, words::bytes(found.bytes));
-        return Err(
-            CommandError::usage(message).hint("say `--yes` to remove them, or `--dry-run` to list them")
-        );
+        return Err(cannot_ask(found));
     }
-    eprint!("Remove {} logs of ended executions ({})? [y/N] ", found.logs, words::bytes(found.bytes));
+    eprint!("{}", question(found));
     // A terminal that takes no question gives no answer either.
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
@@ -58,16 +55,45 @@ fn is_confirmed(found: &PruneBody) -> Result<bool, CommandError> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
+fn question(found: &PruneBody) -> String {
+    format!("Remove {} logs of ended executions ({})? [y/N] ", found.logs, words::bytes(found.bytes))
+}
+
+fn cannot_ask(found: &PruneBody) -> CommandError {
+    let message = format!("{} logs would be removed ({})", found.logs, words::bytes(found.bytes));
+    CommandError::usage(message).hint("say `--yes` to remove them, or `--dry-run` to list them")
+}
+
 fn tell(pruned: &PruneBody, json: bool) -> Result<u8, CommandError> {
     if json {
         let text = serde_json::to_string(pruned);
         say(&text.map_err(|error| CommandError::internal(error.to_string()))?)?;
         return Ok(0);
     }
-    if pruned.dry_run {
-        pruned.executions.iter().try_for_each(|id| say(id))?;
-    }
-    let done = if pruned.dry_run { "would remove" } else { "removed" };
-    say(&format!("{done} {} logs ({})", pruned.logs, words::bytes(pruned.bytes)))?;
+    lines(pruned).iter().try_for_each(|line| say(line))?;
     Ok(0)
+}
+
+/// For people: the executions if nothing was removed, and how much it is.
+fn lines(pruned: &PruneBody) -> Vec<String> {
+    let mut lines = if pruned.dry_run { pruned.executions.clone() } else { Vec::new() };
+    let done = if pruned.dry_run { "would remove" } else { "removed" };
+    lines.push(format!("{done} {} logs ({})", pruned.logs, words::bytes(pruned.bytes)));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn question_and_report_read_like_this() {
+        let executions = vec!["exe_00000000000000000000000000000001".to_owned()];
+        let found = PruneBody { dry_run: true, logs: 1, bytes: 4096, executions };
+        let removed = PruneBody { dry_run: false, logs: 12, bytes: 3 << 20, executions: Vec::new() };
+        let text = [question(&found), lines(&found).join("\n"), lines(&removed).join("\n")].join("\n\n");
+        snapshot::assert("prune", &text);
+        snapshot::assert_errors("prune-without-terminal", &[cannot_ask(&found)]);
+    }
 }

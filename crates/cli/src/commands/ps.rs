@@ -73,3 +73,50 @@ fn table(listed: &[(ExecutionBody, Vec<Process>)]) -> Vec<String> {
     }
     table.lines()
 }
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{Execution, ExecutionState, Reason, Seq, StartSpec, Verdict};
+
+    use super::*;
+    use crate::snapshot;
+
+    fn execution(id: u32, spec: StartSpec, state: ExecutionState) -> ExecutionBody {
+        ExecutionBody::from(Execution {
+            id: format!("exe_{id:032x}").parse().unwrap(),
+            session_id: format!("ses_{id:032x}").parse().unwrap(),
+            spec,
+            state,
+            started_at_ms: words::now_ms() - 25 * 3_600_000,
+            stdout_bytes: 1 << 20,
+            stderr_bytes: 0,
+            output_bytes: 0,
+            last_seq: Seq(9),
+            log_removed: None,
+        })
+    }
+
+    #[test]
+    fn the_table_reads_like_this() {
+        let exited = Verdict { code: Some(0), ..Verdict::new(Reason::Exited) };
+        let killed = Verdict { signal: Some(9), ..Verdict::new(Reason::Signalled) };
+        let listed = [
+            (execution(1, StartSpec::shell("a | b"), ExecutionState::Queued), Vec::new()),
+            (
+                execution(2, StartSpec::argv(["sleep", "1 h"]), ExecutionState::Running { pid: 7 }),
+                vec![Process { pid: 7, ppid: 1, name: "sleep".into() }],
+            ),
+            (execution(3, StartSpec::shell("x"), ExecutionState::Exited { verdict: exited }), Vec::new()),
+            (execution(4, StartSpec::shell("x"), ExecutionState::Closed { verdict: killed }), Vec::new()),
+            (
+                execution(
+                    5,
+                    StartSpec::shell("x"),
+                    ExecutionState::Closed { verdict: Verdict::new(Reason::TimedOut) },
+                ),
+                Vec::new(),
+            ),
+        ];
+        snapshot::assert("ps", &table(&listed).join("\n"));
+    }
+}

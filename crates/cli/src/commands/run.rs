@@ -119,7 +119,7 @@ async fn follow(
             Ok(exit::code(&verdict))
         }
         End::Left => {
-            eprintln!("headwater: left it running; `headwater kill --now {id}` ends it");
+            eprintln!("headwater: {}", left_running(id));
             Ok(exit::CANCELLED)
         }
         End::ReaderGone => {
@@ -127,5 +127,20 @@ async fn follow(
             let cancelled = engine.cancel(id, None).await;
             cancelled.map_or(Ok(exit::READER_GONE), |()| Ok(exit::READER_GONE))
         }
+    }
+}
+
+fn left_running(id: ExecutionId) -> String {
+    format!("left it running; `headwater kill --now {id}` ends it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn the_note_on_leaving_reads_like_this() {
+        snapshot::assert("run-left", &left_running("exe_00000000000000000000000000000001".parse().unwrap()));
     }
 }

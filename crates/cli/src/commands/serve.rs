@@ -80,16 +80,21 @@ async fn run(
 
 /// Says where it listens; and, the first time, how to get in.
 fn greet(ready: &Ready, token_file: &Path) {
-    let address = ready.address;
     let mut out = std::io::stdout().lock();
     // Nobody may be reading, and the server serves all the same.
-    let _ = writeln!(out, "Headwater listens on http://{address}");
-    if let Some(token) = &ready.first_token {
-        let _ = writeln!(out, "Open http://{address}/login?token={}", token.secret);
-        let _ = writeln!(out, "(shown this once; the token is in {})", token_file.display());
-    }
+    let _ = out.write_all(greeting(ready, token_file).as_bytes());
     let _ = out.flush();
-    tracing::info!(%address, "the server is ready");
+    tracing::info!(address = %ready.address, "the server is ready");
+}
+
+fn greeting(ready: &Ready, token_file: &Path) -> String {
+    let address = ready.address;
+    let mut lines = vec![format!("Headwater listens on http://{address}")];
+    if let Some(token) = &ready.first_token {
+        lines.push(format!("Open http://{address}/login?token={}", token.secret));
+        lines.push(format!("(shown this once; the token is in {})", token_file.display()));
+    }
+    lines.join("\n") + "\n"
 }
 
 /// A hangup is for the supervisor: a terminal sends it to both.
@@ -127,4 +132,25 @@ fn explain(error: ServeError) -> CommandError {
 fn already_running(message: String) -> CommandError {
     CommandError::new(ErrorKind::Refused, message)
         .hint("`headwater stop` ends it and hibernates its sessions; `--data DIR` uses another folder")
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_gateway::auth::make_token;
+    use headwater_store::Role;
+
+    use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn the_greeting_reads_like_this() {
+        let mut token = make_token("first", "admin", Role::Admin, None);
+        token.secret = "SECRET".to_owned();
+        let first = Ready { address: ([127, 0, 0, 1], 8080).into(), first_token: Some(token) };
+        let later = Ready { address: first.address, first_token: None };
+        let file = Path::new("/data/token");
+        snapshot::assert("serve-greeting", &[greeting(&first, file), greeting(&later, file)].join("\n"));
+        let text = "another server uses the data folder `/data`".to_owned();
+        snapshot::assert_errors("serve-errors", &[already_running(text)]);
+    }
 }

@@ -1,7 +1,7 @@
 //! `headwater sessions`: list, show, create and end sessions.
 
 use headwater_protocol::api::{SessionBody, SessionStateName};
-use headwater_protocol::{Limits, SandboxKind, SessionSpec};
+use headwater_protocol::{Limits, SandboxKind, SessionId, SessionSpec};
 
 use crate::args::{CreateArgs, EndArgs, ListArgs, SessionsAction, SessionsArgs, Variable, millis};
 use crate::confirm::confirm;
@@ -17,8 +17,7 @@ use crate::{resolve, words};
 pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandError> {
     let before = args.list;
     if before != ListArgs::default() && !matches!(args.action, None | Some(SessionsAction::List(_))) {
-        return Err(CommandError::usage("flags of a list in front of something else")
-            .hint("write them at the end: `headwater sessions show SESSION --json`"));
+        return Err(misplaced_flags());
     }
     match args.action {
         None => list(place, before.all, before.json).await?,
@@ -32,6 +31,11 @@ pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandEr
     Ok(0)
 }
 
+fn misplaced_flags() -> CommandError {
+    CommandError::usage("flags of a list in front of something else")
+        .hint("write them at the end: `headwater sessions show SESSION --json`")
+}
+
 async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), CommandError> {
     let engine = place.existing_engine().await?;
     let mut all = engine.sessions(include_ended).await?;
@@ -39,8 +43,12 @@ async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), Comm
     if json {
         return all.iter().try_for_each(|session| say_json(&view::object(session)));
     }
+    table(&all).iter().try_for_each(|line| say(line))
+}
+
+fn table(all: &[SessionBody]) -> Vec<String> {
     let mut table = Table::new(&["SESSION", "NAME", "STATE", "SANDBOX", "CREATED", "RUNNING"]);
-    for session in &all {
+    for session in all {
         let plain = |text: String| (text.clone(), text);
         table.painted_row([
             plain(table.id(&session.id)),
@@ -51,7 +59,7 @@ async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), Comm
             plain(session.running.to_string()),
         ]);
     }
-    table.lines().iter().try_for_each(|line| say(line))
+    table.lines()
 }
 
 const fn state(session: &SessionBody) -> &'static str {
@@ -88,19 +96,28 @@ async fn check_is_free(engine: &Engine, name: &str) -> Result<(), CommandError> 
     let Some(other) = all.iter().find(|session| session.name.as_deref() == Some(name)) else {
         return Ok(());
     };
-    let message = format!("there is a session `{name}` already: {}", other.id);
-    Err(CommandError::new(ErrorKind::Refused, message)
-        .hint(format!("`headwater run --session {name}` uses it, `headwater sessions end {name}` ends it")))
+    Err(taken(name, other.id))
+}
+
+fn taken(name: &str, id: SessionId) -> CommandError {
+    let message = format!("there is a session `{name}` already: {id}");
+    CommandError::new(ErrorKind::Refused, message)
+        .hint(format!("`headwater run --session {name}` uses it, `headwater sessions end {name}` ends it"))
 }
 
 async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError> {
     let engine = place.existing_engine().await?;
     let id = resolve::session(&engine, text).await?;
     let session = engine.session(id).await?;
-    let value = view::object(&session);
     if json {
-        return say_json(&value);
+        return say_json(&view::object(&session));
     }
+    details(&session).iter().try_for_each(|line| say(line))
+}
+
+/// One session for people: each of its fields that says something.
+fn details(session: &SessionBody) -> Vec<String> {
+    let value = view::object(session);
     let mut table = Table::new(&["SESSION", &session.id.to_string()]);
     for (name, value) in value.as_object().into_iter().flatten() {
         let text = match value {
@@ -112,7 +129,7 @@ async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError>
             table.row([name.clone(), text]);
         }
     }
-    table.lines().iter().try_for_each(|line| say(line))
+    table.lines()
 }
 
 async fn end(place: &Place, args: &EndArgs) -> Result<(), CommandError> {
@@ -121,18 +138,62 @@ async fn end(place: &Place, args: &EndArgs) -> Result<(), CommandError> {
     for text in &args.sessions {
         ids.push(resolve::session(&engine, text).await?);
     }
-    let (what, whose) = match args.sessions.as_slice() {
-        [one] => (format!("the session `{}`", printable(one)), "its"),
-        all => (format!("{} sessions", all.len()), "their"),
-    };
-    let lost = if args.keep_logs {
-        format!("{whose} workspace and snapshots are deleted, {whose} executions and logs stay")
-    } else {
-        format!("{whose} workspace, snapshots, executions and logs are deleted")
-    };
-    confirm(&format!("end {what}: {lost}"), args.yes || args.forget)?;
+    confirm(&question(&args.sessions, args.keep_logs), args.yes || args.forget)?;
     for id in ids {
         engine.end_session(id, args.keep_logs).await?;
     }
     Ok(())
+}
+
+/// What is lost if these sessions end.
+fn question(sessions: &[String], keep_logs: bool) -> String {
+    let (what, whose) = match sessions {
+        [one] => (format!("the session `{}`", printable(one)), "its"),
+        all => (format!("{} sessions", all.len()), "their"),
+    };
+    let lost = if keep_logs {
+        format!("{whose} workspace and snapshots are deleted, {whose} executions and logs stay")
+    } else {
+        format!("{whose} workspace, snapshots, executions and logs are deleted")
+    };
+    format!("end {what}: {lost}")
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::{Session, SessionState};
+
+    use super::*;
+    use crate::snapshot;
+    use crate::words::now_ms;
+
+    fn session(id: u32, name: Option<&str>, sandbox: SandboxKind, state: SessionState) -> SessionBody {
+        let limits = Limits { memory_bytes: Some(1 << 30), ..Limits::default() };
+        SessionBody::from(Session {
+            id: format!("ses_{id:032x}").parse().unwrap(),
+            spec: SessionSpec { name: name.map(Into::into), limits, ..SessionSpec::default() },
+            sandbox,
+            state,
+            created_at_ms: now_ms() - 25 * 3_600_000,
+            running: id - 1,
+        })
+    }
+
+    #[test]
+    fn list_details_question_and_errors_read_like_this() {
+        let all = [
+            session(1, None, SandboxKind::Full, SessionState::Hibernated),
+            session(2, Some("work"), SandboxKind::None, SessionState::Ready),
+            session(3, Some("old\u{1b}[2J"), SandboxKind::Full, SessionState::Ended { ended_at_ms: 0 }),
+        ];
+        snapshot::assert("sessions-list", &table(&all).join("\n"));
+        let mut one = all[1].clone();
+        one.created_at.0 = 0;
+        snapshot::assert("sessions-show", &details(&one).join("\n"));
+        let (one, two) = (["work".to_owned()], ["a".to_owned(), "b".to_owned()]);
+        let asked = [(&one[..], false), (&one, true), (&two, false), (&two, true)];
+        let asked = asked.map(|(sessions, keep_logs)| question(sessions, keep_logs));
+        snapshot::assert("sessions-end", &asked.join("\n"));
+        snapshot::assert_errors("sessions-errors", &[misplaced_flags(), taken("work", all[1].id)]);
+    }
 }

@@ -31,6 +31,8 @@ const AT_ONCE: usize = 16;
 const OWNER: &str = "headwater.owner";
 /// Owners that a question names.
 const NAMED: usize = 20;
+/// What is said where nothing runs.
+const NO_WORKER: &str = "headwater: no worker runs";
 
 /// Ends them, and returns when they have ended.
 pub async fn stop(place: &Place, args: &StopArgs) -> Result<u8, CommandError> {
@@ -43,28 +45,30 @@ pub async fn stop(place: &Place, args: &StopArgs) -> Result<u8, CommandError> {
         None if !args.keep_sessions && place.data.join("sessions").is_dir() => place.worker().await?,
         None if had_server => return Ok(0),
         None => {
-            eprintln!("{}", Style::of_stderr().dim("headwater: no worker runs"));
+            eprintln!("{}", Style::of_stderr().dim(NO_WORKER));
             return Ok(0);
         }
     };
     let ended = end(&client, ends).await?;
     let info = client.info().await?;
     if !args.keep_sessions && info.running > 0 {
-        let line = format!("headwater: {} running: each gets SIGTERM first", executions(info.running));
-        eprintln!("{}", Style::of_stderr().dim(&line));
+        eprintln!("{}", Style::of_stderr().dim(&running_note(info.running)));
     }
     let process = open(info.pid);
     let done = shut_down(&client, !args.keep_sessions).await?;
     if !has_ended(process.as_ref()).await {
-        let message = format!("the worker (pid {}) was told to end and has not yet", info.pid);
-        return Err(CommandError::new(ErrorKind::Refused, message)
-            .hint(format!("see `{}`", place.data.join("worker.log").display())));
+        let log = place.data.join("worker.log");
+        return Err(still_runs("worker", info.pid).hint(format!("see `{}`", log.display())));
     }
     if args.keep_sessions {
         return Ok(0);
     }
     say(&told(ended, &done))?;
     Ok(0)
+}
+
+fn running_note(count: u32) -> String {
+    format!("headwater: {} running: each gets SIGTERM first", executions(count))
 }
 
 /// What was done, in a line.
@@ -179,8 +183,12 @@ async fn stop_server(place: &Place) -> Result<bool, CommandError> {
     if has_ended(process.as_ref()).await {
         return Ok(true);
     }
-    let message = format!("the server (pid {pid}) was told to end and has not yet");
-    Err(CommandError::new(ErrorKind::Refused, message).hint("its log says what it waits for"))
+    Err(still_runs("server", pid).hint("its log says what it waits for"))
+}
+
+fn still_runs(what: &str, pid: u32) -> CommandError {
+    let message = format!("the {what} (pid {pid}) was told to end and has not yet");
+    CommandError::new(ErrorKind::Refused, message)
 }
 
 /// Ends the worker of this folder, if one runs, and leaves its programs running for the next one.
@@ -220,6 +228,7 @@ mod tests {
     use headwater_protocol::{SandboxKind, SessionSpec};
 
     use super::*;
+    use crate::snapshot;
 
     fn session(owner: Option<&str>, state: SessionState) -> Session {
         let metadata = owner.map(|owner| (OWNER.to_owned(), owner.to_owned())).into_iter().collect();
@@ -245,6 +254,17 @@ mod tests {
         assert!(asked.starts_with("end 4 sessions (1 of them hibernated) of "), "{asked}");
         assert!(asked.contains("ann (2)") && asked.contains("this machine's command line (1)"), "{asked}");
         assert!(asked.contains("bob (1)") && !asked.contains('\u{1b}'), "{asked}");
+    }
+
+    #[test]
+    fn question_and_report_read_like_this() {
+        let all = [session(Some("ann"), SessionState::Ready), session(None, SessionState::Hibernated)];
+        let done = v1::ShutdownResponse { hibernated: 1, ended: 1, executions: 2 };
+        snapshot::assert(
+            "stop",
+            &[question(&all), running_note(2), told(0, &done), NO_WORKER.into()].join("\n"),
+        );
+        snapshot::assert_errors("stop-errors", &[still_runs("worker", 7), still_runs("server", 7)]);
     }
 
     #[test]

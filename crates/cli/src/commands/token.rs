@@ -37,14 +37,18 @@ async fn run(
 ) -> Result<u8, CommandError> {
     let path = Config::new(data).store_path();
     if !path.exists() {
-        let message = format!("no server has run in `{}` yet", data.display());
-        return Err(CommandError::new(ErrorKind::NotFound, message)
-            .hint("`headwater serve` makes the first token; `--data DIR` names another folder"));
+        return Err(no_store(data));
     }
     let store = SqliteStore::open(&path).await.map_err(refused)?;
     let done = act(&store).await;
     store.close().await.map_err(refused)?;
     done
+}
+
+fn no_store(data: &Path) -> CommandError {
+    let message = format!("no server has run in `{}` yet", data.display());
+    CommandError::new(ErrorKind::NotFound, message)
+        .hint("`headwater serve` makes the first token; `--data DIR` names another folder")
 }
 
 async fn act(store: &dyn Store, action: TokenAction) -> Result<u8, CommandError> {
@@ -71,14 +75,7 @@ async fn act(store: &dyn Store, action: TokenAction) -> Result<u8, CommandError>
                 if json {
                     say_json(&token_json(&row))?;
                 } else {
-                    say(&format!(
-                        "{}  {:<7} {:<12} {:<8} {}",
-                        row.id,
-                        row.role.name(),
-                        printable(&row.owner),
-                        state(&row),
-                        printable(&row.name)
-                    ))?;
+                    say(&line(&row))?;
                 }
             }
             Ok(0)
@@ -91,12 +88,22 @@ async fn revoke(store: &dyn Store, ids: &[String]) -> Result<u8, CommandError> {
     let known = store.tokens().await.map_err(refused)?;
     for id in ids {
         let Some(row) = known.iter().find(|row| row.id == *id) else {
-            return Err(CommandError::new(ErrorKind::NotFound, format!("there is no token `{id}`"))
-                .hint("`headwater token list` shows those that are there"));
+            return Err(unknown(id));
         };
         store.revoke_token(&row.id, now_ms()).await.map_err(refused)?;
     }
     Ok(0)
+}
+
+fn unknown(id: &str) -> CommandError {
+    CommandError::new(ErrorKind::NotFound, format!("there is no token `{id}`"))
+        .hint("`headwater token list` shows those that are there")
+}
+
+/// A token in the list for people.
+fn line(row: &TokenRow) -> String {
+    let (role, owner, name) = (row.role.name(), printable(&row.owner), printable(&row.name));
+    format!("{}  {role:<7} {owner:<12} {:<8} {name}", row.id, state(row))
 }
 
 fn state(row: &TokenRow) -> &'static str {
@@ -126,4 +133,29 @@ fn token_json(row: &TokenRow) -> Value {
 #[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over
 pub(super) fn refused(error: StoreError) -> CommandError {
     CommandError::new(ErrorKind::Refused, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_store::Role;
+
+    use super::*;
+    use crate::snapshot;
+
+    fn row(id: u32, name: &str, role: Role) -> TokenRow {
+        let mut row = make_token(name, "ann", role, None).row;
+        row.id = format!("tok_{id:032x}");
+        row
+    }
+
+    #[test]
+    fn list_and_errors_read_like_this() {
+        let mut revoked = row(2, "ci", Role::Member);
+        revoked.revoked_at_ms = Some(1);
+        let mut expired = row(3, "old\u{1b}[2J", Role::Reader);
+        expired.expires_at_ms = Some(1);
+        let rows = [row(1, "first token", Role::Admin), revoked, expired];
+        snapshot::assert("token-list", &rows.map(|row| line(&row)).join("\n"));
+        snapshot::assert_errors("token-errors", &[no_store(Path::new("/data")), unknown("tok_9")]);
+    }
 }

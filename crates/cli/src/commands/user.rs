@@ -56,12 +56,15 @@ async fn is_free(store: &dyn Store, name: &str, take_over: bool) -> Result<(), C
         return Err(taken(name));
     }
     if !take_over && owns_sessions(store, name).await.map_err(refused)? {
-        let message = format!("sessions belong to the name `{name}`, and the new user would have them");
-        return Err(CommandError::new(ErrorKind::Refused, message).hint(
-            "choose another name; or delete the sessions; or, if it is the same person, say `--take-over`",
-        ));
+        return Err(has_sessions(name));
     }
     Ok(())
+}
+
+fn has_sessions(name: &str) -> CommandError {
+    let message = format!("sessions belong to the name `{name}`, and the new user would have them");
+    CommandError::new(ErrorKind::Refused, message)
+        .hint("choose another name; or delete the sessions; or, if it is the same person, say `--take-over`")
 }
 
 async fn add(store: &dyn Store, name: String, role: Role, no_password: bool) -> Result<u8, CommandError> {
@@ -85,20 +88,18 @@ async fn list(store: &dyn Store, json: bool) -> Result<u8, CommandError> {
     loop {
         let found = store.users(page).await.map_err(refused)?;
         for row in found.items {
-            let state = if row.disabled { "disabled" } else { "good" };
             if json {
                 let shown = json!({
                     "id": row.id,
                     "name": row.name,
                     "role": row.role.name(),
-                    "state": state,
+                    "state": state(&row),
                     "has_password": row.password.is_some(),
                     "created_at": Timestamp(row.created_at_ms),
                 });
                 say_json(&shown)?;
             } else {
-                let name = printable(&row.name);
-                say(&format!("{}  {:<7} {state:<8} {name}", row.id, row.role.name()))?;
+                say(&user_line(&row))?;
             }
         }
         page.cursor = found.next;
@@ -108,12 +109,23 @@ async fn list(store: &dyn Store, json: bool) -> Result<u8, CommandError> {
     }
 }
 
+const fn state(row: &UserRow) -> &'static str {
+    if row.disabled { "disabled" } else { "good" }
+}
+
+/// A user in the list for people.
+fn user_line(row: &UserRow) -> String {
+    format!("{}  {:<7} {:<8} {}", row.id, row.role.name(), state(row), printable(&row.name))
+}
+
 async fn find(store: &dyn Store, name: &str) -> Result<UserRow, CommandError> {
     let row = store.user_by_name(&name.to_lowercase()).await.map_err(refused)?;
-    row.ok_or_else(|| {
-        CommandError::new(ErrorKind::NotFound, format!("there is no user `{name}`"))
-            .hint("`headwater user list` shows those that are there")
-    })
+    row.ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> CommandError {
+    CommandError::new(ErrorKind::NotFound, format!("there is no user `{name}`"))
+        .hint("`headwater user list` shows those that are there")
 }
 
 #[allow(clippy::needless_pass_by_value)] // made for this call
@@ -159,4 +171,25 @@ fn line() -> Result<String, CommandError> {
     let read = std::io::stdin().lock().read_line(&mut text);
     read.map_err(|error| CommandError::internal(format!("standard input: {error}")))?;
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn list_and_errors_read_like_this() {
+        let row = |id: u32, name: &str, role, disabled| UserRow {
+            id: format!("usr_{id:032x}"),
+            name: name.into(),
+            password: None,
+            role,
+            disabled,
+            created_at_ms: 0,
+        };
+        let rows = [row(1, "ann", Role::Admin, false), row(2, "bob", Role::Member, true)];
+        snapshot::assert("user-list", &rows.map(|row| user_line(&row)).join("\n"));
+        snapshot::assert_errors("user-errors", &[has_sessions("ann"), taken("ann"), unknown("carl")]);
+    }
 }

@@ -151,6 +151,9 @@ fn long_path(data: &Path) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::doctor::table::lines;
+    use crate::snapshot;
+    use crate::style::Style;
 
     #[test]
     fn a_folder_that_cannot_be_written_is_told_with_its_fix() {
@@ -163,6 +166,28 @@ mod tests {
             check(&Config::new(folder.path().join("new/deep")))[0].detail.contains("made when it is needed")
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    #[test]
+    fn checks_read_like_this() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path();
+        let set_mode = |mode| fs::set_permissions(data, PermissionsExt::from_mode(mode)).unwrap();
+        let file = data.join("file");
+        fs::write(&file, "").unwrap();
+        set_mode(0o700);
+        let mut checks = vec![private(data, data), private(&data.join("new"), data)];
+        checks.extend(check(&Config::new(&file)));
+        set_mode(0o755);
+        checks.push(private(data, data));
+        let rules = Config::new(data).retention.rules;
+        let all = Bounds { logs: rules.all.logs, bytes: Some(10 << 30) };
+        checks.push(retention(&Rules { all, ..rules }));
+        let none = Bounds::default();
+        checks.push(retention(&Rules { age: None, owner: none, all: none, ..rules }));
+        checks.extend(long_path(Path::new(&format!("/{}", "x".repeat(100)))));
+        let text = lines(&checks.into(), Style::plain()).join("\n");
+        snapshot::assert("doctor-data", &text.replace(&data.display().to_string(), "/data"));
     }
 
     #[test]

@@ -35,6 +35,9 @@ mod tests {
     use headwater_sandbox::doctor::Severity;
 
     use super::*;
+    use crate::commands::doctor::table::lines;
+    use crate::snapshot;
+    use crate::style::Style;
 
     #[test]
     fn a_language_without_an_interpreter_is_told_with_its_fix_and_one_that_is_there_with_its_version() {
@@ -48,6 +51,16 @@ mod tests {
         assert!(rare.fix.as_ref().unwrap().contains("languages.rare.interpreters"));
         let bash = find("language bash");
         assert!(bash.fix.is_none() && bash.detail.contains("version"), "{bash:?}");
+    }
+
+    #[test]
+    fn a_missing_language_reads_like_this() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "[languages.rare]\ninterpreters = [\"no-such-program\"]\nargs = []\n";
+        std::fs::write(folder.path().join("headwater.toml"), text).unwrap();
+        let mut checks = check(&Config::load(folder.path(), None).unwrap());
+        checks.retain(|check| check.name == "language rare");
+        snapshot::assert("doctor-language", &lines(&checks.into(), Style::plain()).join("\n"));
     }
 
     #[test]

@@ -94,6 +94,21 @@ fn fold(text: &str, room: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot;
+
+    #[test]
+    fn the_conclusion_reads_like_this() {
+        let (fine, warning) = (Check::fine("a", "fine"), Check::warning("b", "poor", "do it"));
+        let failure = Check::failure("c", "broken", "repair it");
+        let reports = [
+            vec![fine.clone()],
+            vec![fine.clone(), warning.clone()],
+            vec![fine, warning.clone(), warning],
+            vec![failure],
+        ];
+        let texts = reports.map(|checks| lines(&Report::from(checks), Style::plain()).join("\n"));
+        snapshot::assert("doctor-conclusions", &texts.join("\n\n"));
+    }
 
     #[test]
     fn every_severity_has_its_mark_and_the_fix_stands_below() {

@@ -47,6 +47,20 @@ fn running(info: &v1::InfoResponse) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::doctor::table::lines;
+    use crate::snapshot;
+    use crate::style::Style;
+
+    #[test]
+    fn checks_read_like_this() {
+        let folder = tempfile::tempdir().unwrap();
+        let (version, sandbox) = ("0.1.0".to_owned(), "none".to_owned());
+        let walls =
+            v1::InfoResponse { pid: 7, sessions: 2, running: 1, version, ..v1::InfoResponse::default() };
+        let none = v1::InfoResponse { sandbox, ..walls.clone() };
+        let checks = vec![check(&Config::new(folder.path())), running(&walls), running(&none)];
+        snapshot::assert("doctor-worker", &lines(&checks.into(), Style::plain()).join("\n"));
+    }
 
     #[test]
     fn no_worker_is_no_harm_and_one_without_walls_is_told() {

@@ -221,6 +221,7 @@ mod tests {
 
     use super::*;
     use crate::args::{Cli, Command as Word};
+    use crate::snapshot;
 
     fn plan(line: &[&str]) -> Result<Plan, CommandError> {
         let line = [&["headwater", "run"], line].concat();
@@ -308,6 +309,25 @@ mod tests {
     fn a_size_without_a_unit_that_is_too_small_gets_a_hint() {
         let error = plan(&["--stdin", "none", "--memory", "512", "true"]).unwrap_err();
         assert!(error.hints[0].contains("512Mi"), "{error:?}");
+    }
+
+    #[test]
+    fn errors_and_hints_read_like_this() {
+        let lines: [&[&str]; 9] = [
+            &[],
+            &["--lang", "python"],
+            &["--lang", "python", "a", "b"],
+            &["--lang", "python", "--file", "/no/such/file"],
+            &["--stdin", "/no/such/file", "cat"],
+            &["--stdin", "none", "--memory", "512", "true"],
+            &["--stdin", "none", "--pids", "0", "true"],
+            &["--stdin", "none", "--cwd", "", "true"],
+            &["--stdin", "none", "--session", "x", "--timeout", "0s", "true"],
+        ];
+        let errors: Vec<_> = lines.iter().filter_map(|line| plan(line).err()).collect();
+        snapshot::assert_errors("run-errors", &errors);
+        let hint = plan(&["--stdin", "none", "echo a | wc"]).unwrap().hint(exit::NOT_FOUND);
+        snapshot::assert("run-hint", &hint.unwrap());
     }
 
     #[test]

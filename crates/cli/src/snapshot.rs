@@ -1,0 +1,29 @@
+//! Snapshots of what a person reads: helps, tables, questions and errors, in `crates/cli/snapshots`.
+//!
+//! A test fails if the text is not the committed one. `make snapshots` writes them anew; the diff is then the review.
+
+use std::path::Path;
+
+use crate::error::CommandError;
+use crate::style::Style;
+
+/// Compares a text with the snapshot of this name.
+pub fn assert(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(folder());
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// Compares errors, as they are printed, with the snapshot of this name.
+pub fn assert_errors(name: &str, errors: &[CommandError]) {
+    let texts: Vec<_> =
+        errors.iter().map(|error| format!("[{:?}]\n{}", error.kind, error.text(Style::plain()))).collect();
+    assert(name, &texts.join("\n"));
+}
+
+/// The folder of all snapshots.
+pub fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"))
+}
