@@ -4,7 +4,6 @@
 //! all of them together by a real [session], in which a program runs. Limits are tried by overstepping them. What the
 //! kernel refuses is explained from the [facts] of the host, with the command or setting that mends it.
 
-mod calls;
 mod child;
 mod facts;
 mod files;
@@ -13,10 +12,11 @@ mod namespaces;
 mod privileges;
 mod quotas;
 mod refusal;
+mod rlimits;
 mod root;
 mod scratch;
 mod session;
-mod standins;
+mod syscalls;
 mod terminals;
 
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ pub fn check(options: &Options) -> Vec<Check> {
     checks.extend(root::check(&facts));
     checks.push(terminals::check(&facts));
     checks.extend(privileges::check(&facts));
-    checks.extend(calls::check(&facts));
+    checks.extend(syscalls::check(&facts));
     checks.push(session::check(options, &facts, &checks));
     checks.extend(limits::check(&facts));
     checks.extend(files::check(options, &facts));

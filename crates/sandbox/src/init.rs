@@ -8,24 +8,24 @@
 //!
 //! One thread, no async runtime, no logging, and it must never die: what goes wrong is answered or ignored.
 
-mod begin;
 mod clock;
 mod code_file;
 mod commands;
-mod ends;
-mod held;
+mod event_loop;
+mod executions;
 mod outbox;
 mod outlet;
+mod proc_stat;
+mod process_tree;
 mod reap;
-mod scratch;
+mod scratch_dir;
 mod signals;
 mod spawn;
-mod stat;
-mod stops;
-mod strays;
+mod startup;
+mod stdio;
+mod stray_processes;
 mod tag;
-mod tree;
-mod turn;
+mod terminate;
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
@@ -33,8 +33,8 @@ use headwater_protocol::SandboxKind;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-pub use self::strays::end_strays;
-use self::turn::Init;
+use self::event_loop::Init;
+pub use self::stray_processes::kill_stray_processes;
 use crate::link::{self, LinkError, Received};
 use crate::walls;
 use crate::wire::{FromInit, Setup, ToInit, WallFailure};
@@ -56,14 +56,14 @@ pub fn main() -> u8 {
         SandboxKind::Full => walls::enter(&setup),
         SandboxKind::None => walls::without(&setup),
     };
-    let begun = built.and_then(|()| Init::new(&setup, listener, worker.as_fd()).map_err(cannot_begin));
+    let begun = built.and_then(|()| Init::new(&setup, listener, worker.as_fd()).map_err(startup_failure));
     match begun {
         Ok(mut init) => {
             init.serve(worker);
             0
         }
         Err(failure) => {
-            let _ = tell(worker.as_fd(), &FromInit::SetupFailed(failure));
+            let _ = send(worker.as_fd(), &FromInit::SetupFailed(failure));
             1
         }
     }
@@ -83,7 +83,7 @@ fn await_setup(worker: BorrowedFd<'_>) -> Option<Box<Setup>> {
 }
 
 /// Says something before the loop runs, when there is nothing else to do than to wait for room.
-fn tell(worker: BorrowedFd<'_>, message: &FromInit) -> Result<(), LinkError> {
+fn send(worker: BorrowedFd<'_>, message: &FromInit) -> Result<(), LinkError> {
     loop {
         match link::send(worker, message, &[]) {
             Err(LinkError::WouldBlock) => wait_until(worker, PollFlags::OUT),
@@ -96,7 +96,7 @@ fn wait_until(fd: BorrowedFd<'_>, ready: PollFlags) {
     let _ = rustix::event::poll(&mut [PollFd::from_borrowed_fd(fd, ready)], None);
 }
 
-fn cannot_begin(errno: Errno) -> WallFailure {
+fn startup_failure(errno: Errno) -> WallFailure {
     WallFailure {
         wall: "init".into(),
         message: format!("init cannot begin its work: {errno}"),

@@ -18,9 +18,9 @@
 
 mod dev;
 mod etc;
+mod etc_image;
 mod failure;
 mod identity;
-mod image;
 mod landlock;
 mod mounts;
 mod net;
@@ -37,7 +37,7 @@ use rustix::thread::UnshareFlags;
 use crate::wire::{NetworkOf, Setup, WallFailure};
 use failure::{OrWall, Wall};
 
-pub use image::prepare_etc;
+pub use etc_image::prepare_etc;
 
 /// What init needs to tag a process; see [`tag_cookie`].
 static TAG_COOKIE: AtomicU64 = AtomicU64::new(0);

@@ -13,7 +13,7 @@ use crate::{folder, projects, tree, trees};
 
 /// Ends what outlived a session's init where there were no walls. Blocks.
 pub(crate) fn end_strays(record: &SessionRecord) {
-    if record.sandbox == SandboxKind::None && !init::end_strays(record.slot) {
+    if record.sandbox == SandboxKind::None && !init::kill_stray_processes(record.slot) {
         tracing::warn!(session = %record.id, "processes of a session without walls cannot be ended");
     }
 }

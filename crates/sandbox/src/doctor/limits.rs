@@ -13,7 +13,7 @@ use super::Check;
 use super::child::in_child;
 use super::facts::Facts;
 use super::refusal::{OrRefused, Refusal, Tried};
-use super::standins::{self, how_many_processes};
+use super::rlimits::{self, how_many_processes};
 use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup, Unusable, WORKERS_FOLDER};
 
 /// What a program that wants twice as much gets.
@@ -259,7 +259,7 @@ fn join(files: &[OwnedFd]) -> Result<(), Refusal> {
 }
 
 fn memory_without(facts: &Facts) -> Check {
-    let detail = match in_child(standins::memory) {
+    let detail = match in_child(rlimits::memory) {
         Ok(()) => "RLIMIT_DATA stands in: of each process, not of the session as a whole; no `oom` verdict"
             .to_owned(),
         Err(refusal) => format!("not enforced: {}", refusal.message),
@@ -272,7 +272,7 @@ fn cpu_without(facts: &Facts) -> Check {
 }
 
 fn pids_without(facts: &Facts) -> Check {
-    let detail = match in_child(|| standins::processes(facts)) {
+    let detail = match in_child(|| rlimits::processes(facts)) {
         Ok(()) => {
             "RLIMIT_NPROC stands in: it counts the processes of the session's user namespace".to_owned()
         }

@@ -3,9 +3,9 @@
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// One millisecond.
-pub(super) const MS: u64 = 1_000_000;
+pub(super) const NANOS_PER_MS: u64 = 1_000_000;
 
-const NANOS_A_SECOND: u64 = 1_000_000_000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Now, for deadlines and durations.
 pub(super) fn now() -> u64 {
@@ -19,18 +19,18 @@ pub(super) fn unix_us() -> u64 {
 
 /// So long from now, for ever if that is beyond counting.
 pub(super) fn after(now: u64, ms: u64) -> u64 {
-    now.saturating_add(ms.saturating_mul(MS))
+    now.saturating_add(ms.saturating_mul(NANOS_PER_MS))
 }
 
 /// From nanoseconds to what the kernel wants.
 pub(super) fn timespec(nanos: u64) -> Timespec {
     // Both parts fit: the first is at most 2^64 / 10^9, the second below 10^9.
-    let (whole, rest) = (nanos / NANOS_A_SECOND, nanos % NANOS_A_SECOND);
+    let (whole, rest) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
     Timespec { tv_sec: i64::try_from(whole).unwrap_or(i64::MAX), tv_nsec: i64::try_from(rest).unwrap_or(0) }
 }
 
 fn nanos(time: &Timespec) -> u64 {
-    let whole = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(NANOS_A_SECOND);
+    let whole = u64::try_from(time.tv_sec).unwrap_or(0).saturating_mul(NANOS_PER_SECOND);
     whole.saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn a_deadline_beyond_counting_is_never() {
         assert_eq!(after(now(), u64::MAX), u64::MAX);
-        assert_eq!(after(5, 2), 5 + 2 * MS);
+        assert_eq!(after(5, 2), 5 + 2 * NANOS_PER_MS);
     }
 
     #[test]

@@ -6,28 +6,28 @@ use std::os::fd::{AsFd, OwnedFd};
 use headwater_protocol::ExecutionId;
 use rustix::io::Errno;
 
-use super::ends::Ends;
-use super::held::{Held, Known};
-use super::outbox::Say;
-use super::turn::Init;
-use super::{clock, outlet, signals, stat, tree};
+use super::event_loop::Init;
+use super::executions::{ExitReport, HeldExecution};
+use super::outbox::Outgoing;
+use super::stdio::WorkerEnds;
+use super::{clock, outlet, proc_stat, process_tree, signals};
 use crate::link::{self, LinkError, Received};
 use crate::wire::{Cause, FromInit, Start, Target, ToInit};
 
 /// Messages heard in one turn.
-const HEARD_AT_MOST: usize = 64;
+const MAX_MESSAGES_PER_TURN: usize = 64;
 
 impl Init {
     /// Hears what the worker says until it pauses. While something waits to be said to it, nothing is heard.
-    pub(super) fn hear(&mut self) -> ControlFlow<()> {
+    pub(super) fn receive(&mut self) -> ControlFlow<()> {
         self.flush();
-        for _ in 0..HEARD_AT_MOST {
+        for _ in 0..MAX_MESSAGES_PER_TURN {
             let Some(link) = &self.link else { break };
             if link.is_full() {
                 break;
             }
             match link::recv::<ToInit>(link.fd.as_fd()) {
-                Ok(Received::Message(message, fds)) => self.obey(message, fds)?,
+                Ok(Received::Message(message, fds)) => self.handle(message, fds)?,
                 Err(LinkError::WouldBlock) => break,
                 Err(error) if error.spoils_one_message() => {}
                 Ok(Received::Closed) | Err(_) => {
@@ -40,11 +40,11 @@ impl Init {
         ControlFlow::Continue(())
     }
 
-    fn obey(&mut self, message: ToInit, fds: Vec<OwnedFd>) -> ControlFlow<()> {
-        let greeted = self.link.as_ref().is_some_and(|link| link.greeted);
+    fn handle(&mut self, message: ToInit, fds: Vec<OwnedFd>) -> ControlFlow<()> {
+        let established = self.link.as_ref().is_some_and(|link| link.established);
         match message {
-            ToInit::Hello => self.greet(),
-            _ if !greeted => {}
+            ToInit::Hello => self.hello(),
+            _ if !established => {}
             ToInit::Start(start) => self.start(*start, fds),
             ToInit::Signal { execution, signal, target } => self.signal(execution, signal, target),
             ToInit::Stop { execution, cause, grace_ms } => {
@@ -66,16 +66,16 @@ impl Init {
         ControlFlow::Continue(())
     }
 
-    fn greet(&mut self) {
+    fn hello(&mut self) {
         self.found_worker();
         if let Some(link) = &mut self.link {
-            link.greet(self.session, &mut self.executions);
+            link.hello(self.session, &mut self.executions);
         }
     }
 
-    fn say(&mut self, say: Say) {
+    fn queue(&mut self, message: Outgoing) {
         if let Some(link) = &mut self.link {
-            link.say(say);
+            link.queue(message);
         }
     }
 
@@ -91,9 +91,9 @@ impl Init {
             self.outlet = Some(outlet);
             lent
         });
-        self.say(match answer {
-            Ok(lent) => Say::Listening(lent),
-            Err(errno) => Say::Message(FromInit::ListenFailed { errno: errno.raw_os_error() }),
+        self.queue(match answer {
+            Ok(lent) => Outgoing::Listening(lent),
+            Err(errno) => Outgoing::Message(FromInit::ListenFailed { errno: errno.raw_os_error() }),
         });
     }
 
@@ -105,11 +105,11 @@ impl Init {
         let tag = self.tags.next();
         match self.spawner.spawn(&start, tag, fds) {
             Ok(spawned) => {
-                self.executions.add(Held::new(start, tag, spawned));
-                self.say(Say::Started(id));
+                self.executions.add(HeldExecution::new(start, tag, spawned));
+                self.queue(Outgoing::Started(id));
                 self.flush();
             }
-            Err(failure) => self.say(Say::Message(FromInit::StartFailed { execution: id, failure })),
+            Err(failure) => self.queue(Outgoing::Message(FromInit::StartFailed { execution: id, failure })),
         }
     }
 
@@ -127,8 +127,8 @@ impl Init {
             }
         }
         let now = clock::now();
-        self.stops.begin(tag, grace, now);
-        self.stops.work(now);
+        self.terminations.begin(tag, grace, now);
+        self.terminations.work(now);
     }
 
     fn signal(&self, id: ExecutionId, signal: i32, target: Target) {
@@ -138,7 +138,7 @@ impl Init {
         let held = self.executions.get(id);
         match (target, held) {
             (Target::Tree, _) => {
-                let _ = tree::signal(|found| found == tag, &[signal]);
+                let _ = process_tree::signal(|found| found == tag, &[signal]);
             }
             (Target::Group, Some(held)) => signal_group(held, signal),
             (Target::Group, None) => {}
@@ -147,14 +147,14 @@ impl Init {
 
     fn exit_logged(&mut self, id: ExecutionId) {
         if let Some(held) = self.executions.get_mut(id).filter(|held| held.exit.is_some()) {
-            held.known = Known::Logged;
+            held.exit_report = ExitReport::Logged;
             self.executions.settle(id);
         }
     }
 
     fn release(&mut self, id: ExecutionId) {
         if let Some(held) = self.executions.get_mut(id) {
-            held.ends = Ends::None;
+            held.ends = WorkerEnds::None;
             self.executions.settle(id);
         }
     }
@@ -163,21 +163,21 @@ impl Init {
         let mut processes = Vec::new();
         if let Some(tag) = self.executions.tag(id) {
             let program = self.executions.get(id).filter(|held| held.exit.is_none()).map(|held| held.pid);
-            let _ = tree::scan(
+            let _ = process_tree::scan(
                 |found| found == tag,
                 |pid, _| {
-                    let alive = stat::read(pid).filter(|stat| !stat.is_dead());
+                    let alive = proc_stat::read(pid).filter(|stat| !stat.is_dead());
                     processes.extend(alive.map(|stat| stat.process));
                 },
             );
             processes.sort_by_key(|process| (Some(process.pid) != program, process.pid));
         }
-        self.say(Say::Message(FromInit::Processes { execution: id, processes }));
+        self.queue(Outgoing::Message(FromInit::Processes { execution: id, processes }));
     }
 }
 
 /// To the program's group; for a terminal, to the group in its foreground.
-fn signal_group(held: &Held, signal: i32) {
+fn signal_group(held: &HeldExecution, signal: i32) {
     let foreground = held.ends.terminal().and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
     let group = foreground.map_or(held.pid, |group| group.as_raw_nonzero().get());
     if group == held.pid && held.exit.is_none() {
@@ -185,7 +185,7 @@ fn signal_group(held: &Held, signal: i32) {
         return;
     }
     // The group's number may have passed to somebody else: only members that carry the tag are meant.
-    let _ = tree::scan(
+    let _ = process_tree::scan(
         |found| found == held.tag,
         |pid, _| {
             let pid_of = rustix::process::Pid::from_raw(pid);

@@ -7,19 +7,19 @@ use headwater_protocol::{ExecutionId, SessionId};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
-use super::clock::MS;
-use super::held::{Executions, Known};
+use super::clock::NANOS_PER_MS;
+use super::executions::{Executions, ExitReport};
 use crate::link::{self, LinkError};
 use crate::wire::{FromInit, VERSION};
 
 /// When the kernel lacks something that readiness does not tell of, try again after this, ...
-const RETRY: u64 = 50 * MS;
+const FIRST_RETRY_DELAY_NS: u64 = 50 * NANOS_PER_MS;
 /// ... each time after twice as long, up to this.
-const LONGEST_RETRY: u64 = 1600 * MS;
+const MAX_RETRY_DELAY_NS: u64 = 1600 * NANOS_PER_MS;
 
 /// Something to say. What comes from an execution is looked up when it is said, with its descriptors.
 #[derive(Debug)]
-pub(super) enum Say {
+pub(super) enum Outgoing {
     /// As it is.
     Message(FromInit),
     /// The program runs.
@@ -37,10 +37,10 @@ pub(super) enum Say {
 pub(super) struct Link {
     pub(super) fd: OwnedFd,
     /// Whether it has said who it is; before that it is told nothing.
-    pub(super) greeted: bool,
+    pub(super) established: bool,
     /// Nobody listens any more, but what was said before may still be heard.
     gone: bool,
-    outbox: VecDeque<Say>,
+    outbox: VecDeque<Outgoing>,
     retry_at: Option<u64>,
     /// How long the next retry waits.
     retry_after: u64,
@@ -49,36 +49,36 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(fd: OwnedFd, greeted: bool) -> Self {
+    pub(super) fn new(fd: OwnedFd, established: bool) -> Self {
         Self {
             fd,
-            greeted,
+            established,
             gone: false,
             outbox: VecDeque::new(),
             retry_at: None,
-            retry_after: RETRY,
+            retry_after: FIRST_RETRY_DELAY_NS,
             waiting: EventFlags::IN,
         }
     }
 
     /// Puts something at the end of what is to be said.
-    pub(super) fn say(&mut self, say: Say) {
-        if self.greeted && !self.gone {
-            self.outbox.push_back(say);
+    pub(super) fn queue(&mut self, message: Outgoing) {
+        if self.established && !self.gone {
+            self.outbox.push_back(message);
         }
     }
 
     /// Begins anew with a worker that has come back: everything is told again.
-    pub(super) fn greet(&mut self, session: SessionId, executions: &mut Executions) {
-        self.greeted = true;
+    pub(super) fn hello(&mut self, session: SessionId, executions: &mut Executions) {
+        self.established = true;
         self.outbox.clear();
         let count = u32::try_from(executions.iter().count()).unwrap_or(u32::MAX);
-        self.say(Say::Message(FromInit::Hello { version: VERSION, session, executions: count }));
+        self.queue(Outgoing::Message(FromInit::Hello { version: VERSION, session, executions: count }));
         for held in executions.iter_mut() {
-            if held.known == Known::Told {
-                held.known = Known::Untold;
+            if held.exit_report == ExitReport::Sent {
+                held.exit_report = ExitReport::Pending;
             }
-            self.outbox.push_back(Say::Adopt(held.id));
+            self.outbox.push_back(Outgoing::Adopt(held.id));
         }
     }
 
@@ -108,14 +108,14 @@ impl Link {
             return true;
         }
         self.retry_at = None;
-        while let Some(say) = self.outbox.front() {
-            match utter(&self.fd, say, executions) {
+        while let Some(message) = self.outbox.front() {
+            match send(&self.fd, message, executions) {
                 Err(LinkError::WouldBlock) => return true,
                 Err(LinkError::Io(
                     Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::TOOMANYREFS,
                 )) => {
                     self.retry_at = Some(now.saturating_add(self.retry_after));
-                    self.retry_after = (2 * self.retry_after).min(LONGEST_RETRY);
+                    self.retry_after = (2 * self.retry_after).min(MAX_RETRY_DELAY_NS);
                     return true;
                 }
                 Err(LinkError::Closed) => {
@@ -126,19 +126,19 @@ impl Link {
                 Err(LinkError::Io(_)) => return false,
                 Ok(()) | Err(_) => {} // said, or it can never be said
             }
-            self.retry_after = RETRY;
+            self.retry_after = FIRST_RETRY_DELAY_NS;
             self.outbox.pop_front();
         }
         true
     }
 }
 
-fn utter(fd: &OwnedFd, say: &Say, executions: &mut Executions) -> Result<(), LinkError> {
+fn send(fd: &OwnedFd, message: &Outgoing, executions: &mut Executions) -> Result<(), LinkError> {
     let fd = fd.as_fd();
-    match say {
-        Say::Message(message) => link::send(fd, message, &[]),
-        Say::Listening(outlet) => link::send(fd, &FromInit::Listening, &[outlet.as_fd()]),
-        Say::Started(id) => {
+    match message {
+        Outgoing::Message(message) => link::send(fd, message, &[]),
+        Outgoing::Listening(outlet) => link::send(fd, &FromInit::Listening, &[outlet.as_fd()]),
+        Outgoing::Started(id) => {
             let Some(held) = executions.get(*id) else {
                 return Ok(());
             };
@@ -146,20 +146,21 @@ fn utter(fd: &OwnedFd, say: &Say, executions: &mut Executions) -> Result<(), Lin
             let (pid, started_at_us) = (held.pid, held.started_at_us);
             link::send(fd, &FromInit::Started { execution: held.id, pid, started_at_us, fds }, &lent)
         }
-        Say::Exited(id) => {
-            let Some(held) = executions.get_mut(*id).filter(|held| held.known == Known::Untold) else {
+        Outgoing::Exited(id) => {
+            let Some(held) = executions.get_mut(*id).filter(|held| held.exit_report == ExitReport::Pending)
+            else {
                 return Ok(());
             };
             let Some(exit) = held.exit else { return Ok(()) };
             link::send(fd, &FromInit::Exited { execution: held.id, exit }, &[])?;
-            held.known = Known::Told;
+            held.exit_report = ExitReport::Sent;
             Ok(())
         }
-        Say::Adopt(id) => {
+        Outgoing::Adopt(id) => {
             let Some(held) = executions.get_mut(*id) else {
                 return Ok(());
             };
-            let exit = held.exit.filter(|_| held.known != Known::Logged);
+            let exit = held.exit.filter(|_| held.exit_report != ExitReport::Logged);
             let (fds, lent) = held.ends.lend();
             let message = FromInit::Adopt {
                 execution: held.id,
@@ -171,7 +172,7 @@ fn utter(fd: &OwnedFd, say: &Say, executions: &mut Executions) -> Result<(), Lin
             };
             link::send(fd, &message, &lent)?;
             if exit.is_some() {
-                held.known = Known::Told;
+                held.exit_report = ExitReport::Sent;
             }
             Ok(())
         }

@@ -11,7 +11,7 @@ use rustix::net::sockopt::set_socket_reuseaddr;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 
 /// Connections that wait to be accepted, while no worker is there among others.
-const BACKLOG: i32 = 128;
+const LISTEN_BACKLOG: i32 = 128;
 
 /// Listens on this port of 127.0.0.1.
 pub(super) fn open(port: u16) -> Result<OwnedFd, Errno> {
@@ -19,6 +19,6 @@ pub(super) fn open(port: u16) -> Result<OwnedFd, Errno> {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
-    listen(&socket, BACKLOG)?;
+    listen(&socket, LISTEN_BACKLOG)?;
     Ok(socket)
 }

@@ -3,7 +3,7 @@
 use headwater_protocol::Usage;
 
 use super::clock;
-use super::held::Held;
+use super::executions::HeldExecution;
 use crate::wire::Exit;
 
 /// A process that has ended.
@@ -38,7 +38,7 @@ pub(super) fn wait() -> Waited {
 
 impl Ended {
     /// How the program of an execution ended.
-    pub(super) fn exit(&self, held: &Held) -> Exit {
+    pub(super) fn exit(&self, held: &HeldExecution) -> Exit {
         let signalled = libc::WIFSIGNALED(self.status);
         Exit {
             code: (!signalled).then(|| libc::WEXITSTATUS(self.status)),

@@ -20,24 +20,24 @@ use self::child::Shared;
 use self::plan::Plan;
 pub(super) use self::stack::Stack;
 use super::code_file::CodeFile;
-use super::scratch::Scratch;
-use super::{clock, ends, signals, stat};
+use super::scratch_dir::ScratchDir;
+use super::{clock, proc_stat, signals, stdio};
 use crate::wire::{Start, StartFailure, StdinFrom};
 
 /// How long init waits at a time before it looks what holds up the child.
-const LOOK_MS: u64 = 10;
+const CHECK_INTERVAL_MS: u64 = 10;
 /// How often it finds the child stopped (and continues it) before it gives up.
-const STOPPED_AT_MOST: u32 = 20;
+const MAX_STOPS: u32 = 20;
 /// How long a program may take to be loaded, from a slow disk say.
-const LOADING_AT_MOST_MS: u64 = 20_000;
+const MAX_LOAD_MS: u64 = 20_000;
 
 /// A program that runs.
 #[derive(Debug)]
 pub(super) struct Spawned {
     pub(super) pid: i32,
-    pub(super) ends: ends::Ends,
+    pub(super) ends: stdio::WorkerEnds,
     pub(super) code_file: Option<CodeFile>,
-    pub(super) scratch: Option<Scratch>,
+    pub(super) scratch: Option<ScratchDir>,
     /// When: monotonic nanoseconds.
     pub(super) at: u64,
     /// When: unix microseconds.
@@ -59,15 +59,16 @@ impl Spawner {
     pub(super) fn spawn(&self, start: &Start, tag: u64, fds: Vec<OwnedFd>) -> Result<Spawned, StartFailure> {
         let (given, cgroups) = sort_fds(start, fds)?;
         let what = if start.tty.is_some() { "the program's terminal" } else { "the program's pipes" };
-        let (inner, ends) = ends::make(start, given).map_err(|errno| failure::cannot_make(what, errno))?;
+        let (inner, ends) =
+            stdio::create(start, given).map_err(|errno| failure::cannot_create(what, errno))?;
         if ends.highest() > self.highest_fd {
             return Err(failure::no_descriptors());
         }
-        let scratch = start.scratch.as_deref().map(Scratch::make).transpose();
-        let scratch = scratch.map_err(|errno| failure::cannot_make("a folder in `/tmp`", errno))?;
+        let scratch = start.scratch.as_deref().map(ScratchDir::create).transpose();
+        let scratch = scratch.map_err(|errno| failure::cannot_create("a folder in `/tmp`", errno))?;
         let code_file = start.code_file.as_ref().map(CodeFile::write).transpose();
         let code_file =
-            code_file.map_err(|errno| failure::cannot_make("the code's file in `/tmp`", errno))?;
+            code_file.map_err(|errno| failure::cannot_create("the code's file in `/tmp`", errno))?;
         let mut shared = Shared::new(Plan::new(start, &inner, &cgroups, tag, self.files)?);
         let (at, at_us) = (clock::now(), clock::unix_us());
         let pid = self.clone(&mut shared)?;
@@ -98,30 +99,30 @@ impl Spawner {
             )
         };
         if pid < 0 {
-            return Err(failure::cannot_make("a process", signals::last_errno()));
+            return Err(failure::cannot_create("a process", signals::last_errno()));
         }
         if wait_for(&gone, pid) {
             return Ok(pid);
         }
         reap(pid);
-        Err(failure::held_up())
+        Err(failure::load_timed_out())
     }
 }
 
 /// Waits until the child has left the memory. False: it was held up for too long and has been killed.
 fn wait_for(gone: &AtomicU32, pid: i32) -> bool {
     let (mut stopped, mut waited, mut killed) = (0, 0, false);
-    let pause = clock::timespec(LOOK_MS * clock::MS);
+    let pause = clock::timespec(CHECK_INTERVAL_MS * clock::NANOS_PER_MS);
     while gone.load(Ordering::Acquire) != 0 {
         if futex::wait(gone, futex::Flags::empty(), 1, Some(&pause)) != Err(Errno::TIMEDOUT) {
             continue;
         }
-        waited += LOOK_MS;
-        if stat::read(pid).is_some_and(|stat| stat.is_stopped()) {
+        waited += CHECK_INTERVAL_MS;
+        if proc_stat::read(pid).is_some_and(|stat| stat.is_stopped()) {
             stopped += 1;
             signals::send(pid, libc::SIGCONT);
         }
-        if stopped > STOPPED_AT_MOST || waited > LOADING_AT_MOST_MS {
+        if stopped > MAX_STOPS || waited > MAX_LOAD_MS {
             killed = true;
             signals::send(pid, libc::SIGKILL); // it leaves the memory by this too
         }
@@ -139,7 +140,7 @@ fn reap(pid: i32) {
 fn sort_fds(start: &Start, fds: Vec<OwnedFd>) -> Result<(Option<OwnedFd>, Vec<OwnedFd>), StartFailure> {
     let expected = usize::from(start.stdin == StdinFrom::Fd) + usize::from(start.cgroups);
     if fds.len() != expected {
-        return Err(failure::cannot_make("sense of the descriptors of a start", Errno::BADF));
+        return Err(failure::cannot_create("sense of the descriptors of a start", Errno::BADF));
     }
     let mut fds = fds.into_iter();
     let given = if start.stdin == StdinFrom::Fd { fds.next() } else { None };

@@ -1,13 +1,13 @@
 //! The filter of system calls: what programs inside may ask of the kernel.
 //!
-//! [`calls`] lists what is allowed and what is answered with "no such call"; [`rules`] holds the calls whose
-//! arguments decide; [`tree`] turns both into a program that finds its answer by halving, since a long list of
+//! [`syscalls`] lists what is allowed and what is answered with "no such call"; [`rules`] holds the calls whose
+//! arguments decide; [`search_tree`] turns both into a program that finds its answer by halving, since a long list of
 //! comparisons would cost every program at its start.
 
-mod calls;
-mod code;
+mod bpf;
 mod rules;
-mod tree;
+mod search_tree;
+mod syscalls;
 
 #[cfg(test)]
 mod machine;
@@ -19,12 +19,12 @@ use rustix::io::Errno;
 use super::failure::Wall;
 use super::process::last_errno;
 use crate::wire::{KernelLimits, WallFailure};
-use code::Code;
+use bpf::Code;
 
 /// The filter of a session, ready for the kernel. `cookie` is what [`tag_cookie`](super::tag_cookie) will say.
 pub fn program(cookie: u64, kernel: KernelLimits) -> Vec<libc::sock_filter> {
     let mut code = Code::default();
-    tree::compile(&rules::by_number(cookie, kernel), &mut code);
+    search_tree::compile(&rules::by_number(cookie, kernel), &mut code);
     code.finish()
 }
 

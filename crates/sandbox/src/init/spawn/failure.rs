@@ -19,7 +19,7 @@ pub(super) fn has_nul(what: &str) -> StartFailure {
 }
 
 /// The kernel gave no pipe, terminal or process.
-pub(super) fn cannot_make(what: &str, errno: Errno) -> StartFailure {
+pub(super) fn cannot_create(what: &str, errno: Errno) -> StartFailure {
     let number = errno.raw_os_error();
     let kind = if is_shortage(number) { StartFailureKind::NoResources } else { StartFailureKind::Other };
     other(kind, format!("cannot make {what}: {errno}"), number)
@@ -27,11 +27,11 @@ pub(super) fn cannot_make(what: &str, errno: Errno) -> StartFailure {
 
 /// Init is near its limit on open files.
 pub(super) fn no_descriptors() -> StartFailure {
-    cannot_make("the program's pipes", Errno::MFILE)
+    cannot_create("the program's pipes", Errno::MFILE)
 }
 
 /// The child was held up before it could run, for longer than init waits.
-pub(super) fn held_up() -> StartFailure {
+pub(super) fn load_timed_out() -> StartFailure {
     other(StartFailureKind::Other, "the program was stopped before it could run".into(), libc::ETIMEDOUT)
 }
 
@@ -69,7 +69,7 @@ fn of_exec(errno: i32, start: &Start, plan: &Plan) -> (StartFailureKind, String)
             let message = format!("arguments and environment of `{name}` are too long: {bytes} bytes");
             (StartFailureKind::TooLong, message)
         }
-        libc::ENOENT if is_there(start, plan) => {
+        libc::ENOENT if exists(start, plan) => {
             (StartFailureKind::NotExecutable, format!("the interpreter that `{name}` asks for is missing"))
         }
         libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG | libc::ELOOP => {
@@ -86,7 +86,7 @@ fn of_exec(errno: i32, start: &Start, plan: &Plan) -> (StartFailureKind, String)
 }
 
 /// Whether a candidate exists after all, so that what was missing is its interpreter.
-fn is_there(start: &Start, plan: &Plan) -> bool {
+fn exists(start: &Start, plan: &Plan) -> bool {
     plan.candidates.iter().any(|path| {
         let path = std::ffi::OsStr::from_bytes(path.to_bytes());
         rustix::fs::stat(std::path::Path::new(&start.cwd).join(path)).is_ok()

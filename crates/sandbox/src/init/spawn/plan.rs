@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::failure;
-use crate::init::ends::Inner;
+use crate::init::stdio::ProgramEnds;
 use crate::wire::{Rlimits, Start, StartFailure};
 
 /// Where programs are looked for when the environment has no `PATH`.
@@ -41,7 +41,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(
         start: &Start,
-        inner: &Inner,
+        inner: &ProgramEnds,
         cgroups: &[OwnedFd],
         tag: u64,
         default_files: Option<libc::rlimit64>,
@@ -72,7 +72,7 @@ impl Plan {
     }
 }
 
-fn stdio(inner: &Inner) -> [RawFd; 3] {
+fn stdio(inner: &ProgramEnds) -> [RawFd; 3] {
     let stdout = inner.stdout.as_raw_fd();
     let stdin = inner.stdin.as_ref().map_or(-1, AsRawFd::as_raw_fd);
     [stdin, stdout, inner.stderr.as_ref().map_or(stdout, AsRawFd::as_raw_fd)]

@@ -2,9 +2,9 @@
 
 use libc::{EAFNOSUPPORT, ENOMEM, ENOSYS, EOPNOTSUPP, EPERM, EPROTONOSUPPORT, c_long};
 
-use super::calls;
-use super::code::Answer::{Allow, Fail};
-use super::code::{Answer, Code, Test, offset};
+use super::bpf::Answer::{Allow, Fail};
+use super::bpf::{Answer, Code, Test, offset};
+use super::syscalls;
 use crate::wire::KernelLimits;
 
 /// What happens to one system call.
@@ -61,17 +61,17 @@ const INIT: u32 = 1;
 
 /// The rule for every number from 0 on.
 pub(super) fn by_number(cookie: u64, kernel: KernelLimits) -> Vec<Rule> {
-    let mut rules = vec![Rule::Plain(Fail(EPERM)); calls::KNOWN_END];
+    let mut rules = vec![Rule::Plain(Fail(EPERM)); syscalls::KNOWN_END];
     let mut set = |number: c_long, rule: Rule| {
         if let Some(slot) = usize::try_from(number).ok().and_then(|index| rules.get_mut(index)) {
             *slot = rule;
         }
     };
-    calls::unassigned().for_each(|number| set(number, Rule::Plain(Fail(ENOSYS))));
-    calls::allowed().for_each(|number| set(number, Rule::Plain(Allow)));
-    calls::absent().for_each(|number| set(number, Rule::Plain(Fail(ENOSYS))));
+    syscalls::unassigned().for_each(|number| set(number, Rule::Plain(Fail(ENOSYS))));
+    syscalls::allowed().for_each(|number| set(number, Rule::Plain(Allow)));
+    syscalls::absent().for_each(|number| set(number, Rule::Plain(Fail(ENOSYS))));
     if !kernel.aio {
-        for number in calls::AIO {
+        for number in syscalls::AIO {
             set(number, Rule::Plain(Fail(ENOSYS)));
         }
     }
@@ -98,7 +98,7 @@ fn checked(cookie: u64) -> Vec<(c_long, Code)> {
         (libc::SYS_setpriority, not_init_nor_all(bits(libc::PRIO_USER.cast_signed()))),
         (libc::SYS_ioprio_set, not_init_nor_all(IOPRIO_WHO_USER)),
     ];
-    all.extend(calls::ON_A_PROCESS.map(|number| (number, no_argument(0, &[INIT]))));
+    all.extend(syscalls::ON_A_PROCESS.map(|number| (number, no_argument(0, &[INIT]))));
     all
 }
 

@@ -2,10 +2,10 @@
 
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT, c_long};
 
-use super::calls;
-use super::code::Answer::{self, Allow, Fail, Kill};
+use super::bpf::Answer::{self, Allow, Fail, Kill};
 use super::machine::{Call, run};
 use super::program;
+use super::syscalls;
 use crate::wire::KernelLimits;
 
 const COOKIE: u64 = 0x0123_4567_89ab_cdef;
@@ -41,18 +41,18 @@ fn is_checked(number: c_long) -> bool {
         libc::SYS_setpriority,
         libc::SYS_ioprio_set,
     ];
-    others.contains(&number) || calls::ON_A_PROCESS.contains(&number)
+    others.contains(&number) || syscalls::ON_A_PROCESS.contains(&number)
 }
 
 #[test]
 fn every_number_gets_the_answer_of_its_list() {
-    let end = c_long::try_from(calls::KNOWN_END).unwrap();
+    let end = c_long::try_from(syscalls::KNOWN_END).unwrap();
     for number in (0..1024).filter(|number| !is_checked(*number)) {
-        let expected = if calls::absent().any(|n| n == number) || number >= end {
+        let expected = if syscalls::absent().any(|n| n == number) || number >= end {
             Fail(ENOSYS)
-        } else if calls::allowed().any(|n| n == number) {
+        } else if syscalls::allowed().any(|n| n == number) {
             Allow
-        } else if calls::unassigned().any(|n| n == number) {
+        } else if syscalls::unassigned().any(|n| n == number) {
             Fail(ENOSYS)
         } else {
             Fail(EPERM)
@@ -64,8 +64,9 @@ fn every_number_gets_the_answer_of_its_list() {
 
 #[test]
 fn no_call_is_on_two_lists() {
-    let mut all: Vec<c_long> = calls::allowed().chain(calls::absent()).chain(calls::ON_A_PROCESS).collect();
-    assert!(!all.iter().any(|number| calls::unassigned().any(|n| n == *number)));
+    let mut all: Vec<c_long> =
+        syscalls::allowed().chain(syscalls::absent()).chain(syscalls::ON_A_PROCESS).collect();
+    assert!(!all.iter().any(|number| syscalls::unassigned().any(|n| n == *number)));
     let count = all.len();
     all.sort_unstable();
     all.dedup();
@@ -249,7 +250,7 @@ fn the_tag_of_a_process_is_set_with_the_cookie_only() {
 fn init_cannot_be_limited_starved_or_signalled() {
     assert_answer(libc::SYS_prlimit64, &[1, 7, 0x1000], Fail(EPERM));
     assert_answer(libc::SYS_prlimit64, &[1, 15, 0x1000, 0, 0, COOKIE], Fail(EPERM));
-    for number in calls::ON_A_PROCESS {
+    for number in syscalls::ON_A_PROCESS {
         assert_answer(number, &[1], Fail(EPERM));
         assert_answer(number, &[1 | (5 << 32)], Fail(EPERM));
         assert_answer(number, &[2], Allow);

@@ -10,28 +10,28 @@ use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
 /// So many entries are removed: more would keep init from its other work.
-const MAX_ENTRIES: usize = 20_000;
+const MAX_REMOVED_ENTRIES: usize = 20_000;
 /// So many folders deep.
 const MAX_DEPTH: usize = 32;
 
 /// The folder. Dropping this removes it.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(super) struct ScratchDir {
     path: String,
 }
 
-impl Scratch {
+impl ScratchDir {
     /// Makes it, only where nothing is.
-    pub(super) fn make(path: &str) -> Result<Self, Errno> {
+    pub(super) fn create(path: &str) -> Result<Self, Errno> {
         mkdirat(CWD, path, Mode::RWXU)?;
         Ok(Self { path: path.to_owned() })
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         // Its program may have removed it, or have put something else in its place, which is left alone.
-        let mut left = MAX_ENTRIES;
+        let mut left = MAX_REMOVED_ENTRIES;
         empty(CWD, &c_path(&self.path), MAX_DEPTH, &mut left);
         let _ = unlinkat(CWD, &self.path, AtFlags::REMOVEDIR);
     }

@@ -4,29 +4,29 @@ use headwater_protocol::ExecutionId;
 
 use super::clock;
 use super::code_file::CodeFile;
-use super::ends::Ends;
-use super::scratch::Scratch;
+use super::process_tree;
+use super::scratch_dir::ScratchDir;
 use super::spawn::Spawned;
-use super::tree;
+use super::stdio::WorkerEnds;
 use crate::wire::{Cause, Exit, Start};
 
 /// After so many forgotten executions init looks which of them still have processes.
-const PAST_AT_LEAST: usize = 64;
+const SWEEP_FROM_ENTRIES: usize = 64;
 
 /// How far the worker knows of an exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum ExitReport {
     /// Not at all, as far as init can be sure.
-    Untold,
+    Pending,
     /// This worker has been told.
-    Told,
+    Sent,
     /// It is in a log: never to be told again.
     Logged,
 }
 
 /// An execution whose exit the worker has not logged, or whose descriptors it may want again.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldExecution {
     pub(super) id: ExecutionId,
     pub(super) tag: u64,
     pub(super) pid: i32,
@@ -37,20 +37,20 @@ pub(super) struct Held {
     pub(super) deadline: Option<u64>,
     pub(super) grace_ms: u64,
     pub(super) kill_children: bool,
-    pub(super) ends: Ends,
+    pub(super) ends: WorkerEnds,
     /// While the program runs.
     pub(super) code_file: Option<CodeFile>,
     /// Likewise.
-    pub(super) scratch: Option<Scratch>,
+    pub(super) scratch: Option<ScratchDir>,
     /// Why it was stopped, if it was while the program ran.
     pub(super) cause: Option<Cause>,
     pub(super) exit: Option<Exit>,
     /// How far the worker knows of the exit.
-    pub(super) known: Known,
+    pub(super) exit_report: ExitReport,
     pub(super) note: Vec<u8>,
 }
 
-impl Held {
+impl HeldExecution {
     pub(super) fn new(start: Start, tag: u64, spawned: Spawned) -> Self {
         Self {
             id: start.execution,
@@ -66,21 +66,21 @@ impl Held {
             scratch: spawned.scratch,
             cause: None,
             exit: None,
-            known: Known::Untold,
+            exit_report: ExitReport::Pending,
             note: start.note,
         }
     }
 
     /// Whether nobody will ask for its descriptors or its exit again.
     fn is_done(&self) -> bool {
-        self.known == Known::Logged && matches!(self.ends, Ends::None)
+        self.exit_report == ExitReport::Logged && matches!(self.ends, WorkerEnds::None)
     }
 }
 
 /// All executions of this init, those that are done among them while they may have processes.
 #[derive(Debug, Default)]
 pub(super) struct Executions {
-    held: Vec<Held>,
+    held: Vec<HeldExecution>,
     /// Done, but perhaps with children that run on.
     past: Vec<(ExecutionId, u64)>,
     /// How many of `past` had processes when last looked at.
@@ -88,28 +88,28 @@ pub(super) struct Executions {
 }
 
 impl Executions {
-    pub(super) fn add(&mut self, held: Held) {
+    pub(super) fn add(&mut self, held: HeldExecution) {
         self.held.push(held);
     }
 
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, Held> {
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, HeldExecution> {
         self.held.iter()
     }
 
-    pub(super) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Held> {
+    pub(super) fn iter_mut(&mut self) -> std::slice::IterMut<'_, HeldExecution> {
         self.held.iter_mut()
     }
 
-    pub(super) fn get(&self, id: ExecutionId) -> Option<&Held> {
+    pub(super) fn get(&self, id: ExecutionId) -> Option<&HeldExecution> {
         self.held.iter().find(|held| held.id == id)
     }
 
-    pub(super) fn get_mut(&mut self, id: ExecutionId) -> Option<&mut Held> {
+    pub(super) fn get_mut(&mut self, id: ExecutionId) -> Option<&mut HeldExecution> {
         self.held.iter_mut().find(|held| held.id == id)
     }
 
     /// The one whose program this is. An id is free for others once its program has been waited for.
-    pub(super) fn running(&mut self, pid: i32) -> Option<&mut Held> {
+    pub(super) fn running(&mut self, pid: i32) -> Option<&mut HeldExecution> {
         self.held.iter_mut().find(|held| held.pid == pid && held.exit.is_none())
     }
 
@@ -126,7 +126,7 @@ impl Executions {
         };
         let done = self.held.swap_remove(at);
         self.past.push((done.id, done.tag));
-        if self.past.len() >= PAST_AT_LEAST.max(2 * self.past_alive) {
+        if self.past.len() >= SWEEP_FROM_ENTRIES.max(2 * self.past_alive) {
             self.forget_past();
         }
     }
@@ -140,7 +140,7 @@ impl Executions {
     /// Forgets those without processes: a few looks for all of them together.
     fn forget_past(&mut self) {
         let mut alive = vec![false; self.past.len()];
-        for _ in 0..tree::LOOKS {
+        for _ in 0..process_tree::EMPTY_SCANS_REQUIRED {
             if look(&self.past, &mut alive).is_err() {
                 alive.fill(true);
             }
@@ -154,7 +154,7 @@ impl Executions {
 /// Marks those that have a process.
 fn look(past: &[(ExecutionId, u64)], alive: &mut [bool]) -> Result<(), rustix::io::Errno> {
     let place = |tag: u64| past.iter().position(|(_, past)| *past == tag);
-    tree::scan(
+    process_tree::scan(
         |tag| place(tag).is_some(),
         |_, tag| {
             if let Some(alive) = place(tag).and_then(|at| alive.get_mut(at)) {

@@ -7,13 +7,13 @@ use headwater_protocol::SessionId;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 
-use super::held::Executions;
-use super::outbox::{Link, Say};
+use super::executions::Executions;
+use super::outbox::{Link, Outgoing};
 use super::reap::{self, Waited};
 use super::spawn::Spawner;
-use super::stops::Stops;
 use super::tag::Tags;
-use super::{clock, signals, tree};
+use super::terminate::Terminations;
+use super::{clock, process_tree, signals};
 use crate::wire::Cause;
 
 /// What the epoll descriptor tells of.
@@ -22,16 +22,16 @@ pub(super) const LINK: u64 = 2;
 pub(super) const CHILDREN: u64 = 3;
 
 /// Ended processes dealt with in one turn: a fork bomb makes more without end.
-const REAPED_AT_MOST: usize = 256;
+const MAX_REAPED_PER_TURN: usize = 256;
 /// Passes over what is left when init ends itself without a pid namespace that ends it all.
-const LAST_PASSES: u32 = 400;
+const MAX_KILL_PASSES: u32 = 400;
 
 /// Init, once the walls stand.
 #[derive(Debug)]
 pub(super) struct Init {
     pub(super) session: SessionId,
     pub(super) executions: Executions,
-    pub(super) stops: Stops,
+    pub(super) terminations: Terminations,
     pub(super) tags: Tags,
     pub(super) spawner: Spawner,
     pub(super) link: Option<Link>,
@@ -75,7 +75,7 @@ impl Init {
             self.reap();
         }
         if link {
-            self.hear()?;
+            self.receive()?;
         }
         if listener {
             self.accept()?;
@@ -92,10 +92,11 @@ impl Init {
         }
         let programs = self.executions.iter().filter_map(|held| held.deadline).min();
         let retry = self.link.as_ref().and_then(Link::retry_at);
-        let nearest = [programs, self.stops.next(), self.orphaned_at, retry].into_iter().flatten().min()?;
+        let nearest =
+            [programs, self.terminations.next(), self.orphaned_at, retry].into_iter().flatten().min()?;
         // A millisecond is as fine as it gets: round up, so as not to wake before it.
-        let left = nearest.saturating_sub(clock::now()).saturating_add(clock::MS - 1);
-        Some(clock::timespec(left.min(3600 * 1000 * clock::MS)))
+        let left = nearest.saturating_sub(clock::now()).saturating_add(clock::NANOS_PER_MS - 1);
+        Some(clock::timespec(left.min(3600 * 1000 * clock::NANOS_PER_MS)))
     }
 
     /// Takes what has ended. Programs are told of, the rest is gone with this.
@@ -105,7 +106,7 @@ impl Init {
         self.reap_more = false;
         for taken in 0.. {
             match reap::wait() {
-                Waited::Ended(ended) if taken < REAPED_AT_MOST => self.ended(&ended),
+                Waited::Ended(ended) if taken < MAX_REAPED_PER_TURN => self.ended(&ended),
                 Waited::Ended(ended) => {
                     self.ended(&ended);
                     self.reap_more = true;
@@ -114,7 +115,7 @@ impl Init {
                 Waited::Nothing => break,
                 Waited::Childless => {
                     // Every process of a tree descends from init: without children there is no tree.
-                    self.stops.all_gone();
+                    self.terminations.all_gone();
                     self.executions.forget_all_past();
                     break;
                 }
@@ -123,7 +124,7 @@ impl Init {
     }
 
     fn ended(&mut self, ended: &reap::Ended) {
-        self.stops.hurry();
+        self.terminations.hurry();
         let Some(held) = self.executions.running(ended.pid) else {
             return;
         };
@@ -132,10 +133,10 @@ impl Init {
         (held.code_file, held.scratch) = (None, None); // before the exit is told: whoever hears of it finds them gone
         let (id, tag, kill_children) = (held.id, held.tag, held.kill_children);
         if let Some(link) = &mut self.link {
-            link.say(Say::Exited(id));
+            link.queue(Outgoing::Exited(id));
         }
         if kill_children {
-            self.stops.begin(tag, 0, clock::now());
+            self.terminations.begin(tag, 0, clock::now());
         }
     }
 
@@ -150,7 +151,7 @@ impl Init {
         while let Some(id) = due(&self.executions) {
             self.stop(id, Cause::TimedOut, None);
         }
-        self.stops.work(now);
+        self.terminations.work(now);
         ControlFlow::Continue(())
     }
 
@@ -175,8 +176,8 @@ impl Init {
                 return ControlFlow::Continue(());
             }
         };
-        if self.link.as_ref().is_some_and(|link| link.greeted) {
-            self.hear()?;
+        if self.link.as_ref().is_some_and(|link| link.established) {
+            self.receive()?;
         }
         self.lose_worker();
         if epoll::add(&self.epoll, &fd, EventData::new_u64(LINK), EventFlags::IN).is_ok() {
@@ -207,8 +208,8 @@ impl Init {
             return;
         }
         let all = self.tags.all();
-        for _ in 0..LAST_PASSES {
-            if tree::kill(|tag| all.contains(&tag)) == Ok(true) {
+        for _ in 0..MAX_KILL_PASSES {
+            if process_tree::kill(|tag| all.contains(&tag)) == Ok(true) {
                 return;
             }
             while let Waited::Ended(_) = reap::wait() {}

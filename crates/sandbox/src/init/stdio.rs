@@ -13,11 +13,11 @@ use crate::link;
 use crate::wire::{Fds, Start, StdinFrom};
 
 /// Pipe sizes to try, in turn: an ordinary user may own only so many large ones.
-const PIPE_BYTES: [usize; 3] = [1024 * 1024, 256 * 1024, 64 * 1024];
+const PIPE_SIZES_BYTES: [usize; 3] = [1024 * 1024, 256 * 1024, 64 * 1024];
 
 /// The program's side: what becomes its 0, 1 and 2. An absent input is init's own 0, which is `/dev/null`.
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct ProgramEnds {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     /// Absent: the same as `stdout`.
@@ -28,7 +28,7 @@ pub(super) struct Inner {
 
 /// The worker's side. All of these are nonblocking, which does not touch the program's own descriptions.
 #[derive(Debug)]
-pub(super) enum Ends {
+pub(super) enum WorkerEnds {
     Pipes { stdout: OwnedFd, stderr: Option<OwnedFd>, stdin: Option<Input> },
     Tty { master: OwnedFd, relay: (OwnedFd, OwnedFd), buffer: OwnedFd },
     None,
@@ -41,7 +41,7 @@ pub(super) struct Input {
     writer: OwnedFd,
 }
 
-impl Ends {
+impl WorkerEnds {
     /// What goes with `Started` and `Adopt`.
     pub(super) fn lend(&self) -> (Fds, Vec<BorrowedFd<'_>>) {
         match self {
@@ -80,14 +80,14 @@ impl Ends {
 }
 
 /// Makes both sides for a program. `given` is the descriptor that came as its input.
-pub(super) fn make(start: &Start, given: Option<OwnedFd>) -> Result<(Inner, Ends), Errno> {
+pub(super) fn create(start: &Start, given: Option<OwnedFd>) -> Result<(ProgramEnds, WorkerEnds), Errno> {
     match start.tty {
         Some(size) => terminal(size, start.stdin, given),
         None => pipes(start.stdin, given, start.merge_output),
     }
 }
 
-fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Inner, Ends), Errno> {
+fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(ProgramEnds, WorkerEnds), Errno> {
     let (stdout, inner_stdout) = output()?;
     let (stderr, inner_stderr) = if merge { (None, None) } else { split(output()?) };
     let (inner_stdin, stdin) = match from {
@@ -100,8 +100,8 @@ fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Inner,
             (Some(reader), Some(Input { buffer: input_buffer()?, writer }))
         }
     };
-    let inner = Inner { stdin: inner_stdin, stdout: inner_stdout, stderr: inner_stderr, is_tty: false };
-    Ok((inner, Ends::Pipes { stdout, stderr, stdin }))
+    let inner = ProgramEnds { stdin: inner_stdin, stdout: inner_stdout, stderr: inner_stderr, is_tty: false };
+    Ok((inner, WorkerEnds::Pipes { stdout, stderr, stdin }))
 }
 
 /// A file in memory through which the worker sends input. Its offset is how much of the input has been sent, and belongs
@@ -125,14 +125,18 @@ fn split(pair: (OwnedFd, OwnedFd)) -> (Option<OwnedFd>, Option<OwnedFd>) {
 /// Makes a pipe large, before the program has it: one that makes it nonblocking at once must find the room that its next
 /// writer counts on.
 fn enlarge(pipe: &OwnedFd) {
-    for bytes in PIPE_BYTES {
+    for bytes in PIPE_SIZES_BYTES {
         if fcntl_setpipe_size(pipe, bytes).is_ok() {
             return;
         }
     }
 }
 
-fn terminal(size: TtySize, from: StdinFrom, given: Option<OwnedFd>) -> Result<(Inner, Ends), Errno> {
+fn terminal(
+    size: TtySize,
+    from: StdinFrom,
+    given: Option<OwnedFd>,
+) -> Result<(ProgramEnds, WorkerEnds), Errno> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let master = openat(CWD, "/dev/ptmx", flags, Mode::empty())?;
     unlockpt(&master)?;
@@ -151,6 +155,6 @@ fn terminal(size: TtySize, from: StdinFrom, given: Option<OwnedFd>) -> Result<(I
         StdinFrom::Open => Some(rustix::io::fcntl_dupfd_cloexec(&slave, 3)?),
         StdinFrom::Fd => given,
     };
-    let ends = Ends::Tty { master, relay, buffer: input_buffer()? };
-    Ok((Inner { stdin, stdout: slave, stderr: None, is_tty: true }, ends))
+    let ends = WorkerEnds::Tty { master, relay, buffer: input_buffer()? };
+    Ok((ProgramEnds { stdin, stdout: slave, stderr: None, is_tty: true }, ends))
 }

@@ -6,12 +6,12 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
-use super::held::Executions;
-use super::outbox::{Link, Say};
+use super::event_loop::{CHILDREN, Init, LINK, LISTENER};
+use super::executions::Executions;
+use super::outbox::{Link, Outgoing};
 use super::spawn::{Spawner, Stack};
-use super::stops::Stops;
 use super::tag::Tags;
-use super::turn::{CHILDREN, Init, LINK, LISTENER};
+use super::terminate::Terminations;
 use super::{clock, signals};
 use crate::wire::{FromInit, Setup, VERSION};
 
@@ -19,17 +19,17 @@ use crate::wire::{FromInit, Setup, VERSION};
 const RESERVED_FDS: u64 = 32;
 
 /// More than a session of any size needs; beyond it the kernel's tables would only grow.
-const MOST_FDS: u64 = 65_536;
+const MAX_OPEN_FDS: u64 = 65_536;
 
 impl Init {
     /// Prepares everything that can fail. The listener and the worker's socket become nonblocking.
     pub(super) fn new(setup: &Setup, listener: OwnedFd, worker: BorrowedFd<'_>) -> Result<Self, Errno> {
-        stay_small();
+        return_free_memory();
         null_stdio()?;
         let children = signals::take_over()?;
-        let (files, highest_fd) = raise_files();
-        make_ready(listener.as_fd())?;
-        make_ready(worker)?;
+        let (files, highest_fd) = raise_file_limit();
+        set_nonblocking(listener.as_fd())?;
+        set_nonblocking(worker)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         epoll::add(&epoll, &children, EventData::new_u64(CHILDREN), EventFlags::IN)?;
@@ -37,7 +37,7 @@ impl Init {
         Ok(Self {
             session: setup.session,
             executions: Executions::default(),
-            stops: Stops::default(),
+            terminations: Terminations::default(),
             tags: Tags::of(setup.session),
             spawner: Spawner { stack: Stack::new()?, files, highest_fd },
             link: None,
@@ -54,7 +54,7 @@ impl Init {
     /// Tells the worker that the session is ready, and serves it and those that come back.
     pub(super) fn serve(&mut self, worker: OwnedFd) {
         let mut link = Link::new(worker, true);
-        link.say(Say::Message(FromInit::Ready { version: VERSION }));
+        link.queue(Outgoing::Message(FromInit::Ready { version: VERSION }));
         self.link = Some(link);
         self.found_worker();
         self.flush();
@@ -64,7 +64,7 @@ impl Init {
 
 /// Tells the allocator to give back what a long message took, which left alone it keeps for the next one, and what
 /// building the walls took.
-fn stay_small() {
+fn return_free_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets parameters of the allocator and has it return what is free; no other thread is there.
     unsafe {
@@ -87,21 +87,21 @@ fn null_stdio() -> Result<(), Errno> {
     Ok(())
 }
 
-fn make_ready(fd: BorrowedFd<'_>) -> Result<(), Errno> {
+fn set_nonblocking(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     fcntl_setfd(fd, FdFlags::CLOEXEC)?;
     fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
 }
 
 /// Raises init's own limit on open files as far as it may. Returns what programs get instead, and the highest
 /// number that their pipes may take.
-fn raise_files() -> (Option<libc::rlimit64>, i32) {
+fn raise_file_limit() -> (Option<libc::rlimit64>, i32) {
     let mut was = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointers are to locals that live through the calls.
     let raised = unsafe {
         if libc::prlimit64(0, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut was) != 0 {
             return (None, i32::MAX);
         }
-        let wanted = libc::rlimit64 { rlim_cur: was.rlim_max.min(MOST_FDS).max(was.rlim_cur), ..was };
+        let wanted = libc::rlimit64 { rlim_cur: was.rlim_max.min(MAX_OPEN_FDS).max(was.rlim_cur), ..was };
         let changed = libc::prlimit64(0, libc::RLIMIT_NOFILE, &raw const wanted, std::ptr::null_mut()) == 0;
         if changed { wanted } else { was }
     };

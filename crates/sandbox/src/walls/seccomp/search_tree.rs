@@ -1,6 +1,6 @@
 //! From a rule for each number to a program that halves the numbers until one rule is left.
 
-use super::code::{Answer, Code, Test, offset};
+use super::bpf::{Answer, Code, Test, offset};
 use super::rules::Rule;
 
 /// The entry that this program is compiled for; any other is closed.

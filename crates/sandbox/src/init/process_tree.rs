@@ -8,13 +8,13 @@ use rustix::io::Errno;
 use super::{signals, tag};
 
 /// Room for the names that one call of getdents returns: some eighty processes.
-const NAMES_BYTES: usize = 2048;
+const DIRENTS_BYTES: usize = 2048;
 
 /// How often a tree is frozen anew before it is killed, in one go: a fork bomb needs a few.
-const FREEZES: usize = 8;
+const MAX_FREEZE_PASSES: usize = 8;
 
 /// How many looks in a row must find nothing before a tree counts as gone.
-pub(super) const LOOKS: usize = 8;
+pub(super) const EMPTY_SCANS_REQUIRED: usize = 8;
 
 /// What a pass over a tree has seen: equal for two passes only if both saw the same processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +27,7 @@ struct Census {
 /// waited for yet are among them.
 pub(super) fn scan(wanted: impl Fn(u64) -> bool, mut each: impl FnMut(i32, u64)) -> Result<(), Errno> {
     let proc = openat(CWD, "/proc", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut names = [MaybeUninit::uninit(); NAMES_BYTES];
+    let mut names = [MaybeUninit::uninit(); DIRENTS_BYTES];
     let mut entries = RawDir::new(proc, &mut names);
     while let Some(entry) = entries.next() {
         let entry = entry?;
@@ -46,7 +46,7 @@ pub(super) fn scan(wanted: impl Fn(u64) -> bool, mut each: impl FnMut(i32, u64))
 /// One look is not enough: a process that forks and exits all the time is seldom where it was when `/proc` was
 /// listed, so that a look may miss it.
 pub(super) fn is_gone(wanted: impl Fn(u64) -> bool) -> Result<bool, Errno> {
-    for _ in 0..LOOKS {
+    for _ in 0..EMPTY_SCANS_REQUIRED {
         if signal(&wanted, &[])? > 0 {
             return Ok(false);
         }
@@ -81,7 +81,7 @@ fn census(wanted: impl Fn(u64) -> bool, numbers: &[i32]) -> Result<Census, Errno
 /// when two passes have seen the same processes, all of them stand still.
 pub(super) fn kill(wanted: impl Fn(u64) -> bool) -> Result<bool, Errno> {
     let mut last = Census::default();
-    for _ in 0..FREEZES {
+    for _ in 0..MAX_FREEZE_PASSES {
         let seen = census(&wanted, &[libc::SIGSTOP])?;
         if seen == last {
             break;
