@@ -1,12 +1,14 @@
-//! Init: the first process of a session, which starts programs, keeps their pipes and exits, and ends them.
+//! Init: the first process of a session. It starts programs, keeps their pipes and exit statuses, and ends
+//! them.
 //!
 //! 1. It reads `Setup` from the worker that launched it and builds the walls around itself.
-//! 2. It starts what it is asked to start, each program tagged so that its whole tree can be found.
-//! 3. It keeps its own duplicate of every pipe and terminal, and every exit, until the worker has confirmed them,
-//!    and tells a worker that comes back of all of them.
-//! 4. It enforces deadlines itself, worker or not, and ends when told to or when no worker comes back.
+//! 2. It starts programs on request, each with a tag by which its whole process tree can be found.
+//! 3. It keeps its own duplicate of every pipe and terminal, and every exit status, until the worker has
+//!    confirmed them. A worker that reconnects gets all of them.
+//! 4. It enforces deadlines itself, with or without a worker. It ends on request, or if no worker reconnects
+//!    in time.
 //!
-//! One thread, no async runtime, no logging, and it must never die: what goes wrong is answered or ignored.
+//! One thread, no async runtime, no logging. It must never die: errors are reported to the worker or ignored.
 
 mod clock;
 mod code_file;
@@ -39,15 +41,15 @@ use crate::link::{self, LinkError, Received};
 use crate::walls;
 use crate::wire::{FromInit, Setup, ToInit, WallFailure};
 
-/// Where init listens for a worker that comes back.
+/// The socket on which init accepts a worker that reconnects.
 pub const LISTENER_FD: RawFd = 3;
 /// The connection to the worker that launched it.
 pub const WORKER_FD: RawFd = 4;
 
-/// Runs init on the descriptors [`LISTENER_FD`] and [`WORKER_FD`]. Returns the code to exit with: 0 after its work
-/// is done, 1 when it could not begin (the worker has been told why, if it was there to hear it).
+/// Runs init on the descriptors [`LISTENER_FD`] and [`WORKER_FD`]. Returns the exit code: 0 when the session
+/// has ended, 1 if it could not be set up (the worker has been sent the reason, if it was connected).
 pub fn main() -> u8 {
-    // SAFETY: whoever starts init passes these two, and nothing in this process has touched them.
+    // SAFETY: the launcher passes these two descriptors, and nothing in this process has used them yet.
     let (listener, worker) = unsafe { (OwnedFd::from_raw_fd(LISTENER_FD), OwnedFd::from_raw_fd(WORKER_FD)) };
     let Some(setup) = await_setup(worker.as_fd()) else {
         return 1;
@@ -69,7 +71,7 @@ pub fn main() -> u8 {
     }
 }
 
-/// The first message is how to build the session; without it there is nothing to do.
+/// Waits for `Setup`, which must be the first message. `None` if the worker closes the link before that.
 fn await_setup(worker: BorrowedFd<'_>) -> Option<Box<Setup>> {
     loop {
         match link::recv::<ToInit>(worker) {
@@ -82,7 +84,8 @@ fn await_setup(worker: BorrowedFd<'_>) -> Option<Box<Setup>> {
     }
 }
 
-/// Says something before the loop runs, when there is nothing else to do than to wait for room.
+/// Sends a message before the loop runs. It blocks until the socket has room: there is nothing else to do
+/// yet.
 fn send(worker: BorrowedFd<'_>, message: &FromInit) -> Result<(), LinkError> {
     loop {
         match link::send(worker, message, &[]) {
@@ -99,7 +102,7 @@ fn wait_until(fd: BorrowedFd<'_>, ready: PollFlags) {
 fn startup_failure(errno: Errno) -> WallFailure {
     WallFailure {
         wall: "init".into(),
-        message: format!("init cannot begin its work: {errno}"),
-        fix: "raise the limits on open files and memory of the worker".into(),
+        message: format!("init could not start: {errno}"),
+        fix: "raise the worker's limits on open files and memory".into(),
     }
 }

@@ -1,4 +1,4 @@
-//! What the worker and init say to each other.
+//! The messages between the worker and init.
 //!
 //! Messages are postcard over a `SOCK_SEQPACKET` unix socket, one message a packet, at most [`INLINE_BYTES`];
 //! a longer one travels in a sealed memfd that is the packet's last descriptor. Descriptors travel with
@@ -8,183 +8,189 @@ use serde::{Deserialize, Serialize};
 
 use headwater_protocol::{ExecutionId, Process, SandboxKind, SessionId, TtySize, Usage};
 
-/// Raised when a message changes its meaning. A worker that finds another version in an init adopts nothing from
-/// it: it ends that init, the executions end as `lost`, and the session sleeps on its workspace.
+/// Raised when the format or the meaning of a message changes. A worker that finds an init of another version
+/// adopts nothing from it: it ends that init, its executions end as `lost`, and the session is hibernated
+/// with its workspace.
 pub const VERSION: u32 = 5;
 
-/// The longest message that travels in a packet itself.
+/// Messages up to this length are sent in the packet itself.
 pub const INLINE_BYTES: usize = 64 * 1024;
 
-/// The most descriptors that one message carries: an input and a cgroup file for each controller of a v1 host.
+/// The maximum number of descriptors of a message: an input, and a cgroup file for each controller of a v1
+/// host.
 pub const MAX_FDS: usize = 8;
 
-/// From the worker to init.
+/// Messages from the worker to init.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToInit {
-    /// The first message to a new init: build the walls. Answered by `Ready` or `SetupFailed`.
+    /// The first message to a new init: set up the session. Answered by `Ready` or `SetupFailed`.
     Setup(Box<Setup>),
-    /// The first message of a worker that comes back. Answered by `Hello`, then one `Adopt` for each execution.
+    /// The first message of a worker that reconnects. Answered by `Hello`, then one `Adopt` for each
+    /// execution.
     Hello,
-    /// Run a program. Answered by `Started` or `StartFailed`. Carries the descriptor that the program gets as its
-    /// standard input if `stdin` is `Fd`, then, if `cgroups` is not 0, so many `cgroup.procs` files opened for
-    /// writing, into which the program puts itself before it runs.
+    /// Run a program. Answered by `Started` or `StartFailed`. Carries the descriptor of the program's
+    /// standard input if `stdin` is `Fd`, then `cgroups` many `cgroup.procs` files opened for writing,
+    /// through which the program joins those cgroups before it runs.
     Start(Box<Start>),
     /// Send a signal.
     Signal {
-        /// To this execution.
+        /// The execution to signal.
         execution: ExecutionId,
-        /// Its number.
+        /// The signal number.
         signal: i32,
-        /// To whom in it.
+        /// Which of its processes to signal.
         target: Target,
     },
-    /// End the whole tree: SIGTERM (and SIGCONT), the grace, SIGKILL. The first cause given is the one reported.
+    /// End the whole process tree: SIGTERM (and SIGCONT), the grace period, SIGKILL. The first cause is the
+    /// one reported.
     Stop {
-        /// This execution.
+        /// The execution to stop.
         execution: ExecutionId,
-        /// Why.
+        /// The reason to report.
         cause: Cause,
-        /// Between SIGTERM and SIGKILL.
+        /// The time between SIGTERM and SIGKILL.
         grace_ms: u64,
     },
-    /// No more input will come: drop init's duplicates of the input pipe and of its buffer.
+    /// No more input will come: close init's duplicates of the input pipe and of its buffer.
     CloseStdin {
-        /// Of this execution.
+        /// The execution whose input ends.
         execution: ExecutionId,
     },
-    /// The worker has the exit in its log: no need to tell it again.
+    /// The worker has logged the exit: it need not be sent again.
     ExitLogged {
-        /// Of this execution.
+        /// The execution whose exit is logged.
         execution: ExecutionId,
     },
-    /// The worker needs this execution's descriptors no more: no writer is left, or nobody wants to know.
+    /// The worker no longer needs the descriptors of this execution: no writer is left, or its output is not
+    /// wanted.
     Release {
-        /// This execution.
+        /// The execution to release.
         execution: ExecutionId,
     },
-    /// Which processes are there? Answered by `Processes`.
+    /// List the processes of an execution. Answered by `Processes`.
     Processes {
-        /// Of this execution.
+        /// The execution to list.
         execution: ExecutionId,
     },
-    /// Listen on this port of 127.0.0.1 inside, for as long as the session lives. Answered by `Listening`, with the same
+    /// Listen on this port of 127.0.0.1 inside until the session ends. Answered by `Listening`, with the same
     /// socket each time, or by `ListenFailed`.
     Listen {
-        /// In the session's own network.
+        /// The port in the session's network namespace.
         port: u16,
     },
-    /// End all programs and yourself.
+    /// End all programs, then init itself.
     End,
 }
 
-/// From init to the worker.
+/// Messages from init to the worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum FromInit {
-    /// The walls stand. Sent by pid 1 itself.
+    /// The session is set up. Sent by pid 1 itself.
     Ready {
-        /// See [`VERSION`].
+        /// The [`VERSION`] of this init.
         version: u32,
     },
-    /// They do not, and nothing will run.
+    /// The session could not be set up, and no program will run.
     SetupFailed(WallFailure),
-    /// Answer to `Hello`; so many `Adopt` messages follow.
+    /// The answer to `Hello`.
     Hello {
-        /// See [`VERSION`].
+        /// The [`VERSION`] of this init.
         version: u32,
-        /// Whose init this is.
+        /// The session of this init.
         session: SessionId,
-        /// How many executions follow.
+        /// How many `Adopt` messages follow.
         executions: u32,
     },
-    /// An execution that the worker may have forgotten, with the same descriptors as `Started`.
+    /// An execution that the worker may not know, with the same descriptors as `Started`.
     Adopt {
-        /// Which.
+        /// The execution to adopt.
         execution: ExecutionId,
-        /// Its process id inside.
+        /// The program's pid inside the session.
         pid: i32,
-        /// When it was started: unix microseconds.
+        /// Start time in Unix microseconds.
         started_at_us: u64,
-        /// Which descriptors come with this.
+        /// The descriptors that this message carries.
         fds: Fds,
-        /// How it ended, if it has and the worker has not logged it.
+        /// The exit, if the program has exited and the worker has not logged it.
         exit: Option<Exit>,
-        /// What `Start` said of it.
+        /// The note of `Start`.
         note: Vec<u8>,
     },
-    /// The program runs (it has passed exec). Carries the worker's descriptors.
+    /// The program is running (exec has succeeded). Carries the worker's descriptors.
     Started {
-        /// Which.
+        /// The execution that has started.
         execution: ExecutionId,
-        /// Its process id inside.
+        /// The program's pid inside the session.
         pid: i32,
-        /// Unix microseconds.
+        /// Start time in Unix microseconds.
         started_at_us: u64,
-        /// Which descriptors come with this.
+        /// The descriptors that this message carries.
         fds: Fds,
     },
-    /// The program never ran. Nothing of it is left.
+    /// The program could not be started. Nothing of it is left.
     StartFailed {
-        /// Which.
+        /// The execution that could not be started.
         execution: ExecutionId,
-        /// Why.
+        /// The kind of failure, with a message.
         failure: StartFailure,
     },
-    /// The program itself has ended (its children may not have).
+    /// The program itself has exited; its children may still run.
     Exited {
-        /// Which.
+        /// The execution that has exited.
         execution: ExecutionId,
-        /// How.
+        /// The exit status, the cause and the usage.
         exit: Exit,
     },
-    /// The processes that belong to an execution, its program first if it still runs.
+    /// The processes of an execution. The program comes first if it is still running.
     Processes {
-        /// Which.
+        /// The execution that was asked about.
         execution: ExecutionId,
-        /// They.
+        /// Its processes.
         processes: Vec<Process>,
     },
-    /// Answer to `Listen`, with the listening socket: whoever holds it accepts.
+    /// The answer to `Listen`, with the listening socket, on which the worker accepts.
     Listening,
-    /// There is no such socket.
+    /// init could not create the listening socket.
     ListenFailed {
         /// The kernel's error number.
         errno: i32,
     },
 }
 
-/// How to build a session.
+/// How to set up a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Setup {
-    /// Whose init this is.
+    /// The session of this init.
     pub session: SessionId,
-    /// Walls, or none.
+    /// Whether to build walls.
     pub sandbox: SandboxKind,
-    /// The host user and group that the session's processes run as, when the worker is root; else the worker's own.
+    /// The host user and group of the session's processes, if the worker is root; otherwise they run as the
+    /// worker's user.
     pub host_uid: Option<u32>,
-    /// The workspace on the host, an absolute path. With walls it appears as `/workspace`.
+    /// The absolute path of the workspace on the host. Behind walls it is mounted at `/workspace`.
     pub workspace: String,
-    /// Host paths bound read-only besides the system folders, at the same place inside unless told otherwise.
+    /// Host paths that are bound read-only, besides the system directories.
     pub binds: Vec<Bind>,
-    /// Size of `/tmp` and of `/dev/shm`, each.
+    /// The size of `/tmp` and of `/dev/shm`, each.
     pub tmp_bytes: u64,
-    /// Files and folders in each of them.
+    /// The number of files and directories in each of them.
     pub tmp_inodes: u64,
-    /// How long init waits for a worker to come back before it ends itself.
+    /// How long init waits for a worker to reconnect before it ends.
     pub orphan_timeout_ms: u64,
-    /// Whose network it is in.
+    /// The network namespace of the session.
     pub network: NetworkOf,
-    /// What it may take of the kernel's shared resources.
+    /// Limits on resources that the whole host shares.
     pub kernel: KernelLimits,
 }
 
-/// What a session with walls may take of resources that the whole host shares.
+/// What a session behind walls may use of resources that the whole host shares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelLimits {
-    /// Terminals that are open at once, those of the worker among them: the host has 4096 in all unless told otherwise.
+    /// Terminals open at the same time, the worker's included. The host has 4096 in all by default.
     pub terminals: u32,
-    /// Whether programs may use kernel AIO (`io_setup`): one program can take all contexts of the host.
+    /// Whether programs may use kernel AIO (`io_setup`): one program can use up all contexts of the host.
     pub aio: bool,
-    /// Whether a cgroup counts the session's memory. If none does, memory that no resource limit counts is refused:
+    /// Whether a cgroup counts the session's memory. If not, memory that no resource limit counts is refused:
     /// `memfd_create` and large System V segments.
     pub memory_is_counted: bool,
 }
@@ -195,193 +201,193 @@ impl Default for KernelLimits {
     }
 }
 
-/// Whose network a session with walls is in. Without walls it is always the host's.
+/// The network namespace of a session behind walls. Without walls it is always the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NetworkOf {
-    /// Its own: a loopback device and nothing else.
+    /// Its own, with a loopback device and nothing else.
     Session,
-    /// The host's: everything that the host reaches, its loopback services among it.
+    /// The host's, with everything that the host can reach, services on its loopback device included.
     Host,
 }
 
-/// A host path shown inside.
+/// A host path that is shown inside the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bind {
-    /// On the host, absolute.
+    /// The absolute path on the host.
     pub host: String,
-    /// Inside, absolute.
+    /// The absolute path inside the session.
     pub inside: String,
-    /// A missing host path is no failure.
+    /// Whether the host path may be missing.
     pub optional: bool,
 }
 
 /// A program to run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Start {
-    /// Its execution.
+    /// The id of the execution.
     pub execution: ExecutionId,
-    /// The program and its arguments; the program is looked up in `PATH` of `env` unless it contains a slash.
+    /// The program and its arguments. A program without a slash is searched in the `PATH` of `env`.
     pub argv: Vec<String>,
-    /// The whole environment, `NAME=value`.
+    /// The whole environment, as `NAME=value`.
     pub env: Vec<String>,
-    /// Absolute, as seen inside.
+    /// The working directory: an absolute path inside the session.
     pub cwd: String,
-    /// Where its input comes from.
+    /// The source of standard input.
     pub stdin: StdinFrom,
-    /// A terminal of this size as its input and output.
+    /// If given, input and output are a terminal of this size.
     pub tty: Option<TtySize>,
-    /// Both outputs in one pipe.
+    /// Whether stdout and stderr share one pipe.
     pub merge_output: bool,
-    /// Resource limits of each process.
+    /// Resource limits for each process.
     pub rlimits: Rlimits,
-    /// Wall time until the tree is stopped with [`Cause::TimedOut`].
+    /// The wall time after which the tree is stopped with [`Cause::TimedOut`].
     pub timeout_ms: Option<u64>,
-    /// Between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL.
     pub grace_ms: u64,
-    /// End what is left of the tree when the program itself has ended.
+    /// Whether to end the rest of the tree when the program itself has exited.
     pub kill_children: bool,
-    /// How many `cgroup.procs` descriptors follow.
+    /// How many `cgroup.procs` descriptors the message carries.
     pub cgroups: u8,
-    /// A file that is there for as long as the program runs.
+    /// A file that exists while the program runs.
     pub code_file: Option<CodeFile>,
-    /// A new folder in `/tmp`, as seen inside, that is there for as long as the program runs: where code is compiled.
-    /// Made before the code's file, which may be in it; removed with all that is in it.
+    /// A directory to create in `/tmp`, for compiling code, that exists while the program runs. Created
+    /// before the code file, which may be in it, and removed with its contents.
     pub scratch: Option<String>,
-    /// Kept by init and told again in `Adopt`: what the worker needs to take the execution up again.
+    /// Not used: always empty. It stays because removing it would change the format, and with it [`VERSION`].
     pub note: Vec<u8>,
 }
 
-/// Code that is too long to be an argument. Init writes it before the program starts, where nothing may be yet, and
-/// removes it when the program has ended, so that it needs no worker for that.
+/// Code that is too long to be an argument. init writes it before the program starts and removes it when the
+/// program has exited, so that this works without a worker. The path must not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeFile {
-    /// As seen inside: a new name in `/tmp`.
+    /// A new path in `/tmp`, as seen inside the session.
     pub path: String,
-    /// What is in it.
+    /// The contents of the file.
     pub text: String,
 }
 
-/// Resource limits of each process of a program; absent means unchanged.
+/// Resource limits for each process of a program; `None` leaves a limit unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rlimits {
-    /// `RLIMIT_NOFILE`.
+    /// Sets `RLIMIT_NOFILE`.
     pub open_files: Option<u64>,
-    /// `RLIMIT_FSIZE`.
+    /// Sets `RLIMIT_FSIZE`.
     pub file_bytes: Option<u64>,
-    /// `RLIMIT_CPU`, rounded up to seconds.
+    /// Sets `RLIMIT_CPU`, rounded up to seconds.
     pub cpu_ms: Option<u64>,
-    /// `RLIMIT_DATA`: stands in for the memory limit where there is no cgroup.
+    /// Sets `RLIMIT_DATA`, in place of the memory limit where there is no cgroup.
     pub data_bytes: Option<u64>,
-    /// `RLIMIT_NPROC`: stands in for the limit on processes where there is no cgroup.
+    /// Sets `RLIMIT_NPROC`, in place of the limit on processes where there is no cgroup.
     pub processes: Option<u64>,
 }
 
-/// Where a program's input comes from.
+/// The source of a program's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StdinFrom {
-    /// `/dev/null`, also when its output is a terminal.
+    /// `/dev/null`, even if its output is a terminal.
     Null,
-    /// A pipe (or the terminal) whose other end the worker gets.
+    /// A pipe or the terminal, of which the worker gets the other end.
     Open,
-    /// The descriptor that came with the message.
+    /// The descriptor that the message carries.
     Fd,
 }
 
-/// Which descriptors come with a message, in this order.
+/// The descriptors that a message carries, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fds {
-    /// Reading ends of the output pipes; then, if there is an input pipe and it is open, the input's buffer and the
-    /// pipe's writing end. The buffer is a file in memory: input goes through it by sendfile, which moves the file's
-    /// offset together with the bytes, so that the offset is always exactly what has been sent.
+    /// The read ends of the output pipes; then, if the input pipe is open, the input's buffer and the pipe's
+    /// write end. The buffer is a file in memory: input goes through it by sendfile, which moves the file's
+    /// offset together with the bytes, so the offset is always exactly what has been sent.
     Pipes {
-        /// stdout and stderr, or one for both.
+        /// 2 for stdout and stderr, 1 if they share a pipe.
         outputs: u8,
-        /// Whether the input's buffer and writing end come last.
+        /// Whether the input's buffer and the write end come last.
         stdin: bool,
     },
-    /// The terminal's master, the reading and the writing end of the relay pipe, and the input's buffer. Output goes
-    /// from the master into the relay and from there to the log, both by splice, so that a killed worker has none of it
-    /// only in memory.
+    /// The terminal's master, the read and the write end of the relay pipe, and the input's buffer. Output is
+    /// spliced from the master into the relay and from there to the log, so no output is ever only in the
+    /// memory of a worker that may be killed.
     Tty,
-    /// None any more: the worker had released them.
+    /// None: the worker has released them.
     None,
 }
 
-/// Who gets a signal.
+/// Which processes get a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
-    /// The program's process group; for a terminal, the group in its foreground.
+    /// The program's process group; for a terminal, its foreground group.
     Group,
-    /// Every process of the execution, wherever it has gone.
+    /// Every process of the execution.
     Tree,
 }
 
-/// Why init was told (or decided) to stop an execution.
+/// Why an execution was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
     /// Its wall time ran out.
     TimedOut,
-    /// Somebody cancelled it.
+    /// A client cancelled it.
     Cancelled,
-    /// It printed more than it may.
+    /// It exceeded its output limit.
     OutputLimit,
-    /// Its session used more disk than it may.
+    /// Its session exceeded its disk limit.
     DiskLimit,
 }
 
-/// How a program ended.
+/// How a program exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
-    /// Its code, if it returned one.
+    /// The exit code, unless a signal ended it.
     pub code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Why init stopped it, if init did.
+    /// Why init stopped it, if it did.
     pub cause: Option<Cause>,
-    /// Unix microseconds.
+    /// Exit time in Unix microseconds.
     pub at_us: u64,
-    /// Wall time since its start, by the monotonic clock.
+    /// The wall time since the start, by the monotonic clock.
     pub duration_us: u64,
-    /// Of the program and the children it waited for.
+    /// The resources used by the program and the children that it waited for.
     pub usage: Usage,
 }
 
-/// Why a program never ran.
+/// Why a program could not be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartFailure {
-    /// The kind, for programs.
+    /// The kind, for code.
     pub kind: StartFailureKind,
-    /// For people: names the thing.
+    /// The message, for people.
     pub message: String,
     /// The kernel's error number, or 0.
     pub errno: i32,
 }
 
-/// The kinds of reasons why a program never ran.
+/// The kinds of start failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartFailureKind {
-    /// No such command.
+    /// The command does not exist.
     NotFound,
-    /// It is there but cannot be executed.
+    /// The file exists but cannot be executed.
     NotExecutable,
-    /// The working directory is missing or not one.
+    /// The working directory does not exist or is not a directory.
     BadCwd,
     /// Arguments and environment are too long.
     TooLong,
-    /// No process, memory or descriptor to be had.
+    /// The kernel is out of processes, memory or descriptors.
     NoResources,
-    /// Anything else.
+    /// Any other failure.
     Other,
 }
 
-/// Which wall could not be built, and what mends it.
+/// A wall that could not be built, and how to fix that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("cannot build the wall `{wall}`: {message}")]
 pub struct WallFailure {
-    /// The wall.
+    /// The name of the wall.
     pub wall: String,
-    /// What the kernel said, of what.
+    /// What failed, and the kernel's error.
     pub message: String,
-    /// The command or setting that mends it.
+    /// The command or setting that fixes it.
     pub fix: String,
 }

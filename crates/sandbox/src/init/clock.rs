@@ -1,28 +1,28 @@
-//! Time as init counts it: nanoseconds of the monotonic clock for deadlines, unix microseconds for people.
+//! Time in init: nanoseconds of the monotonic clock for deadlines, Unix microseconds for reports.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// One millisecond.
+/// Nanoseconds in a millisecond.
 pub(super) const NANOS_PER_MS: u64 = 1_000_000;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Now, for deadlines and durations.
+/// The monotonic time in nanoseconds, for deadlines and durations.
 pub(super) fn now() -> u64 {
     nanos(&clock_gettime(ClockId::Monotonic))
 }
 
-/// Now, in unix microseconds.
+/// The wall-clock time in Unix microseconds.
 pub(super) fn unix_us() -> u64 {
     nanos(&clock_gettime(ClockId::Realtime)) / 1000
 }
 
-/// So long from now, for ever if that is beyond counting.
+/// `ms` milliseconds after `now`; saturates, and a deadline at the maximum never comes.
 pub(super) fn after(now: u64, ms: u64) -> u64 {
     now.saturating_add(ms.saturating_mul(NANOS_PER_MS))
 }
 
-/// From nanoseconds to what the kernel wants.
+/// Converts nanoseconds to the kernel's `timespec`.
 pub(super) fn timespec(nanos: u64) -> Timespec {
     // Both parts fit: the first is at most 2^64 / 10^9, the second below 10^9.
     let (whole, rest) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);

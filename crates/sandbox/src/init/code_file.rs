@@ -1,18 +1,19 @@
-//! Code that is too long to be an argument: a file that is there for as long as its program runs.
+//! Code that is too long to be an argument: a file that exists while its program runs.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
 
 use crate::wire;
 
-/// The file. Dropping this removes it.
+/// The path of the file, which is removed on drop.
 #[derive(Debug)]
 pub(super) struct CodeFile {
     path: String,
 }
 
 impl CodeFile {
-    /// Writes it. Only where nothing is: a link that a program left there is refused, not followed.
+    /// Creates the file. The path must not exist: a symbolic link that a program left there is refused, not
+    /// followed.
     pub(super) fn write(file: &wire::CodeFile) -> Result<Self, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(CWD, &file.path, flags, Mode::RUSR | Mode::WUSR)?;
@@ -28,7 +29,7 @@ impl CodeFile {
 
 impl Drop for CodeFile {
     fn drop(&mut self) {
-        // Its program may have removed it.
+        // The program may have removed it already.
         let _ = unlinkat(CWD, &self.path, AtFlags::empty());
     }
 }

@@ -1,4 +1,4 @@
-//! What the worker asks for.
+//! Handling the worker's messages.
 
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,11 +14,12 @@ use super::{clock, outlet, proc_stat, process_tree, signals};
 use crate::link::{self, LinkError, Received};
 use crate::wire::{Cause, FromInit, Start, Target, ToInit};
 
-/// Messages heard in one turn.
+/// Messages handled in one turn of the loop, so that a busy worker does not delay deadlines.
 const MAX_MESSAGES_PER_TURN: usize = 64;
 
 impl Init {
-    /// Hears what the worker says until it pauses. While something waits to be said to it, nothing is heard.
+    /// Handles the worker's messages until none is left. Reads nothing while messages to the worker are
+    /// queued.
     pub(super) fn receive(&mut self) -> ControlFlow<()> {
         self.flush();
         for _ in 0..MAX_MESSAGES_PER_TURN {
@@ -48,7 +49,7 @@ impl Init {
             ToInit::Start(start) => self.start(*start, fds),
             ToInit::Signal { execution, signal, target } => self.signal(execution, signal, target),
             ToInit::Stop { execution, cause, grace_ms } => {
-                self.reap(); // who has ended by itself was not stopped
+                self.reap(); // an execution that has already exited was not stopped
                 self.stop(execution, cause, Some(grace_ms));
             }
             ToInit::CloseStdin { execution } => {
@@ -60,7 +61,7 @@ impl Init {
             ToInit::Release { execution } => self.release(execution),
             ToInit::Processes { execution } => self.processes(execution),
             ToInit::Listen { port } => self.listen(port),
-            ToInit::Setup(_) => {} // the walls stand
+            ToInit::Setup(_) => {} // already set up
             ToInit::End => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
@@ -79,7 +80,7 @@ impl Init {
         }
     }
 
-    /// The socket is made once: connections that wait in it outlive a worker.
+    /// Creates the socket once and keeps it: connections that wait in its backlog outlive a worker.
     fn listen(&mut self, port: u16) {
         let outlet = match self.outlet.take() {
             Some(outlet) => Ok(outlet),
@@ -100,7 +101,7 @@ impl Init {
     fn start(&mut self, start: Start, fds: Vec<OwnedFd>) {
         let id = start.execution;
         if self.executions.tag(id).is_some() {
-            return; // it runs, or has run: it is not run twice
+            return; // already started; an execution never runs twice
         }
         let tag = self.tags.next();
         match self.spawner.spawn(&start, tag, fds) {
@@ -113,7 +114,8 @@ impl Init {
         }
     }
 
-    /// Ends a tree. The first cause is the one reported, and only if the program still runs.
+    /// Stops the whole process tree. The first cause is the one reported, and only if the program is still
+    /// running.
     pub(super) fn stop(&mut self, id: ExecutionId, cause: Cause, grace_ms: Option<u64>) {
         let Some(tag) = self.executions.tag(id) else {
             return;
@@ -176,15 +178,15 @@ impl Init {
     }
 }
 
-/// To the program's group; for a terminal, to the group in its foreground.
+/// Signals the program's process group or, for a terminal, its foreground group.
 fn signal_group(held: &HeldExecution, signal: i32) {
     let foreground = held.ends.terminal().and_then(|tty| rustix::termios::tcgetpgrp(tty).ok());
     let group = foreground.map_or(held.pid, |group| group.as_raw_nonzero().get());
     if group == held.pid && held.exit.is_none() {
-        signals::send_group(group, signal); // the program has not been waited for, so that the number is its own
+        signals::send_group(group, signal); // not reaped yet, so the pid has not been reused
         return;
     }
-    // The group's number may have passed to somebody else: only members that carry the tag are meant.
+    // The group's id may have been reused: signal only members that carry the tag.
     let _ = process_tree::scan(
         |found| found == held.tag,
         |pid, _| {

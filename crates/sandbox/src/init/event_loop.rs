@@ -1,4 +1,4 @@
-//! The loop: what init waits for, and who deals with it.
+//! The event loop: waits for the listener, the link and children, and dispatches to the other files.
 
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,17 +16,17 @@ use super::terminate::Terminations;
 use super::{clock, process_tree, signals};
 use crate::wire::Cause;
 
-/// What the epoll descriptor tells of.
+/// Tokens of the epoll descriptor.
 pub(super) const LISTENER: u64 = 1;
 pub(super) const LINK: u64 = 2;
 pub(super) const CHILDREN: u64 = 3;
 
-/// Ended processes dealt with in one turn: a fork bomb makes more without end.
+/// Children reaped in one turn: a fork bomb creates them without end.
 const MAX_REAPED_PER_TURN: usize = 256;
-/// Passes over what is left when init ends itself without a pid namespace that ends it all.
+/// Kill passes over the remaining processes when init ends without a pid namespace, which would end them all.
 const MAX_KILL_PASSES: u32 = 400;
 
-/// Init, once the walls stand.
+/// The state of init after setup.
 #[derive(Debug)]
 pub(super) struct Init {
     pub(super) session: SessionId,
@@ -36,19 +36,20 @@ pub(super) struct Init {
     pub(super) spawner: Spawner,
     pub(super) link: Option<Link>,
     pub(super) listener: OwnedFd,
-    /// Where programs find what the worker offers them, if it asked for that: held for as long as the session lives.
+    /// The listening socket on which the worker serves this session's programs, if requested; open until the
+    /// session ends.
     pub(super) outlet: Option<OwnedFd>,
     pub(super) children: OwnedFd,
     pub(super) epoll: OwnedFd,
     pub(super) orphan_timeout_ms: u64,
-    /// When to give up waiting for a worker.
+    /// Monotonic nanoseconds: when to give up waiting for a worker.
     pub(super) orphaned_at: Option<u64>,
-    /// More may have ended than one turn takes.
+    /// Whether more children may have ended than one turn reaps.
     pub(super) reap_more: bool,
 }
 
 impl Init {
-    /// Runs until told to end, or until no worker has come back for too long. Ends all programs.
+    /// Runs until it is asked to end, or until no worker has reconnected in time. Ends all programs.
     pub(super) fn run(&mut self) {
         while self.turn().is_continue() {}
         self.end_programs();
@@ -69,7 +70,7 @@ impl Init {
                 }
             }
             Err(Errno::INTR) => {}
-            Err(_) => pause(), // cannot be, but must not spin
+            Err(_) => pause(), // should not happen, but must not spin
         }
         if self.reap_more {
             self.reap();
@@ -85,7 +86,7 @@ impl Init {
         ControlFlow::Continue(())
     }
 
-    /// Until the nearest deadline.
+    /// The time until the nearest deadline.
     fn timeout(&self) -> Option<rustix::time::Timespec> {
         if self.reap_more {
             return Some(clock::timespec(0));
@@ -94,14 +95,14 @@ impl Init {
         let retry = self.link.as_ref().and_then(Link::retry_at);
         let nearest =
             [programs, self.terminations.next(), self.orphaned_at, retry].into_iter().flatten().min()?;
-        // A millisecond is as fine as it gets: round up, so as not to wake before it.
+        // epoll has a resolution of a millisecond: round up, so as not to wake early.
         let left = nearest.saturating_sub(clock::now()).saturating_add(clock::NANOS_PER_MS - 1);
         Some(clock::timespec(left.min(3600 * 1000 * clock::NANOS_PER_MS)))
     }
 
-    /// Takes what has ended. Programs are told of, the rest is gone with this.
+    /// Reaps children that have ended. The exits of programs are reported; other processes are only reaped.
     pub(super) fn reap(&mut self) {
-        let mut drop = [0_u8; 128]; // one signal; SIGCHLD is pending at most once
+        let mut drop = [0_u8; 128]; // one siginfo: SIGCHLD is pending at most once
         let _ = rustix::io::read(&self.children, &mut drop);
         self.reap_more = false;
         for taken in 0.. {
@@ -114,7 +115,7 @@ impl Init {
                 }
                 Waited::Nothing => break,
                 Waited::Childless => {
-                    // Every process of a tree descends from init: without children there is no tree.
+                    // Every process of a tree descends from init: without children no tree is left.
                     self.terminations.all_gone();
                     self.executions.forget_all_past();
                     break;
@@ -130,7 +131,7 @@ impl Init {
         };
         held.exit = Some(ended.exit(held));
         held.deadline = None;
-        (held.code_file, held.scratch) = (None, None); // before the exit is told: whoever hears of it finds them gone
+        (held.code_file, held.scratch) = (None, None); // removed before the exit is reported
         let (id, tag, kill_children) = (held.id, held.tag, held.kill_children);
         if let Some(link) = &mut self.link {
             link.queue(Outgoing::Exited(id));
@@ -140,7 +141,7 @@ impl Init {
         }
     }
 
-    /// Stops what has run out of time; ends all when no worker has come back.
+    /// Stops executions whose time has run out. Breaks the loop if no worker has reconnected in time.
     fn deadlines(&mut self, now: u64) -> ControlFlow<()> {
         if self.orphaned_at.is_some_and(|at| at <= now) {
             return ControlFlow::Break(());
@@ -155,7 +156,7 @@ impl Init {
         ControlFlow::Continue(())
     }
 
-    /// Says what is to be said, and keeps the kernel informed of what to wait for.
+    /// Sends queued messages, and updates what epoll waits for.
     pub(super) fn flush(&mut self) {
         let Some(link) = &mut self.link else { return };
         if !link.flush(&mut self.executions, clock::now()) {
@@ -165,7 +166,7 @@ impl Init {
         }
     }
 
-    /// A worker that comes back. What the last one still said is heard first.
+    /// Accepts a worker that reconnects. Messages of the previous worker are handled first.
     fn accept(&mut self) -> ControlFlow<()> {
         use rustix::net::{SocketFlags, accept_with};
         let fd = match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
@@ -186,7 +187,7 @@ impl Init {
         ControlFlow::Continue(())
     }
 
-    /// The worker is gone: from now on the time until init gives up runs.
+    /// Drops the link, and starts the orphan timeout.
     pub(super) fn lose_worker(&mut self) {
         if let Some(link) = self.link.take() {
             let _ = epoll::delete(&self.epoll, link.fd.as_fd());
@@ -196,12 +197,12 @@ impl Init {
         }
     }
 
-    /// A worker has said who it is: init is no orphan any more.
+    /// A worker is connected and identified: cancels the orphan timeout.
     pub(super) fn found_worker(&mut self) {
         self.orphaned_at = None;
     }
 
-    /// Ends every program. As pid 1 the end of init ends what is left; else init sees to it.
+    /// Ends every program. If init is pid 1, its exit ends the rest; otherwise it kills them itself.
     fn end_programs(&self) {
         if std::process::id() == 1 {
             signals::send(-1, libc::SIGKILL);
@@ -218,7 +219,7 @@ impl Init {
     }
 }
 
-/// A short rest where the alternative is to spin.
+/// A short sleep where the alternative is to spin.
 fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(5));
 }

@@ -1,4 +1,4 @@
-//! The executions that init still answers for.
+//! The executions whose exit or descriptors a worker may still need.
 
 use headwater_protocol::ExecutionId;
 
@@ -10,17 +10,17 @@ use super::spawn::Spawned;
 use super::stdio::WorkerEnds;
 use crate::wire::{Cause, Exit, Start};
 
-/// After so many forgotten executions init looks which of them still have processes.
+/// When this many finished executions are remembered, those without processes are dropped.
 const SWEEP_FROM_ENTRIES: usize = 64;
 
-/// How far the worker knows of an exit.
+/// Whether the worker has the exit of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExitReport {
-    /// Not at all, as far as init can be sure.
+    /// Not sent yet, or sent to a worker that has disconnected.
     Pending,
-    /// This worker has been told.
+    /// Sent to the worker that is connected now.
     Sent,
-    /// It is in a log: never to be told again.
+    /// The worker has logged it. It is never sent again.
     Logged,
 }
 
@@ -31,21 +31,21 @@ pub(super) struct HeldExecution {
     pub(super) tag: u64,
     pub(super) pid: i32,
     pub(super) started_at_us: u64,
-    /// Monotonic nanoseconds.
+    /// Start time in monotonic nanoseconds.
     pub(super) started: u64,
-    /// When its wall time runs out, while the program runs.
+    /// When the wall time runs out, in monotonic nanoseconds; only while the program runs.
     pub(super) deadline: Option<u64>,
     pub(super) grace_ms: u64,
     pub(super) kill_children: bool,
     pub(super) ends: WorkerEnds,
-    /// While the program runs.
+    /// Removed when the program exits.
     pub(super) code_file: Option<CodeFile>,
-    /// Likewise.
+    /// Removed when the program exits.
     pub(super) scratch: Option<ScratchDir>,
-    /// Why it was stopped, if it was while the program ran.
+    /// Why init stopped it, if that happened while the program was running.
     pub(super) cause: Option<Cause>,
     pub(super) exit: Option<Exit>,
-    /// How far the worker knows of the exit.
+    /// Whether the worker has the exit.
     pub(super) exit_report: ExitReport,
     pub(super) note: Vec<u8>,
 }
@@ -71,19 +71,19 @@ impl HeldExecution {
         }
     }
 
-    /// Whether nobody will ask for its descriptors or its exit again.
+    /// Whether neither its descriptors nor its exit will be requested again.
     fn is_done(&self) -> bool {
         self.exit_report == ExitReport::Logged && matches!(self.ends, WorkerEnds::None)
     }
 }
 
-/// All executions of this init, those that are done among them while they may have processes.
+/// All executions of this init, finished ones included while they may have processes.
 #[derive(Debug, Default)]
 pub(super) struct Executions {
     held: Vec<HeldExecution>,
-    /// Done, but perhaps with children that run on.
+    /// Finished executions that may have background children, with their tags.
     past: Vec<(ExecutionId, u64)>,
-    /// How many of `past` had processes when last looked at.
+    /// How many of `past` had processes at the last sweep.
     past_alive: usize,
 }
 
@@ -108,18 +108,18 @@ impl Executions {
         self.held.iter_mut().find(|held| held.id == id)
     }
 
-    /// The one whose program this is. An id is free for others once its program has been waited for.
+    /// The execution whose program has this pid. A pid may be reused once its program has been reaped.
     pub(super) fn running(&mut self, pid: i32) -> Option<&mut HeldExecution> {
         self.held.iter_mut().find(|held| held.pid == pid && held.exit.is_none())
     }
 
-    /// The tag of an execution, done or not.
+    /// The tag of an execution, finished or not.
     pub(super) fn tag(&self, id: ExecutionId) -> Option<u64> {
         let past = || self.past.iter().find(|(past, _)| *past == id).map(|(_, tag)| *tag);
         self.get(id).map(|held| held.tag).or_else(past)
     }
 
-    /// Forgets what is done of this execution.
+    /// Moves an execution to `past` if nothing of it is needed any more.
     pub(super) fn settle(&mut self, id: ExecutionId) {
         let Some(at) = self.held.iter().position(|held| held.id == id && held.is_done()) else {
             return;
@@ -131,13 +131,13 @@ impl Executions {
         }
     }
 
-    /// No process is left at all.
+    /// Drops all finished executions: no process is left.
     pub(super) fn forget_all_past(&mut self) {
         self.past.clear();
         self.past_alive = 0;
     }
 
-    /// Forgets those without processes: a few looks for all of them together.
+    /// Drops finished executions without processes, with a few scans for all of them together.
     fn forget_past(&mut self) {
         let mut alive = vec![false; self.past.len()];
         for _ in 0..process_tree::EMPTY_SCANS_REQUIRED {
@@ -151,7 +151,7 @@ impl Executions {
     }
 }
 
-/// Marks those that have a process.
+/// Marks the executions that have a process.
 fn look(past: &[(ExecutionId, u64)], alive: &mut [bool]) -> Result<(), rustix::io::Errno> {
     let place = |tag: u64| past.iter().position(|(_, past)| *past == tag);
     process_tree::scan(

@@ -1,4 +1,4 @@
-//! The link to the worker: what is still to be said, and saying it without ever waiting.
+//! The link to the worker: a queue of messages, sent without ever blocking.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,39 +12,39 @@ use super::executions::{Executions, ExitReport};
 use crate::link::{self, LinkError};
 use crate::wire::{FromInit, VERSION};
 
-/// When the kernel lacks something that readiness does not tell of, try again after this, ...
+/// The delay before sending is retried after a shortage of kernel resources, which epoll does not report.
 const FIRST_RETRY_DELAY_NS: u64 = 50 * NANOS_PER_MS;
-/// ... each time after twice as long, up to this.
+/// The delay doubles with each retry, up to this.
 const MAX_RETRY_DELAY_NS: u64 = 1600 * NANOS_PER_MS;
 
-/// Something to say. What comes from an execution is looked up when it is said, with its descriptors.
+/// A queued message. Data of an execution, and its descriptors, are looked up when it is sent.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// As it is.
+    /// A message that is sent as it is.
     Message(FromInit),
-    /// The program runs.
+    /// `Started` of this execution.
     Started(ExecutionId),
-    /// Its exit.
+    /// `Exited` of this execution.
     Exited(ExecutionId),
-    /// All about it, for a worker that comes back.
+    /// `Adopt` of this execution, for a worker that reconnects.
     Adopt(ExecutionId),
-    /// The socket that programs find the worker at.
+    /// `Listening`, with the listening socket.
     Listening(OwnedFd),
 }
 
-/// A worker that is connected.
+/// The connection to a worker.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) fd: OwnedFd,
-    /// Whether it has said who it is; before that it is told nothing.
+    /// Whether the worker launched this init or has sent `Hello`. Nothing is sent before that.
     pub(super) established: bool,
-    /// Nobody listens any more, but what was said before may still be heard.
+    /// The worker has closed its end; messages that it sent before may still be unread.
     gone: bool,
     outbox: VecDeque<Outgoing>,
     retry_at: Option<u64>,
-    /// How long the next retry waits.
+    /// The delay before the next retry, in nanoseconds.
     retry_after: u64,
-    /// What the loop waits for: messages, as it is when the link is new.
+    /// What epoll waits for on this link.
     waiting: EventFlags,
 }
 
@@ -61,14 +61,14 @@ impl Link {
         }
     }
 
-    /// Puts something at the end of what is to be said.
+    /// Adds a message to the end of the queue.
     pub(super) fn queue(&mut self, message: Outgoing) {
         if self.established && !self.gone {
             self.outbox.push_back(message);
         }
     }
 
-    /// Begins anew with a worker that has come back: everything is told again.
+    /// Answers the `Hello` of a worker that reconnects: queues all executions again.
     pub(super) fn hello(&mut self, session: SessionId, executions: &mut Executions) {
         self.established = true;
         self.outbox.clear();
@@ -82,12 +82,12 @@ impl Link {
         }
     }
 
-    /// Whether something waits to be said. While it does, nothing is read: the worker must listen first.
+    /// Whether messages are queued. While they are, nothing is read: the worker has to read first.
     pub(super) fn is_full(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// What the loop should wait for on this link, if that has changed.
+    /// What epoll should wait for on this link, if that has changed.
     pub(super) fn waits_for(&mut self) -> Option<EventFlags> {
         let flags = match (self.is_full(), self.retry_at) {
             (false, _) => EventFlags::IN,
@@ -97,12 +97,12 @@ impl Link {
         (std::mem::replace(&mut self.waiting, flags) != flags).then_some(flags)
     }
 
-    /// When to try again without being told to.
+    /// When to retry sending, if that is due at a time and not when the socket is writable.
     pub(super) fn retry_at(&self) -> Option<u64> {
         self.retry_at
     }
 
-    /// Says as much as there is room for. False: the link is of no use any more.
+    /// Sends as many messages as the socket takes. False if the link is broken.
     pub(super) fn flush(&mut self, executions: &mut Executions, now: u64) -> bool {
         if self.retry_at.is_some_and(|at| now < at) {
             return true;
@@ -124,7 +124,7 @@ impl Link {
                     return true;
                 }
                 Err(LinkError::Io(_)) => return false,
-                Ok(()) | Err(_) => {} // said, or it can never be said
+                Ok(()) | Err(_) => {} // sent, or can never be sent
             }
             self.retry_after = FIRST_RETRY_DELAY_NS;
             self.outbox.pop_front();

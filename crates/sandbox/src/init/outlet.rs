@@ -1,7 +1,8 @@
-//! The outlet: a listening socket on the session's own loopback device, where programs find what the worker offers.
+//! The outlet: a listening socket on the session's loopback device, through which programs reach the worker's
+//! proxy.
 //!
-//! init makes it, since the socket belongs to the network of whoever makes it, and the worker accepts on it: what
-//! programs say goes straight to the worker, and nothing inside has to pass it on.
+//! init creates it, because a socket belongs to the network namespace of its creator. The worker accepts on
+//! it, so that connections go straight to the worker and nothing inside the session has to forward them.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
@@ -10,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseaddr;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 
-/// Connections that wait to be accepted, while no worker is there among others.
+/// Connections that can wait to be accepted, for example while no worker is running.
 const LISTEN_BACKLOG: i32 = 128;
 
 /// Listens on this port of 127.0.0.1.

@@ -1,30 +1,30 @@
-//! What `/proc/<pid>/stat` says of a process.
+//! Reading `/proc/<pid>/stat`.
 
 use headwater_protocol::Process;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-/// The state of a process and what is told of it.
+/// The state and the identity of a process.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stat {
-    /// One letter, as in proc(5).
+    /// The state letter of proc(5).
     pub(super) state: u8,
-    /// Who it is.
+    /// Its pid, its parent's pid and its name.
     pub(super) process: Process,
 }
 
 impl Stat {
-    /// Ended, and not waited for yet.
+    /// Whether it has ended and has not been reaped.
     pub(super) fn is_dead(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x')
     }
 
-    /// Stopped by a signal.
+    /// Whether a signal has stopped it.
     pub(super) fn is_stopped(&self) -> bool {
         self.state == b'T'
     }
 }
 
-/// Reads it; nothing if the process is gone.
+/// Reads the file; `None` if the process is gone.
 pub(super) fn read(pid: i32) -> Option<Stat> {
     let path = format!("/proc/{pid}/stat");
     let file = openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
@@ -33,7 +33,7 @@ pub(super) fn read(pid: i32) -> Option<Stat> {
     parse(pid, buffer.get(..length)?)
 }
 
-/// The name stands in parentheses and may itself contain anything: it ends at the last one.
+/// Parses the line. The name is in parentheses and may contain any byte: it ends at the last closing one.
 fn parse(pid: i32, line: &[u8]) -> Option<Stat> {
     let open = line.iter().position(|byte| *byte == b'(')?;
     let close = line.iter().rposition(|byte| *byte == b')')?;

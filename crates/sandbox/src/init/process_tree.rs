@@ -1,4 +1,4 @@
-//! The processes of an execution: finding them, signalling them, ending them all.
+//! The process tree of an execution: finding, signalling and killing its processes.
 
 use std::mem::MaybeUninit;
 
@@ -7,24 +7,23 @@ use rustix::io::Errno;
 
 use super::{signals, tag};
 
-/// Room for the names that one call of getdents returns: some eighty processes.
+/// The buffer of one `getdents` call: room for about eighty processes.
 const DIRENTS_BYTES: usize = 2048;
 
-/// How often a tree is frozen anew before it is killed, in one go: a fork bomb needs a few.
+/// How many times a tree is frozen before it is killed, in one pass: a fork bomb needs several.
 const MAX_FREEZE_PASSES: usize = 8;
 
-/// How many looks in a row must find nothing before a tree counts as gone.
+/// How many scans in a row must find no process before a tree counts as gone.
 pub(super) const EMPTY_SCANS_REQUIRED: usize = 8;
 
-/// What a pass over a tree has seen: equal for two passes only if both saw the same processes.
+/// The processes that a pass has seen: two passes compare equal only if they saw the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Census {
     count: usize,
     sum: u64,
 }
 
-/// Calls `each` with the id and the tag of every process whose tag is wanted. Ended processes that nobody has
-/// waited for yet are among them.
+/// Calls `each` with the pid and the tag of every process whose tag is wanted, zombies included.
 pub(super) fn scan(wanted: impl Fn(u64) -> bool, mut each: impl FnMut(i32, u64)) -> Result<(), Errno> {
     let proc = openat(CWD, "/proc", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut names = [MaybeUninit::uninit(); DIRENTS_BYTES];
@@ -41,10 +40,10 @@ pub(super) fn scan(wanted: impl Fn(u64) -> bool, mut each: impl FnMut(i32, u64))
     Ok(())
 }
 
-/// Whether no process is left; an error if that cannot be found out now.
+/// Whether no process is left; an error if that cannot be determined now.
 ///
-/// One look is not enough: a process that forks and exits all the time is seldom where it was when `/proc` was
-/// listed, so that a look may miss it.
+/// One scan is not enough: a process that keeps forking and exiting has often moved on by the time `/proc` is
+/// read, so a scan may miss it.
 pub(super) fn is_gone(wanted: impl Fn(u64) -> bool) -> Result<bool, Errno> {
     for _ in 0..EMPTY_SCANS_REQUIRED {
         if signal(&wanted, &[])? > 0 {
@@ -54,7 +53,7 @@ pub(super) fn is_gone(wanted: impl Fn(u64) -> bool) -> Result<bool, Errno> {
     Ok(true)
 }
 
-/// Sends signals, in this order, to each process.
+/// Sends these signals to each process, in this order. Returns the number of processes.
 pub(super) fn signal(wanted: impl Fn(u64) -> bool, numbers: &[i32]) -> Result<usize, Errno> {
     Ok(census(wanted, numbers)?.count)
 }
@@ -63,8 +62,8 @@ fn census(wanted: impl Fn(u64) -> bool, numbers: &[i32]) -> Result<Census, Errno
     let mut seen = Census::default();
     scan(wanted, |pid, _| {
         seen.count += 1;
-        // Ids are positive and do not repeat in a pass, so that equal sums of equal counts mean equal sets but for
-        // accidents, and an accident costs one more pass.
+        // Pids are positive and unique within a pass, so equal sums and counts mean equal sets, except by
+        // coincidence, which costs one more pass.
         seen.sum =
             seen.sum.wrapping_add(u64::from(pid.unsigned_abs()).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7);
         for number in numbers {
@@ -74,11 +73,11 @@ fn census(wanted: impl Fn(u64) -> bool, numbers: &[i32]) -> Result<Census, Errno
     Ok(seen)
 }
 
-/// Sends SIGKILL to the whole tree; true if nothing of it was there any more, dying or dead ones included.
+/// Sends SIGKILL to the whole tree. True if no process of it was left, not even a dying one or a zombie.
 ///
-/// Killing one by one may lose against a tree that forks: the killed make room for new ones. So it is frozen first.
-/// A process with a pending signal cannot fork, and a stopped one keeps its place under the limit on processes;
-/// when two passes have seen the same processes, all of them stand still.
+/// Killing one process at a time may never catch up with a tree that forks. So the tree is frozen first: a
+/// process with a pending signal cannot fork, and a stopped one still counts towards the process limit. When
+/// two passes have seen the same processes, all of them are stopped.
 pub(super) fn kill(wanted: impl Fn(u64) -> bool) -> Result<bool, Errno> {
     let mut last = Census::default();
     for _ in 0..MAX_FREEZE_PASSES {

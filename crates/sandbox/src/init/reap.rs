@@ -1,4 +1,4 @@
-//! Waiting for everything that ends, and what is told of it.
+//! Reaping children, and what is reported of their exits.
 
 use headwater_protocol::Usage;
 
@@ -13,20 +13,20 @@ pub(super) struct Ended {
     usage: libc::rusage,
 }
 
-/// What waiting gave.
+/// The result of a wait.
 pub(super) enum Waited {
-    /// This one has ended.
+    /// This child has ended and is reaped now.
     Ended(Ended),
-    /// None, but there are children.
+    /// No child has ended.
     Nothing,
-    /// There are no children at all.
+    /// init has no children.
     Childless,
 }
 
-/// Takes one ended child, if there is one.
+/// Reaps one child if one has ended. Does not block.
 pub(super) fn wait() -> Waited {
     let mut status = 0;
-    // SAFETY: plain data, for which zero is a value.
+    // SAFETY: plain data, for which all zeros is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to locals that live through the call.
     match unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) } {
@@ -37,7 +37,7 @@ pub(super) fn wait() -> Waited {
 }
 
 impl Ended {
-    /// How the program of an execution ended.
+    /// The exit to report for an execution's program.
     pub(super) fn exit(&self, held: &HeldExecution) -> Exit {
         let signalled = libc::WIFSIGNALED(self.status);
         Exit {

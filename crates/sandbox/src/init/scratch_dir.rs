@@ -1,7 +1,7 @@
-//! The folder that code is compiled in: it is there for as long as its program runs.
+//! The directory in which code is compiled. It exists while its program runs.
 //!
-//! Programs of the session write into it what they like, so that its removal is bounded: what is past the bounds stays
-//! until the session ends, in the session's own `/tmp`.
+//! Programs may write any number of files to it, so its removal is bounded. What exceeds the bounds stays in
+//! the session's `/tmp` until the session ends.
 
 use std::ffi::CString;
 use std::os::fd::BorrowedFd;
@@ -9,19 +9,19 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
-/// So many entries are removed: more would keep init from its other work.
+/// Entries removed at most: more would delay init's other work.
 const MAX_REMOVED_ENTRIES: usize = 20_000;
-/// So many folders deep.
+/// Levels of directories removed at most.
 const MAX_DEPTH: usize = 32;
 
-/// The folder. Dropping this removes it.
+/// The path of the directory, which is removed on drop.
 #[derive(Debug)]
 pub(super) struct ScratchDir {
     path: String,
 }
 
 impl ScratchDir {
-    /// Makes it, only where nothing is.
+    /// Creates the directory. The path must not exist.
     pub(super) fn create(path: &str) -> Result<Self, Errno> {
         mkdirat(CWD, path, Mode::RWXU)?;
         Ok(Self { path: path.to_owned() })
@@ -30,7 +30,7 @@ impl ScratchDir {
 
 impl Drop for ScratchDir {
     fn drop(&mut self) {
-        // Its program may have removed it, or have put something else in its place, which is left alone.
+        // The program may have removed it, or replaced it with something else, which is left alone.
         let mut left = MAX_REMOVED_ENTRIES;
         empty(CWD, &c_path(&self.path), MAX_DEPTH, &mut left);
         let _ = unlinkat(CWD, &self.path, AtFlags::REMOVEDIR);
@@ -41,7 +41,7 @@ fn c_path(path: &str) -> CString {
     CString::new(path).unwrap_or_default()
 }
 
-/// Removes what is in a folder; what cannot be removed stays.
+/// Removes the contents of a directory; entries that cannot be removed stay.
 fn empty(parent: BorrowedFd<'_>, name: &CString, depth: usize, left: &mut usize) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(folder) = openat(parent, name, flags, Mode::empty()) else {
@@ -50,7 +50,7 @@ fn empty(parent: BorrowedFd<'_>, name: &CString, depth: usize, left: &mut usize)
     let Ok(entries) = Dir::read_from(&folder) else {
         return;
     };
-    // All names first: a folder that changes while it is read may leave some out.
+    // Collect all names first: reading a directory while it changes may skip some.
     let names: Vec<CString> = entries
         .filter_map(Result::ok)
         .map(|entry| entry.file_name().to_owned())

@@ -1,23 +1,24 @@
-//! Signals in init: none interrupts it, SIGCHLD is read from a descriptor.
+//! Signals in init: none interrupts it, and SIGCHLD is read from a descriptor.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
 
-/// The kernel knows no higher one.
+/// The highest signal number of Linux.
 const LAST_SIGNAL: i32 = 64;
 
-/// Blocks every signal, sets each to its default (programs inherit that, so that none begins with SIGPIPE ignored),
-/// and opens the descriptor that tells of SIGCHLD.
+/// Blocks every signal, resets each to its default (programs inherit that, so none starts with SIGPIPE
+/// ignored), and opens a signalfd for SIGCHLD.
 pub(super) fn take_over() -> Result<OwnedFd, Errno> {
-    // SAFETY: sets and dispositions are plain data, filled before they are read; the pointers live through the
-    // calls; no handler is installed.
+    // SAFETY: sets and dispositions are plain data, filled before they are read; the pointers live through
+    // the calls; no handler is installed.
     let fd = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const all, std::ptr::null_mut());
-        // Past libc, which hides the two signals that it uses itself: they may come ignored from outside, too.
-        let default = [0_u64; 4]; // the kernel's own form: handler, flags, restorer, mask
+        // By system call, because libc hides the two signals that it uses itself. They may be inherited as
+        // ignored, too.
+        let default = [0_u64; 4]; // the kernel's `sigaction`: handler, flags, restorer, mask
         let (unasked, mask_bytes) = (std::ptr::null_mut::<u64>(), 8_usize);
         for signal in 1..=LAST_SIGNAL {
             libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), unasked, mask_bytes);
@@ -30,16 +31,16 @@ pub(super) fn take_over() -> Result<OwnedFd, Errno> {
     if fd < 0 {
         return Err(last_errno());
     }
-    // SAFETY: a descriptor that was just made and that nobody else knows.
+    // SAFETY: a new descriptor that nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What the last failed call of libc said.
+/// The error of the last failed libc call.
 pub(super) fn last_errno() -> Errno {
     Errno::from_raw_os_error(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// Sends a signal; a number that is no signal does nothing, and so does a process that is gone.
+/// Sends a signal. Does nothing for an invalid signal number or a process that is gone.
 pub(super) fn send(pid: i32, signal: i32) {
     // SAFETY: the call takes two numbers and touches no memory.
     unsafe { libc::kill(pid, signal) };
@@ -47,13 +48,13 @@ pub(super) fn send(pid: i32, signal: i32) {
 
 /// Sends a signal to a process group.
 pub(super) fn send_group(group: i32, signal: i32) {
-    // -1 would be everybody and 0 init's own group: a group of a program is neither.
+    // -1 would signal every process and 0 init's own group: a program's group is neither.
     if group > 1 {
         send(-group, signal);
     }
 }
 
-/// Whether this is the number of a signal that may be sent.
+/// Whether this is a signal number that may be sent.
 pub(super) fn is_valid(signal: i32) -> bool {
     (1..=LAST_SIGNAL).contains(&signal)
 }

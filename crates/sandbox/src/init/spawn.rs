@@ -1,9 +1,10 @@
 //! Starting a program.
 //!
-//! The child shares init's memory (`CLONE_VM`), so that nothing is copied, and init waits until it has gone through
-//! exec. It does not wait with `CLONE_VFORK`: programs of the session run as the same user, and one that stops the
-//! child with SIGSTOP just then would hold up init for ever, deadlines and all. The kernel also clears and wakes a
-//! futex when the child leaves the memory, at the same price, and there the waiting can end.
+//! The child shares init's memory (`CLONE_VM`), so nothing is copied, and init waits until the child has
+//! called exec. It does not wait with `CLONE_VFORK`: programs of the session run as the same user, and one
+//! that sends SIGSTOP to the child at that moment would block init for ever, deadlines included. The kernel
+//! also clears and wakes a futex when the child leaves the shared memory. That costs the same, and the wait
+//! can time out.
 
 mod child;
 mod failure;
@@ -24,11 +25,11 @@ use super::scratch_dir::ScratchDir;
 use super::{clock, proc_stat, signals, stdio};
 use crate::wire::{Start, StartFailure, StdinFrom};
 
-/// How long init waits at a time before it looks what holds up the child.
+/// How often init checks what delays the child.
 const CHECK_INTERVAL_MS: u64 = 10;
-/// How often it finds the child stopped (and continues it) before it gives up.
+/// How often init continues a stopped child before it gives up.
 const MAX_STOPS: u32 = 20;
-/// How long a program may take to be loaded, from a slow disk say.
+/// How long loading a program may take, for example from a slow disk.
 const MAX_LOAD_MS: u64 = 20_000;
 
 /// A program that runs.
@@ -38,24 +39,24 @@ pub(super) struct Spawned {
     pub(super) ends: stdio::WorkerEnds,
     pub(super) code_file: Option<CodeFile>,
     pub(super) scratch: Option<ScratchDir>,
-    /// When: monotonic nanoseconds.
+    /// Start time in monotonic nanoseconds.
     pub(super) at: u64,
-    /// When: unix microseconds.
+    /// Start time in Unix microseconds.
     pub(super) at_us: u64,
 }
 
-/// What init brings to each start.
+/// What every start needs.
 #[derive(Debug)]
 pub(super) struct Spawner {
     pub(super) stack: Stack,
-    /// The limit on open files that programs get: what it was before init raised its own.
+    /// The limit on open files for programs: init's own before it was raised.
     pub(super) files: Option<libc::rlimit64>,
-    /// Descriptors above this number are a reserve, for messages and for looking into `/proc`.
+    /// Descriptors above this number are reserved for messages and for reading `/proc`.
     pub(super) highest_fd: i32,
 }
 
 impl Spawner {
-    /// Starts a program, or leaves nothing behind.
+    /// Starts a program. On failure nothing is left behind.
     pub(super) fn spawn(&self, start: &Start, tag: u64, fds: Vec<OwnedFd>) -> Result<Spawned, StartFailure> {
         let (given, cgroups) = sort_fds(start, fds)?;
         let what = if start.tty.is_some() { "the program's terminal" } else { "the program's pipes" };
@@ -65,10 +66,10 @@ impl Spawner {
             return Err(failure::no_descriptors());
         }
         let scratch = start.scratch.as_deref().map(ScratchDir::create).transpose();
-        let scratch = scratch.map_err(|errno| failure::cannot_create("a folder in `/tmp`", errno))?;
+        let scratch = scratch.map_err(|errno| failure::cannot_create("a directory in `/tmp`", errno))?;
         let code_file = start.code_file.as_ref().map(CodeFile::write).transpose();
         let code_file =
-            code_file.map_err(|errno| failure::cannot_create("the code's file in `/tmp`", errno))?;
+            code_file.map_err(|errno| failure::cannot_create("the file for the code in `/tmp`", errno))?;
         let mut shared = Shared::new(Plan::new(start, &inner, &cgroups, tag, self.files)?);
         let (at, at_us) = (clock::now(), clock::unix_us());
         let pid = self.clone(&mut shared)?;
@@ -81,12 +82,13 @@ impl Spawner {
         }
     }
 
-    /// Makes the child and waits until it no longer shares this memory.
+    /// Creates the child and waits until it no longer shares this memory.
     fn clone(&self, shared: &mut Shared) -> Result<i32, StartFailure> {
         let gone = AtomicU32::new(1);
         let flags = libc::CLONE_VM | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
-        // SAFETY: the stack is mapped, used by one child at a time and large enough; `shared` and `gone` stay where
-        // they are until `wait_for` has returned, after which the child uses neither: it has left this memory.
+        // SAFETY: the stack is mapped, used by one child at a time and large enough; `shared` and `gone` stay
+        // where they are until `wait_for` has returned, after which the child uses neither: it has left this
+        // memory.
         let pid = unsafe {
             libc::clone(
                 child::main,
@@ -109,7 +111,7 @@ impl Spawner {
     }
 }
 
-/// Waits until the child has left the memory. False: it was held up for too long and has been killed.
+/// Waits until the child has left the shared memory. False: it took too long and has been killed.
 fn wait_for(gone: &AtomicU32, pid: i32) -> bool {
     let (mut stopped, mut waited, mut killed) = (0, 0, false);
     let pause = clock::timespec(CHECK_INTERVAL_MS * clock::NANOS_PER_MS);
@@ -124,23 +126,23 @@ fn wait_for(gone: &AtomicU32, pid: i32) -> bool {
         }
         if stopped > MAX_STOPS || waited > MAX_LOAD_MS {
             killed = true;
-            signals::send(pid, libc::SIGKILL); // it leaves the memory by this too
+            signals::send(pid, libc::SIGKILL); // this makes it leave the memory, too
         }
     }
     !killed
 }
 
-/// Waits for a child that is ending.
+/// Reaps a child that is ending.
 fn reap(pid: i32) {
-    // SAFETY: waits for a child of this process; the status is not asked for.
+    // SAFETY: waits for a child of this process; the status pointer may be null.
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
 }
 
-/// The descriptors of a `Start`: the input, if it comes as one, then the cgroups.
+/// Splits the descriptors of a `Start`: the input, if it is passed as one, then the cgroups.
 fn sort_fds(start: &Start, fds: Vec<OwnedFd>) -> Result<(Option<OwnedFd>, Vec<OwnedFd>), StartFailure> {
     let expected = usize::from(start.stdin == StdinFrom::Fd) + usize::from(start.cgroups);
     if fds.len() != expected {
-        return Err(failure::cannot_create("sense of the descriptors of a start", Errno::BADF));
+        return Err(failure::wrong_descriptors());
     }
     let mut fds = fds.into_iter();
     let given = if start.stdin == StdinFrom::Fd { fds.next() } else { None };

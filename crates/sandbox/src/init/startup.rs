@@ -1,4 +1,4 @@
-//! What init sets up for itself once the walls stand.
+//! Setting up init's own state after the walls are built.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -15,14 +15,14 @@ use super::terminate::Terminations;
 use super::{clock, signals};
 use crate::wire::{FromInit, Setup, VERSION};
 
-/// Descriptors that programs' pipes never take, so that messages, `/proc` and a new worker always find one.
+/// Descriptors that pipes of programs never use, so that messages, `/proc` and a new worker always get one.
 const RESERVED_FDS: u64 = 32;
 
-/// More than a session of any size needs; beyond it the kernel's tables would only grow.
+/// More than a session of any size needs; a higher limit would only enlarge the kernel's tables.
 const MAX_OPEN_FDS: u64 = 65_536;
 
 impl Init {
-    /// Prepares everything that can fail. The listener and the worker's socket become nonblocking.
+    /// Prepares everything that can fail. Makes the listener and the worker's socket nonblocking.
     pub(super) fn new(setup: &Setup, listener: OwnedFd, worker: BorrowedFd<'_>) -> Result<Self, Errno> {
         return_free_memory();
         null_stdio()?;
@@ -51,7 +51,7 @@ impl Init {
         })
     }
 
-    /// Tells the worker that the session is ready, and serves it and those that come back.
+    /// Reports to the worker that the session is ready, then serves it and workers that reconnect.
     pub(super) fn serve(&mut self, worker: OwnedFd) {
         let mut link = Link::new(worker, true);
         link.queue(Outgoing::Message(FromInit::Ready { version: VERSION }));
@@ -62,11 +62,11 @@ impl Init {
     }
 }
 
-/// Tells the allocator to give back what a long message took, which left alone it keeps for the next one, and what
-/// building the walls took.
+/// Makes the allocator return the memory of long messages, which it would otherwise keep, and of building the
+/// walls.
 fn return_free_memory() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: sets parameters of the allocator and has it return what is free; no other thread is there.
+    // SAFETY: sets parameters of the allocator and returns its free memory; this process has one thread.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 64 * 1024);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 64 * 1024);
@@ -74,15 +74,15 @@ fn return_free_memory() {
     }
 }
 
-/// Puts `/dev/null` on 0, 1 and 2: programs without input inherit the 0, no later descriptor gets these numbers,
-/// and init holds open nothing of whoever started it.
+/// Puts `/dev/null` on 0, 1 and 2: programs without input inherit 0, no later descriptor gets these numbers,
+/// and init keeps nothing open of the process that started it.
 fn null_stdio() -> Result<(), Errno> {
     let null = openat(CWD, "/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     if std::os::fd::AsRawFd::as_raw_fd(&null) <= 2 {
-        std::mem::forget(null); // it is one of them itself
+        std::mem::forget(null); // it is one of the three
     }
     Ok(())
 }
@@ -92,11 +92,11 @@ fn set_nonblocking(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)
 }
 
-/// Raises init's own limit on open files as far as it may. Returns what programs get instead, and the highest
-/// number that their pipes may take.
+/// Raises init's own limit on open files as far as permitted. Returns the limit for programs, and the highest
+/// descriptor number that their pipes may use.
 fn raise_file_limit() -> (Option<libc::rlimit64>, i32) {
     let mut was = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the pointers are to locals that live through the calls.
+    // SAFETY: the pointers are to locals that outlive the calls.
     let raised = unsafe {
         if libc::prlimit64(0, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut was) != 0 {
             return (None, i32::MAX);

@@ -1,4 +1,4 @@
-//! The two sides of a program's input and output: the program's ends, and the worker's, which init keeps.
+//! Both ends of a program's input and output: the program's, and the worker's, which init keeps.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -12,21 +12,22 @@ use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr
 use crate::link;
 use crate::wire::{Fds, Start, StdinFrom};
 
-/// Pipe sizes to try, in turn: an ordinary user may own only so many large ones.
+/// Pipe sizes to try in this order: the kernel limits how much pipe memory an unprivileged user may have.
 const PIPE_SIZES_BYTES: [usize; 3] = [1024 * 1024, 256 * 1024, 64 * 1024];
 
-/// The program's side: what becomes its 0, 1 and 2. An absent input is init's own 0, which is `/dev/null`.
+/// The program's ends, which become its 0, 1 and 2. Without `stdin` it inherits init's 0, which is
+/// `/dev/null`.
 #[derive(Debug)]
 pub(super) struct ProgramEnds {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
-    /// Absent: the same as `stdout`.
+    /// `None`: the same as `stdout`.
     pub(super) stderr: Option<OwnedFd>,
-    /// Whether `stdout` is a terminal that becomes the controlling one.
+    /// Whether `stdout` is a terminal that becomes the controlling terminal.
     pub(super) is_tty: bool,
 }
 
-/// The worker's side. All of these are nonblocking, which does not touch the program's own descriptions.
+/// The worker's ends. All are nonblocking, which does not affect the program's ends.
 #[derive(Debug)]
 pub(super) enum WorkerEnds {
     Pipes { stdout: OwnedFd, stderr: Option<OwnedFd>, stdin: Option<Input> },
@@ -34,7 +35,7 @@ pub(super) enum WorkerEnds {
     None,
 }
 
-/// An input pipe that is open.
+/// An open input pipe.
 #[derive(Debug)]
 pub(super) struct Input {
     buffer: OwnedFd,
@@ -42,7 +43,7 @@ pub(super) struct Input {
 }
 
 impl WorkerEnds {
-    /// What goes with `Started` and `Adopt`.
+    /// The descriptors that are sent with `Started` and `Adopt`.
     pub(super) fn lend(&self) -> (Fds, Vec<BorrowedFd<'_>>) {
         match self {
             Self::Pipes { stdout, stderr, stdin } => {
@@ -57,14 +58,14 @@ impl WorkerEnds {
         }
     }
 
-    /// Drops the writing end of the input pipe, and its buffer.
+    /// Closes the write end of the input pipe, and its buffer.
     pub(super) fn close_stdin(&mut self) {
         if let Self::Pipes { stdin, .. } = self {
             *stdin = None;
         }
     }
 
-    /// The terminal, if there is one.
+    /// The terminal's master, if there is a terminal.
     pub(super) fn terminal(&self) -> Option<BorrowedFd<'_>> {
         match self {
             Self::Tty { master, .. } => Some(master.as_fd()),
@@ -79,7 +80,7 @@ impl WorkerEnds {
     }
 }
 
-/// Makes both sides for a program. `given` is the descriptor that came as its input.
+/// Creates both ends for a program. `given` is the descriptor that was passed as its input.
 pub(super) fn create(start: &Start, given: Option<OwnedFd>) -> Result<(ProgramEnds, WorkerEnds), Errno> {
     match start.tty {
         Some(size) => terminal(size, start.stdin, given),
@@ -96,7 +97,7 @@ fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Progra
         StdinFrom::Open => {
             let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
             fcntl_setfl(&writer, OFlags::NONBLOCK)?;
-            enlarge(&writer); // each chunk that is sent takes a place of its own, however small it is
+            enlarge(&writer); // each chunk takes a buffer slot, however small it is
             (Some(reader), Some(Input { buffer: input_buffer()?, writer }))
         }
     };
@@ -104,13 +105,13 @@ fn pipes(from: StdinFrom, given: Option<OwnedFd>, merge: bool) -> Result<(Progra
     Ok((inner, WorkerEnds::Pipes { stdout, stderr, stdin }))
 }
 
-/// A file in memory through which the worker sends input. Its offset is how much of the input has been sent, and belongs
-/// to the open file: it is there for the next worker because init keeps the file open.
+/// A file in memory through which the worker sends input. Its offset is how much of the input has been sent.
+/// The offset belongs to the open file, which init keeps open, so the next worker finds it.
 fn input_buffer() -> Result<OwnedFd, Errno> {
     link::memfd_create(c"input", MemfdFlags::CLOEXEC)
 }
 
-/// A pipe, read without blocking.
+/// A pipe with a nonblocking read end.
 fn output() -> Result<(OwnedFd, OwnedFd), Errno> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     fcntl_setfl(&reader, OFlags::NONBLOCK)?;
@@ -122,8 +123,8 @@ fn split(pair: (OwnedFd, OwnedFd)) -> (Option<OwnedFd>, Option<OwnedFd>) {
     (Some(pair.0), Some(pair.1))
 }
 
-/// Makes a pipe large, before the program has it: one that makes it nonblocking at once must find the room that its next
-/// writer counts on.
+/// Enlarges a pipe before the program gets it: a program that makes it nonblocking at once relies on its
+/// size.
 fn enlarge(pipe: &OwnedFd) {
     for bytes in PIPE_SIZES_BYTES {
         if fcntl_setpipe_size(pipe, bytes).is_ok() {
@@ -142,11 +143,11 @@ fn terminal(
     unlockpt(&master)?;
     let size = Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&master, size)?;
-    // By the master, not by a path: what is at the path may be another terminal.
+    // Through the master and not by path, which may name another terminal.
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let slave = ioctl_tiocgptpeer(&master, flags)?;
     let mut modes = tcgetattr(&slave)?;
-    modes.input_modes |= InputModes::IUTF8; // erase takes a character, not a byte
+    modes.input_modes |= InputModes::IUTF8; // erase removes a character, not a byte
     tcsetattr(&slave, OptionalActions::Now, &modes)?;
     let relay = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     enlarge(&relay.0);

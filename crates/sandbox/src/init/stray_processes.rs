@@ -1,5 +1,5 @@
-//! What outlived its init. Behind walls nothing does: the pid namespace ends with it. Without walls programs go on,
-//! and carry the tags that tell whose they were.
+//! Processes that outlive their init. Behind walls none do: the pid namespace ends with init. Without walls
+//! they keep running, and carry the tags that identify their session.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use headwater_protocol::SessionId;
 use super::process_tree;
 use super::tag::Tags;
 
-/// Passes at most, and the rest between two.
+/// The maximum number of kill passes, and the pause between two.
 const MAX_PASSES: u32 = 400;
 const PASS_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Ends every process that an init set up for `session` has started without walls, by its tag. To be called when that
-/// init is gone. False if some could not be ended. Blocks.
+/// Kills every process that an init of `session` started without walls, found by its tag. Call it when that
+/// init is gone. False if some are still running. Blocks.
 pub fn kill_stray_processes(session: SessionId) -> bool {
     let all = Tags::of(session).all();
     for _ in 0..MAX_PASSES {

@@ -1,17 +1,18 @@
-//! Tags: how init knows the processes of an execution.
+//! Tags: how init identifies the processes of an execution.
 //!
-//! Every process of an execution carries a number in `RLIMIT_RTTIME`, which has no other effect on it. The number
-//! is set before the program runs, every descendant inherits it for ever, daemonised or not, and the walls let no
-//! program change it. So a tree is found by looking through `/proc`: no cgroup, no chain of parents.
+//! Every process of an execution carries a number in `RLIMIT_RTTIME`, which has no other effect on it. The
+//! number is set before the program runs, every descendant inherits it, daemons included, and the seccomp
+//! filter lets no program change it. So a tree is found by scanning `/proc`, without a cgroup or a chain of
+//! parents.
 
 use std::ops::RangeInclusive;
 
 use headwater_protocol::SessionId;
 
-/// Executions of one init, at most: each has a tag of its own.
+/// The number of distinct tags of one init, as a power of two.
 const COUNTER_BITS: u32 = 20;
 
-/// Hands out the tags of one init.
+/// Allocates the tags of one init.
 #[derive(Debug)]
 pub(super) struct Tags {
     base: u64,
@@ -19,8 +20,8 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    /// Starts at a place of this session's own, so that the trees of two inits never mix where they see the same
-    /// `/proc`, and so that whoever knows the session finds what outlived its init.
+    /// Starts at a base derived from the session id, so that the trees of two inits never mix where they
+    /// share a `/proc`, and so that the processes of a session can be found after its init is gone.
     pub(super) fn of(session: SessionId) -> Self {
         let bits = session.bits();
         #[allow(clippy::cast_possible_truncation)] // folded on purpose: all bits are random
@@ -28,34 +29,34 @@ impl Tags {
         Self::below(bits, own_limit())
     }
 
-    /// A base below `limit`: an ordinary user cannot raise a limit that is there already.
+    /// A base below `limit`: an unprivileged user cannot raise an existing limit.
     fn below(random: u64, limit: u64) -> Self {
         let room = (1_u64 << 62).min(limit) >> COUNTER_BITS;
         let slot = random % room.saturating_sub(2).max(1);
         Self { base: (slot + 1) << COUNTER_BITS, count: 0 }
     }
 
-    /// A tag that no execution of this init has had (in a million).
+    /// The next tag. Tags repeat after a million executions.
     pub(super) fn next(&mut self) -> u64 {
         self.count = (self.count + 1) % (1 << COUNTER_BITS);
         self.base + self.count
     }
 
-    /// All that this init hands out.
+    /// The range of tags of this init.
     pub(super) fn all(&self) -> RangeInclusive<u64> {
         self.base..=self.base + (1 << COUNTER_BITS) - 1
     }
 }
 
-/// The limit as this process has it: unlimited, unless an outer init gave it a tag.
+/// The current limit of this process: unlimited, unless an outer init has tagged it.
 fn own_limit() -> u64 {
     of(0).unwrap_or(libc::RLIM64_INFINITY)
 }
 
-/// The number that a process carries, if it is there and may be asked.
+/// The tag of a process; `None` if it does not exist or may not be inspected.
 pub(super) fn of(pid: i32) -> Option<u64> {
     let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the fourth argument points to a limit that lives through the call and that the kernel fills.
+    // SAFETY: the fourth argument points to a limit that outlives the call and that the kernel fills.
     let done = unsafe {
         libc::syscall(
             libc::SYS_prlimit64,
@@ -68,12 +69,12 @@ pub(super) fn of(pid: i32) -> Option<u64> {
     (done == 0).then_some(limit.rlim_max)
 }
 
-/// Gives the calling process a tag. The cookie is what the filter of the walls asks for.
+/// Tags the calling process. The seccomp filter requires the cookie.
 ///
-/// Called between clone and exec: makes one system call and nothing else.
+/// Called between clone and exec: one system call and nothing else.
 pub(super) fn put_on_self(tag: u64, cookie: u64) -> bool {
     let limit = libc::rlimit64 { rlim_cur: tag, rlim_max: tag };
-    // SAFETY: the third argument points to a limit that lives through the call; the kernel ignores the last two.
+    // SAFETY: the third argument points to a limit that outlives the call; the kernel ignores the last two.
     let done = unsafe {
         libc::syscall(
             libc::SYS_prlimit64,

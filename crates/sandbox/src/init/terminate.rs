@@ -1,18 +1,19 @@
-//! Ending trees: SIGTERM, the grace, SIGKILL until nothing is left, a little in each turn of the loop.
+//! Ending process trees: SIGTERM, the grace period, then SIGKILL until no process is left; one step per turn
+//! of the loop.
 
 use super::clock::{self, NANOS_PER_MS};
 use super::process_tree;
 
-/// How soon after SIGTERM init looks whether the tree has gone, and how rarely in the end.
+/// The delay of the first check after SIGTERM whether the tree has ended, and the longest delay between two.
 const FIRST_CHECK_DELAY_NS: u64 = 20 * NANOS_PER_MS;
 const MAX_CHECK_DELAY_NS: u64 = 200 * NANOS_PER_MS;
 /// The same between passes of SIGKILL.
 const FIRST_KILL_DELAY_NS: u64 = NANOS_PER_MS;
 const MAX_KILL_DELAY_NS: u64 = 100 * NANOS_PER_MS;
-/// Ended processes bring the next look forward, but not closer than this to the last one.
+/// An exited child brings the next check forward, but not closer than this to the previous one.
 const MIN_CHECK_INTERVAL_NS: u64 = 5 * NANOS_PER_MS;
 
-/// One tree that is being ended.
+/// A tree that is being ended.
 #[derive(Debug)]
 struct Termination {
     tag: u64,
@@ -30,7 +31,7 @@ pub(super) struct Terminations {
 }
 
 impl Terminations {
-    /// Begins to end a tree. If that has begun already, only a shorter grace matters.
+    /// Begins to end a tree. If that has begun before, only a shorter grace period has an effect.
     pub(super) fn begin(&mut self, tag: u64, grace_ms: u64, now: u64) {
         let kill_at = clock::after(now, grace_ms);
         if let Some(termination) = self.list.iter_mut().find(|termination| termination.tag == tag) {
@@ -38,7 +39,8 @@ impl Terminations {
             return;
         }
         if grace_ms > 0 {
-            // A stopped process gets SIGTERM only when it is continued. What cannot be reached now is killed later.
+            // A stopped process receives SIGTERM only when it is continued. Processes missed here are killed
+            // later.
             let _ = process_tree::signal(|found| found == tag, &[libc::SIGTERM, libc::SIGCONT]);
         }
         let check_at = now.saturating_add(FIRST_CHECK_DELAY_NS);
@@ -52,7 +54,7 @@ impl Terminations {
         });
     }
 
-    /// Processes have ended: look soon whether whole trees have.
+    /// A process has ended: checks soon whether its tree has.
     pub(super) fn hurry(&mut self) {
         for termination in &mut self.list {
             termination.check_at =
@@ -60,17 +62,17 @@ impl Terminations {
         }
     }
 
-    /// Nothing is left of any tree.
+    /// No process is left of any tree.
     pub(super) fn all_gone(&mut self) {
         self.list.clear();
     }
 
-    /// When there is something to do next.
+    /// When the next step is due.
     pub(super) fn next(&self) -> Option<u64> {
         self.list.iter().map(Termination::next).min()
     }
 
-    /// Does what is due.
+    /// Performs the steps that are due.
     pub(super) fn work(&mut self, now: u64) {
         self.list.retain_mut(|termination| now < termination.next() || !termination.is_finished(now));
     }
@@ -81,7 +83,7 @@ impl Termination {
         if self.killing { self.check_at } else { self.check_at.min(self.kill_at) }
     }
 
-    /// Looks, or kills; true when nothing is left of the tree.
+    /// Checks or kills; true when no process of the tree is left.
     fn is_finished(&mut self, now: u64) -> bool {
         let wanted = |found| found == self.tag;
         let gone = if now < self.kill_at {
@@ -95,6 +97,6 @@ impl Termination {
         };
         self.checked_at = now;
         self.check_at = now.saturating_add(self.pause);
-        gone == Ok(true) // an error leaves it open: look again
+        gone == Ok(true) // after an error, check again
     }
 }

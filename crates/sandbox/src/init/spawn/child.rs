@@ -1,7 +1,7 @@
-//! What happens in the child between clone and exec.
+//! What the child does between clone and exec.
 //!
-//! The child shares init's memory until exec, and init waits. So nothing here allocates, locks or panics; all it
-//! leaves behind is where it failed. What every program gets alike (file mask, no core dumps, default signal
+//! The child shares init's memory until exec, and init waits. So nothing here allocates, locks or panics; the
+//! only result is where it failed. What is the same for every program (umask, no core dumps, default signal
 //! dispositions) init has set for itself, and the child inherits it.
 
 use std::ffi::{c_char, c_int, c_void};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use super::plan::{Limit, Plan, SHELL};
 use crate::init::tag;
 
-/// How far the child came.
+/// The steps of the child, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub(super) enum Stage {
@@ -37,7 +37,7 @@ impl Stage {
     ];
 }
 
-/// What init and its child share.
+/// The memory that init and its child share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) plan: Plan,
@@ -58,10 +58,10 @@ impl Shared {
     }
 }
 
-/// Runs in the child: becomes the program, or says what failed and ends.
+/// Runs in the child: becomes the program, or stores what failed and exits.
 pub(super) extern "C" fn main(shared: *mut c_void) -> c_int {
-    // SAFETY: the parent passes a pointer to a `Shared` and neither moves nor touches it until the child has gone
-    // through exec or exit.
+    // SAFETY: the parent passes a pointer to a `Shared`, and does not move or use it until the child has
+    // called exec or exited.
     let shared = unsafe { &mut *shared.cast::<Shared>() };
     let (stage, errno) = become_program(&mut shared.plan);
     shared.errno.store(errno, Ordering::Release);
@@ -85,7 +85,8 @@ fn step(stage: Stage, plan: &mut Plan) -> bool {
             Stage::Cgroup => plan.cgroups.iter().all(|fd| libc::write(*fd, c"0".as_ptr().cast(), 1) == 1),
             Stage::Session => libc::setsid() >= 0,
             Stage::Terminal => !plan.is_tty || libc::ioctl(plan.stdio[1], libc::TIOCSCTTY, 0) == 0,
-            // No overlap is possible: init keeps its own 0, 1 and 2 open, so that every other number is above them.
+            // No overlap is possible: init keeps its own 0, 1 and 2 open, so every other descriptor is above
+            // them.
             Stage::Stdio => {
                 [0, 1, 2].iter().zip(plan.stdio).all(|(to, from)| from < 0 || libc::dup2(from, *to) >= 0)
             }
@@ -102,9 +103,9 @@ fn step(stage: Stage, plan: &mut Plan) -> bool {
     }
 }
 
-/// Sets one limit; where the hard limit is lower already, that one stays.
+/// Sets one limit; a lower hard limit stays.
 fn limit(limit: &Limit) -> bool {
-    // SAFETY: the pointers point to limits on this stack that live through the calls.
+    // SAFETY: the pointers are to limits that outlive the calls.
     unsafe {
         if libc::prlimit64(0, limit.resource, &raw const limit.value, std::ptr::null_mut()) == 0 {
             return true;
@@ -120,7 +121,7 @@ fn limit(limit: &Limit) -> bool {
 }
 
 fn unblock_signals() {
-    // Dispositions are the default ones already: init set them so for itself at its start.
+    // Dispositions are already the defaults: init has reset them for itself.
     // SAFETY: the set is plain data, filled before it is read.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
@@ -129,10 +130,10 @@ fn unblock_signals() {
     }
 }
 
-/// Tries the candidates as execvp does. Comes back only when none could be executed, with errno saying why.
+/// Tries the candidates as execvp does. Returns only if none could be executed, with the reason in errno.
 ///
 /// # Safety
-/// The plan's pointers must be valid, and `argv` must have a free place in front.
+/// The plan's pointers must be valid, and `argv` must have a free slot at the front.
 unsafe fn exec(plan: &mut Plan) {
     let mut denied = false;
     let envp = plan.envp.as_ptr();
@@ -155,7 +156,7 @@ unsafe fn exec(plan: &mut Plan) {
     }
 }
 
-/// A script without a first line that names its interpreter.
+/// Runs a script that has no `#!` line.
 ///
 /// # Safety
 /// As for [`exec`].
@@ -163,13 +164,13 @@ unsafe fn exec_shell(script: *const c_char, argv: &mut [*const c_char], envp: *c
     if let [shell, name, ..] = argv {
         *shell = SHELL.as_ptr();
         *name = script;
-        // SAFETY: the array is the plan's, null-terminated, with its first two places just filled.
+        // SAFETY: the array is the plan's and null-terminated; its first two slots have just been set.
         unsafe { libc::execve(SHELL.as_ptr(), argv.as_ptr(), envp) };
     }
 }
 
 fn errno() -> c_int {
-    // SAFETY: the address of this thread's own error number, always valid.
+    // SAFETY: the address of this thread's errno is always valid.
     unsafe { *libc::__errno_location() }
 }
 

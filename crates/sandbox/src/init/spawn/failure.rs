@@ -1,4 +1,4 @@
-//! Why a program never ran, in words that name the thing.
+//! Why a program could not be started, with messages that name the cause.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -13,37 +13,45 @@ pub(super) fn nothing_to_run() -> StartFailure {
     other(StartFailureKind::NotFound, "no command was given".into(), 0)
 }
 
-/// A string that no program can be given.
+/// A string that cannot be passed to a program.
 pub(super) fn has_nul(what: &str) -> StartFailure {
     other(StartFailureKind::Other, format!("{what} contains a NUL byte"), libc::EINVAL)
 }
 
-/// The kernel gave no pipe, terminal or process.
+/// The kernel could not create a pipe, a terminal or a process.
 pub(super) fn cannot_create(what: &str, errno: Errno) -> StartFailure {
     let number = errno.raw_os_error();
     let kind = if is_shortage(number) { StartFailureKind::NoResources } else { StartFailureKind::Other };
-    other(kind, format!("cannot make {what}: {errno}"), number)
+    other(kind, format!("cannot create {what}: {errno}"), number)
 }
 
-/// Init is near its limit on open files.
+/// The message does not carry the descriptors that it announces.
+pub(super) fn wrong_descriptors() -> StartFailure {
+    let message = "the start request carries the wrong number of descriptors".into();
+    other(StartFailureKind::Other, message, libc::EBADF)
+}
+
+/// init is near its limit on open files.
 pub(super) fn no_descriptors() -> StartFailure {
     cannot_create("the program's pipes", Errno::MFILE)
 }
 
-/// The child was held up before it could run, for longer than init waits.
+/// The child did not reach exec in time.
 pub(super) fn load_timed_out() -> StartFailure {
-    other(StartFailureKind::Other, "the program was stopped before it could run".into(), libc::ETIMEDOUT)
+    other(StartFailureKind::Other, "the program could not be loaded in time".into(), libc::ETIMEDOUT)
 }
 
-/// The child said where it failed.
+/// The failure of a step in the child.
 pub(super) fn in_child(stage: Stage, errno: i32, start: &Start, plan: &Plan) -> StartFailure {
     let reason = Errno::from_raw_os_error(errno);
     let (kind, message) = match stage {
         Stage::Exec => of_exec(errno, start, plan),
         Stage::Cwd => (StartFailureKind::BadCwd, of_cwd(errno, &start.cwd)),
         Stage::Cgroup => (StartFailureKind::Other, format!("cannot join the execution's cgroup: {reason}")),
-        Stage::Session => (StartFailureKind::Other, format!("cannot begin a process session: {reason}")),
-        Stage::Terminal => (StartFailureKind::Other, format!("cannot take the terminal: {reason}")),
+        Stage::Session => (StartFailureKind::Other, format!("cannot create a process session: {reason}")),
+        Stage::Terminal => {
+            (StartFailureKind::Other, format!("cannot set the controlling terminal: {reason}"))
+        }
         Stage::Stdio => (StartFailureKind::Other, format!("cannot connect input and output: {reason}")),
         Stage::Tag => (StartFailureKind::Other, format!("cannot tag the program: {reason}")),
         Stage::Limits => (StartFailureKind::Other, format!("cannot set the program's limits: {reason}")),
@@ -85,7 +93,7 @@ fn of_exec(errno: i32, start: &Start, plan: &Plan) -> (StartFailureKind, String)
     }
 }
 
-/// Whether a candidate exists after all, so that what was missing is its interpreter.
+/// Whether a candidate exists, in which case its interpreter is the one that is missing.
 fn exists(start: &Start, plan: &Plan) -> bool {
     plan.candidates.iter().any(|path| {
         let path = std::ffi::OsStr::from_bytes(path.to_bytes());

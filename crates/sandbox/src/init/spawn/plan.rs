@@ -1,4 +1,4 @@
-//! Everything the child needs, laid out before it exists: between clone and exec nothing may be allocated.
+//! Everything the child needs, prepared before it exists: it must not allocate between clone and exec.
 
 use std::ffi::{CString, c_char};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -7,29 +7,29 @@ use super::failure;
 use crate::init::stdio::ProgramEnds;
 use crate::wire::{Rlimits, Start, StartFailure};
 
-/// Where programs are looked for when the environment has no `PATH`.
+/// The search path for programs if the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// What runs a script that does not say what runs it.
+/// Runs scripts without a `#!` line.
 pub(super) const SHELL: &std::ffi::CStr = c"/bin/sh";
 
-/// A limit to set, and whether it is a limit at all.
+/// A resource limit to set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
     pub(super) resource: libc::__rlimit_resource_t,
     pub(super) value: libc::rlimit64,
 }
 
-/// What the child does. The pointers point into `texts`, which lives as long.
+/// What the child does. The pointers are into `_texts`, which lives as long.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) cwd: CString,
-    /// One free place, the arguments, null: the shell takes the free place if it must.
+    /// A free slot, the arguments, null. The shell takes the free slot if one is needed.
     pub(super) argv: Vec<*const c_char>,
     pub(super) envp: Vec<*const c_char>,
     pub(super) candidates: Vec<CString>,
     pub(super) limits: [Option<Limit>; 5],
-    /// What becomes 0, 1, 2; -1 leaves it as it is.
+    /// The descriptors that become 0, 1 and 2; -1 leaves one as it is.
     pub(super) stdio: [RawFd; 3],
     pub(super) is_tty: bool,
     pub(super) cgroups: Vec<RawFd>,
@@ -78,7 +78,7 @@ fn stdio(inner: &ProgramEnds) -> [RawFd; 3] {
     [stdin, stdout, inner.stderr.as_ref().map_or(stdout, AsRawFd::as_raw_fd)]
 }
 
-/// The paths to try in turn. Names with NUL bytes were refused before, so that none is lost here.
+/// The paths to try, in order. Names with NUL bytes have been refused before, so none is lost here.
 fn candidates(program: &str, path: &str) -> Vec<CString> {
     if program.contains('/') {
         return CString::new(program).into_iter().collect();
@@ -92,7 +92,7 @@ fn candidates(program: &str, path: &str) -> Vec<CString> {
 fn limits(wanted: &Rlimits, default_files: Option<libc::rlimit64>) -> [Option<Limit>; 5] {
     let both = |value: u64| libc::rlimit64 { rlim_cur: value, rlim_max: value };
     let limit = |resource, value: Option<libc::rlimit64>| value.map(|value| Limit { resource, value });
-    // SIGXCPU first, SIGKILL a second later for those who ignore it.
+    // SIGXCPU first, and SIGKILL a second later for programs that ignore it.
     let cpu = wanted.cpu_ms.map(|ms| ms.div_ceil(1000).max(1));
     let cpu = cpu.map(|seconds| libc::rlimit64 { rlim_cur: seconds, rlim_max: seconds.saturating_add(1) });
     [
@@ -116,7 +116,7 @@ impl Texts {
         Self { bytes: Vec::with_capacity(room) }
     }
 
-    /// Adds them and says where each begins; nothing if one contains a NUL byte.
+    /// Appends the strings and returns where each begins; `None` if one contains a NUL byte.
     fn push_all(&mut self, texts: &[String]) -> Option<Vec<usize>> {
         let mut places = Vec::with_capacity(texts.len());
         for text in texts {
@@ -130,7 +130,7 @@ impl Texts {
         Some(places)
     }
 
-    /// Their addresses and a null. Valid while nothing more is added.
+    /// The addresses of the strings, then null. Valid until more is appended.
     fn pointers(&self, places: &[usize]) -> impl Iterator<Item = *const c_char> {
         let texts = places
             .iter()
