@@ -187,7 +187,7 @@ fn where_user_namespaces_are_forbidden_the_setting_is_named_and_nothing_runs() -
 }
 
 #[test]
-fn root_without_a_capability_is_told_which_and_nothing_runs() -> Result<()> {
+fn a_missing_capability_of_root_is_named_and_nothing_runs() -> Result<()> {
     let ground = Ground::new(0)?;
     let before = ["setpriv", "--bounding-set=-net_admin"];
     let (report, code) = ground.doctor(&before)?;
@@ -209,7 +209,7 @@ fn root_without_a_capability_is_told_which_and_nothing_runs() -> Result<()> {
 }
 
 #[test]
-fn a_data_folder_that_cannot_be_used_is_told() -> Result<()> {
+fn a_data_folder_that_cannot_be_used_is_reported() -> Result<()> {
     let ground = Ground::new(USER)?;
     chown(ground.data(), Some(0), Some(0))?;
     let (report, code) = ground.doctor(&as_user())?;
@@ -222,7 +222,7 @@ fn a_data_folder_that_cannot_be_used_is_told() -> Result<()> {
 }
 
 #[test]
-fn the_data_folder_its_room_its_logs_and_the_disk_limit_are_told() -> Result<()> {
+fn the_data_folder_its_free_space_its_logs_and_the_disk_limit_are_reported() -> Result<()> {
     let ground = Ground::new(0)?;
     let (report, _) = ground.doctor(&[])?;
     for name in ["data folder", "retention", "disk limit"] {

@@ -38,7 +38,7 @@ fn inits(uid: u32) -> Vec<i32> {
 }
 
 #[tokio::test]
-async fn prepared_sessions_of_a_killed_worker_are_ended_where_there_are_no_cgroups() -> Result<()> {
+async fn prepared_sessions_of_a_killed_worker_are_ended_without_cgroups() -> Result<()> {
     let options = Options { pool: Some(2), uid: Some(ORDINARY), ..Options::default() };
     let mut worker = TestWorker::with(options).await?;
     eventually("two prepared sessions", async || inits(ORDINARY).len() == 2).await?;
@@ -52,7 +52,7 @@ async fn prepared_sessions_of_a_killed_worker_are_ended_where_there_are_no_cgrou
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_made_leaves_nothing_behind() -> Result<()> {
+async fn a_session_that_cannot_be_created_leaves_nothing_behind() -> Result<()> {
     let worker = worker().await?;
     let id = SessionId::random();
     fs::create_dir_all(folder(&worker, id).join("in the way"))?;
@@ -75,7 +75,7 @@ async fn a_prepared_session_that_died_is_not_given_out() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_session_made_for_a_program_ends_after_it_also_if_the_worker_was_killed_in_between() -> Result<()> {
+async fn a_one_shot_session_ends_after_its_program_even_if_the_worker_was_killed_in_between() -> Result<()> {
     let mut worker = worker().await?;
     let session = worker.session().await?;
     worker.run_in(session, &StartSpec::shell("true")).await?;
@@ -108,7 +108,7 @@ async fn a_session_that_was_being_forgotten_is_forgotten() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_may_have_run_is_lost_and_not_forgotten_when_init_was_killed_with_the_worker() -> Result<()> {
+async fn a_start_that_may_have_run_is_lost_when_init_was_killed_with_the_worker() -> Result<()> {
     let mut worker = worker().await?;
     let marker = Marker::new();
     let session = worker.session().await?;
@@ -129,7 +129,7 @@ async fn what_may_have_run_is_lost_and_not_forgotten_when_init_was_killed_with_t
 }
 
 #[tokio::test]
-async fn a_session_whose_init_is_stopped_and_hears_nothing_more_can_be_ended() -> Result<()> {
+async fn a_session_whose_init_is_stopped_and_reads_nothing_can_be_ended() -> Result<()> {
     let worker = worker().await?;
     let marker = Marker::new();
     let session = worker.session().await?;
@@ -177,7 +177,7 @@ async fn following_from_behind_the_end_ends() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_daemon_that_nobody_waits_for_is_held_to_the_disk_limit() -> Result<()> {
+async fn a_detached_daemon_is_held_to_the_disk_limit() -> Result<()> {
     let worker = worker().await?;
     let limits = Limits { disk_bytes: Some(8 << 20), ..Limits::default() };
     let spec = SessionSpec { limits, ..SessionSpec::default() };

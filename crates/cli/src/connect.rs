@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_that_is_not_there_starts_no_worker() {
+    async fn a_missing_data_folder_starts_no_worker() {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::new(folder.path().join("missing"));
         assert_eq!(place.existing().await.unwrap_err().kind, ErrorKind::NotFound);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_too_long_for_a_socket_is_told_with_a_way_out() {
+    fn a_path_too_long_for_a_socket_is_reported_with_a_hint() {
         let place = Place::new(format!("/{}", "x".repeat(120)).into());
         assert!(place.socket().unwrap_err().hints[0].contains("shorter"));
     }

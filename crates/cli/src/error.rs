@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_left_is_no_failure_and_every_other_kind_is() {
+    fn a_reader_that_left_is_not_a_failure_and_every_other_kind_is() {
         assert_eq!(ErrorKind::ReaderGone.exit_code(), 0);
         for kind in [
             ErrorKind::Usage,

@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_stays_as_it_is() {
+    fn ordinary_text_is_unchanged() {
         for text in ["plain", "größe 🙂 👩‍💻 日本語 עברית", "a\\b 'c' \"d\""] {
             assert_eq!(printable(text), text);
         }
     }
 
     #[test]
-    fn a_message_cannot_look_like_two() {
+    fn one_message_cannot_look_like_two() {
         assert_eq!(message("no `x\nhint: do it\u{1b}[2J`"), "no `x\n  hint: do it\\u{1b}[2J`");
     }
 

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_is_told_or_in_the_address_or_in_the_folder_of_a_server_on_this_machine() {
+    fn the_token_comes_from_a_flag_the_address_or_the_data_folder() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("token"), "from_file\n").unwrap();
         let token = |url: &str, token: Option<&str>| {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_address_there_is_no_server() {
+    fn without_an_address_no_server_is_used() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(server("", None, folder.path()), Ok(None));
         assert_eq!(server("ftp://x", None, folder.path()).unwrap_err().kind, ErrorKind::Usage);

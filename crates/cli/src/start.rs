@@ -199,7 +199,7 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn the_last_lines_of_a_dead_workers_log_are_told() {
+    fn the_last_lines_of_a_dead_workers_log_are_shown() {
         let text = (0..40).map(|n| format!("line {n}\n")).collect::<Vec<_>>().join("\n");
         let last = last_lines(&text);
         assert!(last.starts_with(":\n  line 28\n") && last.ends_with("line 39"), "{last}");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_two_who_start_a_worker_one_waits_for_the_other() {
+    async fn of_two_processes_that_start_a_worker_one_waits_for_the_other() {
         let folder = tempfile::tempdir().unwrap();
         let now = Instant::now();
         let first = take_turn(folder.path(), now).await.unwrap();

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_a_reason() {
+    fn an_invalid_address_is_refused_with_a_reason() {
         for (text, says) in [
             ("", "host"),
             ("ftp://h", "http://"),

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_somebody_between_is_told_by_its_status() {
+    fn an_answer_of_a_proxy_is_reported_by_its_status() {
         let error = ClientError::Api(Box::new(ApiError::read(502, None, b"<html>bad gateway</html>")));
         assert!(error.is_disconnected() && error.to_string().contains("502"));
     }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_is_not_new() {
+    fn earlier_events_are_not_new() {
         let mut position = Position::after(Seq(3));
         assert!(position.pass(output(3, 0, "a")).is_none());
         assert!(position.pass(output(5, 0, "abc")).is_some());
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_with_the_seq_before_it_is_told_once() {
+    fn a_gap_with_the_seq_before_it_is_returned_once() {
         let mut position = Position::default();
         assert!(position.pass(output(2, 0, "abc")).is_some());
         assert!(position.pass(gap(2, 3, 10)).is_some());

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn patience_ends_and_then_the_error_is_told() {
+    async fn retries_end_and_then_the_error_is_returned() {
         let mut retry = Retry::new(Duration::from_mins(1));
         let begun = Instant::now();
         while retry.pause(lost()).await.is_ok() {}

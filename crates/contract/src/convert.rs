@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_makes_no_sense_is_refused_by_name() {
+    fn an_invalid_message_is_refused_and_names_the_field() {
         let fault = StartSpec::try_from(v1::StartSpec::default()).unwrap_err();
         assert_eq!((fault.kind, fault.message.as_str()), (FaultKind::Invalid, "nothing to run"));
         assert!(TtySize::try_from(v1::TtySize { rows: 0, cols: 1 }).is_err());

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_too_large_for_the_transport_is_no_position_past_the_end() {
+    fn an_answer_too_large_for_the_transport_is_not_a_position_past_the_end() {
         let error = ContractError::from(Status::out_of_range("encoded message length too large"));
         assert_eq!(error.fault().map(|fault| fault.kind), Some(FaultKind::Invalid));
     }
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_connection_itself_reports_is_a_lost_worker() {
+    fn an_error_of_the_connection_is_a_lost_worker() {
         for code in [Code::Cancelled, Code::Unknown, Code::Internal, Code::Unavailable] {
             let mut status = Status::new(code, "broken");
             status.set_source(std::sync::Arc::new(std::io::Error::other("broken pipe")));

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_those_who_ask_for_the_same_wait_for_each_other() {
+    fn only_requests_for_the_same_key_wait_for_each_other() {
         let locks = KeyedLock::default();
         let first = locks.lock(0).now_or_never();
         for other in 1..10_000 {

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_result_of_work_is_returned_and_a_panic_is_none() {
+    async fn the_result_of_work_is_returned_and_a_panic_returns_none() {
         assert_eq!(caught(async { 7 }).await, Some(7));
         assert_eq!(caught(async { "no number".parse::<u8>().unwrap() }).await, None);
     }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_over_the_limit_waits_and_goes_on_in_the_order_of_coming() {
+    async fn starts_over_the_limit_wait_in_order_of_arrival() {
         let door = Admission::default();
         let first = door.enter("ann", "a", rules(1)).await.unwrap();
         let (sender, mut order) = tokio::sync::mpsc::unbounded_channel();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_for_too_long_or_goes_away_leaves_no_trace() {
+    async fn a_start_that_waits_for_too_long_or_is_dropped_leaves_no_trace() {
         let door = Admission::default();
         let held = door.take("ann");
         assert_eq!(door.enter("ann", "a", rules(1)).await.unwrap_err(), Refusal::Waited(1));

@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_wins_over_the_file_and_the_file_over_the_defaults() {
+    fn flags_override_the_file_and_the_file_overrides_the_defaults() {
         let file =
             "pool = 3\n[server]\nlisten = \"127.0.0.1:9000\"\nmax_body = \"1Mi\"\nheartbeat = \"3s\"\n";
         let config = load(file, Overrides::default()).unwrap();
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_the_file_is_named() {
+    fn an_error_in_the_file_is_named() {
         for (text, says) in [
             ("[server]\nlistn = \"x\"", "listn"),
             ("[server]\nmax_body = \"many\"", "server.max_body"),

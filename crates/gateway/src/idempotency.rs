@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_tells_all_parts_apart() {
+    fn a_hash_depends_on_the_boundaries_of_its_parts() {
         let one = hash(&Method::POST, "/v1/executions", b"{}");
         assert_eq!(one, hash(&Method::POST, "/v1/executions", b"{}"));
         assert_ne!(one, hash(&Method::PUT, "/v1/executions", b"{}"));

@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_server_said_of_itself_is_gone_before_the_next_one_speaks() {
+    fn the_server_file_of_a_killed_server_is_removed_before_the_next_one_writes_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let config = Config::new(folder.path());
         std::fs::write(config.address_path(), "{\"pid\":1}").unwrap();

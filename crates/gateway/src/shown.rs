@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_tells_how_its_execution_ended() {
+    fn a_row_has_the_exit_of_its_execution() {
         let spec = StartSpec::shell("true");
         let mut row = execution_row(ExecutionId::random(), SessionId::random(), "ann".into(), spec, 1_000);
         assert_eq!(execution_by_row(row.clone()).state, ExecutionState::Queued);

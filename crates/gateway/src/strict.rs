@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_object_wherever_it_stands() {
+    fn a_list_in_place_of_an_object_is_refused_at_any_depth() {
         for body in [
             json!([]),
             json!(["name"]),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_twice_wherever_it_stands() {
+    fn a_repeated_field_is_refused_at_any_depth() {
         for text in [r#"{"a":1,"a":1}"#, r#"{"env":{"A":"1","A":"2"}}"#, r#"[{"x":{"y":1,"y":2}}]"#] {
             let error = serde_json::from_str::<Strict>(text).map(|read| read.0).unwrap_err().to_string();
             assert!(error.contains("duplicate field"), "{text}: {error}");

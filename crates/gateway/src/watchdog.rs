@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn full_load_without_output_is_told_of_once_it_has_lasted_and_only_once() {
+    fn full_load_without_output_is_reported_once_after_it_has_lasted() {
         assert_eq!(first_flag((0..20).map(|n| (n * 10, 0))), Some(6));
         let (mut memory, begin) = (Memory::default(), Instant::now());
         let flags = (0..20).filter(|n| {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn output_pauses_and_half_a_load_are_no_abuse() {
+    fn output_pauses_and_half_load_are_not_abuse() {
         assert_eq!(first_flag((0..20).map(|n| (n * 10, n * 4096))), None);
         assert_eq!(first_flag((0..20).map(|n| (n * 5, 0))), None);
         assert_eq!(first_flag((0..20).map(|n| (n / 4 * 40, 0))), None);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_miner_is_known_by_its_name_and_told_of_once() {
+    fn a_miner_is_recognised_by_its_name_and_reported_once() {
         let id = SessionId::random();
         let names: Vec<_> = ["xmrig".to_owned()].into();
         let process = |name: &str| SessionProcess { name: name.into(), cpu_ms: 1 };

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_above_the_most_is_named_and_what_has_no_most_is_not() {
+    fn a_limit_above_the_maximum_is_named_and_one_without_a_maximum_is_allowed() {
         let most = Limits { memory_bytes: Some(8 << 20), cpus: Some(2.0), ..Limits::default() };
         let asked =
             Limits { memory_bytes: Some(8 << 20), pids: Some(9), cpus: Some(2.0), ..Limits::default() };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_makes_no_sense_is_named() {
+    fn an_invalid_limit_is_named() {
         let limits = Limits { cpus: Some(f64::NAN), ..Limits::default() };
         assert!(limits.nonsense().unwrap().to_string().contains("limits.cpus"));
         let limits = Limits { pids: Some(MAX_PIDS + 1), ..Limits::default() };

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_the_variable_s_name() {
+    fn errors_name_the_environment_variable() {
         for (name, value) in [
             ("SESSION_MAX_CPU", "many"),
             ("SESSION_MAX_CPU", "inf"),

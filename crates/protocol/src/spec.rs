@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_passed_to_exec_is_refused_by_name() {
+    fn arguments_that_exec_cannot_take_are_refused_by_name() {
         let empty = StartSpec::argv(Vec::<String>::new());
         assert_eq!(empty.check(), Err(SpecError::EmptyCommand));
         let zero = StartSpec::argv(["echo", "a\0b"]);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_command_is_told_by_its_beginning() {
+    fn a_long_command_is_shown_by_its_beginning() {
         let mut short = [Command::Shell("é".repeat(LONG_BYTES / 2)), Command::Argv(vec!["a".into(); 100])];
         assert!(short.iter_mut().all(|command| !command.shorten()));
         let long = "é".repeat(LONG_BYTES);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_with_every_list_has_a_bound() {
+    fn fields_in_lists_are_bounded() {
         let of = |bytes: usize| BTreeMap::from([("a".to_owned(), "x".repeat(bytes - 1))]);
         let (mut start, mut session) = (StartSpec::shell("true"), crate::SessionSpec::default());
         (start.metadata, start.env) = (of(MAX_METADATA_BYTES), of(MAX_ENV_BYTES));

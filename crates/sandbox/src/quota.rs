@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_kernel_reads_and_writes_has_its_size() {
+    fn kernel_structures_have_their_sizes() {
         assert_eq!(size_of::<Attributes>(), 28);
         assert_eq!(size_of::<Quota>(), 72);
         assert_eq!(size_of::<Status>(), 80);
@@ -219,14 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_without_project_quotas_is_told_as_such() {
+    fn a_file_system_without_project_quotas_is_reported_as_such() {
         assert_eq!(state(File::open("/proc").unwrap().as_fd()), State::Unsupported);
         assert!(project(File::open("/proc").unwrap().as_fd()).is_err());
     }
 
     /// The same on a file system that has them: `make test-v2`.
     #[test]
-    fn a_new_folder_gets_a_project_of_its_own_where_they_are_enforced() {
+    fn a_new_folder_gets_its_own_project_where_quotas_are_enforced() {
         let top = tempfile::tempdir().unwrap();
         let open = |name: &str| {
             let path = top.path().join(name);

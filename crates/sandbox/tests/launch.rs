@@ -40,7 +40,7 @@ fn proc_text(launched: &Launched, file: &str) -> String {
 }
 
 #[test]
-fn a_launched_init_is_pid_1_of_its_own_world_and_nobodys_child_here() {
+fn a_launched_init_is_pid_1_of_its_namespace_and_has_no_parent_here() {
     let ground = Ground::new(Starter::Root);
     let launched = start(&ground, None);
     let status = proc_text(&launched, "status");

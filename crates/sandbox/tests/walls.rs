@@ -92,7 +92,7 @@ fn no_mount_has_set_user_id_programs_and_only_device_files_have_devices() {
 }
 
 #[test]
-fn what_tells_of_the_host_in_proc_is_masked_and_nothing_in_it_steers() {
+fn entries_of_proc_that_reveal_or_change_the_host_are_masked() {
     for starter in BOTH {
         let text = Ground::new(starter)
             .run(
@@ -144,7 +144,7 @@ fn processes_of_the_host_are_out_of_reach() {
 }
 
 #[test]
-fn the_network_is_a_loopback_device_of_its_own() {
+fn the_network_is_a_separate_loopback_device() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let reach = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_complete_waits_and_comes_whole() {
+    fn an_incomplete_sequence_is_held_until_it_is_complete() {
         let whole = "a\u{e9}\x1b[1;3\n1mb\x1b]0;t\x07c\x1b]2;u\x1b\\d\x1bPq1;2\x1b\\e\u{4e2d}f".as_bytes();
         let expected = pieces(&mut Cutter::default(), whole);
         for size in 1..whole.len() {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_costs_no_memory_and_does_nothing() {
+    fn an_endless_sequence_costs_no_memory_and_does_nothing() {
         for begin in ["\x1b[", "\x1b]0;", "\x1bP", "\x1bPq", "\x1b_", "\x1b("] {
             let mut cutter = Cutter::default();
             pieces(&mut cutter, begin.as_bytes());

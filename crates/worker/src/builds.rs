@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_built_is_read_from_a_message_and_from_the_json_of_an_earlier_gateway() {
+    fn a_build_order_is_read_from_a_message_and_from_the_json_of_an_earlier_gateway() {
         let spec = CompileSpec { source_files: vec!["a.cpp".into()], ..CompileSpec::default() };
         let json = serde_json::to_vec(&spec).unwrap();
         let now = v1::BeginBuildRequest { compile: Some((&spec).into()), ..request() };

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_bounds_the_machine_bounds() {
+    fn unset_maximums_come_from_the_machine() {
         let config = load("").unwrap();
         assert!(config.max_limits.memory_bytes.is_some() && config.max_limits.cpus.is_some());
         assert!(config.limits.above(&config.max_limits).is_none());
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_the_file_is_named() {
+    fn an_error_in_the_file_is_named() {
         for (text, says) in [
             ("poool = 2", "poool"),
             ("[limits]\nmemory = \"many\"", "limits.memory"),

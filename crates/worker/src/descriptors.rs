@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_no_hold_counts_when_it_was_counted() {
+    fn untracked_descriptors_count_when_measured() {
         let table = small(1000);
         let first = table.hold(8, Purpose::Start);
         assert!(first.is_some());

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_a_verdict_that_came_before_does_not_wait_for_the_close() {
+    async fn waiting_for_an_earlier_verdict_does_not_wait_for_the_close() {
         let folder = tempfile::tempdir().unwrap();
         let (log, _writer) = log(&folder, false);
         assert_eq!(seqs(&log, 0, v1::Until::Exited).await, [Ok(1), Ok(2)]);

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_language_is_told_from_one_whose_interpreter_is_missing() {
+    fn an_unknown_language_differs_from_a_missing_interpreter() {
         let languages =
             find("[rare]\ninterpreters = [\"no-such-program\"]\nargs = []\npackage = \"rare-tools\"");
         let rare = languages.get("rare").unwrap();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_a_language_is_named() {
+    fn an_error_in_a_language_definition_is_named() {
         for (text, says) in [
             ("[x]\nargs = []", "languages.x.interpreters"),
             ("[x]\ninterpreters = [\"sh\"]", "languages.x: say how"),

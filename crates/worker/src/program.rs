@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn code_that_is_compiled_has_a_folder_of_its_own() {
+    fn compiled_code_has_its_own_folder() {
         let code = program_in("compiled", "a".into(), None).unwrap();
         let folder = code.scratch.unwrap();
         assert_eq!(code.code_file.unwrap().path, format!("{folder}/main.x"));

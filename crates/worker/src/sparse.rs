@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_tells_content_apart_and_holes_from_zeros_not() {
+    fn a_hash_depends_on_content_and_holes_count_as_zeros() {
         let hash = |file: &File| hash(file, &|| false).unwrap();
         let zeros = vec![0; 300_000];
         let plain = hash(&sparse(&[(299_990, b"x")], 300_000));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_and_what_is_cancelled_is_not_copied() {
+    fn a_copy_that_does_not_fit_or_is_cancelled_is_not_made() {
         let from = sparse(&[(0, &vec![7; 200_000])], 200_000);
         let copy = |mut left: u64, cancelled: bool| {
             copy(from.as_fd(), tempfile::tempfile().unwrap().as_fd(), &mut left, &|| cancelled)

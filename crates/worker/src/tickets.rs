@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_has_so_many_terminals_and_other_executions_beside_them() {
+    fn an_owner_has_a_limit_of_terminals_and_other_executions_beside_them() {
         let tickets = Tickets::default();
         let mut spec = StartSpec::shell("true");
         spec.tty = Some(headwater_protocol::TtySize { rows: 24, cols: 80 });

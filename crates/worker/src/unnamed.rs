@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_has_started_is_below_it() {
+    fn child_processes_are_found_below_their_parent() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let found = below(getpid().as_raw_nonzero().get());
         assert!(found.contains(&i32::try_from(child.id()).unwrap()));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pidfd_tells_its_process() {
+    fn a_pidfd_leads_to_its_process() {
         let pidfd = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
         assert_eq!(pid_of(pidfd.as_fd()), Some(getpid().as_raw_nonzero().get()));
     }

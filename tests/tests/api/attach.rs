@@ -48,7 +48,7 @@ async fn error(socket: &mut Socket) -> Result<Value> {
 }
 
 #[tokio::test]
-async fn what_is_typed_comes_back_and_the_socket_closes_after_the_last_event() -> Result<()> {
+async fn typed_text_comes_back_and_the_socket_closes_after_the_last_event() -> Result<()> {
     let server = TestServer::start().await?;
     let id = cat(&server).await?;
     let mut socket = Socket::open(&server, &path(&id, "")).await?;
@@ -123,7 +123,7 @@ async fn sizes_and_signals_reach_the_program() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_frame_that_makes_no_sense_is_answered_and_the_socket_stays_open() -> Result<()> {
+async fn an_invalid_frame_is_answered_with_an_error_and_the_socket_stays_open() -> Result<()> {
     let server = TestServer::start().await?;
     let id = cat(&server).await?;
     let mut socket = Socket::open(&server, &path(&id, "")).await?;
@@ -190,7 +190,7 @@ async fn no_more_output_is_sent_than_was_granted_and_a_small_credit_never_stands
 }
 
 #[tokio::test]
-async fn who_had_a_part_of_an_event_goes_on_with_the_rest_of_it() -> Result<()> {
+async fn a_client_with_a_part_of_an_event_resumes_with_the_rest() -> Result<()> {
     let server = TestServer::start().await?;
     let id = start(&server, &json!({ "shell": "read x; seq 20000", "stdin": "open" })).await?;
     let expected: String = (1..=20_000).map(|i| format!("{i}\n")).collect();
@@ -220,7 +220,7 @@ async fn who_had_a_part_of_an_event_goes_on_with_the_rest_of_it() -> Result<()> 
 }
 
 #[tokio::test]
-async fn many_viewers_see_the_same_and_only_those_who_may_write() -> Result<()> {
+async fn many_viewers_see_the_same_and_only_editors_write() -> Result<()> {
     let server = TestServer::start().await?;
     let id = start(&server, &json!({ "shell": "read x; seq 30000", "stdin": "open" })).await?;
     let expected: String = (1..=30_000).map(|i| format!("{i}\n")).collect();
@@ -246,7 +246,7 @@ async fn many_viewers_see_the_same_and_only_those_who_may_write() -> Result<()> 
 }
 
 #[tokio::test]
-async fn a_token_for_looking_looks_and_does_not_touch() -> Result<()> {
+async fn a_reader_token_reads_and_does_not_write() -> Result<()> {
     let server = TestServer::start().await?;
     let ann = server.make_token(&["--user", "ann"])?;
     let reader = server.make_token(&["--user", "ann", "--role", "reader"])?;
@@ -329,7 +329,7 @@ async fn input_survives_a_worker_that_is_killed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_says_so_and_the_next_one_goes_on() -> Result<()> {
+async fn a_stopping_server_closes_with_1012_and_the_next_one_resumes() -> Result<()> {
     let mut server = TestServer::start().await?;
     let id = start(&server, &json!({ "shell": "echo before; read x; echo after", "stdin": "open" })).await?;
     let mut socket = Socket::open(&server, &path(&id, "")).await?;
@@ -357,7 +357,7 @@ async fn a_server_that_ends_says_so_and_the_next_one_goes_on() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_no_websocket_or_not_there_is_refused() -> Result<()> {
+async fn a_plain_request_and_an_unknown_execution_are_refused() -> Result<()> {
     let server = TestServer::start().await?;
     let id = finished(&server, "true").await?;
     let plain = ask(&server, "GET", &path(&id, ""), &[], "").await?;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::ask::{Asker, all, bad, server};
 
 #[tokio::test]
-async fn bodies_that_make_no_sense_are_refused_by_name() -> Result<()> {
+async fn invalid_bodies_are_refused_and_name_the_field() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;
@@ -71,7 +71,7 @@ async fn bodies_that_make_no_sense_are_refused_by_name() -> Result<()> {
 }
 
 #[tokio::test]
-async fn queries_that_make_no_sense_are_refused_by_name() -> Result<()> {
+async fn invalid_queries_are_refused_and_name_the_parameter() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;
@@ -121,7 +121,7 @@ async fn queries_that_make_no_sense_are_refused_by_name() -> Result<()> {
 }
 
 #[tokio::test]
-async fn ids_that_are_none_and_ids_of_nothing_look_the_same() -> Result<()> {
+async fn invalid_ids_and_unknown_ids_are_both_not_found() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let zero = "0".repeat(32);
@@ -155,7 +155,7 @@ async fn ids_that_are_none_and_ids_of_nothing_look_the_same() -> Result<()> {
 }
 
 #[tokio::test]
-async fn keys_and_types_that_are_none_are_refused() -> Result<()> {
+async fn invalid_keys_and_content_types_are_refused() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let long = "k".repeat(256);

@@ -58,7 +58,7 @@ async fn more_input_than_one_request_may_write_is_refused_before_any_is_written(
 }
 
 #[tokio::test]
-async fn signals_go_by_name_and_number_and_cancelling_twice_is_no_mistake() -> Result<()> {
+async fn signals_are_sent_by_name_and_number_and_cancelling_twice_succeeds() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;
@@ -150,7 +150,7 @@ async fn a_restart_of_the_worker_costs_a_pause() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_does_not_wait_for_those_who_wait() -> Result<()> {
+async fn a_stopping_server_does_not_wait_for_pending_requests() -> Result<()> {
     let mut server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;

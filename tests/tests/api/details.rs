@@ -74,7 +74,7 @@ async fn end(server: &TestServer, id: &str) -> Result<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn every_end_has_its_detail_in_the_answer_and_the_stream_also_after_restarts() -> Result<()> {
+async fn every_end_has_its_detail_in_the_answer_and_the_stream_even_after_restarts() -> Result<()> {
     let mut server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;
@@ -110,7 +110,7 @@ async fn every_end_has_its_detail_in_the_answer_and_the_stream_also_after_restar
 }
 
 #[tokio::test]
-async fn what_ends_with_its_session_says_so() -> Result<()> {
+async fn an_execution_that_ends_with_its_session_says_so() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;

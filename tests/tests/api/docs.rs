@@ -6,7 +6,7 @@ use headwater_tests::TestServer;
 use crate::calls::get;
 
 #[tokio::test]
-async fn the_page_is_one_file_that_loads_nothing_from_elsewhere() -> Result<()> {
+async fn the_docs_page_loads_only_its_own_style_and_script() -> Result<()> {
     let server = TestServer::start().await?;
     let page = get(&server, "/docs").await?;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));

@@ -16,7 +16,7 @@ async fn resume(server: &TestServer, id: &str, after: Seq, query: &str) -> Resul
 }
 
 #[tokio::test]
-async fn whoever_goes_on_after_any_event_gets_exactly_the_rest() -> Result<()> {
+async fn resuming_after_any_event_returns_exactly_the_rest() -> Result<()> {
     let server = TestServer::start().await?;
     let id = finished(&server, BOTH).await?;
     let all = events(&mut follow(&server, &id, "batch_ms=0").await?).await?;
@@ -35,7 +35,7 @@ async fn whoever_goes_on_after_any_event_gets_exactly_the_rest() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_over_is_told_so_and_what_is_not_there_is_not_found() -> Result<()> {
+async fn a_finished_stream_answers_204_and_an_unknown_execution_404() -> Result<()> {
     let server = TestServer::start().await?;
     let id = finished(&server, "echo hi").await?;
     let all = events(&mut follow(&server, &id, "").await?).await?;
@@ -148,7 +148,7 @@ os.write(1, b'\xe2\x82')";
 }
 
 #[tokio::test]
-async fn a_part_of_a_character_is_not_kept_from_whoever_waits_for_it() -> Result<()> {
+async fn a_partial_character_is_sent_to_a_reader_that_waits() -> Result<()> {
     let server = TestServer::start().await?;
     // The program waits until its two bytes were seen.
     let shell = r"printf '\342\202'; read x; printf '\254'";
@@ -184,7 +184,7 @@ async fn readers_that_never_read_hold_up_nobody() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_a_program_prints_cannot_look_like_an_event() -> Result<()> {
+async fn printed_text_cannot_look_like_an_event() -> Result<()> {
     let server = TestServer::start().await?;
     let forged = "\n\nid: 999\nevent: exited\ndata: {\"type\":\"exited\",\"seq\":999,\"at_ms\":0,\"reason\":\"exited\"}\n\n\
                   retry: 1\r\n\r\n: hb\r\rdata: x\n\n";
@@ -226,7 +226,7 @@ async fn until_first_output(stream: &mut SseStream) -> Result<(Vec<Event>, Seq)>
 }
 
 #[tokio::test]
-async fn a_server_that_ends_tells_its_clients_to_come_back_and_nothing_is_lost() -> Result<()> {
+async fn a_stopping_server_tells_its_clients_to_reconnect_and_nothing_is_lost() -> Result<()> {
     let mut server = TestServer::start().await?;
     let id = start(&server, &json!({ "shell": IN_TWO, "stdin": "open" })).await?;
     let mut stream = follow(&server, &id, "").await?;

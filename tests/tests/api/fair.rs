@@ -10,7 +10,7 @@ const SESSIONS: usize = 36;
 const ENV_BYTES: usize = 500 << 10;
 
 #[tokio::test]
-async fn what_is_told_with_every_list_has_a_bound() -> Result<()> {
+async fn fields_in_lists_are_bounded() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let long = "x".repeat(1 << 20);
@@ -51,7 +51,7 @@ async fn more_sessions_than_fit_into_an_answer_leave_lists_and_restarts_as_they_
 }
 
 #[tokio::test]
-async fn long_code_is_listed_by_its_beginning_also_when_it_has_ended() -> Result<()> {
+async fn long_code_is_listed_by_its_beginning_even_after_its_end() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;

@@ -83,7 +83,7 @@ async fn a_feed_cut_after_any_event_goes_on_with_each_event_once() -> Result<()>
 }
 
 #[tokio::test]
-async fn what_starts_later_is_told_to_its_conversation_and_its_session() -> Result<()> {
+async fn later_executions_are_sent_to_the_feeds_of_their_conversation_and_session() -> Result<()> {
     let server = TestServer::start().await?;
     let session = post(&server, "/v1/sessions", &json!({})).await?.json()?;
     let session = session["id"].as_str().context("no session")?;
@@ -111,7 +111,7 @@ async fn what_starts_later_is_told_to_its_conversation_and_its_session() -> Resu
 }
 
 #[tokio::test]
-async fn history_is_told_one_execution_after_the_other() -> Result<()> {
+async fn history_is_sent_one_execution_after_the_other() -> Result<()> {
     let server = TestServer::start().await?;
     let mut ids = Vec::new();
     for n in 0..12 {
@@ -130,7 +130,7 @@ async fn history_is_told_one_execution_after_the_other() -> Result<()> {
 }
 
 #[tokio::test]
-async fn more_executions_than_are_followed_at_once_all_have_their_turn() -> Result<()> {
+async fn more_executions_than_are_followed_at_once_are_all_followed() -> Result<()> {
     let server = TestServer::start().await?;
     let session = post(&server, "/v1/sessions", &json!({})).await?.json()?;
     let path = format!("/v1/sessions/{}", session["id"].as_str().context("no session")?);
@@ -158,7 +158,7 @@ async fn more_executions_than_are_followed_at_once_all_have_their_turn() -> Resu
 }
 
 #[tokio::test]
-async fn a_feed_from_now_on_tells_what_happens_next() -> Result<()> {
+async fn a_feed_from_now_on_shows_what_happens_next() -> Result<()> {
     let server = TestServer::start().await?;
     let old = start(&server, "now", "echo old").await?;
     closed(&server, &old).await?;
@@ -211,7 +211,7 @@ async fn a_feed_goes_on_over_a_kill_of_the_gateway() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_tells_its_feeds_to_come_back() -> Result<()> {
+async fn a_stopping_server_tells_its_feeds_to_reconnect() -> Result<()> {
     let mut server = TestServer::start().await?;
     let id = start(&server, "end", "echo x").await?;
     closed(&server, &id).await?;
@@ -250,7 +250,7 @@ async fn a_conversation_is_its_owners() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_place_that_was_never_given_out_is_refused() -> Result<()> {
+async fn an_invalid_feed_position_is_refused() -> Result<()> {
     let server = TestServer::start().await?;
     let path = "/v1/conversations/x/events";
     for query in ["after=x", "after=1%3B2.1", "dialect=odd", "batch_ms=99999999", "batch_bytes=0", "odd=1"] {

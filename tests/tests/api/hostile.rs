@@ -63,7 +63,7 @@ async fn a_body_that_stops_in_the_middle_is_not_waited_for() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_refused_and_named() -> Result<()> {
+async fn oversized_requests_are_refused_with_the_reason() -> Result<()> {
     let server = small_server().await?;
     let bearer = format!("Bearer {}", server.token());
     let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
@@ -114,7 +114,7 @@ async fn json_of_any_depth_and_any_nonsense_gets_a_clear_refusal() -> Result<()>
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_http_get_a_refusal_or_a_closed_door() -> Result<()> {
+async fn bytes_that_are_not_http_get_a_refusal_or_a_closed_connection() -> Result<()> {
     let server = small_server().await?;
     let garbage: [&[u8]; 7] = [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",

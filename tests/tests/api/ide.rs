@@ -81,7 +81,7 @@ async fn the_end_of_a_long_output_is_shown_and_begins_with_a_whole_character() -
 }
 
 #[tokio::test]
-async fn what_the_editor_may_not_or_cannot_is_refused() -> Result<()> {
+async fn forbidden_and_invalid_requests_of_the_editor_are_refused() -> Result<()> {
     let server = server().await?;
     let (me, ann) = (Asker::admin(&server), Asker::user(&server, "ann", "member")?);
     let session = me.session(&json!({})).await?;

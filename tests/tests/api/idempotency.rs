@@ -52,7 +52,7 @@ async fn fifty_requests_with_one_key_start_one_execution() -> Result<()> {
 }
 
 #[tokio::test]
-async fn fifty_requests_with_one_key_make_one_session() -> Result<()> {
+async fn fifty_requests_with_one_key_create_one_session() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let requests: Vec<_> = (0..50)
@@ -178,7 +178,7 @@ async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Resul
 }
 
 #[tokio::test]
-async fn a_start_that_found_no_room_can_be_asked_for_again_with_its_key() -> Result<()> {
+async fn a_start_refused_for_capacity_can_be_repeated_with_its_key() -> Result<()> {
     let config = Some("pool = 1\nmax_running = 1\n".into());
     let server = TestServer::with(ServerOptions { config, ..ServerOptions::default() }).await?;
     let me = Asker::admin(&server);

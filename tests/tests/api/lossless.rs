@@ -71,7 +71,7 @@ async fn a_socket_that_follows_what_was_started_for_it_gets_every_byte() -> Resu
 }
 
 #[tokio::test]
-async fn whoever_may_only_read_cannot_hold_a_program() -> Result<()> {
+async fn a_read_only_user_cannot_hold_a_program() -> Result<()> {
     let server = server().await?;
     let (ann, bob) = (Asker::user(&server, "ann", "member")?, Asker::user(&server, "bob", "member")?);
     let session = ann.session(&json!({})).await?;

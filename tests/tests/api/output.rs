@@ -106,7 +106,7 @@ async fn a_tag_stands_for_the_bytes_and_changes_with_them() -> Result<()> {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_not_called_text() -> Result<()> {
+async fn bytes_that_are_not_text_are_not_labelled_text() -> Result<()> {
     let server = TestServer::start().await?;
     let id = finished(&server, r"printf 'ab\000c\377'").await?;
     let answer = ask(&server, "GET", &path(&id, "stream=stdout"), &[], "").await?;
@@ -116,7 +116,7 @@ async fn bytes_that_are_no_text_are_not_called_text() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_kept_is_left_out_and_said() -> Result<()> {
+async fn trimmed_output_is_left_out_and_stated_as_a_gap() -> Result<()> {
     let server = TestServer::start().await?;
     let start_body = json!({ "shell": "seq 200000", "limits": { "output_bytes": 100_000 } });
     let id = start(&server, &start_body).await?;
@@ -170,7 +170,7 @@ async fn live_output_comes_until_the_end() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_or_is_not_there_is_refused() -> Result<()> {
+async fn invalid_queries_and_unknown_executions_are_refused() -> Result<()> {
     let server = TestServer::start().await?;
     let id = finished(&server, "true").await?;
     for (path, status) in [

@@ -81,7 +81,7 @@ async fn a_start_over_the_quota_waits_at_a_visible_place_and_goes_on_when_one_en
 }
 
 #[tokio::test]
-async fn whoever_waits_for_too_long_is_told_its_place_and_nothing_has_started() -> Result<()> {
+async fn a_start_that_waits_for_too_long_is_refused_with_its_queue_position() -> Result<()> {
     let server = server("[quotas]\nexecutions = 1\nqueue_wait = \"200ms\"\n").await?;
     let ann = Asker::user(&server, "ann", "member")?;
     let session = ann.session(&json!({})).await?;

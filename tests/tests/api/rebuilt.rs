@@ -64,7 +64,7 @@ async fn a_lost_store_is_rebuilt_from_the_worker_with_everybodys_things() -> Res
 }
 
 #[tokio::test]
-async fn an_end_that_no_gateway_saw_is_noted_by_the_next() -> Result<()> {
+async fn an_end_that_no_gateway_saw_is_recorded_by_the_next() -> Result<()> {
     let mut server = server().await?;
     let me = Asker::admin(&server);
     let told = good(&me.post("/v1/executions", &json!({"shell": "sleep 0.3; exit 6"})).await?, 201)?;
@@ -83,7 +83,7 @@ async fn an_end_that_no_gateway_saw_is_noted_by_the_next() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_the_local_command_line_ran_is_found_by_the_operator_and_nobody_else() -> Result<()> {
+async fn executions_of_the_local_command_line_are_visible_to_the_operator_only() -> Result<()> {
     let server = server().await?;
     let (me, ann) = (Asker::admin(&server), Asker::user(&server, "ann", "member")?);
     run_locally(&server, "echo local")?;
@@ -101,7 +101,7 @@ async fn what_the_local_command_line_ran_is_found_by_the_operator_and_nobody_els
 }
 
 #[tokio::test]
-async fn what_the_worker_has_forgotten_is_told_by_the_store() -> Result<()> {
+async fn the_store_answers_for_executions_that_the_worker_has_forgotten() -> Result<()> {
     let mut server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({"name": "gone"})).await?;
@@ -126,7 +126,7 @@ async fn what_the_worker_has_forgotten_is_told_by_the_store() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_taken_away_behind_the_gateways_back_is_told_as_lost() -> Result<()> {
+async fn an_execution_removed_without_the_gateway_is_reported_as_lost() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let session = me.session(&json!({})).await?;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::ask::{Asker, all, bad, good, server, text};
 
 #[tokio::test]
-async fn a_session_is_made_told_of_changed_and_removed() -> Result<()> {
+async fn a_session_is_created_read_changed_and_removed() -> Result<()> {
     let server = server().await?;
     let me = Asker::admin(&server);
     let asked =

@@ -82,7 +82,7 @@ async fn sign_in(scene: &Scene) -> Result<String> {
 }
 
 #[tokio::test]
-async fn every_route_is_for_members_links_and_users_that_signed_in_as_it_says() -> Result<()> {
+async fn every_route_admits_members_links_and_signed_in_users_as_the_table_says() -> Result<()> {
     let server = TestServer::start().await?;
     let ann = server.make_token(&["--user", "ann"])?;
     let (vera, ed) = (server.make_token(&["--user", "vera"])?, server.make_token(&["--user", "ed"])?);

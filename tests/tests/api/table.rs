@@ -305,7 +305,7 @@ async fn every_route_has_a_row_in_the_table() -> Result<()> {
 }
 
 #[tokio::test]
-async fn every_route_is_for_whom_it_is_for_and_for_nobody_else() -> Result<()> {
+async fn every_route_admits_exactly_the_callers_in_the_table() -> Result<()> {
     let server = TestServer::start().await?;
     let ann = server.make_token(&["--user", "ann"])?;
     let bob = server.make_token(&["--user", "bob"])?;
@@ -416,7 +416,7 @@ async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -
 }
 
 #[tokio::test]
-async fn a_token_in_the_query_opens_streams_only_and_a_ticket_once() -> Result<()> {
+async fn a_token_in_the_query_opens_only_terminals_and_a_ticket_opens_one_stream_once() -> Result<()> {
     let server = TestServer::start().await?;
     let token = server.token().to_owned();
     let scene = Scene::new(server, &token).await?;
@@ -455,7 +455,7 @@ async fn a_token_in_the_query_opens_streams_only_and_a_ticket_once() -> Result<(
 }
 
 #[tokio::test]
-async fn a_ticket_is_no_token_and_ends_with_the_token_that_it_was_given_for() -> Result<()> {
+async fn a_ticket_is_not_a_token_and_ends_with_the_token_that_created_it() -> Result<()> {
     let server = TestServer::start().await?;
     let ann = server.make_token(&["--user", "ann"])?;
     let scene = Scene::new(server, &ann).await?;
@@ -528,7 +528,7 @@ async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()>
 }
 
 #[tokio::test]
-async fn too_many_failures_from_an_address_are_told_to_wait() -> Result<()> {
+async fn too_many_failures_from_an_address_must_wait() -> Result<()> {
     let server = TestServer::start().await?;
     let mut refused = None;
     for _ in 0..100 {

@@ -60,7 +60,7 @@ async fn a_command_that_prints_nothing_runs_and_then_has_its_exit_code() -> Resu
 }
 
 #[tokio::test]
-async fn commands_at_once_are_each_told_under_their_own_id() -> Result<()> {
+async fn concurrent_commands_each_report_under_their_own_id() -> Result<()> {
     let server = TestServer::start().await?;
     let calls = ["one", "two", "three"].map(|call| {
         let server = &server;
@@ -91,7 +91,7 @@ async fn binary_output_is_named_and_not_streamed_and_is_in_the_log() -> Result<(
 }
 
 #[tokio::test]
-async fn who_comes_late_to_massive_output_gets_its_end_and_is_told_what_was_skipped() -> Result<()> {
+async fn a_late_reader_of_massive_output_gets_its_end_and_the_skipped_bytes() -> Result<()> {
     let server = TestServer::start().await?;
     let result = run(&server, "massive", "c", "head -c 3000000 /dev/zero | tr '\\0' a; echo end").await?;
     assert_eq!(result["result"]["stdout"].as_str().map(str::len), Some(3_000_004), "the result has all");
@@ -110,7 +110,7 @@ async fn who_comes_late_to_massive_output_gets_its_end_and_is_told_what_was_skip
 }
 
 #[tokio::test]
-async fn who_falls_behind_skips_ahead_and_is_told_what_was_skipped() -> Result<()> {
+async fn a_slow_reader_skips_ahead_and_gets_the_skipped_bytes() -> Result<()> {
     let server = TestServer::start().await?;
     // It is open while the program floods, and not read: more than any socket holds.
     let mut stream = SseStream::open(&server, "/tool-progress/behind", &[], "").await?;

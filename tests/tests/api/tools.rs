@@ -47,7 +47,7 @@ async fn each_runtime_prints_what_it_prints_and_has_its_result() -> Result<()> {
 }
 
 #[tokio::test]
-async fn errors_and_a_mix_of_both_streams_are_told_apart() -> Result<()> {
+async fn errors_and_a_mix_of_both_streams_are_separated() -> Result<()> {
     let server = TestServer::start().await?;
     let missing = json!({"runtime": "terminal", "code": "ls /nonexistent_directory_12345"});
     let events = follow(&server, &missing).await?.rest().await?;
@@ -111,7 +111,7 @@ async fn a_program_whose_time_runs_out_keeps_what_it_printed_and_says_so() -> Re
 }
 
 #[tokio::test]
-async fn what_could_not_be_started_has_the_exit_code_that_says_why() -> Result<()> {
+async fn a_failed_start_has_its_own_exit_code() -> Result<()> {
     let config = "[languages.python]\ninterpreters = [\"no-such-python\"]\nargs = [\"-c\", \"{code}\"]\n";
     let options = ServerOptions { config: Some(config.into()), ..ServerOptions::default() };
     let server = TestServer::with(options).await?;
@@ -150,7 +150,7 @@ async fn a_call_that_is_cancelled_returns_what_it_printed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn calls_at_the_same_time_are_each_told_under_their_own_id() -> Result<()> {
+async fn concurrent_calls_each_report_under_their_own_id() -> Result<()> {
     let server = TestServer::start().await?;
     let calls = (0..6).map(|n| {
         let code = format!("for i in 1 2 3; do echo {n}-$i; echo {n}-err >&2; sleep 0.02; done");
@@ -209,7 +209,7 @@ async fn an_interactive_session_that_was_ended_is_followed_by_another() -> Resul
 }
 
 #[tokio::test]
-async fn a_call_whose_client_left_runs_on_and_its_result_is_there_later() -> Result<()> {
+async fn a_call_whose_client_left_runs_on_and_its_result_can_be_read_later() -> Result<()> {
     let server = TestServer::start().await?;
     let code = format!("echo begun; {}; echo done", waits_for("go"));
     let body = json!({"runtime": "terminal", "code": code, "interactive_id": "left", "thread_id": "left"});
@@ -281,7 +281,7 @@ async fn a_command_is_answered_with_what_came_of_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_call_that_makes_no_sense_is_refused_by_name() -> Result<()> {
+async fn an_invalid_tool_call_is_refused_and_names_the_field() -> Result<()> {
     let server = TestServer::start().await?;
     for (body, says) in [
         (json!({"runtime": "ruby", "code": "1"}), "`terminal`, `python`, `nodejs`"),

@@ -116,7 +116,7 @@ async fn a_link_at_the_output_or_a_source_leads_nowhere() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_build_of_somebody_else_is_not_there() -> Result<()> {
+async fn another_users_build_is_not_found() -> Result<()> {
     let scene = Scene::new().await?;
     let session = scene.session().await?;
     scene.write(&session, "main.cpp", "int main() { return 5; }\n")?;

@@ -58,7 +58,7 @@ async fn whatever_changes_makes_a_miss() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_depends_on_more_than_its_files_is_never_cached() -> Result<()> {
+async fn a_build_that_depends_on_more_than_its_files_is_never_cached() -> Result<()> {
     let scene = Scene::new().await?;
     let session = scene.session().await?;
     scene.write(&session, "data.bin", "one")?;
@@ -96,8 +96,8 @@ async fn an_include_with_a_computed_name_is_found_and_counts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_one_session_built_another_of_the_same_owner_is_given_and_of_other_owners_only_if_shared()
--> Result<()> {
+async fn the_cache_is_shared_between_sessions_of_an_owner_and_between_owners_only_if_configured() -> Result<()>
+{
     for (config, others) in [("", false), ("[builds]\nshare = \"all\"\n", true)] {
         let scene = Scene::with(config).await?;
         let bob = scene.server.make_token(&["--user", "bob"])?;

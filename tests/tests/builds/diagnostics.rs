@@ -39,7 +39,7 @@ async fn errors_and_warnings_have_ranges_options_notes_and_fixes() -> Result<()>
 }
 
 #[tokio::test]
-async fn what_the_linker_misses_is_an_error() -> Result<()> {
+async fn an_undefined_reference_is_an_error() -> Result<()> {
     let scene = Scene::new().await?;
     let session = scene.session().await?;
     scene.write(&session, "main.cpp", "int gone();\nint main() { return gone(); }\n")?;
@@ -51,7 +51,7 @@ async fn what_the_linker_misses_is_an_error() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_name_that_looks_like_a_message_or_a_command_is_only_a_name() -> Result<()> {
+async fn a_file_name_that_looks_like_a_message_or_a_command_is_only_a_name() -> Result<()> {
     let scene = Scene::new().await?;
     let session = scene.session().await?;
     let name = "a;touch pwned;'$(touch pwned)\" error: x.cpp";

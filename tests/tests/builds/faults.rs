@@ -45,7 +45,7 @@ async fn the_cache_survives_a_kill_and_a_damaged_entry_is_made_again() -> Result
 const WAITS: &str = "#include <cstdio>\nint main() { std::puts(\"made\"); }\n";
 
 #[tokio::test]
-async fn a_build_goes_on_over_kills_of_worker_and_gateway() -> Result<()> {
+async fn a_build_continues_over_kills_of_worker_and_gateway() -> Result<()> {
     let mut scene = Scene::new().await?;
     let session = scene.session().await?;
     // Slow enough to be killed in the middle, on any machine.

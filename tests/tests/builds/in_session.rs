@@ -35,7 +35,7 @@ async fn a_makefile_is_made_in_the_session_and_its_messages_are_diagnostics() ->
 }
 
 #[tokio::test]
-async fn a_cmake_project_is_configured_and_built_and_tells_its_compile_commands() -> Result<()> {
+async fn a_cmake_project_is_configured_and_built_and_exports_its_compile_commands() -> Result<()> {
     assert!(
         std::path::Path::new("/usr/bin/cmake").exists(),
         "cmake is missing: scripts/setup.sh installs it"
@@ -80,7 +80,7 @@ async fn c_is_compiled_as_c_with_the_cache_and_other_languages_by_their_compiler
 }
 
 #[tokio::test]
-async fn a_build_that_says_more_than_is_told_says_that_it_is_cut() -> Result<()> {
+async fn a_build_with_more_output_than_is_returned_says_that_it_is_cut() -> Result<()> {
     let scene = Scene::new().await?;
     let session = scene.session().await?;
     let makefile = "short:\n\t@echo end\nlong:\n\t@head -c 400000 /dev/zero | tr '\\0' x; echo; echo end\n";
@@ -95,7 +95,7 @@ async fn a_build_that_says_more_than_is_told_says_that_it_is_cut() -> Result<()>
 }
 
 #[tokio::test]
-async fn a_compiler_that_says_more_than_is_told_leaves_a_result_that_says_so() -> Result<()> {
+async fn a_result_with_more_compiler_output_than_is_returned_says_so() -> Result<()> {
     let scene = Scene::new().await?;
     let session = scene.session().await?;
     for (warnings, cut) in [(1, false), (2000, true)] {

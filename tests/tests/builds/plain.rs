@@ -133,7 +133,7 @@ async fn the_operators_time_limit_and_compilers_hold() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_with_a_hint() -> Result<()> {
+async fn invalid_builds_are_refused_with_a_hint() -> Result<()> {
     let scene = Scene::new().await?;
     let session = scene.session().await?;
     scene.write(&session, "main.cpp", "int main() {}\n")?;

@@ -81,7 +81,8 @@ async fn every_reason_has_its_exit_code_and_says_why() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_another_command_ends_was_cancelled_and_what_it_signals_was_signalled() -> Result<()> {
+async fn an_execution_killed_by_another_command_is_cancelled_and_a_signalled_one_is_signalled() -> Result<()>
+{
     let worker = worker().await?;
     for (kill, code, said) in [
         (&["kill"][..], 130, "cancelled"),

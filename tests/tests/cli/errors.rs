@@ -7,7 +7,7 @@ use crate::command::{answer, headwater, run};
 use crate::worker;
 
 #[tokio::test]
-async fn every_mistake_has_its_exit_code_and_names_the_way_out() -> Result<()> {
+async fn every_usage_error_has_its_exit_code_and_a_hint() -> Result<()> {
     let worker = worker().await?;
     let unknown = "exe_00000000000000000000000000000000";
     for (words, code, said, way_out) in [
@@ -63,7 +63,7 @@ async fn every_mistake_has_its_exit_code_and_names_the_way_out() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_beginning_that_fits_several_names_none_of_them() -> Result<()> {
+async fn an_ambiguous_prefix_is_refused() -> Result<()> {
     let worker = worker().await?;
     // Of 17 ids two begin with the same digit.
     let ids: Vec<String> =
@@ -77,7 +77,7 @@ async fn a_beginning_that_fits_several_names_none_of_them() -> Result<()> {
 }
 
 #[tokio::test]
-async fn somebody_elses_folder_is_neither_used_nor_taken_for_an_empty_one() -> Result<()> {
+async fn another_users_folder_is_neither_used_nor_taken_for_an_empty_one() -> Result<()> {
     let worker = TestWorker::with(Options { pool: Some(0), ..Options::default() }).await?;
     let copy = worker.scratch().join("headwater");
     std::fs::copy(headwater_tests::binary(), &copy)?;
@@ -99,7 +99,7 @@ async fn somebody_elses_folder_is_neither_used_nor_taken_for_an_empty_one() -> R
 }
 
 #[tokio::test]
-async fn help_is_there_for_every_command() -> Result<()> {
+async fn every_command_has_help() -> Result<()> {
     let worker = worker().await?;
     for words in [
         &["--help"][..],

@@ -28,7 +28,7 @@ pub(crate) fn is_harmless(what: &str, text: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_that_users_name_commands_the_terminal_of_whoever_lists_it() -> Result<()> {
+async fn names_chosen_by_users_send_no_control_sequences_to_the_terminal() -> Result<()> {
     let engine = worker().await?;
     let spec = SessionSpec { name: Some(HOSTILE.into()), ..SessionSpec::default() };
     ensure!(spec.check().is_ok(), "the control: such a name is allowed");

@@ -15,7 +15,7 @@ fn closed(worker: &impl Engine, line: &str) -> Result<String> {
 }
 
 #[tokio::test]
-async fn what_was_left_running_can_be_followed_from_the_beginning_to_its_end() -> Result<()> {
+async fn a_detached_execution_can_be_followed_from_the_beginning_to_its_end() -> Result<()> {
     let worker = worker().await?;
     let line = "echo one; echo two >&2; read line; echo $line";
     let id = answer(&worker, &["run", "--detach", "--stdin", "open", "--shell", line])?;
@@ -35,7 +35,7 @@ async fn what_was_left_running_can_be_followed_from_the_beginning_to_its_end() -
 }
 
 #[tokio::test]
-async fn whoever_goes_on_after_a_seq_gets_exactly_the_rest() -> Result<()> {
+async fn resuming_after_a_seq_returns_exactly_the_rest() -> Result<()> {
     let worker = worker().await?;
     let id = closed(&worker, "for i in $(seq 20); do echo line $i; sleep 0.01; done; echo e >&2")?;
     // Followed live, events are small: one for each line at best.
@@ -98,7 +98,7 @@ async fn a_tail_is_as_long_as_it_was_asked_for_and_states_the_rest() -> Result<(
 }
 
 #[tokio::test]
-async fn whoever_began_with_a_tail_misses_nothing_that_comes_later() -> Result<()> {
+async fn a_reader_that_began_with_a_tail_misses_no_later_output() -> Result<()> {
     let worker = worker().await?;
     let line = "echo before; read line; seq 300000";
     let id = answer(&worker, &["run", "--detach", "--stdin", "open", "--shell", line])?;
@@ -116,7 +116,7 @@ async fn whoever_began_with_a_tail_misses_nothing_that_comes_later() -> Result<(
 }
 
 #[tokio::test]
-async fn a_log_past_its_limit_says_what_is_not_there() -> Result<()> {
+async fn a_log_past_its_limit_states_what_is_missing() -> Result<()> {
     let worker = worker().await?;
     let words = ["run", "--detach", "--output-limit", "256Ki", "--shell", "seq 200000"];
     let id = answer(&worker, &words)?;
@@ -129,7 +129,7 @@ async fn a_log_past_its_limit_says_what_is_not_there() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_reader_that_leaves_early_is_no_error() -> Result<()> {
+async fn a_reader_that_leaves_early_is_not_an_error() -> Result<()> {
     let worker = worker().await?;
     let id = closed(&worker, "seq 1000000")?;
     for words in

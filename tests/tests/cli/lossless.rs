@@ -39,8 +39,7 @@ pub(crate) fn finish(mut child: Child) -> Result<(Vec<u8>, String, Option<i32>)>
 }
 
 #[tokio::test]
-async fn a_run_whose_reader_is_slow_shows_every_byte_and_later_readers_are_told_what_is_missing() -> Result<()>
-{
+async fn a_run_whose_reader_is_slow_shows_every_byte_and_later_readers_get_a_gap() -> Result<()> {
     let worker = worker().await?;
     let child = held(&worker).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;

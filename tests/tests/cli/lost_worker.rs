@@ -72,7 +72,7 @@ async fn no_byte_of_the_input_is_missing_or_twice() -> Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_types_and_whoever_follows_go_on() -> Result<()> {
+async fn typing_and_following_go_on() -> Result<()> {
     let mut worker = worker().await?;
     let line = "echo ready; while read word; do echo you said $word; done; exit 6";
     let mut running = start(&worker, &["run", "--shell", line])?;
@@ -94,7 +94,7 @@ async fn whoever_types_and_whoever_follows_go_on() -> Result<()> {
 }
 
 #[tokio::test]
-async fn ctrl_c_is_heard_while_there_is_no_worker() -> Result<()> {
+async fn ctrl_c_works_while_no_worker_runs() -> Result<()> {
     let mut worker = worker().await?;
     let mut running = start(&worker, &["run", "--", "sh", "-c", "echo ready; exec sleep 1000"])?;
     running.stdout.until_printed("ready")?;

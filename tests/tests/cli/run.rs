@@ -53,7 +53,7 @@ async fn five_megabytes_of_input_pass_through_byte_for_byte() -> Result<()> {
 }
 
 #[tokio::test]
-async fn input_comes_from_where_it_is_told_to() -> Result<()> {
+async fn input_comes_from_the_requested_source() -> Result<()> {
     let worker = worker().await?;
     let file = worker.scratch().join("input");
     std::fs::write(&file, "from a file")?;

@@ -6,7 +6,7 @@ use crate::command::{answer, objects, run, start};
 use crate::worker;
 
 #[tokio::test]
-async fn a_session_is_made_used_listed_and_ended() -> Result<()> {
+async fn a_session_is_created_used_listed_and_ended() -> Result<()> {
     let worker = worker().await?;
     let id = answer(&worker, &["sessions", "create", "--name", "dev", "--env", "FROM=session"])?;
     assert!(id.starts_with("ses_") && id.len() == 36, "{id}");
@@ -47,7 +47,7 @@ async fn a_name_is_one_sessions_at_a_time() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_session_made_for_one_run_is_gone_after_it() -> Result<()> {
+async fn a_one_shot_session_is_gone_after_its_run() -> Result<()> {
     let worker = worker().await?;
     assert_eq!(answer(&worker, &["run", "--", "echo", "hello"])?, "hello");
     let none = async || objects(&worker, &["sessions", "--json"]).is_ok_and(|all| all.is_empty());
@@ -59,7 +59,7 @@ async fn a_session_made_for_one_run_is_gone_after_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_runs_is_listed_with_its_processes_and_ended_as_a_whole_tree() -> Result<()> {
+async fn a_running_execution_is_listed_with_its_processes_and_killed_as_a_tree() -> Result<()> {
     let worker = worker().await?;
     let line = "setsid sleep 1000 & sleep 1000 & echo ready; wait";
     let mut running = start(&worker, &["run", "--shell", line])?;
@@ -87,7 +87,7 @@ async fn what_runs_is_listed_with_its_processes_and_ended_as_a_whole_tree() -> R
 }
 
 #[tokio::test]
-async fn ending_a_session_ends_what_runs_in_it_and_forgets_if_told_to() -> Result<()> {
+async fn ending_a_session_ends_its_programs_and_forget_removes_the_logs() -> Result<()> {
     let worker = worker().await?;
     answer(&worker, &["sessions", "create", "--name", "work"])?;
     let mut running =

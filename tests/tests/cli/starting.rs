@@ -167,7 +167,7 @@ async fn stop_warns_programs_and_keeps_workspaces_which_the_next_use_finds() -> 
 }
 
 #[tokio::test]
-async fn a_session_made_for_one_run_ends_with_stop_and_its_program_is_warned() -> Result<()> {
+async fn a_one_shot_session_ends_with_stop_and_its_program_is_warned() -> Result<()> {
     let worker = worker().await?;
     let line = "trap 'echo warned; exit 3' TERM; echo on; while :; do sleep 0.05; done";
     let mut running = start(&worker, &["run", "--shell", line])?;

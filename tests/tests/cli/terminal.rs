@@ -63,7 +63,7 @@ async fn the_terminal_is_as_it_was_whatever_becomes_of_the_program() -> Result<(
 }
 
 #[tokio::test]
-async fn without_a_terminal_of_its_own_a_program_reads_lines_and_ctrl_c_cancels() -> Result<()> {
+async fn without_its_own_terminal_a_program_reads_lines_and_ctrl_c_cancels() -> Result<()> {
     let worker = worker().await?;
     let mut pty = Pty::start(&worker, &["run", "--", "cat"])?;
     pty.types(b"typed\n\x04")?;

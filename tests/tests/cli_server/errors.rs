@@ -19,7 +19,7 @@ fn fails(done: &Done, code: i32, says: &str) {
 }
 
 #[tokio::test]
-async fn the_token_is_the_folders_or_as_told_and_a_wrong_one_is_refused() -> Result<()> {
+async fn the_token_comes_from_the_data_folder_or_the_caller_and_a_wrong_one_is_refused() -> Result<()> {
     let server = worker().await?;
     assert_eq!(run(&server, &["ps"])?.code, Some(0));
     fails(&run(&server, &["--token", "hw_wrong", "ps"])?, 4, "token");
@@ -40,7 +40,7 @@ async fn the_token_is_the_folders_or_as_told_and_a_wrong_one_is_refused() -> Res
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_at_once() -> Result<()> {
+async fn an_unreachable_server_is_reported_at_once() -> Result<()> {
     let mut server = worker().await?;
     server.kill();
     fails(&run(&server, &["ps"])?, 5, "no server answers");
@@ -56,7 +56,7 @@ async fn a_server_that_is_not_there_is_told_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn mistakes_have_the_exit_codes_that_they_have_without_a_server() -> Result<()> {
+async fn errors_have_the_same_exit_codes_as_without_a_server() -> Result<()> {
     let server = worker().await?;
     let nothing = "exe_00000000000000000000000000000000";
     for words in
@@ -71,7 +71,7 @@ async fn mistakes_have_the_exit_codes_that_they_have_without_a_server() -> Resul
 }
 
 #[tokio::test]
-async fn a_reader_may_look_and_not_touch() -> Result<()> {
+async fn a_reader_may_read_and_not_change_anything() -> Result<()> {
     let server = worker().await?;
     let token = server.make_token(&["--role", "reader"])?;
     let with = |server: &TestServer, words: &[&str]| {

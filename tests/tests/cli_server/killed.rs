@@ -52,7 +52,7 @@ async fn with_the_worker_killed_too_it_is_the_same() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_server_that_is_told_to_end_and_comes_back_is_followed_on() -> Result<()> {
+async fn following_goes_on_after_the_server_was_stopped_and_started_again() -> Result<()> {
     let mut server = worker().await?;
     let line = "i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i + 1)); sleep 0.004; done; exit 4";
     let mut running = start(&server, &["run", "--json", "--shell", line])?;
@@ -94,7 +94,7 @@ async fn no_byte_of_the_input_is_missing_or_twice() -> Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_types_and_whoever_follows_go_on() -> Result<()> {
+async fn typing_and_following_go_on() -> Result<()> {
     let mut server = worker().await?;
     let line = "echo ready; while read word; do echo you said $word; done; exit 6";
     let mut running = start(&server, &["run", "--shell", line])?;
@@ -118,7 +118,7 @@ async fn whoever_types_and_whoever_follows_go_on() -> Result<()> {
 }
 
 #[tokio::test]
-async fn ctrl_c_is_heard_while_there_is_no_server() -> Result<()> {
+async fn ctrl_c_works_while_no_server_runs() -> Result<()> {
     let mut server = worker().await?;
     let mut running = start(&server, &["run", "--", "sh", "-c", "echo ready; exec sleep 1000"])?;
     running.stdout.until_printed("ready")?;

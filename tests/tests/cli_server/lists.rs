@@ -11,7 +11,7 @@ use crate::worker;
 const RENAME: &str = "import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as db: db.execute('UPDATE users SET name = ?', (sys.argv[2],))";
 
 #[tokio::test]
-async fn hostile_names_of_users_and_tokens_do_not_command_the_terminal_of_whoever_lists_them() -> Result<()> {
+async fn hostile_names_of_users_and_tokens_send_no_control_sequences_to_the_terminal() -> Result<()> {
     let mut server = worker().await?;
     server.make_token(&["--user", "ann", "--role", "member", "--name", HOSTILE])?;
     let added = server.command().args(["user", "add", "ann", "--no-password"]).output()?;

@@ -7,7 +7,7 @@ use crate::command::{answer, objects, run, start};
 use crate::worker;
 
 #[tokio::test]
-async fn a_session_is_made_used_listed_and_removed() -> Result<()> {
+async fn a_session_is_created_used_listed_and_removed() -> Result<()> {
     let server = worker().await?;
     let id = answer(&server, &["sessions", "create", "--name", "dev", "--env", "FROM=session"])?;
     assert!(id.starts_with("ses_") && id.len() == 36, "{id}");
@@ -28,7 +28,7 @@ async fn a_session_is_made_used_listed_and_removed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_runs_is_listed_with_its_processes_and_ended_as_a_whole_tree() -> Result<()> {
+async fn a_running_execution_is_listed_with_its_processes_and_killed_as_a_tree() -> Result<()> {
     let server = worker().await?;
     let line = "setsid sleep 1000 & sleep 1000 & echo ready; wait";
     let mut running = start(&server, &["run", "--shell", line])?;
@@ -55,7 +55,7 @@ async fn what_runs_is_listed_with_its_processes_and_ended_as_a_whole_tree() -> R
 }
 
 #[tokio::test]
-async fn a_session_made_for_one_run_has_the_limits_asked_for_and_is_gone_after_it() -> Result<()> {
+async fn a_one_shot_session_has_the_requested_limits_and_is_gone_after_its_run() -> Result<()> {
     let server = worker().await?;
     let words = ["run", "--pids", "4", "--shell", "for i in 1 2 3 4 5 6; do sleep 1000 & done; echo done"];
     let done = run(&server, &words)?;

@@ -63,7 +63,7 @@ async fn run(server: &TestServer, url: &str, authority: Option<&Path>) -> Result
 }
 
 #[tokio::test]
-async fn a_server_behind_tls_is_used_if_its_certificate_is_good() -> Result<()> {
+async fn a_server_behind_tls_is_used_if_its_certificate_is_valid() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     let args = vec!["--host".to_owned(), format!("localhost:{port}")];

@@ -124,7 +124,7 @@ async fn readers_that_are_dropped_and_resume_read_the_same_log() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_reader_of_the_tail_that_falls_behind_is_told_what_it_missed() -> Result<()> {
+async fn a_reader_of_the_tail_that_falls_behind_gets_a_gap() -> Result<()> {
     let worker = crate::worker().await?;
     // Far more than the connection takes without being read.
     let mut spec = StartSpec::shell("read go; seq 1000000 8999999; echo end");

@@ -90,7 +90,7 @@ async fn a_terminal_can_be_typed_to_and_resized_after_a_restart() -> Result<()> 
 }
 
 #[tokio::test]
-async fn what_is_printed_and_how_it_ends_while_no_worker_is_there_is_not_lost() -> Result<()> {
+async fn output_and_exits_while_no_worker_runs_are_not_lost() -> Result<()> {
     let mut worker = worker().await?;
     let marker = Marker::new();
     let session = worker.session().await?;
@@ -110,7 +110,7 @@ async fn what_is_printed_and_how_it_ends_while_no_worker_is_there_is_not_lost() 
 }
 
 #[tokio::test]
-async fn a_deadline_that_falls_due_while_no_worker_is_there_is_held() -> Result<()> {
+async fn a_deadline_that_passes_while_no_worker_runs_is_enforced() -> Result<()> {
     let mut worker = worker().await?;
     let marker = Marker::new();
     let mut spec = marker.on(StartSpec::shell("trap '' TERM; echo on; setsid sleep 1000 & sleep 1000"));
@@ -156,7 +156,7 @@ async fn a_session_that_no_worker_comes_back_for_ends_itself() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_told_to_stop_leaves_programs_running() -> Result<()> {
+async fn a_worker_stopped_by_sigterm_leaves_programs_running() -> Result<()> {
     let mut worker = worker().await?;
     let marker = Marker::new();
     let session = worker.session().await?;

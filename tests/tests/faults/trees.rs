@@ -106,7 +106,7 @@ async fn cancel_ends_trees_without_walls() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_exit_is_told_while_a_grandchild_holds_the_pipes() -> Result<()> {
+async fn an_exit_is_reported_while_a_grandchild_holds_the_pipes() -> Result<()> {
     let worker = worker().await?;
     let marker = Marker::new();
     // The grandchild floods, so that the pipe is never empty.
@@ -127,7 +127,7 @@ async fn an_exit_is_told_while_a_grandchild_holds_the_pipes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_stopped_program_goes_on_when_it_is_told_to() -> Result<()> {
+async fn a_stopped_program_continues_on_sigcont() -> Result<()> {
     let worker = worker().await?;
     let marker = Marker::new();
     let id = worker.begin(&marker.on(StartSpec::shell("echo on; kill -STOP $$; echo off"))).await?;

@@ -44,7 +44,7 @@ async fn a_file_is_replaced_only_in_the_state_that_was_expected() -> Result<()> 
 }
 
 #[tokio::test]
-async fn of_many_who_expect_the_same_state_one_writes() -> Result<()> {
+async fn of_many_writers_that_expect_the_same_state_one_succeeds() -> Result<()> {
     let scene = Scene::new().await?;
     let first = good(&scene.put("file", b"0").await?, 201)?;
     let tag = first["etag"].as_str().context("no tag")?;
@@ -101,7 +101,7 @@ async fn ranges_and_known_tags_are_answered_as_http_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn no_more_is_written_than_the_session_may_hold_and_it_is_told_how_much_that_is() -> Result<()> {
+async fn no_more_is_written_than_the_disk_limit_and_the_error_names_it() -> Result<()> {
     let limits = json!({ "limits": { "disk_bytes": 1 << 20, "inodes": 20 } });
     let scene = Scene::with(&limits).await?;
     good(&scene.put("half", &vec![1; 512 << 10]).await?, 201)?;

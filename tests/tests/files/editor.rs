@@ -34,7 +34,7 @@ async fn the_editor_saves_reads_and_lists_files_by_a_sessions_name_under_every_p
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_come_back_exactly() -> Result<()> {
+async fn bytes_that_are_not_text_come_back_exactly() -> Result<()> {
     let scene = Scene::new().await?;
     let bytes: Vec<u8> = (0..=255).collect();
     let body = json!({ "session_id": scene.session, "path": "/b", "base64": STANDARD.encode(&bytes) });
@@ -48,7 +48,7 @@ async fn bytes_that_are_no_text_come_back_exactly() -> Result<()> {
 }
 
 #[tokio::test]
-async fn mistakes_of_the_editor_are_told() -> Result<()> {
+async fn invalid_requests_of_the_editor_are_refused() -> Result<()> {
     let scene = Scene::new().await?;
     let id = &scene.session;
     for (route, body, status) in [

@@ -56,7 +56,7 @@ fn encoding(file: &FileBody) -> &'static str {
 }
 
 #[tokio::test]
-async fn what_is_no_path_is_refused_by_every_verb() -> Result<()> {
+async fn an_invalid_path_is_refused_by_every_verb() -> Result<()> {
     let scene = Scene::new().await?;
     good(&scene.put("own", b"x").await?, 201)?;
     let long = "n".repeat(256);

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::scene::{Scene, bad, good, paths};
 
 #[tokio::test]
-async fn what_is_written_is_read_by_the_api_and_by_programs_whatever_its_bytes() -> Result<()> {
+async fn written_files_are_read_by_the_api_and_by_programs_whatever_the_bytes() -> Result<()> {
     let scene = Scene::new().await?;
     let bytes: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     let made = good(&scene.put("src/all%20bytes", &bytes).await?, 201)?;

@@ -23,7 +23,7 @@ async fn a_program_of_the_workspace_runs_by_any_spelling_of_its_path() -> Result
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_or_outside_is_not_run() -> Result<()> {
+async fn a_missing_program_or_one_outside_the_workspace_is_not_run() -> Result<()> {
     let scene = Scene::new().await?;
     for path in ["../bin/sh", "", "/", "/workspace/", "a\u{0}b", "build/../../bin/sh"] {
         scene

@@ -42,7 +42,7 @@ async fn a_compiled_program_that_is_cancelled_leaves_nothing_behind() -> Result<
 }
 
 #[tokio::test]
-async fn a_program_that_is_killed_by_a_signal_is_told_so() -> Result<()> {
+async fn a_program_killed_by_a_signal_is_reported_with_the_signal() -> Result<()> {
     let scene = Scene::new().await?;
     let code = "#include <stdlib.h>\nint main() { abort(); }";
     let ran = scene.run(&json!({"language": "c", "code": code})).await?;

@@ -51,7 +51,7 @@ async fn a_language_can_be_limited_in_time_and_keeps_all_else() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_mistake_in_a_language_is_told_at_the_start() -> Result<()> {
+async fn an_error_in_a_language_definition_is_reported_at_start() -> Result<()> {
     let config = Some("[languages.mine]\nargs = [\"{code}\"]\n".to_owned());
     let failed = TestServer::with(ServerOptions { config, ..ServerOptions::default() }).await;
     let said = format!("{:#}", failed.err().unwrap_or_else(|| anyhow::anyhow!("it started")));

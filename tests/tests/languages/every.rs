@@ -164,7 +164,7 @@ async fn is_refused(scene: &Scene, told: &Value, code: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_list_tells_suffixes_other_names_icons_and_versions() -> Result<()> {
+async fn the_list_has_suffixes_aliases_icons_and_versions() -> Result<()> {
     let scene = Scene::new().await?;
     let cpp = scene.language("cpp").await?;
     assert!(cpp["aliases"].as_array().is_some_and(|all| all.contains(&json!("c++"))), "{cpp}");

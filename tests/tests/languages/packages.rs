@@ -131,7 +131,7 @@ async fn a_package_cannot_be_an_option_a_url_or_a_command_and_needs_a_network() 
 }
 
 #[tokio::test]
-async fn what_programs_write_into_an_environment_cannot_lead_out_of_it() -> Result<()> {
+async fn links_in_an_environment_do_not_lead_out_of_it() -> Result<()> {
     let scene = Scene::new().await?;
     let lay = "mkdir -p .venv/bin .venv/lib/python3/site-packages/a-1.dist-info && touch .venv/bin/python && \
                ln -s /etc/hostname .venv/pyvenv.cfg && ln -s /etc/passwd .venv/lib/python3/site-packages/a-1.dist-info/METADATA && \

@@ -33,7 +33,7 @@ async fn keep_open(
 }
 
 #[tokio::test]
-async fn an_owner_with_all_its_connections_leaves_others_theirs_and_is_told_why() -> Result<()> {
+async fn an_owner_at_its_connection_limit_is_refused_with_a_reason_and_others_are_not() -> Result<()> {
     let registry = Registry::new().await?;
     let config = config(&registry).replacen("[network]\n", "[network]\nmax_connections_of_owner = 5\n", 1);
     let worker = TestWorker::with(Options { config: Some(config), ..Options::default() }).await?;

@@ -18,7 +18,7 @@ print(s.recv(12).decode(), flush=True)
 ";
 
 #[tokio::test]
-async fn an_outlet_outlives_its_worker_and_who_knocks_meanwhile_is_answered_by_the_next() -> Result<()> {
+async fn an_outlet_outlives_its_worker_and_the_next_one_answers_pending_connections() -> Result<()> {
     let registry = Registry::new().await?;
     registry.put("/", "text/plain", "reached");
     let mut worker = worker(&registry).await?;

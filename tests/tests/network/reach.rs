@@ -143,7 +143,7 @@ async fn a_session_reaches_no_other_sessions_loopback_through_its_outlet() -> Re
 }
 
 #[tokio::test]
-async fn requests_that_make_no_sense_are_refused_and_the_outlet_stays_open() -> Result<()> {
+async fn invalid_requests_are_refused_and_the_outlet_stays_open() -> Result<()> {
     let registry = Registry::new().await?;
     let worker = worker(&registry).await?;
     let id = session(&worker, Network::Packages).await?;

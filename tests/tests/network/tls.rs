@@ -51,7 +51,7 @@ fn front(listener: TcpListener, config: ServerConfig, registry: u16) -> JoinHand
 }
 
 #[tokio::test]
-async fn packages_come_over_tls_if_the_registrys_certificate_is_good() -> Result<()> {
+async fn packages_come_over_tls_if_the_registrys_certificate_is_valid() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");
     let registry = Registry::new().await?;

@@ -77,7 +77,7 @@ async fn arguments_are_found_at_the_same_place_in_saved_short_and_long_code() ->
 }
 
 #[tokio::test]
-async fn a_megabyte_of_code_runs_where_it_was_told_to_and_leaves_no_file() -> Result<()> {
+async fn a_megabyte_of_code_runs_in_its_working_directory_and_leaves_no_file() -> Result<()> {
     let worker = worker().await?;
     let session = worker.session().await?;
     worker.run_in(session, &StartSpec::shell("echo 'X = 6' >six.py; echo 'exports.x = 7' >seven.js")).await?;
@@ -107,7 +107,7 @@ async fn a_megabyte_of_code_runs_where_it_was_told_to_and_leaves_no_file() -> Re
 }
 
 #[tokio::test]
-async fn long_code_is_gone_after_its_end_also_when_the_worker_was_killed_meanwhile() -> Result<()> {
+async fn long_code_is_gone_after_its_end_even_if_the_worker_was_killed_meanwhile() -> Result<()> {
     let mut worker = worker().await?;
     let session = worker.session().await?;
     let text = padded("#", 150_000, "import sys\nprint('ready', flush=True)\nprint(sys.stdin.readline())");
@@ -128,7 +128,7 @@ async fn long_code_is_gone_after_its_end_also_when_the_worker_was_killed_meanwhi
 }
 
 #[tokio::test]
-async fn long_code_is_told_whole_where_it_is_asked_for_and_in_short_where_it_is_listed() -> Result<()> {
+async fn long_code_is_returned_whole_for_one_execution_and_shortened_in_lists() -> Result<()> {
     let mut worker = worker().await?;
     let session = worker.session().await?;
     let text = padded("#", 5 << 20, "echo ran");
@@ -152,7 +152,7 @@ async fn long_code_is_told_whole_where_it_is_asked_for_and_in_short_where_it_is_
 }
 
 #[tokio::test]
-async fn a_path_that_is_none_and_code_that_is_too_large_are_refused_and_nothing_runs() -> Result<()> {
+async fn an_invalid_path_and_code_that_is_too_large_are_refused_and_nothing_runs() -> Result<()> {
     let worker = worker().await?;
     let session = worker.session().await?;
     let client = worker.client().await?;

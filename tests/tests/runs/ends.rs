@@ -113,7 +113,7 @@ async fn cancel_without_a_grace_kills_at_once_even_after_a_gentle_one() -> Resul
 }
 
 #[tokio::test]
-async fn cancelling_what_has_ended_is_no_failure_and_changes_nothing() -> Result<()> {
+async fn cancelling_an_ended_execution_succeeds_and_changes_nothing() -> Result<()> {
     let worker = worker().await?;
     let id = worker.begin(&StartSpec::shell("exit 4")).await?;
     let seen = worker.read(id).await?;
@@ -125,7 +125,7 @@ async fn cancelling_what_has_ended_is_no_failure_and_changes_nothing() -> Result
 }
 
 #[tokio::test]
-async fn a_signal_reaches_the_program_and_one_that_is_none_is_refused() -> Result<()> {
+async fn a_signal_reaches_the_program_and_an_invalid_one_is_refused() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let line = "trap 'echo usr1; exit 3' USR1; echo ready; while :; do sleep 0.02; done";
@@ -141,7 +141,7 @@ async fn a_signal_reaches_the_program_and_one_that_is_none_is_refused() -> Resul
 }
 
 #[tokio::test]
-async fn the_verdict_tells_of_time_and_memory_used() -> Result<()> {
+async fn the_verdict_has_the_time_and_memory_used() -> Result<()> {
     let worker = worker().await?;
     let code = "x = bytearray(50_000_000)\nimport time\nwhile time.process_time() < 0.2: pass";
     let seen = worker.run(&StartSpec::code("python", code)).await?;

@@ -63,7 +63,7 @@ async fn a_follower_that_waits_for_the_end_stops_at_the_verdict() -> Result<()> 
 }
 
 #[tokio::test]
-async fn without_waiting_a_follower_gets_what_is_there() -> Result<()> {
+async fn without_waiting_a_follower_gets_the_events_so_far() -> Result<()> {
     let worker = worker().await?;
     let mut spec = StartSpec::shell("echo here; cat");
     spec.stdin = Stdin::Open;
@@ -167,7 +167,7 @@ async fn a_follower_that_is_cut_off_within_batches_goes_on_where_it_was() -> Res
 }
 
 #[tokio::test]
-async fn an_execution_that_is_not_there_cannot_be_followed() -> Result<()> {
+async fn an_unknown_execution_cannot_be_followed() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let nobody = ExecutionId::random();

@@ -132,7 +132,7 @@ async fn writing_to_a_program_without_open_input_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_of_a_program_that_has_just_ended_is_no_failure() -> Result<()> {
+async fn ending_the_input_of_a_program_that_has_just_ended_succeeds() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     for (one_shot, tty) in [(false, false), (true, false), (false, true), (true, true)] {

@@ -60,7 +60,7 @@ async fn an_error_in_the_code_comes_from_the_interpreter_itself() -> Result<()> 
 }
 
 #[tokio::test]
-async fn what_code_prints_is_seen_while_it_still_runs() -> Result<()> {
+async fn output_of_code_arrives_while_it_still_runs() -> Result<()> {
     let worker = worker().await?;
     for (language, code) in [
         ("bash", "echo here; read word; echo $word"),

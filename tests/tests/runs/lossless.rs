@@ -73,7 +73,7 @@ async fn a_slow_lossless_reader_gets_every_byte_and_another_one_meets_a_gap() ->
 }
 
 #[tokio::test]
-async fn what_ends_a_program_ends_one_that_is_held_and_its_last_bytes_are_logged() -> Result<()> {
+async fn every_way_to_end_a_program_ends_a_held_one_and_its_last_bytes_are_logged() -> Result<()> {
     let worker = worker("").await?;
     let client = worker.client().await?;
     for ending in ["cancel", "end", "hibernate", "timeout"] {
@@ -119,7 +119,7 @@ async fn a_reader_that_goes_away_lets_go_and_the_log_is_trimmed() -> Result<()> 
 }
 
 #[tokio::test]
-async fn a_reader_that_holds_a_program_for_too_long_is_let_go_with_a_reason_of_its_own() -> Result<()> {
+async fn a_reader_that_holds_a_program_for_too_long_is_dropped_with_its_own_fault_kind() -> Result<()> {
     let worker = worker("lossless_hold = \"300ms\"").await?;
     let client = worker.client().await?;
     let (id, mut follower) = held(&client, worker.session().await?).await?;

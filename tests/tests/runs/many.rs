@@ -80,7 +80,7 @@ async fn an_id_of_another_session_is_taken() -> Result<()> {
 }
 
 #[tokio::test]
-async fn fifty_creations_with_one_id_make_one_session() -> Result<()> {
+async fn fifty_creations_with_one_id_create_one_session() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let id = SessionId::random();

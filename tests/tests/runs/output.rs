@@ -37,7 +37,7 @@ async fn standard_error_is_kept_apart() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_mix_of_both_streams_is_told_apart_and_counted() -> Result<()> {
+async fn a_mix_of_both_streams_is_separated_and_counted() -> Result<()> {
     let worker = worker().await?;
     let seen = worker.run(&StartSpec::shell("echo one; echo two >&2; echo three; echo four >&2")).await?;
     assert_eq!((seen.text().as_str(), seen.errors().as_str()), ("one\nthree\n", "two\nfour\n"));
@@ -47,7 +47,7 @@ async fn a_mix_of_both_streams_is_told_apart_and_counted() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_command_of_several_seconds_arrives_in_steps() -> Result<()> {
+async fn output_of_a_long_command_arrives_in_steps() -> Result<()> {
     let worker = worker().await?;
     let line = "for i in 1 2 3; do echo $i; sleep 0.5; done; echo end";
     let id = worker.begin(&StartSpec::shell(line)).await?;
@@ -106,7 +106,7 @@ async fn binary_output_is_exact_to_the_byte() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_was_streamed_equals_what_is_stored() -> Result<()> {
+async fn streamed_and_stored_output_are_equal() -> Result<()> {
     let worker = worker().await?;
     let line = "for i in 1 2 3 4 5; do seq $((i*1000)); seq $((i*1000)) >&2; sleep 0.02; done";
     let id = worker.begin(&StartSpec::shell(line)).await?;

@@ -77,7 +77,7 @@ async fn an_idle_session_falls_asleep_and_one_in_which_something_works_does_not(
 }
 
 #[tokio::test]
-async fn what_runs_and_does_nothing_is_put_to_sleep_and_what_prints_or_computes_is_not() -> Result<()> {
+async fn an_idle_program_is_hibernated_and_one_that_prints_or_computes_is_not() -> Result<()> {
     let worker = drowsy("[hibernation]\nafter = \"300ms\"\nrunning_after = \"6s\"\nwarning = \"1s\"").await?;
     let client = worker.client().await?;
     let sessions = [worker.session().await?, worker.session().await?, worker.session().await?];
@@ -138,7 +138,7 @@ async fn a_sleeping_session_still_ends_when_its_idle_time_is_over() -> Result<()
 }
 
 #[tokio::test]
-async fn a_session_made_for_one_execution_does_not_sleep() -> Result<()> {
+async fn a_one_shot_session_does_not_hibernate() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let spec = SessionSpec { one_shot: true, ..SessionSpec::default() };

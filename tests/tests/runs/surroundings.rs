@@ -9,7 +9,7 @@ use headwater_tests::{Options, TestWorker};
 use crate::worker;
 
 #[tokio::test]
-async fn a_program_runs_in_the_workspace_unless_told_otherwise() -> Result<()> {
+async fn a_program_runs_in_the_workspace_by_default() -> Result<()> {
     let worker = worker().await?;
     let session = worker.session().await?;
     let run = async |cwd: Option<&str>| {
@@ -48,7 +48,7 @@ async fn the_environment_is_ours_the_sessions_and_the_executions_and_no_more() -
 }
 
 #[tokio::test]
-async fn a_file_that_one_execution_leaves_is_there_for_the_next() -> Result<()> {
+async fn a_file_that_one_execution_leaves_is_found_by_the_next() -> Result<()> {
     let worker = worker().await?;
     let session = worker.session().await?;
     worker.run_in(session, &StartSpec::shell("echo kept > file; echo kept > /tmp/file")).await?;

@@ -86,7 +86,7 @@ async fn a_terminal_is_one_and_has_the_size_that_was_asked_for() -> Result<()> {
 }
 
 #[tokio::test]
-async fn without_a_terminal_there_is_none() -> Result<()> {
+async fn without_a_terminal_no_device_is_one() -> Result<()> {
     let worker = worker().await?;
     let line = "test -t 1 || echo none; (echo hi > /dev/tty) 2>/dev/null || echo none";
     let seen = worker.run(&StartSpec::shell(line)).await?;
@@ -132,7 +132,7 @@ async fn ctrl_c_ends_the_foreground_program_with_130_and_ctrl_d_the_shell() -> R
 }
 
 #[tokio::test]
-async fn ctrl_c_ends_a_program_that_is_no_shell() -> Result<()> {
+async fn ctrl_c_ends_a_program_that_is_not_a_shell() -> Result<()> {
     let worker = worker().await?;
     let id = worker.begin(&on_terminal(StartSpec::argv(["sleep", "1000"]))).await?;
     worker.client().await?.stdin(id).await?.write("\x03".into()).await?;

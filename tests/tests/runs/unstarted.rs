@@ -7,7 +7,7 @@ use headwater_protocol::{ExecutionState, ExitDetail, Reason, StartSpec};
 use crate::{refused, worker};
 
 #[tokio::test]
-async fn what_cannot_be_started_says_what_is_wrong_with_what() -> Result<()> {
+async fn a_failed_start_names_the_file_and_the_reason() -> Result<()> {
     let worker = worker().await?;
     let session = worker.session().await?;
     worker.run_in(session, &StartSpec::shell("echo data > plain; echo x > file")).await?;
@@ -61,7 +61,7 @@ async fn a_failed_start_is_answered_as_an_execution_that_has_ended() -> Result<(
 }
 
 #[tokio::test]
-async fn a_request_that_makes_no_sense_is_refused_and_starts_nothing() -> Result<()> {
+async fn an_invalid_request_is_refused_and_starts_nothing() -> Result<()> {
     let worker = worker().await?;
     let session = worker.session().await?;
     let client = worker.client().await?;

@@ -178,7 +178,7 @@ print(len(given), set(given) == {120}, flush=True)
 ";
 
 #[tokio::test]
-async fn what_was_printed_or_given_cannot_be_rewritten() -> Result<()> {
+async fn output_and_input_cannot_be_rewritten() -> Result<()> {
     // The control: with files in place of pipes history is rewritten.
     let folder = tempfile::tempdir()?;
     let (input, output) = (folder.path().join("in"), folder.path().join("out"));

@@ -146,7 +146,7 @@ async fn memory_ends_at_the_limit() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_private_folders_are_no_larger_than_they_are_said_to_be() -> Result<()> {
+async fn the_private_folders_are_no_larger_than_documented() -> Result<()> {
     let code = "
 for folder in ('/tmp', '/dev/shm'):
     fd = os.open(folder + '/file', os.O_CREAT | os.O_RDWR)

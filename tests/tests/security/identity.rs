@@ -129,7 +129,7 @@ async fn someone(ground: &Ground, limits: Limits) -> Result<(headwater_protocol:
 }
 
 #[tokio::test]
-async fn every_session_of_root_has_a_host_user_of_its_own_and_owns_what_it_makes() -> Result<()> {
+async fn every_session_of_a_root_worker_has_its_own_host_user_and_owns_its_files() -> Result<()> {
     let ground = Ground::new(Side::Root, CLASS).await?;
     let mut users = Vec::new();
     for _ in 0..3 {

@@ -46,7 +46,7 @@ except OSError: pass
 print(count)";
 
 #[tokio::test]
-async fn a_session_has_so_many_terminals_and_leaves_the_rest_to_others() -> Result<()> {
+async fn a_session_is_limited_in_terminals_and_leaves_the_rest_to_others() -> Result<()> {
     for side in WALLED {
         let said = prints(&ground(side, "").await?, TERMINALS).await?;
         ensure!(said.trim() == "64", "{side:?}: {said}");
@@ -66,7 +66,7 @@ async fn a_session_has_so_many_terminals_and_leaves_the_rest_to_others() -> Resu
 }
 
 #[tokio::test]
-async fn an_owner_with_all_its_terminals_is_told_so_and_leaves_others_theirs() -> Result<()> {
+async fn an_owner_at_its_terminal_limit_is_refused_and_others_are_not() -> Result<()> {
     let ground = ground(Side::Root, "[terminals]\nof_owner = 2\n").await?;
     let session_of = async |owner: &str| {
         let metadata = [("headwater.owner".to_owned(), owner.to_owned())].into();

@@ -80,7 +80,7 @@ async fn one_shots_of_large_output_leave_no_more_logs_than_the_bound() -> Result
 }
 
 #[tokio::test]
-async fn when_all_logs_are_too_new_to_be_removed_whoever_filled_them_waits_and_others_do_not() -> Result<()> {
+async fn when_all_logs_are_too_new_to_remove_their_owner_is_refused_and_others_are_not() -> Result<()> {
     let worker = worker(&format!("all_bytes = \"{BOUND}\"\nkeep_at_least = \"1h\"\n")).await?;
     attack(&worker).await?;
     assert!(log_bytes(worker.data()) > BOUND, "the floor holds");

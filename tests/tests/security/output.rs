@@ -31,7 +31,7 @@ sys.exit(3)
 "#;
 
 #[tokio::test]
-async fn what_looks_like_our_events_is_only_output() -> Result<()> {
+async fn output_that_looks_like_our_events_is_only_output() -> Result<()> {
     for side in WALLED {
         let ground = Ground::new(side, CLASS).await?;
         let session = ground.session(Limits::default()).await?;

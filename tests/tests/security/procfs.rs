@@ -118,7 +118,7 @@ fn kernel_log_is_real(scene: &Scene<'_>) -> bool {
 }
 
 #[tokio::test]
-async fn proc_and_sys_tell_nothing_of_the_host_and_steer_nothing() -> Result<()> {
+async fn proc_and_sys_reveal_nothing_of_the_host_and_change_nothing() -> Result<()> {
     let before = fs::read_to_string(SETTING)?;
     let hierarchy = if fs::exists("/sys/fs/cgroup/pids")? { "pids" } else { "" };
     attempt(CLASS, &ATTACKS, |ground, _| {

@@ -209,7 +209,7 @@ async fn no_program_types_into_its_terminal() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_programs_need_is_still_there() -> Result<()> {
+async fn common_calls_of_programs_are_allowed() -> Result<()> {
     for side in WALLED {
         let ground = Ground::new(side, CLASS).await?;
         let session = ground.session(Limits::default()).await?;

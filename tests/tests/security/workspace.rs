@@ -198,7 +198,7 @@ fn found_below(folder: &Path, name: &str) -> bool {
 }
 
 #[tokio::test]
-async fn what_lies_beside_the_workspace_is_out_of_reach() -> Result<()> {
+async fn files_beside_the_workspace_are_out_of_reach() -> Result<()> {
     for side in WALLED {
         let ground = Ground::new(side, CLASS).await?;
         let session = ground.session(Limits::default()).await?;

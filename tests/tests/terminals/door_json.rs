@@ -63,7 +63,7 @@ async fn the_shell_is_one_and_its_environment_jobs_and_pipes_are_as_in_any_termi
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_told_as_an_error_and_the_socket_stays_open() -> Result<()> {
+async fn an_invalid_message_is_answered_with_an_error_and_the_socket_stays_open() -> Result<()> {
     let server = TestServer::start().await?;
     let session = session(&server).await?;
     let mut viewer = Viewer::open(&server, &session, "").await?;

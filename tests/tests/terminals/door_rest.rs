@@ -11,7 +11,7 @@ fn id(terminal: &Value) -> String {
 }
 
 #[tokio::test]
-async fn terminals_are_made_listed_shown_and_ended_by_name() -> Result<()> {
+async fn terminals_are_created_listed_shown_and_ended_by_name() -> Result<()> {
     let server = TestServer::start().await?;
     let session = session(&server).await?;
     let list = format!("/v1/sessions/{session}/terminals");

@@ -11,7 +11,7 @@ fn size(rows: u16, cols: u16) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn the_last_one_that_typed_owns_the_size_and_all_viewers_are_told() -> Result<()> {
+async fn the_last_viewer_that_typed_owns_the_size_and_all_viewers_are_notified() -> Result<()> {
     let server = TestServer::start().await?;
     let session = session(&server).await?;
     let mut first = Viewer::open(&server, &session, "frames=binary&rows=30&cols=100").await?;
@@ -44,7 +44,7 @@ async fn the_last_one_that_typed_owns_the_size_and_all_viewers_are_told() -> Res
 }
 
 #[tokio::test]
-async fn who_only_looks_sees_all_and_cannot_type() -> Result<()> {
+async fn a_read_only_viewer_sees_all_and_cannot_type() -> Result<()> {
     let server = TestServer::start().await?;
     let ann = server.make_token(&["--user", "ann"])?;
     let anns_reader = server.make_token(&["--user", "ann", "--role", "reader"])?;
@@ -76,7 +76,7 @@ async fn who_only_looks_sees_all_and_cannot_type() -> Result<()> {
 
 /// Asks where the cursor is in the middle of a line that it reads: an answer that a viewer sends would be read as typed.
 #[tokio::test]
-async fn what_viewers_emulators_answer_never_reaches_the_program() -> Result<()> {
+async fn answers_of_viewers_emulators_never_reach_the_program() -> Result<()> {
     let server = TestServer::start().await?;
     let session = session(&server).await?;
     let mut viewers = Vec::new();
@@ -106,7 +106,7 @@ async fn what_viewers_emulators_answer_never_reaches_the_program() -> Result<()>
 }
 
 #[tokio::test]
-async fn tab_completes_and_the_shell_tells_of_its_prompts() -> Result<()> {
+async fn tab_completes_and_the_shell_reports_its_prompts() -> Result<()> {
     let server = TestServer::start().await?;
     let session = session(&server).await?;
     let mut viewer = Viewer::open(&server, &session, "frames=binary").await?;

@@ -35,7 +35,7 @@ async fn a_question_is_answered_once_with_nobody_there_and_with_viewers() -> Res
 }
 
 #[tokio::test]
-async fn what_was_answered_before_a_kill_of_the_worker_is_not_answered_again() -> Result<()> {
+async fn a_query_answered_before_a_kill_of_the_worker_is_not_answered_again() -> Result<()> {
     let mut worker = worker().await?;
     let mut asker = Terminal::start(&worker, StartSpec::code("python", ASK)).await?;
     asker.watcher.until_printed("told b'\\x1b[2;3R'.").await?;

@@ -72,7 +72,7 @@ fn ran(line: &str, code: i32) -> Vec<Kind> {
 }
 
 #[tokio::test]
-async fn prompts_commands_and_exit_codes_are_told() -> Result<()> {
+async fn prompts_commands_and_exit_codes_are_reported() -> Result<()> {
     let worker = worker().await?;
     let mut shell = Shell::start(&worker).await?;
     assert_eq!(shell.until_prompt().await?, []);
@@ -91,7 +91,7 @@ async fn prompts_commands_and_exit_codes_are_told() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_folder_is_told_when_it_changes_and_variables_stay() -> Result<()> {
+async fn a_changed_folder_is_reported_and_variables_are_kept() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let mut shell = Shell::start(&worker).await?;
@@ -164,7 +164,7 @@ async fn jobs_stop_and_go_on_and_keys_signal() -> Result<()> {
 }
 
 #[tokio::test]
-async fn marks_are_told_after_a_kill_of_the_worker_and_from_any_place() -> Result<()> {
+async fn marks_are_sent_after_a_kill_of_the_worker_and_from_any_position() -> Result<()> {
     let mut worker = worker().await?;
     let mut shell = Shell::start(&worker).await?;
     shell.until_prompt().await?;

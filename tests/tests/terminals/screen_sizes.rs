@@ -9,7 +9,7 @@ const DRAWS: &str = "trap 'printf \"\\033[2J\\033[Hnow %s \" \"$(stty size)\"; s
                      seq -s + 60; echo ready; while :; do sleep 0.02; done";
 
 #[tokio::test]
-async fn sizes_are_told_and_the_screen_has_the_last_one() -> Result<()> {
+async fn sizes_are_listed_and_the_screen_has_the_last_one() -> Result<()> {
     let mut worker = worker().await?;
     let mut client = worker.client().await?;
     let terminal = Terminal::start(&worker, StartSpec::code("bash", DRAWS)).await?;
@@ -34,7 +34,7 @@ async fn sizes_are_told_and_the_screen_has_the_last_one() -> Result<()> {
 }
 
 #[tokio::test]
-async fn any_execution_on_a_terminal_has_sizes_and_a_screen_also_when_it_is_over() -> Result<()> {
+async fn any_execution_on_a_terminal_has_sizes_and_a_screen_even_after_its_end() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let mut spec = StartSpec::shell("read x; printf 'one\\r\\n\\033[31mtwo'");
@@ -52,7 +52,7 @@ async fn any_execution_on_a_terminal_has_sizes_and_a_screen_also_when_it_is_over
 }
 
 #[tokio::test]
-async fn what_has_no_terminal_has_no_screen() -> Result<()> {
+async fn an_execution_without_a_terminal_has_no_screen() -> Result<()> {
     let worker = worker().await?;
     let id = worker.begin(&StartSpec::shell("sleep 100")).await?;
     let request = headwater_contract::v1::ListSizesRequest { execution_id: id.to_string() };

@@ -180,7 +180,7 @@ async fn archives_are_read_and_written_as_others_do() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_in_the_way_is_told_before_anything_is_changed() -> Result<()> {
+async fn a_conflict_is_reported_before_anything_is_changed() -> Result<()> {
     let scene = Scene::new().await?;
     scene.run("mkdir -p from/a from/b && echo new > from/a/f && echo new > from/b/f").await?;
     let archive = scene.download("path=from").await?;

@@ -57,7 +57,7 @@ async fn matches_come_as_lines_of_json_if_asked_for() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_search_that_makes_no_sense_is_refused() -> Result<()> {
+async fn an_invalid_search_is_refused() -> Result<()> {
     let scene = scene().await?;
     for (query, status) in [
         ("", 400),

@@ -44,7 +44,7 @@ async fn a_snapshot_is_put_back_whole_while_programs_run() -> Result<()> {
 }
 
 #[tokio::test]
-async fn differences_are_told_from_the_start_and_from_a_snapshot() -> Result<()> {
+async fn diffs_are_shown_against_the_start_and_against_a_snapshot() -> Result<()> {
     let scene = Scene::new().await?;
     let diff = async |query: &str| scene.get(&scene.path(&format!("files/diff{query}"))).await;
     assert_eq!(diff("").await?, json!({"items": [], "truncated": false}));
@@ -165,7 +165,7 @@ async fn a_worker_that_is_killed_leaves_snapshots_whole_and_restores_finished() 
 }
 
 #[tokio::test]
-async fn a_difference_that_is_told_in_part_says_so() -> Result<()> {
+async fn a_truncated_diff_says_so() -> Result<()> {
     let scene = Scene::new().await?;
     scene.run("head -c 3000000 /dev/zero | tr '\\0' 'a' > long; echo a > short").await?;
     let snapshot = text(&scene.post(&scene.path("snapshots"), &json!({})).await?["id"]);

@@ -19,7 +19,7 @@ fn is(event: &Value, change: &str, path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn what_programs_do_is_told_as_it_happens() -> Result<()> {
+async fn changes_by_programs_are_reported_as_they_happen() -> Result<()> {
     let scene = Scene::new().await?;
     scene.run("mkdir old").await?;
     let mut stream = watch(&scene, "").await?;
@@ -71,7 +71,7 @@ async fn a_watch_ends_with_its_session_and_says_so() -> Result<()> {
 }
 
 #[tokio::test]
-async fn more_than_can_be_told_is_said_to_be_missing() -> Result<()> {
+async fn an_overflow_of_changes_is_reported() -> Result<()> {
     let scene = Scene::new().await?;
     let mut stream = watch(&scene, "").await?;
     // Far more at once than a watch keeps for a reader, in one go.
@@ -87,7 +87,7 @@ async fn more_than_can_be_told_is_said_to_be_missing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_watch_goes_on_over_a_restart_of_the_worker_and_says_to_look_again() -> Result<()> {
+async fn a_watch_continues_over_a_restart_of_the_worker_and_asks_for_a_rescan() -> Result<()> {
     let scene = Scene::new().await?;
     let mut stream = watch(&scene, "").await?;
     scene.server.kill_worker().await?;
@@ -99,7 +99,7 @@ async fn a_watch_goes_on_over_a_restart_of_the_worker_and_says_to_look_again() -
 }
 
 #[tokio::test]
-async fn only_what_is_there_and_is_no_way_out_can_be_watched() -> Result<()> {
+async fn only_existing_paths_inside_the_workspace_can_be_watched() -> Result<()> {
     let scene = Scene::new().await?;
     scene.run("ln -s /etc link").await?;
     for (query, status) in

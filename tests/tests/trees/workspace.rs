@@ -82,7 +82,7 @@ async fn a_session_whose_archive_arrives_slowly_is_in_use_until_it_is_unpacked()
 }
 
 #[tokio::test]
-async fn what_is_unpacked_and_kept_in_a_hibernated_session_counts_for_its_owner() -> Result<()> {
+async fn files_and_snapshots_of_a_hibernated_session_count_for_its_owner() -> Result<()> {
     let scene = Scene::new().await?;
     hibernate(&scene, &scene.session).await?;
     let worker = headwater_contract::connect(&scene.server.data().join("worker.sock")).await?;
@@ -103,7 +103,7 @@ async fn what_is_unpacked_and_kept_in_a_hibernated_session_counts_for_its_owner(
 }
 
 #[tokio::test]
-async fn snapshots_take_room_from_files_that_are_written_as_soon_as_they_are_there() -> Result<()> {
+async fn snapshots_count_towards_the_disk_limit_of_writes_at_once() -> Result<()> {
     let scene = Scene::with(json!({"limits": {"disk_bytes": 12 << 20}})).await?;
     let put = async |name: &str, bytes: usize| {
         scene.ask("PUT", &scene.path(&format!("files/content?path={name}")), &[], &vec![7; bytes]).await

@@ -89,7 +89,7 @@ async fn a_file_and_an_archive_that_arrive_while_their_token_is_revoked_are_refu
 }
 
 #[tokio::test]
-async fn input_of_somebody_who_is_no_editor_any_more_is_refused() -> Result<()> {
+async fn input_of_a_removed_editor_is_refused() -> Result<()> {
     let server = server("").await?;
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
     let one = session(&server, &ann).await?;

@@ -28,7 +28,7 @@ async fn browser(server: &TestServer) -> Result<String> {
 }
 
 #[tokio::test]
-async fn a_cookie_is_a_secret_of_its_own_and_signing_out_ends_it() -> Result<()> {
+async fn a_cookie_is_a_separate_secret_and_signing_out_ends_it() -> Result<()> {
     let server = server("").await?;
     let cookie = browser(&server).await?;
     let me = good(&with(&server, "GET", "/v1/me", &[("Cookie", &cookie)], &Value::Null).await?, 200)?;
@@ -122,7 +122,7 @@ async fn a_cookie_alone_changes_nothing_and_opens_no_socket() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_beside_us_reads_nothing_with_a_cookie_unless_it_says_its_origin() -> Result<()> {
+async fn a_same_site_page_reads_nothing_with_a_cookie_unless_it_sends_its_origin() -> Result<()> {
     let server = server("").await?;
     let cookie = browser(&server).await?;
     for (site, mode, status) in [

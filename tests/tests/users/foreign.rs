@@ -66,7 +66,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn tokens_of_both_algorithms_are_taken_and_say_who_and_what() -> Result<()> {
+async fn tokens_of_both_algorithms_are_accepted_with_their_owner_and_role() -> Result<()> {
     let (rsa, ec) = (rsa()?, elliptic()?);
     let scene =
         Scene::new(&[public(&rsa, Algorithm::RS256, "r")?, public(&ec, Algorithm::ES256, "e")?]).await?;
@@ -81,7 +81,7 @@ async fn tokens_of_both_algorithms_are_taken_and_say_who_and_what() -> Result<()
 }
 
 #[tokio::test]
-async fn a_key_is_for_one_algorithm_and_a_public_key_is_no_secret() -> Result<()> {
+async fn a_key_is_for_one_algorithm_and_a_public_key_is_not_a_secret() -> Result<()> {
     let (rsa, ec) = (rsa()?, elliptic()?);
     let jwk = public(&rsa, Algorithm::RS256, "r")?;
     let scene = Scene::new(&[jwk.clone(), public(&ec, Algorithm::ES256, "e")?]).await?;

@@ -44,7 +44,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn an_access_token_says_who_for_whom_and_until_when() -> Result<()> {
+async fn an_access_token_has_all_standard_claims() -> Result<()> {
     let scene = Scene::new().await?;
     for claim in ["sub", "iat", "exp", "aud", "iss", "jti", "role"] {
         ensure!(!scene.claims[claim].is_null(), "no `{claim}`: {}", scene.claims);
@@ -60,7 +60,7 @@ async fn an_access_token_says_who_for_whom_and_until_when() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_is_out_of_its_time_or_meant_for_others_is_refused() -> Result<()> {
+async fn an_expired_token_or_one_for_another_audience_is_refused() -> Result<()> {
     let scene = Scene::new().await?;
     // The control: what the test signs is taken, so each refusal below is for the one thing that differs.
     ensure!(taken(&scene.server, &scene.signed(&scene.claims)?).await? == 200, "the test cannot sign");

@@ -58,7 +58,7 @@ async fn an_address_with_very_many_failures_is_slower_and_still_lets_a_right_pas
 }
 
 #[tokio::test]
-async fn a_user_who_is_attacked_from_everywhere_signs_in() -> Result<()> {
+async fn a_user_attacked_from_everywhere_signs_in() -> Result<()> {
     let server = behind_proxy("").await?;
     add_user(&server, "ann", "member").await?;
     for guess in 0..210 {
@@ -101,7 +101,7 @@ async fn the_address_of_the_client_is_what_a_trusted_proxy_says_and_nobody_else(
 }
 
 #[tokio::test]
-async fn a_good_token_is_not_refused_for_the_failures_of_others_at_its_address() -> Result<()> {
+async fn a_valid_token_is_not_refused_for_the_failures_of_others_at_its_address() -> Result<()> {
     let server = TestServer::start().await?;
     let ask = async |token: &str| {
         let bearer = format!("Bearer {token}");

@@ -116,7 +116,7 @@ async fn an_editor_that_becomes_a_viewer_loses_the_socket_it_could_type_into() -
 }
 
 #[tokio::test]
-async fn whoever_loses_a_role_loses_the_sockets_it_opened() -> Result<()> {
+async fn a_user_that_loses_a_role_loses_its_open_sockets() -> Result<()> {
     let server = server("").await?;
     for (name, from, to) in
         [("ann", "member", "reader"), ("bob", "admin", "member"), ("eve", "admin", "reader")]

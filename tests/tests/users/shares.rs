@@ -23,7 +23,7 @@ pub(crate) async fn link(
 }
 
 #[tokio::test]
-async fn a_session_is_there_for_its_members_and_for_nobody_else() -> Result<()> {
+async fn a_session_is_visible_to_its_members_and_nobody_else() -> Result<()> {
     let server = server("").await?;
     let (ann, bob, eve) =
         (user(&server, "ann").await?, user(&server, "bob").await?, user(&server, "eve").await?);
@@ -72,7 +72,7 @@ async fn a_session_is_there_for_its_members_and_for_nobody_else() -> Result<()> 
 }
 
 #[tokio::test]
-async fn what_is_shared_with_somebody_is_listed_apart_page_by_page() -> Result<()> {
+async fn shared_sessions_are_listed_separately_and_in_pages() -> Result<()> {
     let server = server("").await?;
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
     let mut shared = Vec::new();
@@ -182,7 +182,7 @@ async fn a_link_that_writes_changes_no_limits() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_link_is_no_mightier_than_whoever_made_it_is_now() -> Result<()> {
+async fn a_link_allows_no_more_than_its_creator_is_allowed_now() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
     let one = session(&server, &ann).await?;
@@ -220,7 +220,7 @@ async fn a_link_is_no_mightier_than_whoever_made_it_is_now() -> Result<()> {
 }
 
 #[tokio::test]
-async fn whoever_may_only_look_sees_the_names_of_variables_and_never_their_values() -> Result<()> {
+async fn a_viewer_sees_the_names_of_variables_and_never_their_values() -> Result<()> {
     let server = server("").await?;
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
     let body = json!({"env": {"SECRET_NAME": "value-of-session"}});

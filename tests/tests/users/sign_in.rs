@@ -47,7 +47,7 @@ async fn a_password_signs_in_and_everything_else_is_refused_alike() -> Result<()
 }
 
 #[tokio::test]
-async fn there_is_no_user_and_no_password_until_an_operator_makes_one() -> Result<()> {
+async fn no_user_and_no_password_exists_until_an_operator_creates_one() -> Result<()> {
     let server = server("").await?;
     let users = good(&ask(&server, server.token(), "GET", "/v1/users", &Value::Null).await?, 200)?;
     ensure!(users["items"] == json!([]), "{users}");
@@ -62,7 +62,7 @@ async fn there_is_no_user_and_no_password_until_an_operator_makes_one() -> Resul
 }
 
 #[tokio::test]
-async fn operators_make_users_and_users_see_themselves_and_no_others() -> Result<()> {
+async fn operators_create_users_and_users_see_only_themselves() -> Result<()> {
     let server = server("").await?;
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
     let admin = server.token();
@@ -92,7 +92,7 @@ async fn operators_make_users_and_users_see_themselves_and_no_others() -> Result
 }
 
 #[tokio::test]
-async fn whoever_changes_their_password_says_the_old_one_and_signs_in_again() -> Result<()> {
+async fn changing_a_password_needs_the_old_one_and_a_new_sign_in() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
     let change = |current: Value| json!({"password": "another horse", "current_password": current});
@@ -108,7 +108,7 @@ async fn whoever_changes_their_password_says_the_old_one_and_signs_in_again() ->
 }
 
 #[tokio::test]
-async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_sign_in() -> Result<()> {
+async fn a_refresh_token_is_valid_once_and_its_second_use_ends_the_sign_in() -> Result<()> {
     let server = server("").await?;
     add_user(&server, "ann", "member").await?;
     let first = sign_in(&server, "ann").await?;
@@ -129,7 +129,7 @@ async fn a_refresh_token_is_good_once_and_its_second_use_ends_the_sign_in() -> R
 }
 
 #[tokio::test]
-async fn who_fails_again_and_again_must_wait() -> Result<()> {
+async fn repeated_failures_must_wait() -> Result<()> {
     let server = server("").await?;
     add_user(&server, "ann", "member").await?;
     let mut waits = 0;
@@ -171,7 +171,7 @@ fn command(server: &TestServer, args: &[&str], input: &str) -> Result<(bool, Str
 }
 
 #[tokio::test]
-async fn the_command_line_makes_lists_and_disables_users() -> Result<()> {
+async fn the_command_line_creates_lists_and_disables_users() -> Result<()> {
     let server = server("").await?;
     let (ok, told) = command(&server, &["user", "add", "Ann", "--role", "reader"], "correct horse\n")?;
     ensure!(ok && told.starts_with("usr_"), "{told}");

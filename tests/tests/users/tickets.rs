@@ -33,7 +33,7 @@ async fn status(server: &TestServer, path: &str, ticket: &str, headers: &[(&str,
 }
 
 #[tokio::test]
-async fn a_ticket_resumes_the_events_that_it_opened_also_after_the_server_was_killed() -> Result<()> {
+async fn a_ticket_resumes_the_stream_that_it_opened_even_after_the_server_was_killed() -> Result<()> {
     let mut server = server("").await?;
     let ann = user(&server, "ann").await?;
     let home = session(&server, &ann).await?;

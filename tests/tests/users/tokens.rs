@@ -52,7 +52,7 @@ async fn everybody_manages_their_own_tokens_and_operators_all() -> Result<()> {
 }
 
 #[tokio::test]
-async fn no_token_makes_one_that_may_more_than_itself() -> Result<()> {
+async fn no_token_creates_one_with_more_rights_than_its_own() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
     let one = session(&server, &ann).await?;

@@ -87,7 +87,7 @@ fn limits_are_read_as_people_write_them() {
 }
 
 #[test]
-fn every_kind_of_stdin_is_told_from_a_file() {
+fn every_kind_of_stdin_is_distinguished_from_a_file() {
     let stdin = |text| run(&["--stdin", text, "cat"]).stdin.unwrap();
     assert_eq!(stdin("none"), StdinArg::None);
     assert_eq!(stdin("open"), StdinArg::Open);

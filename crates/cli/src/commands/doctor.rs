@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_walls_by_configuration_are_told() {
+    fn disabled_walls_are_reported() {
         let mut config = Config::new("/nowhere");
         assert_eq!(without_walls(&config), None);
         config.sandbox = SandboxKind::None;

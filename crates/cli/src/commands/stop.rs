@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_is_one_line() {
+    fn the_summary_is_one_line() {
         let done = v1::ShutdownResponse { hibernated: 1, ended: 0, executions: 2 };
         assert_eq!(told(0, &done), "stopped: 1 session hibernated, 2 executions ended");
         let done = v1::ShutdownResponse { hibernated: 0, ended: 1, executions: 1 };

@@ -67,7 +67,7 @@ mod tests {
     use crate::args::{Cli, Command};
 
     #[test]
-    fn flags_win_over_the_configuration_and_what_is_not_said_stays() {
+    fn flags_override_the_configuration_and_unset_flags_do_not() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("headwater.toml"), "pool = 2\norphan_timeout = \"1m\"\n").unwrap();
         let line = ["headwater", "worker", "--sandbox", "none", "--pool", "7"];

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_ends_with_the_last_event_that_was_there() {
+    fn reading_without_waiting_ends_with_the_last_event() {
         let mut stop = Stop::at_what_is_there(&running(), Seq(0), &[]);
         assert!(stop.wants(&output(8, Stream::Stdout, 0, "ab")) && stop != Stop::Now);
         assert!(stop.wants(&output(11, Stream::Stderr, 0, "ab")) && stop == Stop::Now);

@@ -234,7 +234,7 @@ async fn a_server_that_is_silent_is_asked_and_then_left() {
 }
 
 #[tokio::test]
-async fn one_who_only_watches_has_no_way_to_the_input_and_an_attachment_refused_is_told() {
+async fn a_viewer_cannot_write_input_and_a_refused_attachment_is_reported() {
     let id = ExecutionId::random();
     let server = start(|mut ws, target| async move {
         assert!(target.contains("read_only=true"), "{target}");
@@ -288,7 +288,7 @@ async fn an_event_that_comes_in_parts_is_gone_on_with_where_the_connection_broke
 }
 
 #[tokio::test]
-async fn what_the_server_refuses_is_told_without_an_end_and_a_log_that_fails_ends_with_why() {
+async fn a_refusal_of_the_server_is_reported_and_a_failing_log_ends_with_the_reason() {
     let id = ExecutionId::random();
     let first = log(id)[0].clone();
     let server = start(move |mut ws, _| {

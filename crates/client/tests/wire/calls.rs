@@ -41,7 +41,7 @@ async fn filters_become_a_query() {
 }
 
 #[tokio::test]
-async fn what_acts_on_an_execution_is_sent_as_the_wire_says() {
+async fn actions_on_an_execution_are_sent_in_the_documented_form() {
     let server = Server::start(|_: &Asked| answer("204 No Content", "", "")).await;
     let (client, id) = (server.client(), ExecutionId::random());
     soon(client.stdin(id, Some(7), Bytes::from_static(b"a\0b"), true)).await.unwrap();
@@ -76,7 +76,7 @@ async fn raw_output_is_asked_for_by_range() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_busy_is_asked_again_and_one_that_breaks_is_not_unless_told_to_insist() {
+async fn a_busy_server_is_asked_again_and_a_failing_one_only_when_the_client_insists() {
     let count = AtomicUsize::new(0);
     let server = Server::start(move |_: &Asked| match count.fetch_add(1, Ordering::SeqCst) {
         0 | 1 => error("429 Too Many Requests", "rate_limited", "Retry-After: 0\r\n"),
@@ -102,7 +102,7 @@ async fn waiting_for_an_end_asks_as_long_as_it_may_and_no_longer() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_ours_makes_no_sense() {
+async fn an_answer_of_another_service_is_an_error() {
     let server = Server::start(|_: &Asked| answer("200 OK", "", "<html>")).await;
     assert!(matches!(soon(server.client().info()).await, Err(ClientError::Malformed(_))));
 }
@@ -132,7 +132,7 @@ async fn a_server_that_answers_early_is_asked_for_the_rest_of_the_time() {
 }
 
 #[tokio::test]
-async fn whoever_waits_no_longer_is_told_how_it_stands() {
+async fn the_end_of_a_wait_returns_the_current_state() {
     let id = ExecutionId::random();
     let server = Server::start(move |_: &Asked| answer("200 OK", "", &execution(id, false))).await;
     let running = soon(server.client().wait(id, Duration::from_millis(120))).await.unwrap();
@@ -141,7 +141,7 @@ async fn whoever_waits_no_longer_is_told_how_it_stands() {
 }
 
 #[tokio::test]
-async fn only_a_server_that_has_answered_once_is_waited_for_by_one_who_persists() {
+async fn a_persistent_client_waits_only_for_a_server_that_has_answered_once() {
     let server = Server::start(|_: &Asked| answer("200 OK", "", EMPTY)).await;
     let (known, unknown, address) = (server.client(), server.client(), server.address);
     let list = |client: Client| async move { client.sessions(&SessionFilter::default()).await };

@@ -176,7 +176,7 @@ async fn a_server_that_goes_away_and_comes_back_is_followed_on() {
 }
 
 #[tokio::test]
-async fn a_server_that_stays_away_is_told_when_patience_ends() {
+async fn a_server_that_stays_away_is_reported_when_the_retries_end() {
     let id = ExecutionId::random();
     let server = Server::start(move |_: &Asked| Say::Hang(chunk(&sse(&log(id)[..1])))).await;
     let client = server.client().with_patience(Duration::from_millis(300));
@@ -188,7 +188,7 @@ async fn a_server_that_stays_away_is_told_when_patience_ends() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_told_at_once() {
+async fn an_address_without_a_server_is_reported_at_once() {
     let server = Server::start(|_: &Asked| Say::Cut(Vec::new())).await;
     let client = server.client();
     server.stop().await;
@@ -197,7 +197,7 @@ async fn nobody_at_the_address_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_no_stream_of_events_is_refused_and_not_asked_for_again() {
+async fn an_answer_that_is_not_an_event_stream_is_refused_and_not_retried() {
     for (bytes, says) in [
         (chunk(b"event: stdout\ndata: garbage\n\n"), "cannot be read"),
         (chunk(b"event: exited\ndata: {\"type\":\"exited\",\"seq\":1,\"at_ms\":1}\n\n"), "lacks a field"),
@@ -211,7 +211,7 @@ async fn what_is_no_stream_of_events_is_refused_and_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn an_execution_that_is_not_there_is_told_with_the_words_of_the_server() {
+async fn an_unknown_execution_is_reported_with_the_message_of_the_server() {
     let server = Server::start(|_: &Asked| error("404 Not Found", "not_found", "")).await;
     let error = follow(&server.client(), ExecutionId::random(), until_closed()).await.unwrap_err();
     let api = error.api().unwrap();

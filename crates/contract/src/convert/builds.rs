@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_to_be_compiled_survives_the_wire() {
+    fn a_compile_order_survives_the_wire() {
         let whole = CompileSpec {
             language: Compiled::C,
             source_files: vec!["a.c".into(), "b.c".into()],
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_version_added_is_refused_by_name() {
+    fn a_value_added_by_a_later_version_is_refused_by_name() {
         let later = v1::BuildResult { status: 99, ..v1::BuildResult::default() };
         assert_eq!(BuildResult::try_from(later).unwrap_err().message, "a build in an unknown state");
         let severe = v1::Diagnostic { severity: 99, ..v1::Diagnostic::default() };

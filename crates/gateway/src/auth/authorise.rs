@@ -128,7 +128,7 @@ mod tests {
     const NEEDS: [Need; 4] = [Need::Read, Need::Write, Need::Own, Need::Admin];
 
     #[test]
-    fn who_may_do_what_to_whose_things() {
+    fn roles_and_ownership_decide_access() {
         use SessionRole::{Editor, Viewer};
         let table = [
             (Role::Admin, "ann", None, [200, 200, 200, 200]),

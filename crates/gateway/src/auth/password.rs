@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_address_has_one_turn_at_a_time_and_a_line_that_is_bounded() {
+    async fn an_address_has_one_password_check_at_a_time_and_a_bounded_queue() {
         let passwords = Passwords::default();
         let (one, other) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let first = passwords.turn(one).await.unwrap();

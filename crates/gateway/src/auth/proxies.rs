@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_believed_who_is_not_trusted() {
+    fn untrusted_proxies_are_not_believed() {
         let said = [
             ("x-forwarded-for", "192.0.2.1"),
             ("x-forwarded-proto", "https"),

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn cmake_configures_builds_and_tells_its_compile_commands() {
+    fn cmake_configures_builds_and_exports_its_compile_commands() {
         let commanded = CmakeRequest::default().command(None, None).unwrap();
         assert!(line(&commanded).contains("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"));
         assert_eq!(commanded.artifacts, ["/workspace/build/compile_commands.json"]);

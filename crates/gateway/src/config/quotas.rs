@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_settings_are_named() {
         let quotas = |text: &str| toml::from_str::<FileQuotas>(text).unwrap().parse().unwrap_err();
         assert!(quotas("disk = \"much\"").contains("quotas.disk"));
         assert!(quotas("[owners.ann]\ncpu_per_day = \"long\"").contains("quotas.owners.ann.cpu_per_day"));

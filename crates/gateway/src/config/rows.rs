@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named_and_recent_audit_rows_are_always_kept() {
+    fn an_invalid_setting_is_named_and_recent_audit_rows_are_always_kept() {
         assert!(parse("[rows]\nage = \"x\"").unwrap_err().contains("retention.rows.age"));
         assert!(parse("[rows]\naudit_age = \"6d\"").unwrap_err().contains("7d"));
     }

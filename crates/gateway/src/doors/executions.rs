@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_names_the_event_stream_gets_one() {
+    fn only_a_client_that_accepts_the_event_stream_gets_one() {
         assert!(accepts(&["text/event-stream"]));
         assert!(accepts(&["application/json, Text/Event-Stream;q=0.9"]));
         assert!(accepts(&["application/json", "text/event-stream"]));

@@ -241,7 +241,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_reader_cut_off_after_any_frame_who_comes_back_has_everything_once(
+    fn a_reader_that_reconnects_after_any_frame_has_everything_once(
         log in logs(),
         ending in endings(),
         joins in proptest::collection::vec(any::<bool>(), 1..8),

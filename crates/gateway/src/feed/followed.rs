@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_log_that_is_gone_the_end_is_told_once_and_that_something_is_missing() {
+    fn a_removed_log_yields_its_end_once_and_a_gap() {
         assert_eq!(names(9, 0, true), [(7, "gap"), (8, "exited"), (9, "closed")]);
         assert_eq!(names(9, 0, false), [(7, "gap"), (8, "exited")]);
         assert_eq!(names(9, 7, true), [(8, "exited"), (9, "closed")]);

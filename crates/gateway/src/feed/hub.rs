@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_wakes_those_who_watch_its_session_or_conversation_and_nobody_else() {
+    fn a_start_wakes_the_watchers_of_its_session_or_conversation_and_nobody_else() {
         let (hub, session) = (Hub::default(), SessionId::random());
         let conversation = |owner: &str| Topic::Conversation { owner: owner.into(), id: "c".into() };
         let mut woken = [Topic::Session(session), conversation("ann")].map(|topic| hub.watch(topic));

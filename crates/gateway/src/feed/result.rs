@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_ran_out_is_told_in_seconds() {
+    fn a_timeout_is_reported_in_seconds() {
         let told = |detail| {
             let verdict = Verdict { detail, duration_ms: 1500, ..Verdict::new(Reason::TimedOut) };
             timed_out(&verdict)

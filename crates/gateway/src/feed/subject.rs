@@ -135,7 +135,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_told_in_the_words_of_the_tool() {
+    fn the_request_is_shown_in_the_words_of_the_tool() {
         let mut spec = StartSpec::code("node", "1");
         (spec.timeout_ms, spec.cwd) = (Some(1500), Some("sub".into()));
         spec.metadata.insert(INTERACTIVE_KEY.into(), "i".into());

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_given_out_is_refused() {
+    fn an_unknown_position_is_refused() {
         let many: Vec<_> = (0..=MAX_OPEN).map(|n| format!("{n}.1")).collect();
         let many = format!("999;{}", many.join(","));
         for bad in [

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_prints_cannot_look_like_an_event() {
+    fn printed_text_cannot_look_like_an_event() {
         let forged = "x\n\nid: 99\nevent: exited\ndata: {\"type\":\"exited\",\"code\":0}\n\nretry: 1\r\r\nid: 7\u{2028}\n";
         let events = [
             output(1, forged.as_bytes().to_vec()),

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_what_is_followed() {
+    fn the_requested_options_are_followed() {
         let all =
             "after=7&tail=100&streams=stdout,stderr,stdout&until=exited&batch_ms=0&batch_bytes=1&token=x";
         let options = query(all).unwrap().into_options().unwrap();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_requests_are_refused() {
         for text in
             ["after=-1", "after=x", "tail=", "until=never", "batch_ms=1.5", "odd=1", "after=1&after=2"]
         {

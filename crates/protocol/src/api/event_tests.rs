@@ -108,7 +108,7 @@ fn every_event_reads_back_as_it_was_written_and_as_its_schema_says() {
 }
 
 #[test]
-fn what_is_no_event_is_refused() {
+fn an_invalid_event_is_refused() {
     for json in ["", "{}", r#"{"type":"odd","seq":1,"at_ms":1}"#, r#"{"type":"stdout","seq":1,"at_ms":1}"#] {
         assert!(read_event(json.as_bytes()).is_err(), "{json}");
     }

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_path_is_told_so_that_it_can_be_asked_for_again() {
+    fn every_path_is_encoded_so_that_it_can_be_requested_again() {
         for bytes in [&b"plain/file"[..], "größe %41 +".as_bytes(), b"\xff\xfe/%\n", b"", b"a\x80"] {
             let (text, encoding) = path_text(bytes);
             assert_eq!(path_bytes(&text, encoding).as_deref(), Some(bytes), "{text}");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_encoded_as_it_says_is_refused() {
+    fn a_path_with_the_wrong_encoding_is_refused() {
         for text in ["%", "%4", "%zz", "a%+1"] {
             assert_eq!(path_bytes(text, Some(PathEncoding::Percent)), None, "{text}");
         }

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_by_name() {
+    fn invalid_fields_are_refused_by_name() {
         for (json, says) in [
             ("{}", "nothing to run"),
             (r#"{"argv":["a"],"shell":"b"}"#, "more than one"),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_passed_over() {
+    fn unknown_lines_are_skipped() {
         for odd in [
             ":1:2: error: x",
             "a:0:0: error: x",

@@ -139,7 +139,7 @@ fn all_processes_end_at_once_with_and_without_the_kernels_help() {
 }
 
 #[test]
-fn the_folder_of_a_worker_is_there_while_a_session_is() {
+fn the_cgroup_of_a_worker_exists_while_it_has_a_session() {
     let place = Place::new("folder");
     let there = || place.0.paths().filter(|path| path.is_dir()).count();
     assert_eq!(there(), 0);

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_child_finds_comes_back_and_what_it_does_to_itself_does_not() {
+    fn the_findings_of_a_child_are_returned_and_its_changes_stay_its_own() {
         let before = std::env::current_dir().unwrap();
         let found = in_child(|| {
             rustix::process::chdir("/").or_refused("chdir")?;
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_dies_or_panics_is_told_as_such() {
+    fn a_child_that_dies_or_panics_is_reported_as_such() {
         let killed: Result<(), _> = in_child(|| {
             // SAFETY: sends a signal to this very process.
             unsafe { libc::raise(libc::SIGKILL) };
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_as_the_first_process_of_a_namespace_is_heard_too() {
+    fn the_first_process_of_a_new_namespace_reports_too() {
         let found = in_child(|| {
             let before = std::process::id();
             go_on_in_child()?;

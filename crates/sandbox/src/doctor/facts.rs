@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_that_a_container_does_not_know_is_told() {
+    fn a_user_unknown_in_the_container_is_reported() {
         assert!(knows("         0          0 4294967295\n", 0x7100_0000));
         assert!(!knows("0 100000 65536\n", 65_536));
         assert!(knows("0 100000 65536\n70000 1 2\n", 70_001));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn root_without_capabilities_is_told_which() {
+    fn missing_capabilities_of_root_are_named() {
         let container =
             Facts { root: true, capabilities: 0xa804_25fb, filtered: true, known: true, ..Facts::default() };
         let check = container.user();

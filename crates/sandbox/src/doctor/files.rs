@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_pages_are_told_as_pipes() {
+    fn the_kernels_pages_are_converted_to_pipes() {
         assert!(how_many(Some(16_384)).starts_with(", 64 of them"));
         assert_eq!(how_many(Some(0)), "");
     }

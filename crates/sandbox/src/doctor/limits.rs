@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_reasons_the_first_that_matters_is_told() {
+    fn of_many_reasons_the_most_important_is_reported() {
         let bare = || Unusable::NoController("/x".into());
         let other = |text: &str| Unusable::Other(text.to_owned());
         let reasons = [bare(), other("cannot make cgroups in `/a`: no"), other("cannot make `/b`: no")];

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told_with_how_to_turn_it_on() {
+    fn missing_quotas_are_reported_with_how_to_enable_them() {
         let off = told(State::Off, true).fix.unwrap();
         assert!(off.contains("tune2fs -O project,quota") && off.contains("prjquota"), "{off}");
         let counted = told(State::Counted, true).fix.unwrap();

@@ -121,7 +121,7 @@ fn an_empty_link_would_block_and_a_full_one_too_without_losing_what_was_sent() {
 }
 
 #[test]
-fn a_closed_link_is_told_apart_after_everything_sent_has_arrived() {
+fn a_closed_link_is_reported_after_everything_sent_has_arrived() {
     let (ours, theirs) = pair();
     send(ours.as_fd(), &"last", &[]).unwrap();
     drop(ours);
@@ -131,7 +131,7 @@ fn a_closed_link_is_told_apart_after_everything_sent_has_arrived() {
 }
 
 #[test]
-fn what_was_sent_arrives_also_when_the_sender_closed_without_reading_everything() {
+fn sent_packets_arrive_even_if_the_sender_closed_without_reading_everything() {
     let (ours, theirs) = pair();
     send(theirs.as_fd(), &"unread", &[]).unwrap();
     send(ours.as_fd(), &"one", &[]).unwrap();

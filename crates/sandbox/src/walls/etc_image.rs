@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_some_users_of_the_host_may_read_is_not_copied() {
+    fn files_that_not_everybody_may_read_are_not_copied() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         make_folder(&from).unwrap();

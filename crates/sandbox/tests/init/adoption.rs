@@ -8,7 +8,7 @@ use headwater_sandbox::wire::{Cause, Fds, FromInit, StdinFrom, ToInit};
 use crate::harness::{Worker, read_all, read_until};
 
 #[test]
-fn what_is_printed_and_ends_meanwhile_is_handed_to_the_next_worker() {
+fn output_and_exits_without_a_worker_are_handed_to_the_next_one() {
     let mut worker = Worker::launch();
     let mut start = worker.shell("read go; seq 1 20000; echo done >&2; exit 5");
     start.stdin = StdinFrom::Open;
@@ -39,7 +39,7 @@ fn what_is_printed_and_ends_meanwhile_is_handed_to_the_next_worker() {
 }
 
 #[test]
-fn a_program_that_runs_on_is_adopted_and_its_exit_told_once() {
+fn a_running_program_is_adopted_and_its_exit_reported_once() {
     let mut worker = Worker::launch();
     let mut start = worker.spec(&["cat"]);
     start.stdin = StdinFrom::Open;
@@ -80,7 +80,7 @@ fn how_much_input_was_sent_is_known_to_the_next_worker() {
 }
 
 #[test]
-fn an_exit_is_told_again_until_it_is_logged_and_an_execution_kept_until_released() {
+fn an_exit_is_repeated_until_it_is_logged_and_an_execution_kept_until_released() {
     let mut worker = Worker::launch();
     let program = worker.start(worker.shell("exit 4"));
     assert_eq!(worker.exit(program.id).code, Some(4));
@@ -98,7 +98,7 @@ fn an_exit_is_told_again_until_it_is_logged_and_an_execution_kept_until_released
 }
 
 #[test]
-fn what_was_released_first_is_kept_without_descriptors_until_its_exit_is_logged() {
+fn an_execution_released_early_is_kept_without_descriptors_until_its_exit_is_logged() {
     let mut worker = Worker::launch();
     let program = worker.start(worker.spec(&["sleep", "1000"]));
     worker.send(&ToInit::Release { execution: program.id });
@@ -113,7 +113,7 @@ fn what_was_released_first_is_kept_without_descriptors_until_its_exit_is_logged(
 }
 
 #[test]
-fn what_a_worker_said_before_it_died_is_done() {
+fn commands_that_a_worker_sent_before_it_died_are_executed() {
     let mut worker = Worker::launch();
     let program = worker.start(worker.spec(&["sleep", "1000"]));
     let last = worker.spec(&["true"]);
@@ -134,7 +134,7 @@ fn what_a_worker_said_before_it_died_is_done() {
 }
 
 #[test]
-fn deadlines_hold_while_no_worker_is_there() {
+fn deadlines_are_enforced_while_no_worker_runs() {
     let mut worker = Worker::launch();
     let mut start = worker.spec(&["sleep", "1000"]);
     start.timeout_ms = Some(200);

@@ -17,7 +17,7 @@ fn with_code(worker: &Worker, name: &str, text: &str) -> (Start, PathBuf) {
 }
 
 #[test]
-fn a_file_of_code_is_there_while_its_program_runs_and_gone_when_its_end_is_told() {
+fn a_code_file_exists_while_its_program_runs_and_is_gone_when_its_exit_is_reported() {
     let mut worker = Worker::launch();
     // Far more than one packet holds.
     let text = format!("{}echo ready; read go; exit 3\n", "# a remark\n".repeat(100_000));

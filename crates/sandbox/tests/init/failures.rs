@@ -19,7 +19,7 @@ fn a_missing_command_is_named() {
 }
 
 #[test]
-fn what_is_there_but_cannot_be_executed_is_named() {
+fn a_file_that_cannot_be_executed_is_named() {
     let worker = Worker::launch();
     std::fs::write(worker.dir.path().join("plain"), "text").unwrap();
     std::fs::write(worker.dir.path().join("lost"), "#!/no/such/interpreter\n").unwrap();
@@ -82,7 +82,7 @@ fn without_descriptors_a_start_fails_and_init_goes_on() {
 }
 
 #[test]
-fn requests_for_what_is_not_there_and_garbage_are_ignored() {
+fn requests_for_unknown_executions_and_garbage_are_ignored() {
     let worker = Worker::launch();
     let execution = ExecutionId::random();
     worker.send_bytes(&[9, 9, 9]);

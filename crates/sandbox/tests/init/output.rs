@@ -78,7 +78,7 @@ fn only_the_workers_ends_are_nonblocking() {
 }
 
 #[test]
-fn a_program_gets_three_descriptors_a_session_of_its_own_and_plain_signals() {
+fn a_program_gets_three_descriptors_its_own_process_session_and_default_signals() {
     let worker = Worker::launch();
     let script =
         "ls /proc/self/fd | wc -l; grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status; ps -o sid= -p $$; umask";
@@ -117,7 +117,7 @@ fn a_script_without_a_first_line_is_run_by_the_shell() {
 }
 
 #[test]
-fn a_command_is_found_by_the_path_of_its_own_environment() {
+fn a_command_is_found_by_the_path_variable_of_its_environment() {
     let worker = Worker::launch();
     let folder = worker.dir.path().join("bin");
     std::fs::create_dir(&folder).unwrap();

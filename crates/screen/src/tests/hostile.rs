@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn what_grows_is_bounded() {
+fn all_buffers_are_bounded() {
     let mut screen = screen(24, 80);
     screen.feed(b"e");
     for _ in 0..1000 {

@@ -53,8 +53,8 @@ fn large(bytes: usize) -> SessionRow {
 }
 
 #[test]
-fn a_full_disk_is_told_harms_nothing_and_is_over_when_there_is_room() {
-    on_a_small_disk("a_full_disk_is_told_harms_nothing_and_is_over_when_there_is_room", async |disk| {
+fn a_full_disk_is_reported_and_writes_succeed_again_once_there_is_space() {
+    on_a_small_disk("a_full_disk_is_reported_and_writes_succeed_again_once_there_is_space", async |disk| {
         let path = disk.join("store.db");
         let store = SqliteStore::open(&path).await.unwrap();
         let parent = put_session(&store).await;
@@ -96,8 +96,8 @@ fn a_write_that_is_too_large_for_the_disk_does_not_fail_those_beside_it() {
 }
 
 #[test]
-fn no_room_for_a_new_store_is_told() {
-    on_a_small_disk("no_room_for_a_new_store_is_told", async |disk| {
+fn no_space_for_a_new_store_is_reported() {
+    on_a_small_disk("no_space_for_a_new_store_is_reported", async |disk| {
         let ballast = fill(&disk);
         let path = disk.join("store.db");
         let error = SqliteStore::open(&path).await.unwrap_err();

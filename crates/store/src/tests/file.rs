@@ -32,7 +32,7 @@ async fn only_its_user_can_read_the_store_and_the_files_beside_it() {
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_opening_again() {
+async fn written_rows_are_found_after_opening_again() {
     let place = Place::new();
     let store = place.open().await;
     let row = put(&store, execution(put_session(&store).await)).await;
@@ -117,7 +117,7 @@ async fn assert_refused_as_damaged(place: &Place) {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_store_is_refused_and_left_as_it_is() {
+async fn a_file_that_is_not_a_store_is_refused_and_left_unchanged() {
     let place = Place::new();
     let text = "this is no database\n".repeat(1000);
     fs::write(place.path(), &text).unwrap();
@@ -146,7 +146,7 @@ async fn a_file_that_was_cut_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_that_was_overwritten_is_told_by_whoever_reads_it() {
+async fn an_overwritten_page_is_reported_when_it_is_read() {
     let place = filled().await;
     let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
     let pages = file.metadata().unwrap().len() / 4096;
@@ -166,7 +166,7 @@ async fn a_page_that_was_overwritten_is_told_by_whoever_reads_it() {
 }
 
 #[tokio::test]
-async fn a_row_that_says_nonsense_is_told_by_its_column() {
+async fn an_invalid_row_is_reported_with_its_column() {
     let place = Place::new();
     let store = place.open().await;
     let id = put_session(&store).await;

@@ -51,7 +51,7 @@ fn tell(what: &str, id: ExecutionId, session: SessionId) {
 fn start_writer(place: &Place) -> Child {
     let (_, module) = module_path!().split_once("::").unwrap();
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("{module}::what_was_acknowledged_outlives_every_kill"), "--nocapture"])
+        .args(["--exact", &format!("{module}::acknowledged_writes_survive_every_kill"), "--nocapture"])
         .env(STORE, place.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -83,7 +83,7 @@ fn told_until_killed(place: &Place, lines: usize) -> Vec<Told> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_acknowledged_outlives_every_kill() {
+async fn acknowledged_writes_survive_every_kill() {
     if let Some(path) = std::env::var_os(STORE) {
         return write_until_killed(Path::new(&path)).await;
     }

@@ -20,7 +20,7 @@ fn entry(byte: u8, bytes: usize) -> Entry {
 }
 
 #[test]
-fn what_is_put_is_got_also_after_a_restart() {
+fn a_stored_entry_is_found_even_after_a_restart() {
     let (folder, cache) = cache(1 << 20);
     let key = Key::of(b"key");
     assert_eq!(cache.get(Kind::Object, key), None);
@@ -36,7 +36,7 @@ fn what_is_put_is_got_also_after_a_restart() {
 }
 
 #[test]
-fn an_entry_that_is_damaged_anywhere_or_has_anothers_name_is_not_there() {
+fn a_damaged_or_misnamed_entry_is_a_miss() {
     let (_folder, cache) = cache(1 << 20);
     let key = Key::of(b"key");
     cache.put(Kind::Binary, key, &entry(1, 300));
@@ -60,7 +60,7 @@ fn an_entry_that_is_damaged_anywhere_or_has_anothers_name_is_not_there() {
 }
 
 #[test]
-fn what_was_not_used_for_longest_goes_first() {
+fn the_least_recently_used_entry_is_removed_first() {
     let (_folder, cache) = cache(10_000);
     let keys: Vec<_> = (0..4_u8).map(|n| Key::of(&[n])).collect();
     for (n, key) in keys.iter().enumerate() {

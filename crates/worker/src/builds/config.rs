@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named() {
+    fn an_invalid_setting_is_named() {
         for (text, says) in [
             ("cache = \"lots\"", "builds.cache"),
             ("timeout = \"0s\"", "builds.timeout"),

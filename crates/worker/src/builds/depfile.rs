@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_of_the_first_rule_are_told_whatever_their_names() {
+    fn the_files_of_the_first_rule_are_listed_whatever_their_names() {
         let text = "a.s: src/a.cpp /usr/include/x.h \\\n  b\\ c.h d$$.h \\\\e\\#.h\n\nb.h:\n";
         assert_eq!(files(text), ["src/a.cpp", "/usr/include/x.h", "b c.h", "d$.h", "\\e#.h"]);
         assert_eq!(files("a: \\\n /lib/x.o \\\n"), ["/lib/x.o"]);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_assembler_would_read_is_noticed() {
+    fn files_that_an_assembler_would_read_are_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.s");
         let is_plain = |text: &str| {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cache_has_is_not_compiled_and_few_run_at_once() {
+    fn cached_objects_are_not_compiled_and_parallel_compiles_are_limited() {
         let text = script(&plan(&[], &[true, false, false, false]), 2, Some("/data/x"));
         assert!(!text.contains("unit 0 ") && text.contains("cat \"$left/0.txt\""));
         assert_eq!(text.matches("wait -n").count(), 1);

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_macro_becomes_is_looked_at_like_a_source() {
+    fn a_macro_expansion_is_checked_like_a_source() {
         for word in ["__DATE__", "__TIME__", "__TIMESTAMP__"] {
             let joined = parse(&[&format!("-DAT={word}")]).unwrap();
             let apart = parse(&["-D", &format!("AT(x)=x {word}")]).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     const SAMPLE: &str = r#"[{"kind": "error", "column-origin": 1, "children": [{"kind": "note", "message": "here", "locations": [], "children": []}], "fixits": [{"next": {"byte-column": 90, "display-column": 90, "line": 3, "file": "src/a.cpp", "column": 90}, "string": ";", "start": {"byte-column": 90, "display-column": 90, "line": 3, "file": "src/a.cpp", "column": 90}}], "locations": [{"caret": {"byte-column": 90, "display-column": 90, "line": 3, "file": "src/a.cpp", "column": 90}}, {"caret": {"byte-column": 91, "display-column": 91, "line": 3, "file": "src/a.cpp", "column": 91}}], "message": "expected ';' before '}' token", "escape-source": false}, {"kind": "warning", "locations": [{"finish": {"byte-column": 23, "display-column": 23, "line": 3, "file": "src/a.cpp", "column": 23}, "caret": {"byte-column": 18, "display-column": 18, "line": 3, "file": "src/a.cpp", "column": 18}}], "column-origin": 1, "option": "-Wunused-variable", "escape-source": false, "children": [], "message": "unused variable 'unused'"}]"#;
 
     #[test]
-    fn what_gcc_says_becomes_ranges_fixes_and_notes() {
+    fn gcc_messages_become_ranges_fixes_and_notes() {
         let text = format!("cc1plus: a plain line\n{SAMPLE}\ncompilation terminated.\n");
         let found = diagnostics(&text, &|file: &str| format!("/workspace/{file}")).unwrap();
         assert_eq!(found.len(), 2);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_something_else_is_none() {
+    fn a_truncated_or_unknown_message_is_no_diagnostic() {
         let name = |file: &str| file.to_owned();
         for text in ["", "[", "{}", "[1]", &SAMPLE[..SAMPLE.len() - 2], "a.cpp:1:1: error: x"] {
             assert_eq!(diagnostics(text, &name), None, "{text}");

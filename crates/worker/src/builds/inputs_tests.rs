@@ -57,7 +57,7 @@ fn each_source_reads_its_own_and_shared_files_are_taken_once() {
 }
 
 #[test]
-fn what_cannot_be_told_makes_everything_an_input_but_the_output() {
+fn an_unknown_dependency_makes_every_file_but_the_output_an_input() {
     let files = [
         ("a.cpp", "#include NAME\n"),
         ("b.h", ""),

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_under_a_name_that_is_not_written_is_told() {
+    fn includes_with_a_computed_name_are_reported() {
         for text in [
             "#include HEADER\n",
             "#if __has_include(HEADER)\n#endif\n",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_do_no_harm() {
+    fn bytes_that_are_not_text_do_no_harm() {
         let _ = scan(&[0xff, b'#', 0, b'\\', b'\n', b'"']);
         let _ = scan(b"#include \"\xff\"");
         let _ = scan(b"\\");

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_taken() {
+    fn configured_values_are_used() {
         let config = network(
             "registries = [\"*.example.org\"]\nallow_private = [\"127.0.0.1:8080\"]\nallow_full = true\n\
              [hosts]\n\"a.test\" = \"10.0.0.1\"\n\"b.test\" = [\"::1\", \"10.0.0.2\"]\n",
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_settings_are_named() {
         for (text, says) in [
             ("registries = [\"https://pypi.org\"]", "network.registries"),
             ("allow_private = [\"host\"]", "network.allow_private"),

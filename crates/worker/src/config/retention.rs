@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named_by_its_place() {
+    fn an_invalid_setting_is_named_with_its_section() {
         for text in
             ["age = \"old\"", "all_bytes = \"much\"", "keep_at_least = \"never\"", "worker_log_files = 0"]
         {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_can_be_run_by_another_program() {
+    fn a_built_program_can_be_run_by_another_program() {
         let mine = language("build = [\"{file}\"]\nrun_built = [\"node\", \"{dir}/{stem}.js\"]");
         let script = &mine.run_file("/a/b.c.ts", "/tmp/d", &[])[2];
         assert!(script.ends_with("exec 'node' '/tmp/d/b.c.js' \"$@\""), "{script}");

@@ -159,7 +159,7 @@ mod tests {
         }
 
         #[test]
-        fn what_the_standard_library_knows_to_be_private_is_not_public(bits: u32) {
+        fn private_addresses_are_not_public(bits: u32) {
             let it = Ipv4Addr::from_bits(bits);
             let known = it.is_private() || it.is_loopback() || it.is_link_local() || it.is_multicast()
                 || it.is_broadcast() || it.is_unspecified() || it.is_documentation();

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_make_no_sense_are_refused() {
+    fn invalid_entries_are_refused() {
         for text in ["", "*", "*.", "*.127.0.0.1", "https://pypi.org", "pypi.org/simple", "a:b", "a*.example"]
         {
             assert!(Pattern::parse(text).is_err(), "{text}");

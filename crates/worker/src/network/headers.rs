@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_connection_ends_here_and_the_host_is_the_one_that_was_checked() {
+    fn connection_headers_are_dropped_and_the_host_is_the_checked_one() {
         let lines = [
             ("host", "evil.example"),
             ("connection", "close, x-secret"),

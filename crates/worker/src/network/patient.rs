@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_nothing_for_too_long_is_given_up_and_who_takes_a_little_is_not() {
+    async fn a_stalled_reader_is_dropped_and_a_slow_one_is_not() {
         let patience = Duration::from_secs(10);
         let (ours, mut theirs) = duplex(4);
         let mut stream = Patient::new(ours, patience);

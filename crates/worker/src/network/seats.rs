@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_and_all_have_limits_and_a_seat_that_is_given_back_can_be_taken_again() {
+    fn an_owner_and_all_have_limits_and_a_released_permit_can_be_taken_again() {
         let seats = Seats::new(3, 2);
         let held = [seats.take("ann").unwrap(), seats.take("ann").unwrap()];
         assert!(seats.take("ann").unwrap_err().message.contains("max_connections_of_owner"));

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_addresses_are_told_apart_and_brought_into_one_form() {
+    fn names_and_addresses_are_distinguished_and_normalised() {
         for (text, is) in [
             ("PyPI.org:443", "pypi.org:443"),
             ("pypi.org.", "pypi.org:80"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_some_would_take_for_an_address_and_other_nonsense_is_nobody() {
+    fn ambiguous_addresses_and_invalid_names_are_refused() {
         for text in [
             "",
             ":80",

@@ -55,7 +55,7 @@ fn exit() -> Exit {
 }
 
 #[tokio::test]
-async fn what_a_killed_worker_left_in_a_terminals_relay_is_logged_before_anything_else_is_printed() {
+async fn bytes_left_in_a_terminals_relay_by_a_killed_worker_are_logged_first() {
     let (_folder, log, writer) = new_log();
     let (master, _slave) = terminal();
     let (reading, relay) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();

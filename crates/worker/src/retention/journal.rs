@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_is_known_to_the_next_worker_and_a_torn_line_is_not() {
+    fn noted_removals_are_known_to_the_next_worker_and_a_torn_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let ids = [ExecutionId::random(), ExecutionId::random()];
         Journal::open(folder.path()).add(ids.map(entry));

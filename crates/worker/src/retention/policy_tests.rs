@@ -41,7 +41,7 @@ fn without_bounds_nothing_is_ever_removed() {
 }
 
 #[test]
-fn what_is_too_old_goes_and_what_is_younger_stays() {
+fn old_logs_are_removed_and_younger_ones_stay() {
     let rules = Rules { age: Some(Duration::from_hours(1)), ..rules() };
     let kept = [log("ann", 1, 61, 1), log("ann", 1, 59, 1), running("ann", 1, 1), log("bob", 2, 600, 1)];
     assert_eq!(choose(&kept, &rules, NOW), [(3, Why::Age), (0, Why::Age)]);
@@ -74,7 +74,7 @@ fn over_the_bound_of_all_the_largest_owner_pays_and_a_small_one_keeps_its_older_
 }
 
 #[test]
-fn what_has_just_ended_and_what_is_being_read_stays_whatever_the_bounds_say() {
+fn logs_that_just_ended_or_are_being_read_are_kept_whatever_the_bounds() {
     let tight = Bounds { logs: Some(0), bytes: Some(0) };
     let rules = Rules { age: Some(Duration::ZERO), session: tight, owner: tight, all: tight, ..rules() };
     let read = Kept { is_read: true, ..log("ann", 1, 60, 9) };
@@ -120,7 +120,7 @@ fn after_a_sweep_every_bound_holds_and_a_second_sweep_finds_nothing() {
 }
 
 #[test]
-fn a_prune_without_a_wish_of_its_own_applies_the_rules_to_what_fits() {
+fn a_prune_without_options_applies_the_configured_rules() {
     let rules = Rules { age: Some(Duration::from_hours(1)), ..rules() };
     let kept = [log("ann", 1, 63, 1), log("bob", 2, 62, 1), log("ann", 3, 61, 1)];
     let filter = Filter { owner: Some("ann".into()), ..Filter::default() };

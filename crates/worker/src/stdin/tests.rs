@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_pipe_gets_every_byte_once_whoever_is_killed_when(
+    fn a_pipe_gets_every_byte_once_over_kills_at_any_moment(
         pages in prop_oneof![Just(1_usize), Just(16), Just(256)],
         acts in prop::collection::vec(act(), 1..20),
     ) {
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn a_terminal_gets_every_byte_once_whoever_is_killed_when(acts in prop::collection::vec(act(), 1..6)) {
+    fn a_terminal_gets_every_byte_once_over_kills_at_any_moment(acts in prop::collection::vec(act(), 1..6)) {
         runtime().block_on(async { play(Ends::terminal(), acts).await });
     }
 }
@@ -196,7 +196,7 @@ async fn a_writer_waits_while_the_pipe_is_full_however_small_the_chunks() {
 }
 
 #[tokio::test]
-async fn what_waits_in_the_pipe_is_not_touched_by_what_comes_after() {
+async fn pending_bytes_in_the_pipe_are_not_changed_by_later_ones() {
     let mut ends = Ends::pipe(256);
     let mut at = 0;
     for length in [1, 4095, 4097, 65_536, 3, 70_000] {
@@ -220,7 +220,7 @@ async fn a_buffer_holds_no_memory_when_all_is_sent() {
 }
 
 #[tokio::test]
-async fn bytes_ahead_of_the_position_are_refused_and_a_reader_that_is_gone_is_told() {
+async fn bytes_ahead_of_the_position_are_refused_and_a_closed_reader_is_reported() {
     let ends = Ends::pipe(1);
     let worker = ends.worker();
     assert_eq!(worker.write(Some(1), input(1, 1)).await.unwrap_err().kind, FaultKind::Invalid);

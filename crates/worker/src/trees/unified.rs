@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_with_what_is_around_them() {
+    fn changes_are_shown_with_their_context() {
         let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n";
         assert_eq!(diff(old, new), "--- a/f\n+++ b/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_without_anything_in_common_are_told_all_the_same() {
+    fn texts_without_anything_in_common_are_diffed() {
         let lines = |side: &str| (0..3000).map(|n| format!("{side} {n}")).collect::<Vec<_>>().join("\n");
         let (old, new) = (lines("old"), lines("new"));
         let told = diff(&old, &new);

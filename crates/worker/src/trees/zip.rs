@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again_whatever_the_names_are() {
+    fn a_written_archive_is_read_again_whatever_the_names() {
         let mut out = Vec::new();
         let mut writer = ZipWriter::new(&mut out);
         writer.folder(b"empty/", 0o750).unwrap();

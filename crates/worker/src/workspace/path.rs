@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_of_a_file_is_refused_with_the_reason() {
+    fn an_invalid_path_is_refused_with_the_reason() {
         assert_eq!(parse(""), Err(PathError::Empty));
         for folder in ["/", ".", "/workspace", "/workspace/", "src/", "src/.", "./"] {
             assert_eq!(parse(folder), Err(PathError::Folder { path: folder.into() }), "{folder}");

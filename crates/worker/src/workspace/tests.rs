@@ -65,7 +65,7 @@ fn a_file_is_written_with_its_folders_and_replaced() {
 }
 
 #[test]
-fn what_is_written_belongs_to_the_session() {
+fn written_files_belong_to_the_session() {
     if !rustix::process::geteuid().is_root() {
         return; // an ordinary user has nobody to give it to: its sessions are its own
     }
@@ -110,7 +110,7 @@ fn links_are_not_followed_wherever_they_are_in_the_path() {
 }
 
 #[test]
-fn what_is_no_ordinary_file_with_one_name_is_refused() {
+fn a_file_that_is_not_regular_or_has_several_names_is_refused() {
     let ground = Ground::new();
     fs::create_dir(ground.at("workspace/folder")).unwrap();
     rustix::fs::mknodat(CWD, ground.at("workspace/fifo"), FileType::Fifo, FILE_MODE, 0).unwrap();
@@ -168,7 +168,7 @@ fn a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere() {
 }
 
 #[test]
-fn the_control_whoever_looks_first_and_opens_then_is_led_outside() {
+fn the_control_checking_first_and_opening_then_leads_outside() {
     let ground = swappable();
     let folder = ground.at("workspace/d");
     assert!(fs::symlink_metadata(&folder).unwrap().is_dir(), "it looks right");

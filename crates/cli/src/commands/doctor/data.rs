@@ -156,7 +156,7 @@ mod tests {
     use crate::style::Style;
 
     #[test]
-    fn a_folder_that_cannot_be_written_is_told_with_its_fix() {
+    fn a_folder_that_cannot_be_written_is_reported_with_its_fix() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_may_look_into_is_a_warning() {
+    fn a_data_folder_that_other_users_can_read_is_a_warning() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
         assert_eq!(private(folder.path(), folder.path()).fix, None);

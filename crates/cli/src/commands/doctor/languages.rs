@@ -40,7 +40,7 @@ mod tests {
     use crate::style::Style;
 
     #[test]
-    fn a_language_without_an_interpreter_is_told_with_its_fix_and_one_that_is_there_with_its_version() {
+    fn a_missing_interpreter_is_reported_with_its_fix_and_an_installed_one_with_its_version() {
         let folder = tempfile::tempdir().unwrap();
         let text = "[languages.rare]\ninterpreters = [\"no-such-program\"]\nargs = []\n";
         std::fs::write(folder.path().join("headwater.toml"), text).unwrap();

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fix_that_was_told_is_not_told_again() {
+    fn a_fix_is_shown_once() {
         let long = "a long fix that would only fill the screen if it was told twice";
         let report = Report::from(["a", "b"].map(|name| Check::failure(name, "x", long)).to_vec());
         let text = lines(&report, Style::plain()).join("\n");

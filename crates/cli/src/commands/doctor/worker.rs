@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn no_worker_is_no_harm_and_one_without_walls_is_told() {
+    fn no_worker_is_fine_and_one_without_walls_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(check(&Config::new(folder.path())).fix, None);
         let info =

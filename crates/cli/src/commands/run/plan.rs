@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_session_it_gets_one_of_its_own_with_the_limits_asked_for() {
+    fn without_a_session_a_run_gets_a_one_shot_with_the_requested_limits() {
         let plan = plan(&["--stdin", "none", "--pids", "9", "true"]).unwrap();
         let Where::Own(session) = &plan.place else { panic!("{:?}", plan.place) };
         assert!(session.one_shot);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn code_has_arguments_of_its_own_and_a_place_to_be_saved_at() {
+    fn code_has_arguments_and_a_path_to_be_saved_at() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.py");
         std::fs::write(&path, "print(1)").unwrap();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_run_is_refused_before_a_worker_is_asked() {
+    fn impossible_commands_are_refused_before_a_worker_is_asked() {
         let message =
             plan(&["--stdin", "none", "--pids", "0", "--session", "x", "true"]).unwrap_err().message;
         assert!(message.contains("limits.pids"), "{message}");

@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_is_told_with_the_flags_of_its_last_build() {
+    fn a_source_is_listed_with_the_flags_of_its_last_build() {
         let row = |flags: &[&str]| BuildRow {
             id: BuildId::random(),
             session_id: SessionId::random(),

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_range_is_cut_to_what_is_there() {
+    fn a_single_range_is_cut_to_the_available_bytes() {
         for (range, expected) in [
             ("bytes=0-0", Part::Range(0, 1)),
             ("bytes=2-5", Part::Range(2, 6)),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_single_range_of_bytes_is_ignored() {
+    fn a_header_that_is_not_a_single_byte_range_is_ignored() {
         for range in
             ["", "bytes", "bytes=", "bytes=-", "bytes=5-2", "bytes=a-b", "bytes=0-1,4-5", "lines=1-2"]
         {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_has_is_known_by_its_tag() {
+    fn a_matching_tag_means_that_the_client_has_the_content() {
         for (tags, known) in
             [("\"here\"", true), ("*", true), ("\"a\", W/\"here\"", true), ("\"a\"", false), ("", false)]
         {

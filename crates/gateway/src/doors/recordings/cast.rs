@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_tell_the_time_since_the_one_before_and_sizes_have_their_place() {
+    fn lines_have_the_time_since_the_previous_line_and_sizes_are_in_order() {
         let mut cast = Cast::new(&execution(true), vec![size(0, 0, 24), size(2, 250, 30), size(9, 900, 40)]);
         cast.take(output(2, 100, b"a\n\xe2\x82"));
         cast.take(output(3, 300, b"\xac\xff"));

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_refused_by_name() {
+    fn an_invalid_frame_is_refused_by_name() {
         for frame in [
             &b""[..],
             b"\x11x",

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn before_the_first_credit_there_is_no_bound_and_then_there_is() {
+    fn output_is_unbounded_before_the_first_credit_and_bounded_after_it() {
         let shared = Shared::default();
         assert_eq!(shared.take(1 << 30), 1 << 30);
         shared.grant(10);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_sizes_the_last_is_told_however_many_errors_wait() {
+    fn of_many_sizes_the_last_is_sent_however_many_errors_are_pending() {
         let shared = Shared::default();
         (0..100).for_each(|_| shared.tell(ApiError::invalid("no")));
         for rows in 1..100 {

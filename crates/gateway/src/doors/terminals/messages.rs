@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused_with_a_hint() {
+    fn an_invalid_message_is_refused_with_a_hint() {
         for text in [
             "",
             "[]",

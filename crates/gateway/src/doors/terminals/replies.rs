@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_emulator_answers_is_left_out_and_what_is_typed_around_it_stays() {
+    fn answers_of_an_emulator_are_removed_and_typed_text_around_them_stays() {
         for reply in [
             &b"\x1b[24;80R"[..],
             b"\x1b[1;1R",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pasted_passes_whatever_it_is() {
+    fn pasted_text_passes_unchanged() {
         let paste = b"\x1b[200~echo \x1b[24;80R \x1bPx\x1b\\ \x1b]11;x\x07\x1b[201~";
         assert_eq!(kept(paste), paste);
         assert_eq!(kept(&[&paste[..], b"\x1b[0n"].concat()), paste);

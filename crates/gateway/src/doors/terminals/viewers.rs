@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn who_only_looks_never_counts() {
+    fn read_only_viewers_never_count() {
         let mut room = Room { size: Some(size(24)), ..Room::default() };
         let looks = enter(&mut room, false, Some(10));
         assert_eq!((room.wanted(), room.owner), (None, None));

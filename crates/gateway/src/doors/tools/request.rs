@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_requests_are_refused() {
         let session = SessionId::random().to_string();
         for (json, says) in [
             (json!({"runtime": "ruby", "code": ""}), "ruby"),

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_time_is_rounded_up_and_ends_for_good_a_second_later() {
+    fn cpu_time_is_rounded_up_and_the_hard_limit_is_a_second_later() {
         let wanted = Rlimits { cpu_ms: Some(1001), ..Rlimits::default() };
         let cpu = limits(&wanted, None)[2].unwrap().value;
         assert_eq!((cpu.rlim_cur, cpu.rlim_max), (2, 3));

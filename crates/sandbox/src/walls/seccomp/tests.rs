@@ -74,7 +74,7 @@ fn no_call_is_on_two_lists() {
 }
 
 #[test]
-fn what_would_break_a_wall_is_refused() {
+fn system_calls_that_would_break_a_wall_are_refused() {
     let refused = [
         libc::SYS_unshare,
         libc::SYS_setns,

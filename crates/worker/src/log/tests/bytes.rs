@@ -51,7 +51,7 @@ fn every_range_of_a_stream_and_of_all_streams_in_their_order_is_exact() {
 }
 
 #[test]
-fn both_sides_of_what_is_no_longer_kept_can_be_read_and_nothing_between() {
+fn both_sides_of_a_gap_can_be_read_and_nothing_between() {
     let place = Place::new();
     let (log, mut writer) = place.create(LogOptions::new(64 << 10));
     let (mut out, mut all) = (Vec::new(), Vec::new());

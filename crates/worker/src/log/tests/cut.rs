@@ -111,7 +111,7 @@ fn a_raw_file_cut_at_any_place_is_stated_as_a_gap_and_the_log_goes_on() {
 }
 
 #[test]
-fn an_index_cut_before_what_is_not_kept_goes_on_after_it() {
+fn an_index_cut_before_a_gap_continues_after_it() {
     let place = Place::new();
     let options = LogOptions::new(4096);
     let (log, mut writer) = place.create(options);

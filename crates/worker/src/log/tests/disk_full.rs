@@ -82,8 +82,8 @@ fn an_execution_ends_properly_on_a_full_disk() {
 }
 
 #[test]
-fn what_did_not_fit_stays_in_the_pipe_and_goes_on_when_there_is_room() {
-    on_a_small_disk("what_did_not_fit_stays_in_the_pipe_and_goes_on_when_there_is_room", |place| {
+fn bytes_that_do_not_fit_stay_in_the_pipe_until_there_is_space() {
+    on_a_small_disk("bytes_that_do_not_fit_stay_in_the_pipe_until_there_is_space", |place| {
         let (log, mut writer) = place.create(PLENTY);
         writer.started(1, 1).unwrap();
         let ballast = fill(place);

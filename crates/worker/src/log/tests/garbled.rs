@@ -76,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     #[test]
-    fn random_damage_is_an_error_or_is_mended(
+    fn random_damage_is_an_error_or_is_repaired(
         end: bool,
         damages in prop::collection::vec(damage(), 1..4),
     ) {
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn files_of_pure_noise_are_refused_or_mended(
+    fn files_of_random_bytes_are_refused_or_repaired(
         index in prop::collection::vec(any::<u8>(), 0..700),
         trim in prop::collection::vec(any::<u8>(), 0..80),
     ) {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_log_tells_the_life_of_an_execution_in_order() {
+fn a_log_has_the_events_of_an_execution_in_order() {
     let place = Place::new();
     let (log, mut writer) = place.create(PLENTY);
     writer.started(42, 1_000_000).unwrap();
@@ -60,7 +60,7 @@ fn a_closed_log_is_the_same_when_opened_again_and_when_recovered() {
 }
 
 #[test]
-fn what_is_out_of_order_is_refused() {
+fn records_out_of_order_are_refused() {
     let place = Place::new();
     let (log, mut writer) = place.create(PLENTY);
     assert_eq!(writer.closed(0), Err(LogError::NotExited));

@@ -21,7 +21,7 @@ fn pump(writer: &mut Writer, stream: Stream, pipe: &OwnedFd) {
 }
 
 #[test]
-fn what_is_written_to_a_pipe_is_what_the_log_holds() {
+fn the_log_holds_exactly_what_was_written_to_the_pipe() {
     let place = Place::new();
     let (log, mut writer) = place.create(PLENTY);
     let (read, write) = pipe();

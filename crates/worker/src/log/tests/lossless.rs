@@ -98,7 +98,7 @@ async fn the_place_of_a_reader_that_left_is_kept_for_the_grace_and_no_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_log_that_expects_a_reader_drops_nothing_before_it_is_there() {
+async fn a_log_that_expects_a_reader_drops_nothing_before_it_arrives() {
     for expects_reader in [true, false] {
         let place = Place::new();
         let (log, mut writer) = place.create(LogOptions { expects_reader, ..options() });
@@ -130,7 +130,7 @@ async fn a_restart_keeps_everything_for_the_readers_that_were_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_reads_nothing_for_too_long_is_let_go_and_told_so() {
+async fn a_reader_that_reads_nothing_for_too_long_is_dropped_with_a_fault() {
     let place = Place::new();
     let (log, mut writer) = place.create(options());
     let mut stuck = lossless(&log, Seq(0));

@@ -60,7 +60,7 @@ fn a_filter_hides_other_streams_and_joins_what_they_had_divided() {
 }
 
 #[test]
-fn a_reader_of_the_tail_is_told_what_it_skips_and_still_sees_start_and_verdict() {
+fn a_reader_of_the_tail_gets_the_gap_the_start_and_the_verdict() {
     let place = Place::new();
     let (log, mut writer) = place.create(PLENTY);
     let mut written: [Vec<u8>; 3] = Default::default();
@@ -103,7 +103,7 @@ fn a_reader_of_the_tail_is_told_what_it_skips_and_still_sees_start_and_verdict()
 }
 
 #[test]
-fn a_tail_begins_inside_a_large_chunk_and_whoever_reads_that_again_gets_the_whole() {
+fn a_tail_begins_inside_a_large_chunk_and_reading_it_again_returns_the_whole_chunk() {
     let place = Place::new();
     let (log, mut writer) = place.create(PLENTY);
     writer.started(1, 1).unwrap();
@@ -159,7 +159,7 @@ fn a_tail_divides_no_character() {
 }
 
 #[test]
-fn a_reader_of_a_tail_that_is_overtaken_is_told_a_gap_without_a_double() {
+fn an_overtaken_reader_of_a_tail_gets_a_gap_and_nothing_twice() {
     let place = Place::new();
     let (log, mut writer) = place.create(LogOptions::new(8192));
     writer.append(Stream::Stdout, &[b'a'; 1000]).unwrap();
@@ -205,7 +205,7 @@ fn a_reader_that_lags_can_skip_ahead() {
 }
 
 #[test]
-fn a_position_that_is_not_there_yet_is_waited_for() {
+fn a_reader_waits_for_a_position_that_is_not_written_yet() {
     let place = Place::new();
     let (log, mut writer) = place.create(PLENTY);
     let mut reader = log.reader(Seq(2), ReaderOptions { tail: Some(1), ..options(1) });

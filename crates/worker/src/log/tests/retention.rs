@@ -76,7 +76,7 @@ fn a_verdict_inside_the_gap_is_still_delivered_once_and_at_its_place() {
 }
 
 #[test]
-fn a_reader_that_is_overtaken_is_told_exactly_what_it_missed() {
+fn an_overtaken_reader_gets_the_exact_gap() {
     let place = Place::new();
     let (log, mut writer) = place.create(SMALL);
     let mut written: [Vec<u8>; 3] = Default::default();

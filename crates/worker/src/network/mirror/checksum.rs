@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_have_the_checksum_that_was_told_or_another() {
+    fn bytes_match_a_checksum_or_do_not() {
         let told =
             Checksum::sha256("BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD").unwrap();
         let mut check = told.begin();

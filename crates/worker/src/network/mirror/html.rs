@@ -108,7 +108,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_escaped_is_read_again(text in ".{0,50}") {
+        fn escaped_text_is_unescaped(text in ".{0,50}") {
             let page = format!("<a href=\"{}\">x</a>", escape(&text));
             prop_assert_eq!(&links(&page)[0].attributes["href"], &text);
         }

@@ -89,7 +89,7 @@ mod tests {
         "sha512-3a81oZNherrMQXNJriBBMRLm+k6JqX6iCp7u5ktV05ohkpkqJ0/BqDa6PCOj/uu9RU1EI2Q86A4qmslPpUyknw==";
 
     #[test]
-    fn names_are_plain_or_have_a_scope_and_paths_are_none() {
+    fn names_are_plain_or_scoped_and_never_paths() {
         assert_eq!(name("left-pad").as_deref(), Some("left-pad"));
         assert_eq!(name("@a%2fb").as_deref(), Some("@a/b"));
         for path in ["", "-", ".", "..", "a/b", "@a", "@a/", "@a/b/c", "@../b", "a%2e", "a?b", "a b"] {

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_one_form_and_paths_are_none() {
+    fn names_are_normalised_and_never_paths() {
         assert_eq!(normal("Ruamel.YAML__x").as_deref(), Some("ruamel-yaml-x"));
         for name in ["", "..", ".", "-a", "a/", "a/b", "a%2f", "ä"] {
             assert_eq!(normal(name), None, "{name}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_a_page_tell_the_same_and_both_can_be_asked_for() {
+    fn both_forms_of_a_page_have_the_same_content_and_both_can_be_requested() {
         let json = format!(
             "{{\"meta\":{{}},\"name\":\"a\",\"files\":[{{\"filename\":\"a-1.whl\",\"url\":\"../../f/a-1.whl\",\
              \"hashes\":{{\"sha256\":\"{SUM}\"}},\"requires-python\":\">=3\",\"yanked\":true,\
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_page() {
+    fn an_invalid_page_is_refused() {
         for (kind, text) in [(JSON, "{"), (JSON, "[]"), (JSON, "{\"files\":1}")] {
             assert!(read(&page(), kind, text.as_bytes(), "a").is_err(), "{text}");
         }

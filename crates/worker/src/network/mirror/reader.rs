@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nobody_has_a_file_whole_before_it_is_known_to_be_good() {
+    async fn no_file_is_complete_before_its_checksum_matches() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let bytes = HELD_BACK + 10;

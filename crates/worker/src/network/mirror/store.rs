@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first_also_after_a_restart() {
+    fn the_least_recently_used_entry_is_removed_first_even_after_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path().join("packages"), 250);
         put(&store, "old", 30);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_worker_did_not_finish_is_removed() {
+    fn unfinished_downloads_of_another_worker_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path().to_owned(), 250);
         let (path, _) = store.draft().unwrap();

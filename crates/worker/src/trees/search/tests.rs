@@ -93,7 +93,7 @@ fn lines_are_found_with_their_place() {
 }
 
 #[test]
-fn what_git_ignores_is_left_out_unless_asked_for() {
+fn git_ignored_files_are_skipped_unless_requested() {
     let ground = Ground::new(&[
         (".gitignore", "*.log\n/build/\n!keep.log\n"),
         ("a.log", "x"),
@@ -150,7 +150,7 @@ fn a_search_is_bounded_by_count_and_ends_when_nobody_listens() {
 }
 
 #[test]
-fn patterns_that_make_no_sense_or_are_too_large_are_refused() {
+fn invalid_and_too_large_patterns_are_refused() {
     let refused = |request: &v1::SearchRequest| Search::new(request, WorkspacePath::root()).unwrap_err().kind;
     for request in [
         ask(),

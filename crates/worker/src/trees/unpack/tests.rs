@@ -49,7 +49,7 @@ fn tar(entries: &[Made<'_>]) -> Vec<u8> {
 }
 
 #[test]
-fn a_good_archive_is_unpacked_without_bits_that_lend_rights() {
+fn a_valid_archive_is_unpacked_without_setuid_bits() {
     let bytes = tar(&[
         (EntryType::Directory, b"./", b"", b""),
         (EntryType::Regular, b"./a/b", b"", b"text"),

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_one_path_in_short_succession_is_one_change() {
+    fn quick_changes_of_one_path_are_one_change() {
         use ChangeType::{Created, Modified, Moved, Removed};
         let mut pending = Pending::default();
         for (change, path) in [
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_is_not_changed_any_more() {
+    fn taken_changes_are_final() {
         let mut pending = Pending::default();
         pending.note(ChangeType::Created, b"a", NodeKind::File);
         pending.note(ChangeType::Created, b"b", NodeKind::File);

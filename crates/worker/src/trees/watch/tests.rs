@@ -30,7 +30,7 @@ fn is(change: ChangeType, path: &str, from: &str) -> (ChangeType, String, String
 }
 
 #[test]
-fn changes_are_told_with_their_paths_also_in_folders_that_came_later_or_moved() {
+fn changes_are_reported_with_their_paths_even_in_new_or_moved_folders() {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().join(path);
     fs::create_dir_all(at("old/deep")).unwrap();
@@ -98,7 +98,7 @@ fn a_link_leads_no_watch_outside() {
 }
 
 #[test]
-fn a_flood_of_changes_is_told_as_an_overflow() {
+fn a_flood_of_changes_is_reported_as_an_overflow() {
     let folder = tempfile::tempdir().unwrap();
     let mut notes = watch(&folder, "", true);
     for n in 0..5000 {

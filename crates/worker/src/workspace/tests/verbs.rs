@@ -102,7 +102,7 @@ fn no_verb_goes_through_a_link_wherever_it_is() {
 }
 
 #[test]
-fn what_is_itself_a_link_is_never_opened_and_only_its_name_is_moved_or_removed() {
+fn a_link_is_never_opened_and_only_the_link_itself_is_moved_or_removed() {
     for (name, verb) in VERBS {
         for link in ["folder", "file", "dangling", "magic", "self"] {
             let ground = hostile();
@@ -122,7 +122,7 @@ fn what_is_itself_a_link_is_never_opened_and_only_its_name_is_moved_or_removed()
 }
 
 #[test]
-fn fifos_sockets_and_devices_are_looked_at_and_never_opened() {
+fn fifos_sockets_and_devices_are_listed_and_never_opened() {
     let ground = Ground::new();
     fs::write(ground.at("workspace/own"), "own").unwrap();
     let make = |name: &str, kind, device| {
