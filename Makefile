@@ -1,63 +1,63 @@
-# One entry for everything. `make check` is what CI runs.
+# The entry point for every task. CI runs `make check`.
 
 CARGO   ?= cargo
 # Tests compare snapshots and never write them; `make snapshots` does.
 export INSTA_UPDATE ?= no
 PROFILE ?= dev
-# Looked for by the shell: make would look before it is built.
+# Expanded by the shell, because make would expand it before the binary is built.
 BINARY   = $$(ls -t target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater | head -n 1)
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo build test test-v2 openapi snapshots check bench fmt clean setup setup-bench
 
-help: ## what can be done here
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: setup ## build and start the server on 127.0.0.1:8080; the address to open is printed (ARGS="--listen ..." for more)
+run: setup ## build and start the server on 127.0.0.1:8080, print the sign-in URL (ARGS="--listen ..." for options)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
 	@exec "$(BINARY)" serve $(ARGS)
 
-demo: setup ## build, look at this host, and watch the engine at work (about 10 s)
+demo: setup ## build, check this host, and show the engine at work (about 10 s)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
 	@PROFILE=$(PROFILE) scripts/demo.sh
 
-build: setup ## the binary as it is shipped, in target/*/release
+build: setup ## build the release binary, in target/*/release
 	@$(CARGO) build --release -p headwater
 
-test: setup ## all tests, against the real binary
+test: setup ## run all tests, against the real binary
 	@$(CARGO) build -p headwater
 	@$(CARGO) test --workspace --no-fail-fast
 	@scripts/test-js.sh
 	@scripts/test-openapi.sh
 
-test-v2: setup ## cgroup version 2 and project quotas, on a kernel of its own in an emulated machine (9 min, needs qemu; not part of check)
+test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
 
-openapi: setup ## write docs/openapi.json anew, after a change of the API
+openapi: setup ## update docs/openapi.json after a change of the API
 	@UPDATE_OPENAPI=1 $(CARGO) test --quiet -p headwater-gateway --lib the_openapi_document_is_the_committed_one
 
-snapshots: setup ## write the snapshots of the command line's texts anew, after a change of a help or a message
+snapshots: setup ## update the snapshots of the CLI's texts after a change of a help text or message
 	@INSTA_UPDATE=always $(CARGO) test --quiet -p headwater
 
-check: setup ## all that CI looks at: format, lints, build, tests
+check: setup ## run everything CI runs: format, lints, build, tests
 	@echo "== format ==" && $(CARGO) fmt --check
 	@echo "== lints ==" && $(CARGO) clippy --workspace --all-targets -- -D warnings
 	@echo "== specification ==" && scripts/check-spec.sh
 	@echo "== dependencies ==" && scripts/check-deps.py
 	@echo "== build ==" && $(CARGO) build -p headwater
 	@echo "== tests ==" && $(CARGO) test --workspace --no-fail-fast
-	@echo "== clients of the web ==" && scripts/test-js.sh
+	@echo "== JavaScript clients ==" && scripts/test-js.sh
 	@echo "== schemathesis ==" && scripts/test-openapi.sh
-	@echo "== all is well =="
+	@echo "== all checks passed =="
 
-bench: setup-bench ## speed, beside the floors and peers of this machine
+bench: setup-bench ## run the benchmarks: ratios to this machine's baseline and to comparable servers
 	@$(CARGO) build --release -p headwater
 	@$(CARGO) run --release -p headwater-bench
 
 fmt: ## format the code
 	@$(CARGO) fmt
 
-clean: ## remove all that was built
+clean: ## remove all build output
 	@$(CARGO) clean
 
 setup:

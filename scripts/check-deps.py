@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares the dependencies of the binary with deny.toml: licences, and versions that are there twice.
+"""Compares the dependencies of the binary with deny.toml: licences, and crates with several versions.
 
-Needs nothing but cargo and Python 3.11. Exits with 1 and says what to do if something is not allowed, or if something is
-allowed that no longer exists.
+Needs only cargo and Python 3.11. Exits with 1 and a message for each problem if something is not allowed, or if an
+exception is no longer needed.
 """
 
 import json
@@ -53,7 +53,7 @@ def is_allowed(expression: str, allowed: set[str]) -> bool:
 
 
 def doubled() -> dict[str, set[str]]:
-    """Names of crates in the binary of which there are several versions."""
+    """Names of crates of which the binary contains several versions."""
     tree = cargo("tree", "--package", "headwater", "--edges", "normal", "--prefix", "none", "--format", "{p}")
     versions: dict[str, set[str]] = {}
     for line in tree.splitlines():
@@ -75,9 +75,9 @@ def main() -> int:
     found = doubled()
     for name in sorted(found.keys() - skipped):
         versions = ", ".join(sorted(found[name]))
-        problems.append(f"{name} is there twice ({versions}): take one version, or explain it in deny.toml")
+        problems.append(f"{name} has several versions ({versions}): use one version, or explain it in deny.toml")
     for name in sorted(skipped - found.keys()):
-        problems.append(f"{name} is no longer there twice: remove it from deny.toml")
+        problems.append(f"{name} no longer has several versions: remove it from deny.toml")
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test that SPECIFICATION.md names must exist: a promise without its test is a lie, not a promise.
+# Checks that every test named in SPECIFICATION.md exists.
 set -eu
 cd "$(dirname "$0")/.."
 missing=0
@@ -7,9 +7,9 @@ named=$(grep -oE '`[a-z0-9_]+`' SPECIFICATION.md | tr -d '`' | grep -E '(_.*){3}
 known=$(grep -rhoE '^\s*(pub(\([a-z]+\))? )?(async )?fn [a-z0-9_]+\(' crates tests --include='*.rs' | sed -E 's/.*fn ([a-z0-9_]+)\(/\1/' | sort -u)
 for name in $named; do
     if ! grep -qx "$name" <<<"$known"; then
-        echo "SPECIFICATION.md names a test that is not there: $name"
+        echo "SPECIFICATION.md names a test that does not exist: $name"
         missing=1
     fi
 done
-[ "$missing" -eq 0 ] && echo "$(wc -w <<<"$named") tests named in SPECIFICATION.md, all there"
+[ "$missing" -eq 0 ] && echo "$(wc -w <<<"$named") tests named in SPECIFICATION.md, all of them exist"
 exit "$missing"

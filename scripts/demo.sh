@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine at work, in about ten seconds: `make demo`. Uses a folder of its own and leaves nothing behind.
+# Shows the engine at work, in about ten seconds: `make demo`. Uses a temporary folder and leaves nothing behind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ profile=${PROFILE:-dev}
 target=$(cargo metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 host=$(rustc -vV | sed -n 's/^host: //p')
 binary="$target/$host/$profile/headwater"
-[ -x "$binary" ] || { echo "there is no $binary: run \`make demo\`" >&2; exit 1; }
+[ -x "$binary" ] || { echo "$binary does not exist: run \`make demo\`" >&2; exit 1; }
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/headwater-demo-XXXXXX")
 export HEADWATER_DATA="$folder/data"
@@ -27,7 +27,7 @@ trap 'exit 130' INT TERM
 
 heading() { printf '\n== %s\n\n' "$*"; }
 shown() { printf '$ %s\n' "$*"; }
-# Says, before each line, how long after the first command it came.
+# Prefixes each line with the time since the first command.
 with_time() {
     local line begun=${EPOCHREALTIME/[.,]/} now
     while IFS= read -r line; do
@@ -37,11 +37,11 @@ with_time() {
 }
 indented() { sed 's/^/  /'; }
 
-heading "What this host can do"
+heading "What this host can isolate"
 shown headwater doctor
 headwater doctor || exit 1
 
-# A child of this script, and the program itself instead of the function: it is to be killed later.
+# Starts the program directly, not through the function, so that `$!` is the process to kill later.
 "$binary" worker >"$folder/worker.log" 2>&1 &
 worker=$!
 until [ -S "$HEADWATER_DATA/worker.sock" ]; do
@@ -50,7 +50,7 @@ until [ -S "$HEADWATER_DATA/worker.sock" ]; do
 done
 session=$(headwater sessions create --name demo)
 
-heading "Live: every line is here when it is printed"
+heading "Live: every line arrives when it is printed"
 line='for n in 1 2 3 4; do echo "step $n of 4"; sleep 0.3; done'
 shown "headwater run --session demo --shell '$line'"
 headwater run --session "$session" --shell "$line" </dev/null | with_time
@@ -66,7 +66,7 @@ print("Python", platform.python_version(), "wrote squares.txt")'
     headwater run --session "$session" -- tail -n 3 squares.txt </dev/null | indented
 fi
 
-heading "Walls: what a program in a session sees of this machine"
+heading "Isolation: what a program in a session sees of this machine"
 echo "not for you" >"$folder/secret"
 shown "cat $folder/secret"
 indented <"$folder/secret"
@@ -101,18 +101,18 @@ disown "$worker"
 kill -9 "$worker"
 while [ -e "/proc/$worker/exe" ]; do sleep 0.01; done
 killed=$worker worker=
-echo "  the worker is dead; the program prints on, into pipes that the session's init holds"
+echo "  the worker is dead; the program keeps printing, into pipes that the session's init holds"
 wait "$run" || { cat "$folder/notes" >&2; exit 1; }
 indented <"$folder/notes"
 next=$(headwater doctor --json | sed -n 's/.*"runs: pid \([0-9]*\),.*/\1/p')
 if [ -z "$next" ] || [ "$next" = "$killed" ]; then
-    echo "no new worker runs" >&2
+    echo "no new worker is running" >&2
     exit 1
 fi
-echo "  a new worker, process $next, has taken the session over"
+echo "  a new worker, process $next, has taken over the session"
 printf '  ... %s\n' "$(tail -n 1 "$folder/seen")"
 if cmp -s "$folder/seen" <(seq -f 'line %g' "$lines"); then
-    echo "  $lines lines printed, $lines lines seen: none missing, none twice, all in order"
+    echo "  $lines lines printed, $lines lines received: none missing, none doubled, all in order"
 else
     echo "  LOST OR DOUBLED:" >&2
     diff "$folder/seen" <(seq -f 'line %g' "$lines") >&2 || true
@@ -122,5 +122,5 @@ fi
 heading "The end"
 shown headwater stop
 headwater stop
-echo "  the worker has ended; its sessions hibernate, and their workspaces stay"
+echo "  the worker has ended; its sessions are hibernated and keep their workspaces"
 printf '\nTry it: %s run -- echo hello\n' "${binary#"$PWD"/}"

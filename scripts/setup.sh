@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Installs what is missing, by its Debian package, and says so. Says and does nothing when all is there.
+# Installs missing Debian packages and reports them. Does nothing, silently, if everything is installed.
 #
-#   scripts/setup.sh         what it takes to build, to run and to test
-#   scripts/setup.sh bench   and the peers of the benchmark
+#   scripts/setup.sh         what building, running and testing needs
+#   scripts/setup.sh bench   also the peers of the benchmark
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-needed=() # nothing can be built without them
-wanted=() # something cannot be shown, tested or compared without them
+needed=() # required to build
+wanted=() # required by some demonstration, test or benchmark
 
 say() { printf 'setup: %s\n' "$*"; }
 fail() { say "$*" >&2; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }
-# Sessions see the system's folders only: an interpreter in somebody's home is of no use to them.
+# Sessions see only the system folders, so an interpreter in a home folder does not count.
 in_system() {
     local name folder
     for name in "$@"; do
@@ -26,7 +26,7 @@ in_system() {
 # The linker, and the C library to link statically.
 has cc || needed+=(gcc)
 [ -n "$(find /usr/lib /usr/lib64 -maxdepth 2 -name libc.a -print -quit 2>/dev/null)" ] || needed+=(libc6-dev)
-# What sessions run.
+# Languages that sessions run.
 in_system bash || wanted+=(bash)
 in_system python3 || wanted+=(python3)
 in_system node nodejs || wanted+=(nodejs)
@@ -35,17 +35,17 @@ in_system g++ || wanted+=(g++)
 in_system make || wanted+=(make)
 in_system cmake || wanted+=(cmake)
 in_system perl || wanted+=(perl)
-# What the tests look at the host with.
+# Tools with which the tests inspect the host.
 has ps || wanted+=(procps)
 { has setpriv && has unshare; } || wanted+=(util-linux)
 has curl || wanted+=(curl)
 python3 -c 'import ensurepip, venv' 2>/dev/null || wanted+=(python3-venv)
 has npm || wanted+=(npm)
-# What the tests run in terminals.
+# Programs that the tests run in terminals.
 in_system less || wanted+=(less)
 in_system top || wanted+=(procps)
 in_system vim vim.tiny || wanted+=(vim-tiny)
-# Who the benchmark is compared with.
+# Peers of the benchmark.
 if [ "${1:-}" = bench ]; then
     has bwrap || wanted+=(bubblewrap)
     has ccache || wanted+=(ccache)
@@ -67,25 +67,25 @@ install() {
 packages=("${needed[@]}" "${wanted[@]}")
 if [ "${#packages[@]}" -gt 0 ]; then
     if ! has apt-get; then
-        say "missing, by their names in Debian: ${packages[*]}"
+        say "missing (Debian packages): ${packages[*]}"
         [ "${#needed[@]}" -eq 0 ] || fail "install them and try again"
     elif [ "$(id -u)" -ne 0 ]; then
         say "missing: ${packages[*]}. Install them with"
         say "    sudo apt-get install -y ${packages[*]}"
-        [ "${#needed[@]}" -eq 0 ] || fail "nothing can be built before"
+        [ "${#needed[@]}" -eq 0 ] || fail "they are required to build"
     else
         say "installing ${packages[*]}"
         if install "${packages[@]}"; then
             say "installed ${packages[*]}"
         elif [ "${#needed[@]}" -gt 0 ]; then
-            fail "cannot install ${needed[*]}: nothing can be built before"
+            fail "cannot install ${needed[*]}, which are required to build"
         else
-            say "cannot install ${wanted[*]}: going on without"
+            say "cannot install ${wanted[*]}: continuing without them"
         fi
     fi
 fi
 
-# The other peer comes from PyPI, into a folder of its own. Without it the benchmark goes on, and says so.
+# The other peer comes from PyPI, into a separate folder. Without it the benchmark continues and says so.
 jupyter=target/jupyter
 if [ "${1:-}" = bench ] && [ ! -f "$jupyter/ready" ]; then
     say "installing Jupyter Server into $jupyter"
@@ -95,12 +95,12 @@ if [ "${1:-}" = bench ] && [ ! -f "$jupyter/ready" ]; then
         touch "$jupyter/ready"
     else
         tail -n 5 "$log" >&2
-        say "cannot install Jupyter Server: going on without"
+        say "cannot install Jupyter Server: continuing without it"
     fi
     rm -f "$log"
 fi
 
-# Rust comes from rustup: Debian's is too old.
+# Rust comes from rustup, because Debian's is too old.
 if ! has cargo && [ -x "$HOME/.cargo/bin/cargo" ]; then
     fail "cargo is not in PATH: . \"\$HOME/.cargo/env\""
 fi
@@ -108,15 +108,15 @@ has cargo || fail "Rust is missing: install it from https://rustup.rs"
 least=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 found=$(cargo --version | cut -d ' ' -f 2)
 if [ "$(printf '%s\n' "$least" "$found" | sort -V | head -n 1)" != "$least" ]; then
-    has rustup || fail "Rust $least is needed, and this is $found: install it from https://rustup.rs"
-    say "Rust $least is needed, and this is $found: rustup update stable"
+    has rustup || fail "Rust $least is required, found $found: install it from https://rustup.rs"
+    say "Rust $least is required, found $found: running rustup update stable"
     rustup update stable </dev/null
 fi
 for tool in fmt clippy; do
     if ! cargo "$tool" --version >/dev/null 2>&1; then
         component=${tool/#fmt/rustfmt}
         has rustup || { say "cargo $tool is missing: \`make check\` needs it"; continue; }
-        say "adding $component: rustup component add $component"
+        say "adding $component: running rustup component add $component"
         rustup component add "$component" </dev/null || say "cannot add $component: \`make check\` needs it"
     fi
 done

@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Cgroup version 2 and project quotas for real: `make test-v2`. Many machines that the work is done on have version 1 and
-# a kernel without quotas, so a kernel of its own is started in a virtual machine (qemu, software emulation: no rights
-# and no /dev/kvm needed) with version 2 only, mounted as systemd mounts it, and tests/vm/inside.sh runs in it as root.
-# For the quotas it makes file systems of both kinds that have them, ext4 and XFS, in its memory.
+# Tests cgroup version 2 and project quotas: `make test-v2`. Many development machines have version 1 and a kernel
+# without quotas, so this starts a separate kernel in a virtual machine (qemu, software emulation: needs neither root
+# nor /dev/kvm) with version 2 only, mounted as systemd mounts it, and runs tests/vm/inside.sh in it as root. For the
+# quotas it creates file systems of both kinds that support them, ext4 and XFS, in its memory.
 #
-# The machine has no disk and no network: its root is packed here from this one's programs. Takes about nine minutes.
-# Needs Debian packages, which it installs as root or else names: qemu-system-x86 busybox-static cpio e2fsprogs xfsprogs
-# curl. The kernel is downloaded by apt and unpacked, never installed.
+# The machine has no disk and no network: its root is packed from the programs of this machine. Takes about nine
+# minutes. Needs these Debian packages, which it installs as root and otherwise lists: qemu-system-x86 busybox-static
+# cpio e2fsprogs xfsprogs curl. The kernel is downloaded by apt and unpacked, never installed.
 #
-#   scripts/test-cgroup-v2.sh            builds, runs, says what passed; the exit code is 0 only if all did
-#   PROFILE=release     the binary as it is shipped
-#   HEADWATER_BIN=FILE  this binary, linked statically, instead of one that is built now
-#   VM_KEEP=1           the folder with the console's text is left behind
-#   VM_PARTS=quotas     this part only (cgroups, quotas)
+#   scripts/test-cgroup-v2.sh            builds, runs, reports what passed; the exit code is 0 only if everything did
+#   PROFILE=release     test the release binary
+#   HEADWATER_BIN=FILE  test this statically linked binary instead of building one
+#   VM_KEEP=1           keep the folder with the console's output
+#   VM_PARTS=quotas     run this part only (cgroups, quotas)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# As long as the machine may take, in seconds: a kernel that hangs fails the test.
+# The time limit of the machine, in seconds: a kernel that hangs fails the test.
 patience=1200
 [ "$(uname -m)" = x86_64 ] || { echo "this runs on x86_64 only" >&2; exit 1; }
 
@@ -39,7 +39,7 @@ if [ "${#missing[@]}" -gt 0 ]; then
         >/dev/null </dev/null
 fi
 
-# --- the programs under test: the binary, and the unit tests of the crate that speaks to cgroups
+# --- the programs under test: the binary, and the unit tests of the crate that uses cgroups
 profile=${PROFILE:-dev}
 [ -n "${HEADWATER_BIN:-}" ] || cargo build --quiet --profile "$profile" -p headwater
 tests=$(cargo test --quiet --profile "${profile/#dev/test}" -p headwater-sandbox --lib --no-run --message-format=json |
@@ -127,12 +127,12 @@ tail -n +1 -f --pid="$machine" "$console" | sed -u 's/\r$//' || true
 ended=0
 wait "$machine" || ended=$?
 machine=
-[ "$ended" -eq 0 ] || { echo "the machine did not end by itself within $patience s ($ended)" >&2; exit 1; }
+[ "$ended" -eq 0 ] || { echo "the machine did not shut down within $patience s ($ended)" >&2; exit 1; }
 
-# The last line says how many passed and failed; without it the kernel or the script has died.
+# The last line has the number of passed and failed tests; without it the kernel or the script has died.
 result=$(tr -d '\r' <"$console" | sed -n 's/^RESULT //p' | tail -n 1)
 case $result in
 *" 0 failed") echo "cgroup version 2 and project quotas: $result" ;;
-"") echo "the machine ended before its tests did" >&2; exit 1 ;;
+"") echo "the machine shut down before its tests ended" >&2; exit 1 ;;
 *) echo "cgroup version 2 and project quotas: $result" >&2; exit 1 ;;
 esac

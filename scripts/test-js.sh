@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ordinary clients against the real binary: npm's eventsource and ws, and the README's curl examples.
+# Tests the real binary with common clients: npm's eventsource and ws, and the README's curl examples.
 set -euo pipefail
 cd "$(dirname "$0")/../tests/js"
 HEADWATER_BIN=${HEADWATER_BIN:-$(ls ../../target/*/debug/headwater)}

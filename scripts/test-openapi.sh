@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# schemathesis over the OpenAPI document: whatever is sent, no 5xx and no answer that is not documented.
+# Runs schemathesis over the OpenAPI document: no request may cause a 5xx or an undocumented response.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=${HEADWATER_BIN:-$(ls target/*/debug/headwater)}
@@ -25,7 +25,7 @@ done
 address=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["address"])' "$data/server.json")
 token=$(cat "$data/token")
 
-# Streams that never end by themselves are not for it; the end-to-end tests follow those.
+# Streams that do not end by themselves are excluded; the end-to-end tests cover them.
 "$venv/bin/st" run "http://$address/openapi.json" \
     --header "Authorization: Bearer $token" \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \

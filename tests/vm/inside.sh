@@ -1,16 +1,16 @@
 #!/bin/bash
 # The tests of cgroup version 2 and of project quotas, run as the first process of a virtual machine by
-# scripts/test-cgroup-v2.sh. What is told here is used by both; the tests are in cgroups.sh and quotas.sh.
-# Everything is decided by the kernel's own files and by verdicts, never by what a guest says about itself.
+# scripts/test-cgroup-v2.sh. Shared functions are here; the tests are in cgroups.sh and quotas.sh.
+# Results come from the kernel's own files and from verdicts, never from what a guest reports about itself.
 #
-#   inside.sh         all of it, then the machine is turned off
-#   inside.sh PART    one part, for the script to call itself as somebody else, or in a certain cgroup
+#   inside.sh         runs everything, then shuts the machine down
+#   inside.sh PART    runs one part; the script calls itself so as another user or in another cgroup
 set -u
 export PATH=/usr/bin NO_COLOR=1
 results=/run/results
 cg=/sys/fs/cgroup
 
-# ---- telling
+# ---- reporting
 
 say() { printf '%s\n' "$@"; }
 heading() { printf '\n== %s\n' "$*"; }
@@ -24,7 +24,7 @@ has() { if [[ $2 == *"$3"* ]]; then ok "$1"; else bad "$1" "no \`$3\` in: $2"; f
 between() {
     if [ "${2:-0}" -ge "$3" ] && [ "${2:-0}" -le "$4" ]; then ok "$1: $2"; else bad "$1" "found \`$2\`, not $3 to $4"; fi
 }
-# soon WHAT COMMAND...: it comes to pass within twenty seconds
+# soon WHAT COMMAND...: the command succeeds within twenty seconds
 soon() {
     local what=$1 try
     shift
@@ -36,23 +36,23 @@ soon() {
 }
 gone() { [ ! -e "$1" ]; }
 
-# ---- looking
+# ---- inspecting
 
 number() { sed -n "s/^$1 //p" "$2"; }
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" | head -n 1; }
-# Where a process is.
+# The cgroup of a process.
 place() { sed -n 's/^0:://p' "/proc/$1/cgroup"; }
 processes() { find "$1" -name cgroup.procs -exec cat {} + | wc -l; }
-# The cgroup of a session, by what its worker has written down.
+# The cgroup of a session, from its worker's record.
 cgroup_of() { find $cg -type d -name "$(field cgroup <"$HEADWATER_DATA/sessions/$1/session.json")"; }
 reason() { headwater run --json "$@" </dev/null | field reason; }
-# What doctor says of limits, a line for each.
+# What doctor reports about limits, one line for each.
 doctor() {
     headwater doctor --json | sed 's/},{/}\n{/g' |
         grep -E '"(cgroups|memory limit|cpu limit|process limit|end of a session)"' | sed 's/^/  /'
 }
 
-# Programs that want much: so many MiB; and as many processes as they get, up to 40, telling how many. The first takes
+# Greedy programs: one allocates the given MiB; one forks up to 40 processes and prints how many it got. The first takes
 # the shell's place: a shell whose child is ended for want of memory has not run out of it.
 greedy() { printf 'exec perl -e "my \\$n = %s; my \\$x = chr(120) x (\\$n << 20); print length \\$x"' "$1"; }
 forks='perl -e "my \$n = 0; while (\$n < 40) { my \$p = fork; last unless defined \$p;
