@@ -23,9 +23,12 @@ use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord, SessionRecord};
 use crate::hibernation::Asleep;
-use crate::log::{HoldOptions, Log, Writer};
+use crate::leftovers;
 use crate::session::{Parts, unseen};
-use crate::{descriptors, leftovers, tree, trees};
+use crate::trees;
+use headwater_limits::descriptors;
+use headwater_log::{HoldOptions, Log, Writer};
+use headwater_workspace::tree;
 
 /// How long an init may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::languages::Language;
 use crate::program::{find, missing};
 use crate::session::Session;
-use crate::workspace::WorkspacePath;
+use headwater_workspace::WorkspacePath;
 
 impl Engine {
     /// The language of what is to be started, if it is code, and what is to be started within that language's limits.

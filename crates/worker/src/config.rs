@@ -3,7 +3,6 @@
 //! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
 
 mod machine;
-pub mod network;
 mod retention;
 mod terminals;
 
@@ -21,9 +20,9 @@ use serde::Deserialize;
 
 use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::languages::LanguageConfig;
-use crate::log::HoldOptions;
 use crate::tickets::MaxRunning;
-use network::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
+use headwater_log::HoldOptions;
+use headwater_network::config::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
 pub use retention::RetentionConfig;
 pub use terminals::TerminalConfig;

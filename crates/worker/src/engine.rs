@@ -26,7 +26,6 @@ use crate::folder::{Folder, SessionRecord};
 use crate::gauge::Measured;
 use crate::hibernation::Asleep;
 use crate::languages::Languages;
-use crate::network::Network;
 use crate::pool::{self, Pool, Prepared};
 use crate::program::Program;
 use crate::projects::Projects;
@@ -35,7 +34,9 @@ use crate::retention::Retention;
 use crate::session::{self, Accepted, Expects, Granted, Parts, Session};
 use crate::terminals::Hub;
 use crate::tickets::Tickets;
-use crate::{tree, users};
+use crate::users;
+use headwater_network::Network;
+use headwater_workspace::tree;
 
 /// Everything a worker has.
 #[derive(Debug)]
@@ -111,7 +112,12 @@ impl Engine {
         Arc::new_cyclic(|this| Self {
             languages: Languages::find(&start.config.languages, &start.config.binds),
             pool: Pool::new(start.config.pool),
-            network: Network::new(&start.config, start.folder.root(), start.answers),
+            network: Network::new(
+                start.config.network.clone(),
+                &start.config.packages,
+                start.folder.root(),
+                start.answers,
+            ),
             terminals: Hub::open(&start.folder, start.config.terminals),
             retention: Retention::new(start.config.retention.rules, start.folder.root()),
             projects: Projects::find(start.folder.root()),

@@ -12,11 +12,11 @@ use headwater_protocol::{Execution as Told, ExecutionId, ExecutionState, Session
 use rustix::termios::Winsize;
 use tokio::sync::Notify;
 
-use crate::descriptors::{self, Purpose};
 use crate::folder::ExecutionRecord;
-use crate::log::{self, Head, Log, LogSize};
 use crate::stdin::StdinPipe;
 use crate::terminals::{self, Live};
+use headwater_limits::descriptors::{self, Purpose};
+use headwater_log::{self, Head, Log, LogSize};
 
 /// One thing run in a session.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Execution {
 
     /// An execution of the past.
     pub(crate) fn sealed(record: ExecutionRecord, dir: PathBuf, head: Head) -> Arc<Self> {
-        let size = log::measure(&dir);
+        let size = headwater_log::measure(&dir);
         Self::new(record, dir, LogState::Sealed(Box::new(Sealed { head, size, open: Weak::new() })))
     }
 
@@ -172,7 +172,8 @@ impl Execution {
         state.terminal = None;
         if let LogState::Live(log) = &state.log {
             let (head, open) = (log.head(), Arc::downgrade(log));
-            state.log = LogState::Sealed(Box::new(Sealed { head, size: log::measure(&self.dir), open }));
+            state.log =
+                LogState::Sealed(Box::new(Sealed { head, size: headwater_log::measure(&self.dir), open }));
         }
         drop(state);
         self.opened.notify_waiters();

@@ -15,7 +15,7 @@ use self::told::{told, told_at};
 use crate::engine::Engine;
 use crate::open_workspace::OpenWorkspace;
 use crate::tasks::blocking;
-use crate::workspace::{Copied, Entry, Kind, Overwrite, Room, WorkspaceError, WorkspacePath};
+use headwater_workspace::{Copied, Entry, Kind, Overwrite, Room, WorkspaceError, WorkspacePath};
 
 type Answer<T> = Result<Response<T>, Status>;
 

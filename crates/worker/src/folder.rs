@@ -10,10 +10,11 @@
 //!                  /spare/                 becomes the next one of these by a rename
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use headwater_workspace::make_private;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::log::{HoldOptions, LogOptions};
+use headwater_log::{HoldOptions, LogOptions};
 
 /// What is remembered of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -190,11 +191,6 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
 fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_vec(value).map_err(io::Error::other)?;
     File::create(path)?.write_all(&text)
-}
-
-/// Makes a folder, and those above it, that only its owner can enter.
-pub(crate) fn make_private(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// Tells ext4 that the folders in this one have nothing to do with each other, so that it puts each into another part

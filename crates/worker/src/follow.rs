@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use self::batch::Batch;
-use crate::log::{Log, LogError, Reader, ReaderOptions, Streams};
+use headwater_log::{Log, LogError, Reader, ReaderOptions, Streams};
 
 /// What a call answers with.
 pub(crate) type Responses = Pin<Box<dyn Stream<Item = Result<v1::FollowResponse, Status>> + Send>>;
@@ -151,8 +151,8 @@ mod tests {
     use headwater_protocol::{ExecutionId, Reason};
 
     use super::*;
-    use crate::log::{LogOptions, Writer};
     use crate::session::unseen;
+    use headwater_log::{LogOptions, Writer};
 
     /// A log of three records: a start, a verdict and, if wanted, `closed`.
     fn log(folder: &tempfile::TempDir, closed: bool) -> (Arc<Log>, Writer) {

@@ -13,8 +13,10 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{LimitKind, Limits};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::tree::{self, Usage};
-use crate::{folder, trees, unnamed};
+use crate::folder;
+use crate::trees;
+use crate::unnamed;
+use headwater_workspace::tree::{self, Usage};
 
 /// A program may always write a file of this size: one that cannot write 1 MiB to `/tmp` cannot clean up either.
 const LEAST_FILE_BYTES: u64 = 1 << 20;

@@ -15,8 +15,9 @@ use crate::clock::now_ms;
 use crate::engine::{Engine, cannot_record, changed};
 use crate::folder::SessionRecord;
 use crate::gauge::{self, Measured};
+use crate::leftovers;
+use crate::pool;
 use crate::session::{self, Inside, Parts, Session};
-use crate::{leftovers, pool};
 
 /// A session that sleeps.
 #[derive(Debug, Clone)]

@@ -7,9 +7,12 @@ use headwater_protocol::SandboxKind;
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::init;
 
+use crate::folder;
 use crate::folder::SessionRecord;
+use crate::projects;
 use crate::session::spare;
-use crate::{folder, projects, tree, trees};
+use crate::trees;
+use headwater_workspace::tree;
 
 /// Ends what outlived a session's init where there were no walls. Blocks.
 pub(crate) fn end_strays(record: &SessionRecord) {

@@ -14,7 +14,7 @@ use headwater_protocol::{Limits, SessionId};
 use crate::engine::Engine;
 use crate::folder::{self, SessionRecord};
 use crate::session;
-use crate::workspace::{Room, Stage, Workspace, WorkspacePath};
+use headwater_workspace::{Room, Stage, Workspace, WorkspacePath};
 
 /// A session's workspace.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::io::Read;
 use headwater_contract::v1;
 
 use crate::open_workspace::OpenWorkspace;
-use crate::workspace::{Kind, WorkspacePath};
+use headwater_workspace::{Kind, WorkspacePath};
 
 /// The most packages that are told.
 const MAX_PACKAGES: usize = 5_000;

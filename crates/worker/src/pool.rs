@@ -21,11 +21,14 @@ use headwater_sandbox::orphans;
 use headwater_sandbox::wire::{Bind, KernelLimits, NetworkOf, Setup};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::descriptors::{Hold, Purpose};
 use crate::engine::Engine;
-use crate::folder::{self, SessionRecord, make_private};
+use crate::folder::{self, SessionRecord};
+use crate::leftovers;
 use crate::session::{Parts, spare};
-use crate::{descriptors, leftovers, tree};
+use headwater_limits::descriptors;
+use headwater_limits::descriptors::{Hold, Purpose};
+use headwater_workspace::make_private;
+use headwater_workspace::tree;
 
 /// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
 const TMP_BYTES: u64 = 1 << 30;

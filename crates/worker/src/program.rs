@@ -5,7 +5,7 @@ use headwater_protocol::{Command, ExecutionId};
 use headwater_sandbox::wire::CodeFile;
 
 use crate::languages::{Entry, Language, Languages};
-use crate::workspace::WorkspacePath;
+use headwater_workspace::WorkspacePath;
 
 /// Code up to this size is an argument of its interpreter. The kernel takes 128 KiB for one.
 const ARGUMENT_BYTES: usize = 100 * 1024;

@@ -14,7 +14,8 @@ use std::sync::{Mutex, PoisonError};
 use headwater_protocol::Limits;
 use headwater_sandbox::quota::{self, ProjectLimits, State};
 
-use crate::{folder, trees};
+use crate::folder;
+use crate::trees;
 
 /// What a worker does about project quotas.
 #[derive(Debug)]

@@ -22,8 +22,8 @@ use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::log::{LogError, Taken, Writer};
 use crate::ready::register;
+use headwater_log::{LogError, Taken, Writer};
 
 /// At most so much in one step, so that the two streams of a program take turns. A step is a record, and a record is
 /// never divided: it is what a follower that does not read holds in memory, several times over.

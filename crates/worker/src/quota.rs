@@ -10,7 +10,7 @@ use headwater_protocol::SessionId;
 
 use crate::gauge::{self, is_limited};
 use crate::open_workspace::OpenWorkspace;
-use crate::workspace::Room;
+use headwater_workspace::Room;
 
 /// A measure is believed for so long: walking a large workspace takes longer than writing a small file. What is written
 /// meanwhile over the contract is added to it.

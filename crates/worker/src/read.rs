@@ -8,7 +8,7 @@ use headwater_contract::{Fault, FaultKind, v1};
 use headwater_protocol::Stream;
 use tonic::Status;
 
-use crate::log::{Log, LogError};
+use headwater_log::{Log, LogError};
 
 /// What `Read` answers with.
 pub(crate) type Pieces = BoxStream<'static, Result<v1::ReadResponse, Status>>;

@@ -15,12 +15,19 @@ use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::adopt;
 use crate::config::Config;
+use crate::connections;
 use crate::engine::{Engine, Start};
 use crate::folder::Folder;
+use crate::pool;
+use crate::retention;
 use crate::services::Services;
+use crate::trees;
+use crate::users;
 use crate::users::{ClaimError, Wanted};
-use crate::{adopt, connections, descriptors, pool, retention, trees, users, watch};
+use crate::watch;
+use headwater_limits::descriptors;
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);

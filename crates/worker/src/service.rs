@@ -15,11 +15,12 @@ use crate::builds::mark;
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::follow::{self, Responses};
+use crate::read;
+use crate::retention;
 use crate::session::{Accepted, Expects, Session, grace};
 use crate::stdin::StdinPipe;
 use crate::tasks::{blocking, to_the_end};
 use crate::usage;
-use crate::{read, retention};
 
 type Answer<T> = Result<Response<T>, Status>;
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{SessionId, StartSpec, Stdin};
 
-use crate::descriptors::{self, Hold, Purpose};
+use headwater_limits::descriptors::{self, Hold, Purpose};
 
 /// The key of a session's metadata that names its owner; sessions of the local command line have none.
 pub(crate) const OWNER: &str = "headwater.owner";

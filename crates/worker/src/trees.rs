@@ -23,8 +23,8 @@ pub(crate) use self::snapshots::{kept_bytes, remove_all, tidy};
 pub(crate) use self::watch::instances::reserve as reserve_watches;
 use crate::engine::Engine;
 use crate::open_workspace::OpenWorkspace;
-use crate::places::{Most, Place, Places};
-use crate::workspace::Kind;
+use headwater_limits::permits::{Most, Place, Places};
+use headwater_workspace::Kind;
 
 /// Searches, archives, comparisons and copies that work at the same time; a thread works on each.
 const MAX_WORKING: usize = 64;

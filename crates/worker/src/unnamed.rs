@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::tree::Usage;
+use headwater_workspace::tree::Usage;
 
 /// More descriptors than this in one session are an attack on whoever counts them.
 const MOST: usize = 300_000;

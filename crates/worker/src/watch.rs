@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use headwater_sandbox::wire::Cause;
 use tokio::sync::Semaphore;
 
-use crate::descriptors;
 use crate::engine::Engine;
 use crate::gauge::{Free, is_limited};
 use crate::idle::Quiet;
 use crate::session::Session;
+use headwater_limits::descriptors;
 
 /// Between two looks at all sessions.
 const LOOK: Duration = Duration::from_millis(250);

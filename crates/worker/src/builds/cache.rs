@@ -20,7 +20,7 @@ use headwater_protocol::build::Diagnostic;
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
-use crate::folder::make_private;
+use headwater_workspace::make_private;
 
 const MAGIC: &[u8] = b"headwater-build-1\n";
 const HASH: usize = 32;

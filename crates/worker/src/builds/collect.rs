@@ -17,7 +17,7 @@ use super::inputs::OURS;
 use super::plan::Plan;
 use super::system::{SystemFiles, host_path};
 use super::{depfile, gcc};
-use crate::workspace::{Workspace, WorkspacePath};
+use headwater_workspace::{Workspace, WorkspacePath};
 
 /// What is kept of one source's messages.
 const MAX_TEXT_BYTES: u64 = 256 << 10;

@@ -9,7 +9,7 @@ use headwater_contract::{Fault, FaultKind};
 use super::flags::Flags;
 use super::key::Key;
 use super::scan::{Scanned, scan};
-use crate::workspace::{Workspace, WorkspacePath};
+use headwater_workspace::{Workspace, WorkspacePath};
 
 /// Bytes of all inputs of a build.
 pub(crate) const MAX_INPUT_BYTES: u64 = 64 << 20;

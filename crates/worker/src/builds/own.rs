@@ -8,7 +8,7 @@ use super::driver::{left, script};
 use super::inputs::{Inputs, OURS};
 use super::plan::Plan;
 use crate::open_workspace::OpenWorkspace;
-use crate::workspace::WorkspacePath;
+use headwater_workspace::WorkspacePath;
 
 /// Between SIGTERM and SIGKILL: compilers have nothing to finish.
 const GRACE_MS: u64 = 500;

@@ -13,7 +13,7 @@ use super::flags::Flags;
 use super::inputs::{Inputs, OURS, Scans, Taking, Unit};
 use super::key::{Key, KeyMaker};
 use super::system::{SystemFiles, host_path};
-use crate::workspace::{Workspace, WorkspacePath};
+use headwater_workspace::{Workspace, WorkspacePath};
 
 /// Sources of one build.
 const MAX_SOURCES: usize = 2000;

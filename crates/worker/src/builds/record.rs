@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
-use crate::folder::make_private;
+use headwater_workspace::make_private;
 
 /// Results that are kept for whoever asks again; the gateway has them in its store.
 const KEPT: usize = 1000;

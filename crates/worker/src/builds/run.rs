@@ -33,7 +33,7 @@ use crate::engine::Engine;
 use crate::open_workspace::OpenWorkspace;
 use crate::session::Expects;
 use crate::tasks::blocking;
-use crate::workspace::WorkspacePath;
+use headwater_workspace::WorkspacePath;
 
 /// A build's own session ends by itself if nobody ends it.
 const FORGOTTEN: Duration = Duration::from_mins(30);

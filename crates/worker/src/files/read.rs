@@ -11,7 +11,7 @@ use tonic::Status;
 use super::told::told;
 use crate::open_workspace::OpenWorkspace;
 use crate::tasks::blocking;
-use crate::workspace::Expect;
+use headwater_workspace::Expect;
 
 /// What `Read` answers with.
 pub(super) type Pieces = BoxStream<'static, Result<v1::ReadFileResponse, Status>>;

@@ -3,7 +3,7 @@
 use headwater_contract::{Fault, v1};
 
 use crate::open_workspace::OpenWorkspace;
-use crate::workspace::{Entry, Kind, WorkspacePath};
+use headwater_workspace::{Entry, Kind, WorkspacePath};
 
 /// What is known of the thing at a path, with what it says if it is a link.
 pub(super) fn told(path: &WorkspacePath, entry: &Entry, target: Option<Vec<u8>>) -> v1::FileEntry {

@@ -13,7 +13,7 @@ use super::told::told;
 use crate::engine::Engine;
 use crate::open_workspace::OpenWorkspace;
 use crate::tasks::blocking;
-use crate::workspace::{Entry, Expect, NewFile, Room, WorkspaceError, WorkspacePath};
+use headwater_workspace::{Entry, Expect, NewFile, Room, WorkspaceError, WorkspacePath};
 
 /// So much is gathered before it is written: each time costs a hop to another thread.
 const GATHERED_BYTES: usize = 1 << 20;

@@ -10,8 +10,8 @@ use rustix::pty::{OpenptFlags, openpt, ptsname, unlockpt};
 use tempfile::TempDir;
 
 use super::*;
-use crate::log::{HoldOptions, Log, LogOptions};
 use crate::session::unseen;
+use headwater_log::{HoldOptions, Log, LogOptions};
 
 /// Writes the verdict and notes when.
 #[derive(Default)]
@@ -63,7 +63,7 @@ async fn bytes_left_in_a_terminals_relay_by_a_killed_worker_are_logged_first() {
     let source = Source::terminal(master, reading, relay).unwrap();
     let (_exit, exited) = oneshot::channel();
     let noted = Noted::default();
-    let mut reader = log.reader(headwater_protocol::Seq(0), crate::log::ReaderOptions::default());
+    let mut reader = log.reader(headwater_protocol::Seq(0), headwater_log::ReaderOptions::default());
     tokio::select! {
         _ = pump(vec![source], writer, exited, None, &noted) => panic!("the program has not ended"),
         event = reader.next() => {
@@ -100,13 +100,13 @@ async fn a_terminal_that_is_left_before_its_program_ends_does_not_delay_the_verd
 }
 
 /// A log that holds little, with a lossless reader that reads nothing.
-fn full_log() -> (TempDir, Arc<Log>, Writer, crate::log::Reader) {
+fn full_log() -> (TempDir, Arc<Log>, Writer, headwater_log::Reader) {
     let folder = tempfile::tempdir().unwrap();
     let holds = HoldOptions { min_lag: 512, ..HoldOptions::DEFAULT };
     let options = LogOptions { holds, ..LogOptions::new(8192) };
     let (log, writer) = Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
     let reader =
-        log.lossless_reader(headwater_protocol::Seq(0), crate::log::ReaderOptions::default()).unwrap();
+        log.lossless_reader(headwater_protocol::Seq(0), headwater_log::ReaderOptions::default()).unwrap();
     (folder, log, writer, reader)
 }
 

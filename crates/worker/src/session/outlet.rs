@@ -9,7 +9,7 @@ use headwater_sandbox::wire::ToInit;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Session;
-use crate::network::PORT;
+use headwater_network::PORT;
 
 /// Open as long as its guard is here.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Session {
     /// What its programs have to know of it.
     pub(super) fn network_environment(&self, network: Network) -> Vec<(&'static str, String)> {
         match (network, self.engine.upgrade()) {
-            (Network::Packages, Some(engine)) => crate::network::environment(&engine.config),
+            (Network::Packages, Some(engine)) => headwater_network::environment(&engine.config.packages),
             _ => Vec::new(),
         }
     }

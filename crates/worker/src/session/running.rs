@@ -17,11 +17,11 @@ use super::verdict::{self, Asked, Circumstances};
 use crate::clock::now_us;
 use crate::execution::Execution;
 use crate::folder::ExecutionRecord;
-use crate::log::{HoldOptions, Log, LogError, Writer};
 use crate::pump::{self, Source, Surroundings};
 use crate::stdin::StdinPipe;
 use crate::terminals;
 use crate::tickets::Ticket;
+use headwater_log::{HoldOptions, Log, LogError, Writer};
 
 /// What the session keeps of it.
 #[derive(Debug)]
@@ -377,7 +377,7 @@ mod tests {
     use headwater_protocol::{SessionId, StartSpec};
 
     use super::*;
-    use crate::log::LogOptions;
+    use headwater_log::LogOptions;
 
     #[tokio::test]
     async fn a_log_whose_writer_was_lost_in_a_panic_keeps_its_output_and_gets_an_end() {

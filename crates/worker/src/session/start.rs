@@ -19,10 +19,10 @@ use super::{Session, env, link_fault, spare};
 use crate::clock::now_ms;
 use crate::execution::Execution;
 use crate::folder::{self, ExecutionRecord};
-use crate::log::{HoldOptions, Log, LogError, Writer};
 use crate::program::Program;
 use crate::tickets::Ticket;
-use crate::workspace::WorkspacePath;
+use headwater_log::{HoldOptions, Log, LogError, Writer};
+use headwater_workspace::WorkspacePath;
 
 /// Between SIGTERM and SIGKILL unless told otherwise.
 const GRACE: Duration = Duration::from_secs(5);

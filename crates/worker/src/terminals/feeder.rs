@@ -16,8 +16,8 @@ use super::live::Live;
 use super::rebuild;
 use crate::engine::Engine;
 use crate::execution::Execution;
-use crate::log::{Log, Reader};
 use crate::session::{Session, grace};
+use headwater_log::{Log, Reader};
 
 /// A screen that nothing is printed on for so long sleeps.
 const SLEEP_AFTER: Duration = Duration::from_secs(2);

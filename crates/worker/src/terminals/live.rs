@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::checkpoint::Checkpoint;
 use super::sizes::{self, Change};
-use crate::log::Log;
+use headwater_log::Log;
 
 /// An emulator that follows a log.
 #[derive(Debug)]

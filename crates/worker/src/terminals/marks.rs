@@ -11,7 +11,7 @@ use tonic::Status;
 
 use super::live::Viewer;
 use crate::execution::Execution;
-use crate::log::{LogError, Reader, ReaderOptions, Streams};
+use headwater_log::{LogError, Reader, ReaderOptions, Streams};
 
 /// What `FollowMarks` answers with.
 pub(crate) type Marks = BoxStream<'static, Result<v1::FollowMarksResponse, Status>>;

@@ -10,7 +10,7 @@ use super::hub::Hub;
 use super::live::{Live, Shown, show};
 use super::sizes::{self, Change};
 use crate::execution::Execution;
-use crate::log::{Log, LogError, Reader, ReaderOptions, Streams};
+use headwater_log::{Log, LogError, Reader, ReaderOptions, Streams};
 
 /// Without a checkpoint, a log that is longer is read from so far before its end.
 const MAX_REPLAY_BYTES: u64 = 8 << 20;

@@ -3,8 +3,10 @@
 use headwater_contract::{Fault, FaultKind};
 
 use super::manifest::{Known, Manifest};
-use crate::sparse::{self, IsCancelled};
-use crate::workspace::{Fidelity, MAX_DEPTH, Made, Room, TreeCopy, Workspace, WorkspaceError, WorkspacePath};
+use headwater_workspace::sparse::{self, IsCancelled};
+use headwater_workspace::{
+    Fidelity, MAX_DEPTH, Made, Room, TreeCopy, Workspace, WorkspaceError, WorkspacePath,
+};
 
 /// Things in a tree that is copied, at most: all of them are in its manifest.
 pub(super) const MAX_ENTRIES: u64 = 500_000;

@@ -8,8 +8,8 @@ use headwater_contract::{Fault, v1};
 use super::manifest::{Known, Manifest};
 use super::unified::unified;
 use crate::open_workspace::disk_fault;
-use crate::sparse::{self, IsCancelled};
-use crate::workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
+use headwater_workspace::sparse::{self, IsCancelled};
+use headwater_workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
 
 /// Texts up to this size are compared line by line.
 const MAX_TEXT_BYTES: u64 = 1 << 20;

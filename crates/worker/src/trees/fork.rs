@@ -13,7 +13,7 @@ use crate::folder;
 use crate::open_workspace::{OpenWorkspace, disk_fault};
 use crate::pool::{Prepared, discard_later};
 use crate::tasks::blocking;
-use crate::workspace::Workspace;
+use headwater_workspace::Workspace;
 
 /// What the new one is to be.
 #[derive(Debug)]

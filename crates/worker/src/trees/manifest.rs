@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::{Entry, Kind, WorkspacePath};
+use headwater_workspace::{Entry, Kind, WorkspacePath};
 
 /// Everything in a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -16,8 +16,8 @@ use headwater_contract::{Fault, FaultKind};
 use tar::{EntryType, Header};
 
 use super::zip::ZipWriter;
-use crate::sparse::IsCancelled;
-use crate::workspace::{Entry, Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
+use headwater_workspace::sparse::IsCancelled;
+use headwater_workspace::{Entry, Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
 
 /// Things in an archive, at most.
 const MAX_ENTRIES: u64 = 1_000_000;

@@ -19,7 +19,7 @@ use headwater_contract::{Fault, FaultKind, v1};
 
 use self::ignored::Ignored;
 use self::lines::Lines;
-use crate::workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
+use headwater_workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
 
 /// Patterns are at most this long, ...
 const MAX_PATTERN_BYTES: usize = 1000;

@@ -20,7 +20,7 @@ use crate::builds::mark;
 use crate::engine::Engine;
 use crate::open_workspace::OpenWorkspace;
 use crate::tasks::{blocking, to_the_end};
-use crate::workspace::Kind;
+use headwater_workspace::Kind;
 
 type Answer<T> = Result<Response<T>, Status>;
 

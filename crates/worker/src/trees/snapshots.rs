@@ -23,10 +23,11 @@ use super::copy::copy;
 use super::diff::Base;
 use super::manifest::Manifest;
 use crate::clock::now_ms;
-use crate::folder::{self, make_private};
+use crate::folder;
 use crate::open_workspace::{OpenWorkspace, disk_fault};
-use crate::tree;
-use crate::workspace::{Stage, Workspace, staging};
+use headwater_workspace::make_private;
+use headwater_workspace::tree;
+use headwater_workspace::{Stage, Workspace, staging};
 
 /// Snapshots of a session, at most.
 const MAX_SNAPSHOTS: usize = 32;

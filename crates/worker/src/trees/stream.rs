@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::timeout;
 use tonic::Status;
 
-use crate::places::{Place, Places};
+use headwater_limits::permits::{Place, Places};
 
 /// Messages that wait for their reader.
 const MESSAGES: usize = 4;
@@ -152,7 +152,7 @@ mod tests {
     use headwater_protocol::SessionId;
 
     use super::*;
-    use crate::places::Most;
+    use headwater_limits::permits::Most;
 
     fn teller(places: &Places, patience: Duration) -> (Teller<u32>, Receiver<Result<u32, Status>>) {
         let (sender, receiver) = mpsc::channel(1);

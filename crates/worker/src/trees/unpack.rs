@@ -12,8 +12,8 @@ use headwater_contract::{Fault, FaultKind};
 
 use self::sow::Sower;
 pub(super) use self::sow::{Bounds, Sown};
-use crate::sparse::IsCancelled;
-use crate::workspace::{Workspace, WorkspacePath};
+use headwater_workspace::sparse::IsCancelled;
+use headwater_workspace::{Workspace, WorkspacePath};
 
 /// Unpacks all of it, or says why not. Answers also which folders are to get which rights when all of it is in its place.
 pub(super) fn unpack(

@@ -12,7 +12,7 @@ use tonic::Streaming;
 use super::unpack::{Bounds, Sown, unpack};
 use crate::open_workspace::{OpenWorkspace, disk_fault};
 use crate::tasks::blocking;
-use crate::workspace::{Stage, WorkspacePath};
+use headwater_workspace::{Stage, WorkspacePath};
 
 /// Entries of an archive, where the session has no smaller limit: as many as an archive of ours has at most.
 const MAX_ENTRIES: u64 = 1_000_000;

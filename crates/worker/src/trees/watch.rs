@@ -22,10 +22,10 @@ use tonic::Status;
 
 use self::notes::Notes;
 use crate::open_workspace::disk_fault;
-use crate::places::Place;
 use crate::ready::register;
 use crate::tasks::blocking;
-use crate::workspace::{Workspace, WorkspacePath};
+use headwater_limits::permits::Place;
+use headwater_workspace::{Workspace, WorkspacePath};
 
 /// Changes within so long are told together.
 const TOGETHER: Duration = Duration::from_millis(75);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::workspace::{Workspace, WorkspacePath};
+use headwater_workspace::{Workspace, WorkspacePath};
 
 /// Longer ones are not heeded.
 const MAX_BYTES: u64 = 256 << 10;

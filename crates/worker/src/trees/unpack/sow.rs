@@ -8,8 +8,8 @@ use headwater_contract::{Fault, FaultKind};
 use rustix::io::Errno;
 
 use super::refused;
-use crate::sparse::IsCancelled;
-use crate::workspace::{MAX_DEPTH, Workspace, WorkspacePath, set_modified};
+use headwater_workspace::sparse::IsCancelled;
+use headwater_workspace::{MAX_DEPTH, Workspace, WorkspacePath, set_modified};
 
 /// The longest text of a link: the kernel's limit.
 const MAX_TARGET_BYTES: usize = 4095;

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 
 use super::instances;
 use super::pending::Pending;
-use crate::descriptors::{self, Hold, Purpose};
-use crate::workspace::{Kind, MAX_DEPTH, Workspace, WorkspaceError, WorkspacePath};
+use headwater_limits::descriptors::{self, Hold, Purpose};
+use headwater_workspace::{Kind, MAX_DEPTH, Workspace, WorkspaceError, WorkspacePath};
 
 /// Folders of one watch.
 const MAX_FOLDERS: usize = 8192;

@@ -7,7 +7,7 @@ use headwater_contract::v1::{Change, ChangeType};
 use tempfile::TempDir;
 
 use super::notes::Notes;
-use crate::workspace::{Workspace, WorkspacePath};
+use headwater_workspace::{Workspace, WorkspacePath};
 
 fn watch(folder: &TempDir, path: &str, recursive: bool) -> Notes {
     let workspace = Workspace::open(folder.path(), None).unwrap();

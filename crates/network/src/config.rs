@@ -1,0 +1,241 @@
+//! `[network]` and `[packages]`: what sessions may reach, and where packages come from.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use headwater_protocol::units::parse_bytes;
+use reqwest::Url;
+use serde::Deserialize;
+
+pub use crate::allow::Pattern;
+pub use crate::target::{Host, Target};
+
+/// The registries behind pip and npm.
+const REGISTRIES: [&str; 3] = ["pypi.org", "files.pythonhosted.org", "registry.npmjs.org"];
+const PYTHON_INDEX: &str = "https://pypi.org/simple";
+const NPM_REGISTRY: &str = "https://registry.npmjs.org";
+const CACHE_BYTES: u64 = 5 << 30;
+/// A cache smaller than this could not hold one package of the usual size.
+const LEAST_CACHE: u64 = 1 << 20;
+
+/// Connections of an owner: enough for 16 busy sessions, and a quarter of all there may be.
+const CONNECTIONS_OF_OWNER: usize = 1024;
+
+/// What sessions may reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkConfig {
+    /// Whether a session may have `network: packages`.
+    pub allow_packages: bool,
+    /// Whether a session may have `network: full`.
+    pub allow_full: bool,
+    /// Connections of all sessions of one owner with `network: packages` at once.
+    pub max_connections_of_owner: usize,
+    /// The hosts that `network: packages` reaches.
+    pub registries: Vec<Pattern>,
+    /// Hosts that may have a private address all the same.
+    pub allow_private: Vec<Target>,
+    /// Names whose addresses are written here instead of asked for.
+    pub hosts: BTreeMap<String, Vec<IpAddr>>,
+}
+
+/// Where packages come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackagesConfig {
+    /// The index of Python packages (PEP 503 or 691) behind the mirror; `None`: no mirror.
+    pub python_index: Option<Url>,
+    /// The registry of npm packages behind the mirror.
+    pub npm_registry: Option<Url>,
+    /// How much of them is kept.
+    pub cache_bytes: u64,
+}
+
+impl Default for NetworkConfig {
+    fn default() -> Self {
+        Self {
+            allow_packages: true,
+            allow_full: false,
+            max_connections_of_owner: CONNECTIONS_OF_OWNER,
+            registries: REGISTRIES.iter().filter_map(|name| Pattern::parse(name).ok()).collect(),
+            allow_private: Vec::new(),
+            hosts: BTreeMap::new(),
+        }
+    }
+}
+
+impl Default for PackagesConfig {
+    fn default() -> Self {
+        Self {
+            python_index: PYTHON_INDEX.parse().ok(),
+            npm_registry: NPM_REGISTRY.parse().ok(),
+            cache_bytes: CACHE_BYTES,
+        }
+    }
+}
+
+/// An address as it may be shown.
+pub fn without_password(url: &Url) -> String {
+    let mut url = url.clone();
+    // Refused only for addresses that cannot have one.
+    let _ = url.set_password(None);
+    url.into()
+}
+
+/// The table `[network]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FileNetwork {
+    allow_packages: Option<bool>,
+    allow_full: Option<bool>,
+    max_connections_of_owner: Option<usize>,
+    registries: Option<Vec<String>>,
+    allow_private: Vec<String>,
+    hosts: BTreeMap<String, OneOrMore>,
+}
+
+/// The table `[packages]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FilePackages {
+    python_index: Option<String>,
+    npm_registry: Option<String>,
+    cache: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl FileNetwork {
+    /// Checks the section and fills in the defaults.
+    pub fn parse(self) -> Result<NetworkConfig, String> {
+        let mut config = NetworkConfig::default();
+        config.allow_packages = self.allow_packages.unwrap_or(config.allow_packages);
+        config.allow_full = self.allow_full.unwrap_or(config.allow_full);
+        config.max_connections_of_owner = match self.max_connections_of_owner {
+            Some(0) => return Err("network.max_connections_of_owner: must be at least 1".into()),
+            given => given.unwrap_or(config.max_connections_of_owner),
+        };
+        if let Some(registries) = self.registries {
+            let read = |text: &String| {
+                Pattern::parse(text).map_err(|error| {
+                    format!("network.registries: {error}: write `host`, `*.host` or `host:port`")
+                })
+            };
+            config.registries = registries.iter().map(read).collect::<Result<_, _>>()?;
+        }
+        let read = |text: &String| {
+            Target::parse(text, None)
+                .map_err(|error| format!("network.allow_private: {error}: write `host:port`"))
+        };
+        config.allow_private = self.allow_private.iter().map(read).collect::<Result<_, _>>()?;
+        for (name, addresses) in self.hosts {
+            let Ok(Host::Name(host)) = Host::parse(&name) else {
+                return Err(format!("network.hosts: `{name}` is no host name"));
+            };
+            config.hosts.insert(host, addresses.parse(&name)?);
+        }
+        Ok(config)
+    }
+}
+
+impl OneOrMore {
+    fn parse(self, name: &str) -> Result<Vec<IpAddr>, String> {
+        let texts = match self {
+            Self::One(text) => vec![text],
+            Self::More(texts) => texts,
+        };
+        let read =
+            |text: &String| text.parse().map_err(|_| format!("network.hosts.{name}: `{text}` is no address"));
+        texts.iter().map(read).collect()
+    }
+}
+
+impl FilePackages {
+    /// Checks the section and fills in the defaults.
+    pub fn parse(self) -> Result<PackagesConfig, String> {
+        let mut config = PackagesConfig::default();
+        if let Some(text) = self.python_index {
+            config.python_index = registry("python_index", &text)?;
+        }
+        if let Some(text) = self.npm_registry {
+            config.npm_registry = registry("npm_registry", &text)?;
+        }
+        if let Some(text) = self.cache {
+            config.cache_bytes = parse_bytes(&text).map_err(|e| format!("packages.cache: {e}"))?;
+            if config.cache_bytes < LEAST_CACHE {
+                return Err(format!("packages.cache: `{text}` is too small: give it at least `1Mi`"));
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// The address of a registry; an empty one means that there is none.
+fn registry(name: &str, text: &str) -> Result<Option<Url>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let url: Url = text.parse().map_err(|error| format!("packages.{name}: `{text}`: {error}"))?;
+    let good = matches!(url.scheme(), "https" | "http") && url.query().is_none() && url.fragment().is_none();
+    if good { Ok(Some(url)) } else { Err(format!("packages.{name}: `{text}` is no address of a registry")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Result<NetworkConfig, String> {
+        toml::from_str::<FileNetwork>(text).map_err(|error| error.to_string())?.parse()
+    }
+
+    fn packages(text: &str) -> Result<PackagesConfig, String> {
+        toml::from_str::<FilePackages>(text).map_err(|error| error.to_string())?.parse()
+    }
+
+    #[test]
+    fn without_a_word_packages_come_from_the_public_registries_and_nothing_else_is_reached() {
+        let (network, packages) = (network("").unwrap(), packages("").unwrap());
+        assert!(network.allow_packages && !network.allow_full && network.allow_private.is_empty());
+        assert_eq!(network.registries.len(), REGISTRIES.len());
+        assert!(packages.python_index.is_some() && packages.npm_registry.is_some());
+    }
+
+    #[test]
+    fn configured_values_are_used() {
+        let config = network(
+            "registries = [\"*.example.org\"]\nallow_private = [\"127.0.0.1:8080\"]\nallow_full = true\n\
+             [hosts]\n\"a.test\" = \"10.0.0.1\"\n\"b.test\" = [\"::1\", \"10.0.0.2\"]\n",
+        )
+        .unwrap();
+        assert_eq!((config.registries.len(), config.allow_private.len(), config.allow_full), (1, 1, true));
+        assert_eq!(config.hosts["b.test"].len(), 2);
+        let config = packages("python_index = \"\"\ncache = \"2Mi\"").unwrap();
+        assert!(config.python_index.is_none() && config.cache_bytes == 2 << 20);
+    }
+
+    #[test]
+    fn invalid_settings_are_named() {
+        for (text, says) in [
+            ("registries = [\"https://pypi.org\"]", "network.registries"),
+            ("allow_private = [\"host\"]", "network.allow_private"),
+            ("[hosts]\n\"a.test\" = \"here\"", "network.hosts.a.test"),
+            ("[hosts]\n\"127.0.0.1\" = \"10.0.0.1\"", "network.hosts"),
+            ("full = true", "full"),
+        ] {
+            let error = network(text).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+        for (text, says) in [
+            ("python_index = \"pypi.org\"", "packages.python_index"),
+            ("npm_registry = \"ftp://a.example\"", "packages.npm_registry"),
+            ("cache = \"lots\"", "packages.cache"),
+            ("cache = \"1K\"", "packages.cache"),
+        ] {
+            let error = packages(text).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The folder of the mirror: pages and files, the ones that were not used for longest removed when there are too many.
+//!
+//! ```text
+//! DIR/packages/pages/<hash>       what an index told, see `pages`
+//!             /files/<checksum>   a file, whole and checked
+//!             /new/               on its way there
+//! ```
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::SystemTime;
+
+/// A bounded folder.
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+    limit: u64,
+    prepared: Once,
+    /// As far as is known; looked at again when it seems to be too much.
+    used: Mutex<u64>,
+    next: AtomicU64,
+}
+
+impl Store {
+    pub(super) const fn new(folder: PathBuf, limit: u64) -> Self {
+        Self { folder, limit, prepared: Once::new(), used: Mutex::new(0), next: AtomicU64::new(0) }
+    }
+
+    /// What it may hold.
+    pub(super) const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Where a page is kept.
+    pub(super) fn page(&self, name: &str) -> PathBuf {
+        self.folder.join("pages").join(name)
+    }
+
+    /// Where a file is kept.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join("files").join(name)
+    }
+
+    /// A new file that nobody else writes to. Blocks.
+    pub(super) fn draft(&self) -> io::Result<(PathBuf, File)> {
+        self.prepared.call_once(|| self.prepare());
+        let path = self.folder.join("new").join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        let file = File::options().write(true).create_new(true).open(&path)?;
+        Ok((path, file))
+    }
+
+    /// Makes the folders, and removes what another worker did not finish.
+    fn prepare(&self) {
+        let _ = fs::remove_dir_all(self.folder.join("new"));
+        for name in ["pages", "files", "new"] {
+            if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(self.folder.join(name)) {
+                tracing::error!(%error, "the folder of packages cannot be made");
+            }
+        }
+        *self.used() = entries(&self.folder).iter().map(|entry| entry.bytes).sum();
+    }
+
+    fn used(&self) -> std::sync::MutexGuard<'_, u64> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a draft into its place, and makes room. Blocks.
+    pub(super) fn keep(&self, draft: &Path, place: &Path) -> io::Result<()> {
+        let bytes = fs::metadata(draft)?.len();
+        fs::rename(draft, place)?;
+        let mut used = self.used();
+        *used += bytes;
+        if *used > self.limit {
+            *used = self.make_room();
+        }
+        Ok(())
+    }
+
+    /// It was used just now. Blocks.
+    pub(super) fn touch(file: &File) {
+        // Without it, it is removed earlier than it should be.
+        let _ = file.set_modified(SystemTime::now());
+    }
+
+    /// Removes what was not used for longest. Says how much is left.
+    fn make_room(&self) -> u64 {
+        let mut entries = entries(&self.folder);
+        entries.sort_by_key(|entry| entry.used_at);
+        let mut used: u64 = entries.iter().map(|entry| entry.bytes).sum();
+        for entry in entries {
+            if used <= self.limit {
+                break;
+            }
+            // Whoever reads it just now goes on reading.
+            if fs::remove_file(&entry.path).is_ok() {
+                used -= entry.bytes;
+            }
+        }
+        used
+    }
+}
+
+struct Entry {
+    path: PathBuf,
+    bytes: u64,
+    used_at: SystemTime,
+}
+
+fn entries(folder: &Path) -> Vec<Entry> {
+    let folders = ["pages", "files"].map(|name| fs::read_dir(folder.join(name)));
+    let entry = |entry: fs::DirEntry| {
+        let metadata = entry.metadata().ok()?;
+        let used_at = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        Some(Entry { path: entry.path(), bytes: metadata.len(), used_at })
+    };
+    folders.into_iter().flatten().flatten().flatten().filter_map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn put(store: &Store, name: &str, age: u64) {
+        let (path, mut file) = store.draft().unwrap();
+        file.write_all(&[0; 100]).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+        store.keep(&path, &store.file(name)).unwrap();
+    }
+
+    #[test]
+    fn the_least_recently_used_entry_is_removed_first_even_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().join("packages"), 250);
+        put(&store, "old", 30);
+        put(&store, "older", 60);
+        Store::touch(&File::open(store.file("older")).unwrap());
+        let store = Store::new(folder.path().join("packages"), 250);
+        put(&store, "new", 0);
+        let there = |name: &str| store.file(name).exists();
+        assert_eq!(["old", "older", "new"].map(there), [false, true, true]);
+    }
+
+    #[test]
+    fn unfinished_downloads_of_another_worker_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().to_owned(), 250);
+        let (path, _) = store.draft().unwrap();
+        Store::new(folder.path().to_owned(), 250).draft().unwrap();
+        let left: Vec<_> = fs::read_dir(folder.path().join("new")).unwrap().flatten().collect();
+        assert_eq!((path.exists(), left.len()), (true, 1), "numbers begin anew");
+    }
+}

@@ -1,0 +1,230 @@
+//! Paths in a workspace, as callers write them.
+
+use std::fmt;
+
+/// The longest path that is taken: what the kernel takes, too.
+const MAX_PATH_BYTES: usize = 4096;
+/// The longest name in one.
+const MAX_NAME_BYTES: usize = 255;
+/// Where programs find the workspace behind walls.
+const INSIDE: &str = "/workspace";
+
+/// A path in a workspace, by its bytes: names need not be UTF-8. `/src/main.py`, `/workspace/src/main.py` and `src/main.py`
+/// are the same one. Paths are ordered as a walk meets them: a folder, what is in it, then what comes after it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkspacePath {
+    /// None for the workspace itself; none is empty, `.` or `..`, or has a slash or a zero byte.
+    names: Vec<Vec<u8>>,
+}
+
+/// Why a text is no path of a file in a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // each variant has its message
+pub enum PathError {
+    #[error("the path is empty")]
+    Empty,
+    #[error("the path `{path}` names a folder")]
+    Folder { path: String },
+    #[error("the path `{path}` contains `..`")]
+    Upwards { path: String },
+    #[error("the path contains a zero byte")]
+    ZeroByte,
+    #[error("the path is {bytes} bytes long: {MAX_PATH_BYTES} are the most")]
+    TooLong { bytes: usize },
+    #[error("a name in the path is {bytes} bytes long: {MAX_NAME_BYTES} are the most")]
+    NameTooLong { bytes: usize },
+}
+
+impl PathError {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty | Self::Folder { .. } => "name a file in the workspace, for example `src/main.py`",
+            Self::Upwards { .. } => "write the path from the workspace on, for example `src/main.py`",
+            Self::ZeroByte => "leave out the zero byte",
+            Self::TooLong { .. } | Self::NameTooLong { .. } => "choose a shorter path",
+        }
+    }
+}
+
+impl WorkspacePath {
+    /// The workspace itself.
+    pub const fn root() -> Self {
+        Self { names: Vec::new() }
+    }
+
+    /// Understands the path of a file. `home` is where programs of the session see the workspace.
+    pub fn parse(text: &str, home: &str) -> Result<Self, PathError> {
+        if text.is_empty() {
+            return Err(PathError::Empty);
+        }
+        let path = Self::any(text.as_bytes(), home)?;
+        if path.is_root() || text.ends_with('/') || text.ends_with("/.") {
+            return Err(PathError::Folder { path: text.to_owned() });
+        }
+        Ok(path)
+    }
+
+    /// Understands the path of anything; that of the workspace itself may be empty.
+    pub fn any(path: &[u8], home: &str) -> Result<Self, PathError> {
+        if path.len() > MAX_PATH_BYTES {
+            return Err(PathError::TooLong { bytes: path.len() });
+        }
+        if path.contains(&0) {
+            return Err(PathError::ZeroByte);
+        }
+        let within = [home, INSIDE].iter().find_map(|root| below(path, root.as_bytes())).unwrap_or(path);
+        let names = within.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+        let names: Vec<_> = names.map(<[u8]>::to_vec).collect();
+        if names.iter().any(|name| name == b"..") {
+            return Err(PathError::Upwards { path: shown(path) });
+        }
+        if let Some(long) = names.iter().find(|name| name.len() > MAX_NAME_BYTES) {
+            return Err(PathError::NameTooLong { bytes: long.len() });
+        }
+        Ok(Self { names })
+    }
+
+    /// Whether it is the workspace itself.
+    pub fn is_root(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The names on the way from the workspace.
+    pub fn names(&self) -> &[Vec<u8>] {
+        &self.names
+    }
+
+    /// The last name; that of the workspace itself is empty.
+    #[allow(dead_code)] // the services of trees ask for it
+    pub fn name(&self) -> &[u8] {
+        self.names.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// The bytes of the path, from the workspace on.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.names.join(&b'/')
+    }
+
+    /// Something in this folder, if a path may be that long. The name is one that the kernel gave.
+    pub fn join(&self, name: &[u8]) -> Option<Self> {
+        let bytes = self.names.iter().map(|name| name.len() + 1).sum::<usize>() + name.len();
+        let names = || self.names.iter().cloned().chain([name.to_vec()]).collect();
+        (bytes <= MAX_PATH_BYTES).then(|| Self { names: names() })
+    }
+
+    /// The folder that it is in; the workspace is in itself.
+    pub fn parent(&self) -> Self {
+        Self { names: self.split().0.to_vec() }
+    }
+
+    /// The way from `folder` to it; it lies there.
+    pub fn below(&self, folder: &Self) -> Self {
+        Self { names: self.names.get(folder.names.len()..).unwrap_or_default().to_vec() }
+    }
+
+    /// Whether it lies in `folder`, or is it.
+    pub fn is_within(&self, folder: &Self) -> bool {
+        self.names.starts_with(&folder.names)
+    }
+
+    /// The names of the folders it goes through, and its own.
+    pub fn split(&self) -> (&[Vec<u8>], &[u8]) {
+        self.names.split_last().map_or((&[], &[]), |(file, folders)| (folders, file))
+    }
+
+    /// As programs see it that see the workspace at `home`.
+    pub fn inside(&self, home: &str) -> String {
+        format!("{home}/{}", String::from_utf8_lossy(&self.bytes()))
+    }
+}
+
+/// For people: what is no text, and what would not stay on its line, is escaped.
+impl fmt::Display for WorkspacePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&shown(&self.bytes()))
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let mut shown = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if letter.is_control() {
+                shown.extend(letter.escape_default());
+            } else {
+                shown.push(letter);
+            }
+        }
+        for byte in chunk.invalid() {
+            shown.extend(byte.escape_ascii().map(char::from));
+        }
+    }
+    shown
+}
+
+/// What comes after a folder in a path that begins with it.
+fn below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
+    path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<String, PathError> {
+        WorkspacePath::parse(text, "/data/work").map(|path| path.to_string())
+    }
+
+    #[test]
+    fn a_file_has_one_path_however_it_is_written() {
+        for text in [
+            "src/main.py",
+            "/src/main.py",
+            "/workspace/src/main.py",
+            "./src//main.py",
+            "/workspace//src/./main.py",
+            "/data/work/src/main.py",
+        ] {
+            assert_eq!(parse(text).as_deref(), Ok("src/main.py"), "{text}");
+        }
+        assert_eq!(parse("/workspacex/a").as_deref(), Ok("workspacex/a"));
+        assert_eq!(parse("workspace/a").as_deref(), Ok("workspace/a"));
+        assert_eq!(parse("...").as_deref(), Ok("..."));
+        let path = WorkspacePath::parse("/a/b", "/workspace").unwrap();
+        assert_eq!(path.inside("/workspace"), "/workspace/a/b");
+    }
+
+    #[test]
+    fn an_invalid_path_is_refused_with_the_reason() {
+        assert_eq!(parse(""), Err(PathError::Empty));
+        for folder in ["/", ".", "/workspace", "/workspace/", "src/", "src/.", "./"] {
+            assert_eq!(parse(folder), Err(PathError::Folder { path: folder.into() }), "{folder}");
+        }
+        for upwards in ["..", "../x", "a/../b", "/workspace/../x", "a/.."] {
+            assert_eq!(parse(upwards), Err(PathError::Upwards { path: upwards.into() }), "{upwards}");
+        }
+        assert_eq!(parse("a\0b"), Err(PathError::ZeroByte));
+        assert_eq!(parse(&"a/".repeat(2049)), Err(PathError::TooLong { bytes: 4098 }));
+        assert_eq!(parse(&"n".repeat(256)), Err(PathError::NameTooLong { bytes: 256 }));
+        assert!(parse(&"n".repeat(255)).is_ok());
+    }
+
+    #[test]
+    fn names_are_bytes_and_the_workspace_itself_has_a_path() {
+        for root in ["", "/", ".", "/workspace", "/workspace/", "/data/work"] {
+            let path = WorkspacePath::any(root.as_bytes(), "/data/work").unwrap();
+            assert!(path.is_root() && path == WorkspacePath::root(), "{root}");
+        }
+        let odd = WorkspacePath::any(b"a/\xff\n\x1b[2J", "/workspace").unwrap();
+        assert_eq!(odd.bytes(), b"a/\xff\n\x1b[2J");
+        assert_eq!(odd.to_string(), "a/\\xff\\n\\u{1b}[2J", "people see it on one line");
+        let folder = WorkspacePath::any(b"a/", "/workspace").unwrap();
+        assert!(odd.is_within(&folder) && !folder.is_within(&odd) && odd.is_within(&WorkspacePath::root()));
+        assert_eq!(folder.join(b"\xff\n\x1b[2J"), Some(odd));
+        assert_eq!(folder.join(&vec![b'n'; 5000]), None);
+        let beside = WorkspacePath::any(b"a.txt", "/workspace").unwrap();
+        assert!(folder < folder.join(b"z").unwrap() && folder.join(b"z").unwrap() < beside);
+        assert!(WorkspacePath::any(b"a/..", "/workspace").is_err());
+    }
+}
