@@ -22,6 +22,7 @@ use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::languages::LanguageConfig;
 use crate::tickets::MaxRunning;
 use headwater_log::HoldOptions;
+pub use headwater_network::config as network;
 use headwater_network::config::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
 pub use retention::RetentionConfig;
