@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::Backoff;
+use headwater_limits::descriptors::{self, Hold, Purpose};
 use headwater_protocol::SessionId;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -19,7 +20,6 @@ use super::meter::{Meter, add};
 use super::patient::Patient;
 use super::seats::{Seat, send_away};
 use super::{Network, proxy};
-use headwater_limits::descriptors::{self, Hold, Purpose};
 
 /// Connections of one session at once; more wait in the socket.
 const SEATS: usize = 64;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use headwater_limits::descriptors;
+use headwater_limits::permits::Shares;
 use hyper::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::answer::Refusal;
-use headwater_limits::descriptors;
-use headwater_limits::permits::Shares;
 
 /// How long a program that is sent away has to take the answer.
 const FAREWELL: Duration = Duration::from_secs(1);

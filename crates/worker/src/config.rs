@@ -12,6 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use headwater_log::HoldOptions;
+pub use headwater_network::config as network;
+use headwater_network::config::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 use headwater_protocol::settings;
 use headwater_protocol::units::{parse_bytes, parse_duration};
 use headwater_protocol::{Limits, SandboxKind};
@@ -19,11 +22,8 @@ use headwater_sandbox::wire::Bind;
 use serde::Deserialize;
 
 use crate::builds::config::{BuildsConfig, FileBuilds};
+use crate::executions::open_limits::MaxRunning;
 use crate::languages::LanguageConfig;
-use crate::tickets::MaxRunning;
-use headwater_log::HoldOptions;
-pub use headwater_network::config as network;
-use headwater_network::config::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 
 pub use retention::RetentionConfig;
 pub use terminals::TerminalConfig;

@@ -10,33 +10,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind, KeyedLock, v1};
+use headwater_network::Network;
 use headwater_protocol::{
     ExecutionId, LOCAL_OWNER, Limits, Session as Told, SessionId, SessionSpec, StartSpec,
 };
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use headwater_sandbox::link;
+use headwater_workspace::tree;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::builds::mark;
+use crate::builds::reserved;
 use crate::clock::now_ms;
 use crate::config::{Config, UID_RANGE};
-use crate::execution::Execution;
-use crate::folder::{Folder, SessionRecord};
-use crate::gauge::Measured;
-use crate::hibernation::Asleep;
+use crate::executions::execution::Execution;
+use crate::executions::open_limits::Tickets;
+use crate::executions::program::Program;
+use crate::files::room::Quotas;
 use crate::languages::Languages;
-use crate::pool::{self, Pool, Prepared};
-use crate::program::Program;
-use crate::projects::Projects;
-use crate::quota::Quotas;
+use crate::layout::{Folder, SessionRecord};
 use crate::retention::Retention;
-use crate::session::{self, Accepted, Expects, Granted, Parts, Session};
+use crate::sessions::hibernation::Asleep;
+use crate::sessions::host_users;
+use crate::sessions::pool::{self, Pool, Prepared};
+use crate::sessions::session::{self, Accepted, Expects, Granted, Parts, Session};
 use crate::terminals::Hub;
-use crate::tickets::Tickets;
-use crate::users;
-use headwater_network::Network;
-use headwater_workspace::tree;
+use crate::usage::disk::Measured;
+use crate::usage::project_quotas::Projects;
 
 /// Everything a worker has.
 #[derive(Debug)]
@@ -147,11 +147,11 @@ impl Engine {
 
     /// A host user of its own for a session, when the worker is root.
     pub(crate) fn take_uid(&self) -> Result<Option<u32>, Fault> {
-        if !users::are_given_out(&self.config) {
+        if !host_users::are_given_out(&self.config) {
             return Ok(None);
         }
         let mut tables = self.tables();
-        let uid = users::first_free(self.config.uid_base, &tables.uids).ok_or_else(|| {
+        let uid = host_users::first_free(self.config.uid_base, &tables.uids).ok_or_else(|| {
             let message = format!("all {UID_RANGE} host users of this data folder are in use");
             let fault = Fault::new(FaultKind::Exhausted, message);
             fault.hint("end sessions that are not needed any more; hibernated ones keep their user")
@@ -688,7 +688,7 @@ pub(crate) fn changed(mut spec: SessionSpec, change: v1::UpdateSessionRequest) -
             spec.metadata.insert(name, value);
         }
     }
-    mark::strip(&mut spec);
+    reserved::strip(&mut spec);
     spec.check()?;
     Ok(spec)
 }

@@ -6,6 +6,7 @@
 mod config;
 mod entry;
 mod language;
+pub(crate) mod packages;
 mod version;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub use self::entry::Entry;
 pub use self::language::Language;
 
 /// Those in the box.
-const BOX: &str = include_str!("languages/box.toml");
+const BOX: &str = include_str!("languages/builtin.toml");
 
 /// Folders that every session sees.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];

@@ -3,47 +3,21 @@
 //! The path of an execution: the service takes the request, the engine finds the session, the session hands it to its
 //! init, the pump moves its output from the pipes to the [`log`], and followers read the log.
 
-mod adopt;
+mod async_fd;
 mod builds;
 mod clock;
-mod coded;
 pub mod config;
-mod connections;
-pub mod enforcement;
+mod detached;
 mod engine;
-mod execution;
+pub mod executions;
 mod files;
-mod folder;
-mod follow;
-mod gauge;
-mod hibernation;
-mod idle;
-mod known;
 pub mod languages;
-mod leftovers;
-mod link;
-mod open_workspace;
-mod packages;
-mod pool;
-mod program;
-pub mod projects;
-mod pump;
-mod quota;
-mod read;
-mod ready;
+mod layout;
 pub mod retention;
+mod rpc;
 mod serve;
-mod service;
-mod services;
-mod session;
-mod stdin;
-mod tasks;
+mod sessions;
 mod terminals;
-pub mod tickets;
-mod trees;
-mod unnamed;
-mod usage;
-mod users;
-mod watch;
+pub mod usage;
 
 pub use serve::{ServeError, serve};

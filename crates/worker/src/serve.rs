@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::panics;
+use headwater_limits::descriptors;
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::cgroup::{CgroupRoot, Discovered};
 use headwater_sandbox::orphans;
@@ -15,19 +16,18 @@ use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::adopt;
 use crate::config::Config;
-use crate::connections;
 use crate::engine::{Engine, Start};
-use crate::folder::Folder;
-use crate::pool;
+use crate::files;
+use crate::layout::Folder;
 use crate::retention;
-use crate::services::Services;
-use crate::trees;
-use crate::users;
-use crate::users::{ClaimError, Wanted};
-use crate::watch;
-use headwater_limits::descriptors;
+use crate::rpc::Services;
+use crate::rpc::connections;
+use crate::sessions::adopt;
+use crate::sessions::host_users;
+use crate::sessions::host_users::{ClaimError, Wanted};
+use crate::sessions::janitor;
+use crate::sessions::pool;
 
 /// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
 const PREPARING: Duration = Duration::from_secs(11);
@@ -70,7 +70,7 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let folder = Folder::open(&config.data).map_err(cannot(format!("make `{}`", config.data.display())))?;
     let _lock = lock(&folder)?;
     descriptors::raise_limit();
-    trees::reserve_watches();
+    files::reserve_watches();
     headwater_sandbox::memory::share_heaps();
     let movers = runtime("hw-move").map_err(cannot("start threads"))?;
     let answers = runtime("hw-serve").map_err(cannot("start threads"))?;
@@ -101,7 +101,7 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
 
 /// A range of host users that no other data folder has.
 fn claim_users(folder: &Folder, config: &mut Config) -> Result<(), ServeError> {
-    if !users::are_given_out(config) {
+    if !host_users::are_given_out(config) {
         return Ok(());
     }
     let by_path = crate::config::uid_base(&config.data);
@@ -110,7 +110,7 @@ fn claim_users(folder: &Folder, config: &mut Config) -> Result<(), ServeError> {
     } else {
         Wanted::Exactly(config.uid_base) // as the operator says
     };
-    match users::claim(folder.root(), wanted, Path::new(users::CLAIMS)) {
+    match host_users::claim(folder.root(), wanted, Path::new(host_users::CLAIMS)) {
         Ok(base) => config.uid_base = base,
         Err(ClaimError::Taken { base, other }) => return Err(ServeError::UsersTaken { base, other }),
         Err(ClaimError::Io(error)) => {
@@ -175,7 +175,7 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     let listener = listen(&engine).map_err(cannot("listen on the worker's socket"))?;
     engine.pool.refill(&engine);
     let watched = Arc::clone(&engine);
-    engine.movers.spawn(panics::restarting("watch", move || watch::watch(Arc::clone(&watched))));
+    engine.movers.spawn(panics::restarting("watch", move || janitor::watch(Arc::clone(&watched))));
     let kept = Arc::clone(&engine);
     tokio::spawn(panics::restarting("retention", move || retention::run(Arc::clone(&kept))));
     tokio::spawn(stop_on_signal(Arc::clone(&engine)));

@@ -7,32 +7,21 @@
 mod checkpoint;
 mod feeder;
 mod hub;
-mod live;
-mod marks;
-mod rebuild;
+pub(crate) mod live;
+pub(crate) mod marks;
+pub(crate) mod rebuild;
 mod shell;
-mod sizes;
+pub(crate) mod sizes;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use headwater_contract::v1::{self, terminals_server::Terminals as Contract};
-use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::TtySize;
-use tonic::{Request, Response, Status};
 
 pub(crate) use feeder::begin;
 pub(crate) use hub::{Hub, TERMINAL};
 pub(crate) use live::Live;
 
 use crate::clock::now_us;
-use crate::engine::Engine;
-use crate::execution::Execution;
-use live::Shown;
+use crate::executions::execution::Execution;
 use sizes::Change;
-
-/// How long a snapshot waits for the screen to have taken all that is in the log.
-const CATCH_UP: Duration = Duration::from_secs(2);
 
 /// Remembers that an execution's terminal has another size from now on.
 pub(crate) fn note_size(execution: &Execution, size: TtySize) {
@@ -45,84 +34,5 @@ pub(crate) fn note_size(execution: &Execution, size: TtySize) {
     let change = Change { at_ms, after: head.last_seq.0, size };
     if let Err(error) = sizes::append(execution.dir(), change) {
         tracing::warn!(execution = %execution.id(), %error, "a terminal's size cannot be remembered");
-    }
-}
-
-/// Answers the contract's calls.
-#[derive(Debug)]
-pub(crate) struct Terminals {
-    engine: Arc<Engine>,
-}
-
-impl Terminals {
-    pub(crate) const fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
-    }
-
-    /// An execution that has, or had, a terminal.
-    fn execution(&self, id: &str) -> Result<Arc<Execution>, Fault> {
-        let execution = self.engine.execution(id.parse()?)?;
-        if execution.record().spec.tty.is_none() {
-            let fault = Fault::new(FaultKind::Conflict, format!("`{id}` has no terminal"));
-            return Err(fault.hint("start it with a terminal to be able to look at its screen"));
-        }
-        Ok(execution)
-    }
-
-    async fn shown(&self, execution: &Arc<Execution>, scrollback: Option<usize>) -> Result<Shown, Fault> {
-        if let Some(live) = execution.screen() {
-            live.touch();
-            live.wait_for(execution.head().last_seq.0, CATCH_UP).await;
-            return Ok(live.show(scrollback));
-        }
-        let (engine, execution) = (Arc::clone(&self.engine), Arc::clone(execution));
-        let failed = |error: &dyn std::fmt::Display| {
-            Fault::new(FaultKind::Internal, format!("the terminal's log cannot be read: {error}"))
-        };
-        let work = move || rebuild::shown(&engine.terminals, &execution, scrollback);
-        let built = tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))?;
-        built.map_err(|error| failed(&error))
-    }
-}
-
-#[tonic::async_trait]
-impl Contract for Terminals {
-    async fn snapshot(
-        &self,
-        request: Request<v1::SnapshotRequest>,
-    ) -> Result<Response<v1::SnapshotResponse>, Status> {
-        let request = request.into_inner();
-        let execution = self.execution(&request.execution_id)?;
-        let lines = request.scrollback_lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
-        let Shown { seq, rows, cols, data, title } = self.shown(&execution, lines).await?;
-        let data = data.into();
-        Ok(Response::new(v1::SnapshotResponse { seq, rows: rows.into(), cols: cols.into(), data, title }))
-    }
-
-    async fn list_sizes(
-        &self,
-        request: Request<v1::ListSizesRequest>,
-    ) -> Result<Response<v1::ListSizesResponse>, Status> {
-        let execution = self.execution(&request.into_inner().execution_id)?;
-        let told = |change: Change| v1::SizeChange {
-            at_ms: change.at_ms,
-            after_seq: change.after,
-            rows: change.size.rows.into(),
-            cols: change.size.cols.into(),
-        };
-        let sizes = sizes::read(execution.dir(), execution.record()).into_iter().map(told).collect();
-        Ok(Response::new(v1::ListSizesResponse { sizes }))
-    }
-
-    type FollowMarksStream = marks::Marks;
-
-    async fn follow_marks(
-        &self,
-        request: Request<v1::FollowMarksRequest>,
-    ) -> Result<Response<marks::Marks>, Status> {
-        let request = request.into_inner();
-        let execution = self.execution(&request.execution_id)?;
-        let secret = self.engine.terminals.secret(execution.id());
-        Ok(Response::new(marks::follow(&execution, &secret, request.after_seq)?))
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::doctor::{self as walls, Check, Options};
 use headwater_worker::config::{Config, ConfigError};
-use headwater_worker::{enforcement, projects};
+use headwater_worker::usage::{enforcement, project_quotas};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
@@ -92,7 +92,7 @@ fn without_walls(config: &Config) -> Option<Check> {
 
 /// How a session's disk is limited: by the kernel where the file system has project quotas, else less than by a wall.
 fn disk_limit(folder: &Path) -> Check {
-    let words = enforcement::told(None, projects::are_usable(folder)).remove("disk_bytes");
+    let words = enforcement::told(None, project_quotas::are_usable(folder)).remove("disk_bytes");
     Check::fine("disk limit", words.unwrap_or_else(|| "not enforced".to_owned()))
 }
 

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use headwater_limits::permits::{OwnerTurn, OwnerTurns};
 use hyper::header::CONTENT_LENGTH;
 use hyper::{HeaderMap, Response, StatusCode};
 use reqwest::Url;
@@ -23,7 +24,6 @@ use super::fetch::Fetch;
 use super::pages::Entry;
 use super::reader;
 use super::store::Store;
-use headwater_limits::permits::{OwnerTurn, OwnerTurns};
 
 /// Files that are fetched at once.
 const AT_ONCE: usize = 16;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use headwater_contract::KeyedLock;
+use headwater_limits::permits::OwnerTurns;
 use hyper::HeaderMap;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
 use reqwest::{Response, StatusCode, Url};
@@ -21,7 +22,6 @@ use super::super::meter::Seldom;
 use super::checksum::Checksum;
 use super::fetch::{Fetch, FetchError};
 use super::store::Store;
-use headwater_limits::permits::OwnerTurns;
 
 /// How long a page is taken for what the index says.
 const FRESH: Duration = Duration::from_mins(1);

@@ -17,10 +17,10 @@ use std::time::SystemTime;
 
 use headwater_protocol::ExecutionId;
 use headwater_protocol::build::Diagnostic;
+use headwater_workspace::make_private;
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
-use headwater_workspace::make_private;
 
 const MAGIC: &[u8] = b"headwater-build-1\n";
 const HASH: usize = 32;

@@ -10,6 +10,7 @@ use headwater_contract::Fault;
 use headwater_protocol::build::{BuildResult, BuildStatus, Diagnostic, SUCCESS, diagnostics_of_text};
 use headwater_protocol::{Reason, Verdict};
 use headwater_sandbox::wire::Bind;
+use headwater_workspace::{Workspace, WorkspacePath};
 
 use super::cache::{Cache, Entry, Kind, MAX_BLOB_BYTES, Told};
 use super::driver::{left, made};
@@ -17,7 +18,6 @@ use super::inputs::OURS;
 use super::plan::Plan;
 use super::system::{SystemFiles, host_path};
 use super::{depfile, gcc};
-use headwater_workspace::{Workspace, WorkspacePath};
 
 /// What is kept of one source's messages.
 const MAX_TEXT_BYTES: u64 = 256 << 10;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headwater_contract::{Fault, FaultKind};
+use headwater_workspace::{Workspace, WorkspacePath};
 
 use super::flags::Flags;
 use super::key::Key;
 use super::scan::{Scanned, scan};
-use headwater_workspace::{Workspace, WorkspacePath};
 
 /// Bytes of all inputs of a build.
 pub(crate) const MAX_INPUT_BYTES: u64 = 64 << 20;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::build::CompileSpec;
+use headwater_workspace::{Workspace, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
 use super::cache::{Cache, Entry, Kind, Told};
@@ -13,7 +14,6 @@ use super::flags::Flags;
 use super::inputs::{Inputs, OURS, Scans, Taking, Unit};
 use super::key::{Key, KeyMaker};
 use super::system::{SystemFiles, host_path};
-use headwater_workspace::{Workspace, WorkspacePath};
 
 /// Sources of one build.
 const MAX_SOURCES: usize = 2000;

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId};
+use headwater_workspace::make_private;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
-use headwater_workspace::make_private;
 
 /// Results that are kept for whoever asks again; the gateway has them in its store.
 const KEPT: usize = 1000;

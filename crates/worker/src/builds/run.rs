@@ -17,23 +17,23 @@ use std::time::Duration;
 use headwater_contract::{Fault, FaultKind, KeyedLock};
 use headwater_protocol::build::{BuildResult, BuildStatus, CompileSpec, SUCCESS};
 use headwater_protocol::{BuildId, ExecutionId, Limits, Network, SessionId, SessionSpec, StartSpec, Verdict};
+use headwater_workspace::WorkspacePath;
 use tokio::sync::watch;
 
 use super::cache::{Cache, Entry};
 use super::collect::Collecting;
 use super::compiler::Compilers;
 use super::inputs::{Inputs, Scans};
-use super::mark;
-use super::own::{fill, start_spec};
 use super::plan::{Outlook, Plan, Planner};
 use super::record::{Record, Records};
 use super::system::SystemFiles;
+use crate::builds::reserved;
+use crate::builds::sandbox::{fill, start_spec};
 use crate::clock::now_ms;
+use crate::detached::blocking;
 use crate::engine::Engine;
-use crate::open_workspace::OpenWorkspace;
-use crate::session::Expects;
-use crate::tasks::blocking;
-use headwater_workspace::WorkspacePath;
+use crate::files::open_workspace::OpenWorkspace;
+use crate::sessions::session::Expects;
 
 /// A build's own session ends by itself if nobody ends it.
 const FORGOTTEN: Duration = Duration::from_mins(30);
@@ -249,10 +249,10 @@ impl Workshop {
             network: Network::None,
             ..SessionSpec::default()
         };
-        mark::put(&mut spec, order.execution);
+        reserved::put(&mut spec, order.execution);
         self.keep(record).await?;
         let told = self.engine.create_session(Some(order.build_session), spec).await?;
-        if !mark::is_of(&told.spec, order.execution) {
+        if !reserved::is_of(&told.spec, order.execution) {
             let fault = Fault::new(FaultKind::Conflict, "the session of the build is somebody else's");
             return Err(fault.hint("ask for the build anew"));
         }

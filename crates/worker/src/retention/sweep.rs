@@ -15,7 +15,7 @@ use super::policy::{self, Kept, Sum, Why};
 use super::{Filter, lock};
 use crate::clock::now_ms;
 use crate::engine::Engine;
-use crate::execution::Execution;
+use crate::executions::execution::Execution;
 
 /// Between two sweeps without a reason: for what becomes too old. More often where `age` is shorter.
 const EVERY: Duration = Duration::from_mins(1);

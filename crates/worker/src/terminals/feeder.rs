@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use headwater_log::{Log, Reader};
 use headwater_protocol::EventKind;
 use headwater_sandbox::wire::Cause;
 use tokio::sync::Mutex;
@@ -15,9 +16,8 @@ use super::hub::Hub;
 use super::live::Live;
 use super::rebuild;
 use crate::engine::Engine;
-use crate::execution::Execution;
-use crate::session::{Session, grace};
-use headwater_log::{Log, Reader};
+use crate::executions::execution::Execution;
+use crate::sessions::session::{Session, grace};
 
 /// A screen that nothing is printed on for so long sleeps.
 const SLEEP_AFTER: Duration = Duration::from_secs(2);

@@ -9,8 +9,8 @@ use tokio::sync::Semaphore;
 
 use super::shell;
 use crate::config::TerminalConfig;
-use crate::folder::Folder;
-use crate::program::Program;
+use crate::executions::program::Program;
+use crate::layout::Folder;
 
 /// The key of the execution's metadata that makes it a terminal; its value is the terminal's name.
 pub(crate) const TERMINAL: &str = "headwater.terminal";

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use headwater_log::Log;
 use headwater_protocol::TtySize;
 use headwater_screen::{Fed, Screen};
 use tokio::sync::watch;
@@ -13,7 +14,6 @@ use tokio::time::Instant;
 
 use super::checkpoint::Checkpoint;
 use super::sizes::{self, Change};
-use headwater_log::Log;
 
 /// An emulator that follows a log.
 #[derive(Debug)]

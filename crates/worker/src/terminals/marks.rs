@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use futures_util::stream::{BoxStream, StreamExt, unfold};
 use headwater_contract::{Fault, FaultKind, v1};
+use headwater_log::{LogError, Reader, ReaderOptions, Streams};
 use headwater_protocol::{EventKind, Seq};
 use headwater_screen::{Mark, MarkFinder};
 use tonic::Status;
 
 use super::live::Viewer;
-use crate::execution::Execution;
-use headwater_log::{LogError, Reader, ReaderOptions, Streams};
+use crate::executions::execution::Execution;
 
 /// What `FollowMarks` answers with.
 pub(crate) type Marks = BoxStream<'static, Result<v1::FollowMarksResponse, Status>>;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use headwater_log::{Log, LogError, Reader, ReaderOptions, Streams};
 use headwater_protocol::{EventKind, Seq};
 use headwater_screen::{Options, Screen};
 
@@ -9,8 +10,7 @@ use super::checkpoint::Checkpoint;
 use super::hub::Hub;
 use super::live::{Live, Shown, show};
 use super::sizes::{self, Change};
-use crate::execution::Execution;
-use headwater_log::{Log, LogError, Reader, ReaderOptions, Streams};
+use crate::executions::execution::Execution;
 
 /// Without a checkpoint, a log that is longer is read from so far before its end.
 const MAX_REPLAY_BYTES: u64 = 8 << 20;
@@ -45,13 +45,13 @@ fn begin(hub: &Hub, execution: &Execution) -> Beginning {
 }
 
 /// The emulator of an execution that lives, at its last checkpoint.
-pub(super) fn live(hub: &Hub, execution: &Execution) -> Arc<Live> {
+pub(crate) fn live(hub: &Hub, execution: &Execution) -> Arc<Live> {
     let Beginning { screen, seq, sizes, ahead } = begin(hub, execution);
     Live::new(execution.dir(), screen, seq, sizes, ahead)
 }
 
 /// An empty emulator, for a log that cannot be read again.
-pub(super) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
+pub(crate) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
     let all = sizes::read(execution.dir(), execution.record());
     let size = all.last().map_or_else(Default::default, |last| last.size);
     let options = Options {
@@ -66,12 +66,12 @@ pub(super) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
 }
 
 /// One record at a time: a size may belong between any two.
-pub(super) fn reader(log: &Arc<Log>, after: u64) -> Reader {
+pub(crate) fn reader(log: &Arc<Log>, after: u64) -> Reader {
     log.reader(Seq(after), ReaderOptions { max_bytes: 1, tail: None, streams: Streams::ALL })
 }
 
 /// What the terminal of an execution that nobody follows any more shows. Reads files, which may take a moment.
-pub(super) fn shown(hub: &Hub, execution: &Execution, scrollback: Option<usize>) -> Result<Shown, LogError> {
+pub(crate) fn shown(hub: &Hub, execution: &Execution, scrollback: Option<usize>) -> Result<Shown, LogError> {
     let Beginning { mut screen, seq, ahead, .. } = begin(hub, execution);
     let log = execution.log().map_err(|_| LogError::NotClosed)?;
     let from_its_end = seq == 0 && log.head().ends.total() > MAX_REPLAY_BYTES;

@@ -4,7 +4,7 @@ use headwater_protocol::ExecutionId;
 use headwater_sandbox::wire::CodeFile;
 use std::path::Path;
 
-use crate::program::Program;
+use crate::executions::program::Program;
 
 const BASH: [&str; 2] = ["/bin/bash", "/usr/bin/bash"];
 const SCRIPT: &str = include_str!("shell.bash");

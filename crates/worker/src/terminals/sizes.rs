@@ -7,7 +7,7 @@ use std::path::Path;
 
 use headwater_protocol::TtySize;
 
-use crate::folder::ExecutionRecord;
+use crate::layout::ExecutionRecord;
 
 const FILE: &str = "sizes";
 /// More changes than this are not remembered.

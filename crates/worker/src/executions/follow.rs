@@ -1,0 +1,244 @@
+//! Following a log over the contract: replay, then live, at the reader's own pace.
+
+mod batch;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_log::{Log, LogError, Reader, ReaderOptions, Streams};
+use headwater_protocol::{Event, EventKind, Seq};
+use tokio::time::Instant;
+use tonic::Status;
+
+use self::batch::Batch;
+
+/// What a call answers with.
+pub(crate) type Responses = Pin<Box<dyn Stream<Item = Result<v1::FollowResponse, Status>> + Send>>;
+
+/// The largest piece that is read at once. A follower that does not read holds it as read, as encoded, and in what the
+/// transport has taken (see `connections.rs`).
+const MAX_BYTES: usize = 32 << 10;
+/// The most events in one message.
+const MAX_EVENTS: usize = 256;
+
+struct Follower {
+    reader: Reader,
+    until: v1::Until,
+    no_wait: bool,
+    tail: Option<u64>,
+    batch: Duration,
+    batch_bytes: usize,
+    /// Whether output was sent. Until then nothing is held back: a screen shows the first output at once.
+    has_output: bool,
+    ended: bool,
+}
+
+/// Follows a log as asked.
+pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Responses, Fault> {
+    let mut streams = Streams::NONE;
+    for stream in &options.streams {
+        streams = streams.and(headwater_contract::stream(*stream)?);
+    }
+    if options.streams.is_empty() {
+        streams = Streams::ALL;
+    }
+    let until = v1::Until::try_from(options.until)
+        .map_err(|_| Fault::new(FaultKind::Invalid, "`until` must be `exited` or `closed`"))?;
+    let after = Seq(options.after_seq);
+    let last = log.head().last_seq;
+    if after > last {
+        return Err(past_end(&LogError::PastEnd { after: after.0, last: last.0 }));
+    }
+    let reader = ReaderOptions { max_bytes: MAX_BYTES, tail: options.tail_bytes, streams };
+    let reader =
+        if options.lossless { log.lossless_reader(after, reader) } else { Ok(log.reader(after, reader)) };
+    let follower = Follower {
+        reader: reader.map_err(|error| read_fault(&error))?,
+        until,
+        no_wait: options.no_wait,
+        // A lossless reader skips at most what is there when it comes.
+        tail: options.tail_bytes.filter(|_| !options.lossless),
+        batch: Duration::from_millis(options.batch_ms.into()),
+        batch_bytes: options.batch_bytes as usize,
+        has_output: false,
+        ended: false,
+    };
+    Ok(Box::pin(futures_util::stream::unfold(follower, |mut follower| async move {
+        let batch = follower.next_batch().await.transpose()?;
+        follower.ended |= batch.is_err();
+        Some((batch.map_err(|error| Status::from(read_fault(&error))), follower))
+    })))
+}
+
+fn read_fault(error: &LogError) -> Fault {
+    match error {
+        LogError::TooSlow => Fault::new(FaultKind::TooSlow, error.to_string())
+            .hint("output after this point may have been dropped; follow on without `lossless` to read what is kept"),
+        LogError::TooManyReaders => {
+            Fault::new(FaultKind::Exhausted, error.to_string()).hint("follow without `lossless`, or end one of them")
+        }
+        LogError::DiskFull { .. } => Fault::new(FaultKind::Unavailable, error.to_string())
+            .hint("free space on the disk of the data folder, or follow without `lossless`"),
+        _ => Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}")),
+    }
+}
+
+fn past_end(error: &LogError) -> Fault {
+    let hint = "follow from the last event that there is, or from the beginning; if you were sent a later event, the log \
+                lost its end when the host lost power";
+    Fault::new(FaultKind::PastEnd, error.to_string()).hint(hint)
+}
+
+impl Follower {
+    /// The next events: what is there, or the first that comes and what joins it while it is held back.
+    async fn next_batch(&mut self) -> Result<Option<v1::FollowResponse>, LogError> {
+        if self.ended || self.has_passed_the_end() {
+            return Ok(None);
+        }
+        let first = match self.reader.try_next()? {
+            Some(event) => event,
+            None if self.no_wait => return Ok(None),
+            None => match self.reader.next().await? {
+                Some(event) => event,
+                None if self.reader.is_complete() => return Ok(None),
+                // Its writer gave up: to end here without a word would be to say that there is no more.
+                None => return Err(LogError::NotClosed),
+            },
+        };
+        let mut batch = Batch::default();
+        let hold = (self.has_output && !self.batch.is_zero()).then(|| Instant::now() + self.batch);
+        self.add(&mut batch, first);
+        while !self.ended && !batch.is_full(self.batch_bytes, hold.is_some()) {
+            let next = match (self.reader.try_next()?, hold) {
+                (Some(event), _) => Some(event),
+                (None, Some(until)) => match tokio::time::timeout_at(until, self.reader.next()).await {
+                    Ok(event) => event?,
+                    Err(_) => None,
+                },
+                (None, None) => None,
+            };
+            let Some(event) = next else { break };
+            self.add(&mut batch, event);
+        }
+        if self.tail.is_some() {
+            self.reader.skip_to_tail()?;
+        }
+        Ok(Some(v1::FollowResponse { events: batch.events() }))
+    }
+
+    /// Whether what was asked for as the last event lies before the first one that was asked for.
+    fn has_passed_the_end(&self) -> bool {
+        self.until == v1::Until::Exited && self.reader.is_past_verdict()
+    }
+
+    fn add(&mut self, batch: &mut Batch, event: Event) {
+        self.has_output |= matches!(event.kind, EventKind::Output { .. });
+        self.ended = match event.kind {
+            EventKind::Closed => true,
+            EventKind::Exited(_) => self.until == v1::Until::Exited,
+            _ => false,
+        };
+        batch.add(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt, StreamExt};
+    use headwater_protocol::{ExecutionId, Reason};
+
+    use super::*;
+    use crate::sessions::session::unseen;
+    use headwater_log::{LogOptions, Writer};
+
+    /// A log of three records: a start, a verdict and, if wanted, `closed`.
+    fn log(folder: &tempfile::TempDir, closed: bool) -> (Arc<Log>, Writer) {
+        let options = LogOptions::new(1 << 20);
+        let dir = folder.path().join("log");
+        let (log, mut writer) = Log::create(&dir, ExecutionId::random(), options).unwrap();
+        writer.started(1, 1).unwrap();
+        writer.exited(&unseen(Reason::Exited, ""), 2).unwrap();
+        if closed {
+            writer.closed(3).unwrap();
+        }
+        (log, writer)
+    }
+
+    async fn seqs(log: &Arc<Log>, after_seq: u64, until: v1::Until) -> Vec<Result<u64, tonic::Code>> {
+        let options = v1::FollowOptions { after_seq, until: until.into(), ..v1::FollowOptions::default() };
+        let mut all = Vec::new();
+        let mut responses = follow(log, &options).unwrap();
+        while let Some(response) = responses.next().await {
+            match response {
+                Ok(batch) => all.extend(batch.events.iter().map(|event| Ok(event.seq))),
+                Err(status) => all.push(Err(status.code())),
+            }
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn output_that_is_held_back_comes_as_one_event_with_the_last_seq() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = LogOptions::new(1 << 20);
+        let (log, mut writer) =
+            Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
+        writer.started(1, 1).unwrap();
+        let hour = 3_600_000;
+        let options = v1::FollowOptions { batch_ms: hour, batch_bytes: 10, ..v1::FollowOptions::default() };
+        let mut responses = follow(&log, &options).unwrap();
+        let first = responses.next().await.unwrap().unwrap();
+        assert_eq!(first.events[0].seq, 1, "`started` is sent at once");
+        writer.append(headwater_protocol::Stream::Stdout, b"first").unwrap();
+        let first = responses.next().now_or_never().unwrap().unwrap().unwrap();
+        assert_eq!(first.events[0].seq, 2, "the first output is sent at once");
+        let mut held = responses.next();
+        for bytes in ["1", "23", "4"] {
+            writer.append(headwater_protocol::Stream::Stdout, bytes.as_bytes()).unwrap();
+            assert!((&mut held).now_or_never().is_none());
+        }
+        writer.append(headwater_protocol::Stream::Stdout, b"567890").unwrap();
+        let batch = held.now_or_never().unwrap().unwrap().unwrap();
+        let events: Vec<Event> = batch.events.into_iter().map(|event| event.try_into().unwrap()).collect();
+        let bytes = bytes::Bytes::from_static(b"1234567890");
+        let kind = EventKind::Output { stream: headwater_protocol::Stream::Stdout, offset: 5, bytes };
+        assert_eq!(events, [Event { seq: Seq(6), at_ms: events[0].at_ms, kind }]);
+    }
+
+    #[tokio::test]
+    async fn a_position_after_the_last_event_is_refused_and_the_last_event_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, _writer) = log(&folder, true);
+        assert_eq!(seqs(&log, 0, v1::Until::Closed).await, [Ok(1), Ok(2), Ok(3)]);
+        assert_eq!(seqs(&log, 3, v1::Until::Closed).await, [], "there is nothing after the last event");
+        for until in [v1::Until::Closed, v1::Until::Exited] {
+            let options =
+                v1::FollowOptions { after_seq: 4, until: until.into(), ..v1::FollowOptions::default() };
+            let fault = follow(&log, &options).err().unwrap();
+            assert_eq!(fault.kind, FaultKind::PastEnd);
+            assert!(fault.message.contains("`3`"), "{}", fault.message);
+        }
+    }
+
+    #[tokio::test]
+    async fn waiting_for_an_earlier_verdict_does_not_wait_for_the_close() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, _writer) = log(&folder, false);
+        assert_eq!(seqs(&log, 0, v1::Until::Exited).await, [Ok(1), Ok(2)]);
+        assert_eq!(seqs(&log, 2, v1::Until::Exited).await, []);
+        let folder = tempfile::tempdir().unwrap();
+        let (log, _writer) = self::log(&folder, true);
+        assert_eq!(seqs(&log, 2, v1::Until::Exited).await, [], "nor does it get what follows the verdict");
+    }
+
+    #[tokio::test]
+    async fn a_log_whose_writer_gave_up_ends_with_an_error_and_not_as_if_it_were_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, writer) = log(&folder, false);
+        drop(writer);
+        assert_eq!(seqs(&log, 0, v1::Until::Closed).await, [Ok(1), Ok(2), Err(tonic::Code::Internal)]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Changes that wait to be told: in order, and what happens to one path in short succession as one change.
+
+use std::collections::{HashMap, VecDeque};
+
+use headwater_contract::v1::{Change, ChangeType, NodeKind};
+
+/// Changes that may wait. More than that are dropped, and it is said that they were.
+const MAX_WAITING: usize = 4096;
+
+/// Changes that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// None: a change that was taken back.
+    waiting: VecDeque<Option<Change>>,
+    /// The last change of each path, by its number; the first that waits has the number `told`.
+    last: HashMap<Vec<u8>, usize>,
+    told: usize,
+    live: usize,
+}
+
+impl Pending {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Something was made, changed or removed.
+    pub(crate) fn note(&mut self, change: ChangeType, path: &[u8], kind: NodeKind) {
+        use ChangeType::{Created, Modified, Removed};
+        let before = self.last.get(path).copied();
+        let slot = before.and_then(|n| self.waiting.get_mut(n.checked_sub(self.told)?));
+        let Some(slot) = slot else { return self.push(change, path, kind, &[]) };
+        let was = slot.as_ref().map(Change::r#type);
+        let now = match (was, change) {
+            (Some(Created), Modified) => Some(Created),
+            (Some(Created), Removed) => None,
+            (Some(Removed), Created) | (Some(Modified), Modified) => Some(Modified),
+            (Some(Modified), Removed) => Some(Removed),
+            _ => return self.push(change, path, kind, &[]),
+        };
+        if let Some(now) = now {
+            if let Some(change) = slot {
+                change.set_type(now);
+                change.set_kind(kind);
+            }
+            return;
+        }
+        *slot = None;
+        self.live -= 1;
+        self.last.remove(path);
+        if self.live == 0 {
+            *self = Self::default();
+        }
+    }
+
+    /// Something has another path now. What is told of either path from here on comes after that.
+    pub(crate) fn moved(&mut self, from: &[u8], to: &[u8], kind: NodeKind) {
+        self.last.clear(); // also of what is in a folder
+        self.push(ChangeType::Moved, to, kind, from);
+        self.last.remove(to);
+    }
+
+    /// Something that concerns all of it, or a folder.
+    pub(crate) fn say(&mut self, change: ChangeType, path: &[u8]) {
+        self.push(change, path, NodeKind::Folder, &[]);
+        self.last.remove(path);
+    }
+
+    fn push(&mut self, change: ChangeType, path: &[u8], kind: NodeKind, from: &[u8]) {
+        // Those that were taken back take room, too, until they would have been told.
+        if self.live >= MAX_WAITING || self.waiting.len() >= 4 * MAX_WAITING {
+            return self.overflow();
+        }
+        self.last.insert(path.to_vec(), self.told + self.waiting.len());
+        let (path, from) = (path.to_vec().into(), from.to_vec().into());
+        self.waiting.push_back(Some(Change { r#type: change.into(), path, kind: kind.into(), from }));
+        self.live += 1;
+    }
+
+    /// Too much happened: all that waits is dropped, and whoever reads is told to look for themselves.
+    pub(crate) fn overflow(&mut self) {
+        *self = Self::default();
+        self.push(ChangeType::Overflow, &[], NodeKind::Folder, &[]);
+        self.push(ChangeType::Rescan, &[], NodeKind::Folder, &[]);
+        self.last.clear();
+    }
+
+    /// The first of them.
+    pub(crate) fn take(&mut self, at_most: usize) -> Vec<Change> {
+        let mut taken = Vec::new();
+        while taken.len() < at_most {
+            let Some(change) = self.waiting.pop_front() else { break };
+            self.told += 1;
+            taken.extend(change);
+        }
+        self.live -= taken.len();
+        if self.live == 0 {
+            *self = Self::default();
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(pending: &mut Pending) -> Vec<(ChangeType, String)> {
+        let text = |change: &Change| String::from_utf8(change.path.to_vec()).unwrap();
+        pending.take(usize::MAX).iter().map(|change| (change.r#type(), text(change))).collect()
+    }
+
+    #[test]
+    fn quick_changes_of_one_path_are_one_change() {
+        use ChangeType::{Created, Modified, Moved, Removed};
+        let mut pending = Pending::default();
+        for (change, path) in [
+            (Created, "new"),
+            (Modified, "new"),
+            (Modified, "new"),
+            (Created, "short-lived"),
+            (Modified, "short-lived"),
+            (Removed, "short-lived"),
+            (Modified, "old"),
+            (Modified, "old"),
+            (Removed, "replaced"),
+            (Created, "replaced"),
+            (Modified, "replaced"),
+            (Modified, "gone"),
+            (Removed, "gone"),
+        ] {
+            pending.note(change, path.as_bytes(), NodeKind::File);
+        }
+        pending.moved(b"old", b"young", NodeKind::File);
+        pending.note(Modified, b"young", NodeKind::File);
+        pending.note(Created, b"old", NodeKind::File);
+        let expected = [
+            (Created, "new"),
+            (Modified, "old"),
+            (Modified, "replaced"),
+            (Removed, "gone"),
+            (Moved, "young"),
+            (Modified, "young"),
+            (Created, "old"),
+        ];
+        assert_eq!(told(&mut pending), expected.map(|(change, path)| (change, path.to_owned())));
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn more_than_can_be_kept_is_said_to_be_missing() {
+        let mut pending = Pending::default();
+        for n in 0..=MAX_WAITING {
+            pending.note(ChangeType::Created, format!("f{n}").as_bytes(), NodeKind::File);
+        }
+        let told = told(&mut pending);
+        assert_eq!(told, [(ChangeType::Overflow, String::new()), (ChangeType::Rescan, String::new())]);
+        pending.note(ChangeType::Created, b"after", NodeKind::File);
+        assert!(!pending.is_empty());
+    }
+
+    #[test]
+    fn taken_changes_are_final() {
+        let mut pending = Pending::default();
+        pending.note(ChangeType::Created, b"a", NodeKind::File);
+        pending.note(ChangeType::Created, b"b", NodeKind::File);
+        assert_eq!(pending.take(1).len(), 1);
+        pending.note(ChangeType::Modified, b"a", NodeKind::File);
+        pending.note(ChangeType::Modified, b"b", NodeKind::File);
+        let expected = [(ChangeType::Created, "b".to_owned()), (ChangeType::Modified, "a".to_owned())];
+        assert_eq!(told(&mut pending), expected);
+    }
+}

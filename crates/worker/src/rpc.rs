@@ -1,0 +1,138 @@
+//! The contract's services behind one socket: a call is led by the name of its service.
+
+mod builds;
+pub(crate) mod connections;
+pub(crate) mod files;
+pub(crate) mod languages;
+pub(crate) mod stream;
+mod terminals;
+pub(crate) mod trees;
+pub(crate) mod worker;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use headwater_contract::v1::builds_server::BuildsServer;
+use headwater_contract::v1::files_server::FilesServer;
+use headwater_contract::v1::languages_server::LanguagesServer;
+use headwater_contract::v1::terminals_server::TerminalsServer;
+use headwater_contract::v1::trees_server::TreesServer;
+use headwater_contract::v1::worker_server::WorkerServer;
+use headwater_contract::{Fault, FaultKind, MAX_MESSAGE_BYTES, panics};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::http::{Request, Response};
+use tonic::codegen::{BoxFuture, Service as Tower};
+
+use self::builds::Builds;
+use self::terminals::Terminals;
+use self::trees::Trees;
+use crate::engine::Engine;
+use crate::rpc::files::Files;
+use crate::rpc::languages::Known;
+use crate::rpc::worker::Service;
+
+/// All services of a worker; cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Services {
+    worker: WorkerServer<Service>,
+    files: FilesServer<Files>,
+    trees: TreesServer<Trees>,
+    builds: BuildsServer<Builds>,
+    terminals: TerminalsServer<Terminals>,
+    languages: LanguagesServer<Known>,
+}
+
+macro_rules! server {
+    ($server:ident, $service:expr) => {
+        $server::new($service)
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    };
+}
+
+impl Services {
+    pub(crate) fn new(engine: &Arc<Engine>) -> Self {
+        Self {
+            worker: server!(WorkerServer, Service::new(Arc::clone(engine))),
+            files: server!(FilesServer, Files::new(Arc::clone(engine))),
+            trees: server!(TreesServer, Trees::new(Arc::clone(engine))),
+            builds: server!(BuildsServer, Builds::new(Arc::clone(engine))),
+            languages: server!(LanguagesServer, Known::new(Arc::clone(engine))),
+            terminals: server!(TerminalsServer, Terminals::new(Arc::clone(engine))),
+        }
+    }
+}
+
+/// The name of the service in the path of a call: `/headwater.worker.v1.Files/Read`.
+fn service_of(path: &str) -> &str {
+    let service = path.strip_prefix("/headwater.worker.v1.").unwrap_or(path);
+    service.split('/').next().unwrap_or_default()
+}
+
+impl<B> Tower<Request<B>> for Services
+where
+    B: tonic::codegen::Body + Send + 'static,
+    B::Error: Into<tonic::codegen::StdError> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Response<Body>, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        Box::pin(answered(self.dispatch(request)))
+    }
+}
+
+/// What a call answers; a bug in it is an error of this call alone.
+async fn answered(
+    call: impl Future<Output = Result<Response<Body>, Infallible>>,
+) -> Result<Response<Body>, Infallible> {
+    let panicked = || {
+        let fault = Fault::new(FaultKind::Internal, "the call panicked; the worker's log has the cause");
+        Ok(Status::from(fault).into_http())
+    };
+    panics::caught(call).await.unwrap_or_else(panicked)
+}
+
+impl Services {
+    fn dispatch<B>(&mut self, request: Request<B>) -> BoxFuture<Response<Body>, Infallible>
+    where
+        B: tonic::codegen::Body + Send + 'static,
+        B::Error: Into<tonic::codegen::StdError> + Send + 'static,
+    {
+        match service_of(request.uri().path()) {
+            "Files" => self.files.call(request),
+            "Trees" => self.trees.call(request),
+            "Builds" => self.builds.call(request),
+            "Languages" => self.languages.call(request),
+            "Terminals" => self.terminals.call(request),
+            _ => self.worker.call(request), // also what is unknown: it says so
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_that_panics_answers_with_an_internal_error() {
+        let Ok(answer) = answered(async { panic!("a bug") }).await;
+        let status = Status::from_header_map(answer.headers()).unwrap();
+        let error = headwater_contract::ContractError::from(status);
+        assert_eq!(error.fault().unwrap().kind, FaultKind::Internal);
+    }
+
+    #[test]
+    fn a_call_is_led_by_the_name_of_its_service() {
+        assert_eq!(service_of("/headwater.worker.v1.Files/Read"), "Files");
+        assert_eq!(service_of("/headwater.worker.v1.Worker/Start"), "Worker");
+        assert_eq!(service_of("/other.Files/Read"), "");
+    }
+}

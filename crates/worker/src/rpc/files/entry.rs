@@ -1,0 +1,33 @@
+//! Things in a workspace as the contract tells of them.
+
+use headwater_contract::{Fault, v1};
+use headwater_workspace::{Entry, Kind, WorkspacePath};
+
+use crate::files::open_workspace::OpenWorkspace;
+
+/// What is known of the thing at a path, with what it says if it is a link.
+pub(crate) fn told(path: &WorkspacePath, entry: &Entry, target: Option<Vec<u8>>) -> v1::FileEntry {
+    let kind = match entry.kind {
+        Kind::File => v1::FileKind::File,
+        Kind::Folder => v1::FileKind::Folder,
+        Kind::Link => v1::FileKind::Link,
+        Kind::Other => v1::FileKind::Other,
+    };
+    let has_size = matches!(entry.kind, Kind::File | Kind::Link);
+    v1::FileEntry {
+        path: path.bytes().into(),
+        kind: kind.into(),
+        size: if has_size { entry.size } else { 0 },
+        mode: entry.mode,
+        modified_at_ms: entry.modified_at_ms(),
+        etag: entry.etag(),
+        target: target.map(Into::into),
+    }
+}
+
+/// What lies at a path.
+pub(crate) fn told_at(open: &OpenWorkspace, path: &WorkspacePath) -> Result<v1::FileEntry, Fault> {
+    let entry = open.workspace.stat(path)?;
+    let target = (entry.kind == Kind::Link).then(|| open.workspace.read_link(path).ok());
+    Ok(told(path, &entry, target.flatten()))
+}

@@ -1,0 +1,183 @@
+//! Writing a file: all bytes go to a file without a name first, whatever is to become of them. So half a request changes
+//! nothing, two requests do not mix, and no program sees half of it.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use headwater_contract::v1::write_file_head::Place;
+use headwater_contract::{Fault, FaultKind, v1};
+use headwater_protocol::SessionId;
+use headwater_workspace::{Entry, Expect, NewFile, Room, WorkspaceError, WorkspacePath};
+use tonic::{Status, Streaming};
+
+use crate::detached::blocking;
+use crate::engine::Engine;
+use crate::files::open_workspace::OpenWorkspace;
+use crate::rpc::files::entry::told;
+
+/// So much is gathered before it is written: each time costs a hop to another thread.
+const GATHERED_BYTES: usize = 1 << 20;
+
+/// What was asked for.
+struct Order {
+    session: SessionId,
+    path: Vec<u8>,
+    place: Place,
+    expect: Expect,
+    mode: Option<u32>,
+}
+
+/// A file that is being written.
+struct Draft {
+    open: OpenWorkspace,
+    path: WorkspacePath,
+    file: NewFile,
+    room: Room,
+    written: u64,
+}
+
+/// Takes the whole request, and then does what it says.
+pub(crate) async fn write(
+    engine: &Arc<Engine>,
+    mut chunks: Streaming<v1::WriteFileRequest>,
+) -> Result<v1::WriteFileResponse, Status> {
+    let nothing = || Fault::new(FaultKind::Invalid, "nothing says what to write");
+    let mut first = chunks.message().await?.ok_or_else(nothing)?;
+    let head = first.head.take().ok_or_else(nothing)?;
+    let size = head.size;
+    let order = order(head)?;
+    let (engine, session, path, place) = (Arc::clone(engine), order.session, order.path.clone(), order.place);
+    let mut draft = blocking(move || begin(&engine, session, &path, &place, size)).await?;
+    let mut gathered = BytesMut::new();
+    let mut chunk = Some(first);
+    let whole = loop {
+        let Some(next) = chunk else { break false };
+        gathered.extend_from_slice(&next.data);
+        if gathered.len() >= GATHERED_BYTES || next.last {
+            let bytes = gathered.split();
+            draft = blocking(move || add(draft, &bytes)).await?;
+        }
+        if next.last {
+            break true;
+        }
+        chunk = chunks.message().await?;
+    };
+    if !whole {
+        return Err(
+            Fault::new(FaultKind::Invalid, "the bytes did not arrive whole: nothing was changed").into()
+        );
+    }
+    let lock = draft.open.lock().await;
+    let written = blocking(move || {
+        let written = finish(draft, &order);
+        drop(lock);
+        written
+    });
+    Ok(written.await?)
+}
+
+fn order(head: v1::WriteFileHead) -> Result<Order, Fault> {
+    if head.mode.is_some_and(|mode| mode > 0o777) {
+        return Err(Fault::new(FaultKind::Invalid, "the mode has more than rights in it"));
+    }
+    let expect = head.expect.unwrap_or_default();
+    let expect = match expect {
+        v1::Expectation { nothing: true, .. } => Expect::Nothing,
+        v1::Expectation { something: true, .. } => Expect::Something,
+        v1::Expectation { etags, .. } if etags.is_empty() => Expect::Anything,
+        v1::Expectation { etags, .. } => Expect::Tags(etags),
+    };
+    Ok(Order {
+        session: head.session_id.parse()?,
+        path: head.path.to_vec(),
+        place: head.place.unwrap_or(Place::Whole(true)),
+        expect,
+        mode: head.mode,
+    })
+}
+
+fn begin(
+    engine: &Arc<Engine>,
+    session: SessionId,
+    path: &[u8],
+    place: &Place,
+    size: Option<u64>,
+) -> Result<Draft, Fault> {
+    let open = OpenWorkspace::open(engine, session)?;
+    let path = open.path(path)?;
+    if path.is_root() {
+        return Err(WorkspaceError::Root.into());
+    }
+    let there = match open.workspace.stat(&path) {
+        Err(WorkspaceError::Missing { .. }) => None,
+        there => Some(there?), // what lies in the way is told before the bytes are sent
+    };
+    let mut room = open.room()?;
+    match place {
+        // What is replaced goes.
+        Place::Whole(_) => {
+            room.bytes = room.bytes.saturating_add(there.map_or(0, |there| there.allocated_bytes));
+        }
+        Place::Offset(offset) if *offset > open.limits().disk_bytes.unwrap_or(i64::MAX.cast_unsigned()) => {
+            return Err(open.full(room));
+        }
+        _ => {}
+    }
+    if size.is_some_and(|size| size > room.bytes) || (there.is_none() && room.inodes == 0) {
+        return Err(open.full(room));
+    }
+    let file = open.workspace.create(&path)?;
+    Ok(Draft { open, path, file, room, written: 0 })
+}
+
+fn add(mut draft: Draft, bytes: &[u8]) -> Result<Draft, Fault> {
+    draft.written += bytes.len() as u64;
+    if draft.written > draft.room.bytes {
+        return Err(draft.open.full(draft.room));
+    }
+    draft.file.write(bytes)?;
+    Ok(draft)
+}
+
+fn finish(draft: Draft, order: &Order) -> Result<v1::WriteFileResponse, Fault> {
+    let Draft { open, path, file, written, .. } = draft;
+    let there = match open.workspace.stat(&path) {
+        Err(WorkspaceError::Missing { .. }) => None,
+        there => Some(there?),
+    };
+    let created = there.is_none();
+    let at = match order.place {
+        Place::Offset(offset) => Some(offset),
+        Place::Append(_) | Place::Whole(_) => None,
+    };
+    let is_new = matches!(order.place, Place::Whole(_)) || (created && at.is_none());
+    let entry = if is_new {
+        file.commit(&order.expect, order.mode)?
+    } else {
+        write_into(&open, &path, &file, at, order, created)?
+    };
+    open.has_grown(written, u64::from(created));
+    Ok(v1::WriteFileResponse { entry: Some(told(&path, &entry, None)), created })
+}
+
+/// Puts what was gathered into the file that is there, or into a new and empty one.
+fn write_into(
+    open: &OpenWorkspace,
+    path: &WorkspacePath,
+    draft: &NewFile,
+    at: Option<u64>,
+    order: &Order,
+    created: bool,
+) -> Result<Entry, Fault> {
+    let workspace = &open.workspace;
+    if created {
+        order.expect.check(path, None)?;
+        workspace.create(path)?.commit(&Expect::Nothing, order.mode)?;
+        return Ok(workspace.write_into(path, draft.fd(), at, &Expect::Anything)?);
+    }
+    let entry = workspace.write_into(path, draft.fd(), at, &order.expect)?;
+    Ok(match order.mode {
+        Some(mode) => workspace.chmod(path, mode)?,
+        None => entry,
+    })
+}

@@ -1,0 +1,83 @@
+//! What is known of languages and packages: the service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_contract::v1::languages_server::Languages as Contract;
+use headwater_contract::{Fault, v1};
+use headwater_protocol::SessionId;
+use tonic::{Request, Response, Status};
+
+use crate::detached::blocking;
+use crate::engine::Engine;
+use crate::files::open_workspace::OpenWorkspace;
+use crate::languages::Entry;
+use crate::languages::packages;
+
+/// The longest that a call waits for versions.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// Answers the contract's calls.
+#[derive(Debug)]
+pub(crate) struct Known {
+    engine: Arc<Engine>,
+}
+
+impl Known {
+    pub(crate) const fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
+    /// Sees to it that every tool is asked for its version once, and waits for that at most so long.
+    async fn versions(&self, wait: Duration) {
+        let asks = self.engine.languages.all().filter(|entry| !entry.is_asked()).map(|entry| {
+            let (languages, name) = (self.engine.languages.clone(), entry.name.clone());
+            tokio::task::spawn_blocking(move || {
+                drop(languages.get(&name).map(|entry| entry.ask_version().is_some()));
+            })
+        });
+        let asks: Vec<_> = asks.collect();
+        // What is not waited for goes on.
+        let _ = tokio::time::timeout(wait.min(MAX_WAIT), futures_util::future::join_all(asks)).await;
+    }
+}
+
+#[tonic::async_trait]
+impl Contract for Known {
+    async fn list_languages(
+        &self,
+        request: Request<v1::ListLanguagesRequest>,
+    ) -> Result<Response<v1::ListLanguagesResponse>, Status> {
+        self.versions(Duration::from_millis(request.into_inner().wait_ms)).await;
+        let languages = self.engine.languages.all().map(told).collect();
+        Ok(Response::new(v1::ListLanguagesResponse { languages }))
+    }
+
+    async fn list_packages(
+        &self,
+        request: Request<v1::ListPackagesRequest>,
+    ) -> Result<Response<v1::ListPackagesResponse>, Status> {
+        let request = request.into_inner();
+        let ecosystem = request.ecosystem();
+        let session: SessionId = request.session_id.parse().map_err(Fault::from)?;
+        let engine = Arc::clone(&self.engine);
+        let look = move || Ok(packages::list(&OpenWorkspace::open(&engine, session)?, ecosystem));
+        Ok(Response::new(blocking(look).await?))
+    }
+}
+
+/// Whatever could be asked has been by now, or takes too long and counts as not there.
+fn told(entry: &Entry) -> v1::KnownLanguage {
+    let language = entry.is_settled().then(|| entry.language()).flatten();
+    v1::KnownLanguage {
+        name: entry.name.clone(),
+        aliases: entry.aliases.clone(),
+        suffixes: entry.suffixes.clone(),
+        icon: entry.icon.clone(),
+        package: entry.package.clone(),
+        version: entry.version().map(Into::into),
+        interpreter: language.map(|language| language.interpreter.clone()),
+        can_build: language.map_or(entry.can_build, |language| language.can_build),
+        max_runtime_ms: language.and_then(|language| language.limits.wall_ms),
+    }
+}

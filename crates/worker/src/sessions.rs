@@ -1,0 +1,11 @@
+//! Sessions: from the pool or a hibernated workspace to their end, and what looks after them in between.
+
+pub(crate) mod adopt;
+pub(crate) mod cleanup;
+pub(crate) mod hibernation;
+pub(crate) mod host_users;
+pub(crate) mod idle;
+pub(crate) mod init_link;
+pub(crate) mod janitor;
+pub(crate) mod pool;
+pub(crate) mod session;

@@ -1,0 +1,333 @@
+//! Prepared sessions: walls up, in their cgroup, init waiting. Taking one costs a rename.
+//!
+//! Making one costs milliseconds, most of them the kernel's for attaching a process to a cgroup; so a few are kept, and
+//! the pool fills itself again in the background.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use headwater_contract::{Fault, FaultKind};
+use headwater_limits::descriptors;
+use headwater_limits::descriptors::{Hold, Purpose};
+use headwater_protocol::{Network, SandboxKind, SessionId};
+use headwater_sandbox::cgroup::SessionCgroup;
+use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
+use headwater_sandbox::orphans;
+use headwater_sandbox::wire::{Bind, KernelLimits, NetworkOf, Setup};
+use headwater_workspace::make_private;
+use headwater_workspace::tree;
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use crate::engine::Engine;
+use crate::layout::{self, SessionRecord};
+use crate::sessions::cleanup;
+use crate::sessions::session::{Parts, spare};
+
+/// The size of `/tmp` and of `/dev/shm` in a session, each. What is in them counts as memory.
+const TMP_BYTES: u64 = 1 << 30;
+/// Files and folders in each of them.
+const TMP_INODES: u64 = 100_000;
+
+/// Whoever has taken a session is about to run something in it, on processors that preparing the next one would share:
+/// as long as half of the pool is there, that waits so long.
+const LET_FIRST: Duration = Duration::from_millis(5);
+
+/// A session that nobody has taken yet.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) slot: SessionId,
+    pub(crate) dir: PathBuf,
+    pub(crate) link: OwnedFd,
+    pub(crate) init: OwnedFd,
+    pub(crate) host_uid: Option<u32>,
+    pub(crate) cgroup: Option<SessionCgroup>,
+    pub(crate) cgroup_name: Option<String>,
+    /// Whether the folder of its first execution is there too.
+    pub(crate) spare: bool,
+    pub(crate) descriptors: Hold,
+}
+
+impl Prepared {
+    /// Whether its init still waits: it may have been ended by whoever looks after the host.
+    fn is_alive(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&now)) == Ok(0)
+    }
+}
+
+/// The prepared sessions of a worker.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    size: usize,
+    ready: Mutex<VecDeque<Prepared>>,
+    filling: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl Pool {
+    pub(crate) fn new(size: usize) -> Self {
+        Self {
+            size,
+            ready: Mutex::default(),
+            filling: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    fn ready(&self) -> std::sync::MutexGuard<'_, VecDeque<Prepared>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.ready().len()
+    }
+
+    /// One of them, or, if there is none, a new one. A caller that goes away meanwhile leaves it to the next.
+    ///
+    /// A session in the host's network is never prepared ahead: the others are all in networks of their own.
+    pub(crate) async fn take(&self, engine: &Engine, network: Network) -> Result<Prepared, Fault> {
+        let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
+        loop {
+            let engine = engine.weak().upgrade().ok_or_else(stopping)?;
+            if self.closed.load(Ordering::Acquire) {
+                return Err(stopping());
+            }
+            if network_of(network) == NetworkOf::Host {
+                let make = move || prepare(&engine, NetworkOf::Host);
+                return tokio::task::spawn_blocking(make).await.map_err(|_| stopping())?;
+            }
+            let ready = self.ready().pop_front();
+            match ready {
+                Some(prepared) if prepared.is_alive() => return Ok(prepared),
+                Some(prepared) => discard_later(engine, prepared),
+                None => {
+                    let make = move || {
+                        prepare(&engine, NetworkOf::Session).map(|made| engine.pool.ready().push_back(made))
+                    };
+                    tokio::task::spawn_blocking(make).await.map_err(|_| stopping())??;
+                }
+            }
+        }
+    }
+
+    /// Fills the pool in the background, unless that is going on already.
+    pub(crate) fn refill(&self, engine: &Engine) {
+        if self.len() >= self.size || self.filling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let Some(engine) = engine.weak().upgrade() else {
+            return;
+        };
+        tokio::task::spawn_blocking(move || {
+            if 2 * engine.pool.len() >= engine.pool.size {
+                std::thread::sleep(LET_FIRST);
+            }
+            while engine.pool.len() < engine.pool.size && !engine.pool.closed.load(Ordering::Acquire) {
+                match prepare(&engine, NetworkOf::Session) {
+                    Ok(mut prepared) => {
+                        // Here, where nobody waits for it.
+                        prepared.spare = spare::make(&prepared.dir).is_ok();
+                        engine.pool.ready().push_back(prepared);
+                    }
+                    Err(fault) => {
+                        tracing::error!(%fault, hint = fault.hint, "no session can be prepared");
+                        break;
+                    }
+                }
+            }
+            engine.pool.filling.store(false, Ordering::Release);
+        });
+    }
+
+    /// Prepares no more, and gives none out.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// Whether it gives none out any more: the worker is stopping.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Ends all that wait.
+    pub(crate) fn drain(&self, engine: &Engine) {
+        for prepared in std::mem::take(&mut *self.ready()) {
+            discard(engine, &prepared);
+        }
+    }
+}
+
+/// Ends a prepared session in the background.
+pub(crate) fn discard_later(engine: Arc<Engine>, prepared: Prepared) {
+    tokio::task::spawn_blocking(move || discard(&engine, &prepared));
+}
+
+/// Ends a prepared session.
+fn discard(engine: &Engine, prepared: &Prepared) {
+    // It may be gone already.
+    let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
+    cleanup::remove(&prepared.dir, prepared.cgroup.as_ref());
+    let _ = fs::remove_dir_all(&prepared.dir);
+    orphans::reap(prepared.init.as_fd());
+    engine.free_uid(prepared.host_uid);
+}
+
+/// Makes a session that sleeps anew: on its old workspace, as its old user, behind new walls. Blocks for milliseconds.
+pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fault> {
+    let dir = engine.folder.session(record.id);
+    let _ = fs::remove_file(dir.join("init.sock")); // of the init that is gone
+    engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
+    // Another name than before: what is left of the old one is not in the way.
+    let slot = SessionId::random();
+    let made =
+        make(engine, slot, &dir, record.host_uid, network_of(record.spec.network)).and_then(|prepared| {
+            let record = SessionRecord { slot, cgroup: prepared.cgroup_name.clone(), ..record };
+            let written = match &prepared.cgroup {
+                Some(cgroup) if record.spec.limits != engine.config.limits => {
+                    cgroup.set_limits(&record.spec.limits)
+                }
+                _ => Ok(()),
+            };
+            written.and_then(|()| record.write(&dir)).map_err(|error| {
+                let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
+                Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
+            })?;
+            let Prepared { link, init, cgroup, spare, descriptors, .. } = prepared;
+            Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare, disk: None, descriptors })
+        });
+    if made.is_err() {
+        cleanup::remove_but_workspace(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
+    }
+    made
+}
+
+/// Makes a session. Blocks for milliseconds.
+fn prepare(engine: &Arc<Engine>, network: NetworkOf) -> Result<Prepared, Fault> {
+    let slot = SessionId::random();
+    let dir = engine.folder.slots().join(slot.to_string());
+    let host_uid = engine.take_uid()?;
+    let made = make(engine, slot, &dir, host_uid, network);
+    if made.is_ok() {
+        engine.projects.begin(&dir, host_uid, &engine.config.limits);
+    } else {
+        cleanup::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
+        let _ = fs::remove_dir_all(&dir);
+        engine.free_uid(host_uid);
+    }
+    made
+}
+
+fn make(
+    engine: &Engine,
+    slot: SessionId,
+    dir: &Path,
+    host_uid: Option<u32>,
+    network: NetworkOf,
+) -> Result<Prepared, Fault> {
+    let cannot = |error: io::Error| {
+        Fault::of_disk(format!("cannot make a session's folder: {error}"), &error)
+            .hint("`headwater doctor` tells what this host lacks")
+    };
+    let descriptors = descriptors::hold(descriptors::SESSION, Purpose::Start)?;
+    let workspace = layout::workspace(dir);
+    make_private(&workspace).map_err(cannot)?;
+    make_private(&layout::executions(dir)).map_err(cannot)?;
+    if host_uid.is_some() {
+        chown(&workspace, host_uid, host_uid).map_err(cannot)?;
+    }
+    let listener = layout::bind_init(dir).map_err(cannot)?;
+    let cgroup = session_cgroup(engine, slot)?;
+    let setup = Setup {
+        session: slot,
+        sandbox: engine.config.sandbox,
+        host_uid,
+        workspace: workspace.to_string_lossy().into_owned(),
+        binds: binds(engine, network),
+        tmp_bytes: TMP_BYTES,
+        tmp_inodes: TMP_INODES,
+        orphan_timeout_ms: u64::try_from(engine.config.orphan_timeout.as_millis()).unwrap_or(u64::MAX),
+        network,
+        kernel: KernelLimits {
+            terminals: engine.config.terminals.of_session,
+            aio: engine.config.allow_aio,
+            memory_is_counted: cgroup.as_ref().is_some_and(|cgroup| cgroup.controllers().memory),
+        },
+    };
+    let launched = launch(Launch { init_binary: own_binary(), listener, setup, cgroup: cgroup.as_ref() })
+        .map_err(|error| launch_fault(&error, engine.config.sandbox))?;
+    Ok(Prepared {
+        slot,
+        dir: dir.to_owned(),
+        link: launched.link_fd,
+        init: launched.pidfd,
+        host_uid,
+        cgroup_name: cgroup.is_some().then(|| slot.to_string()),
+        cgroup,
+        spare: false,
+        descriptors,
+    })
+}
+
+/// Whose network a session is in.
+const fn network_of(network: Network) -> NetworkOf {
+    match network {
+        Network::None | Network::Packages => NetworkOf::Session,
+        Network::Full => NetworkOf::Host,
+    }
+}
+
+/// What is shown of the host. Who is in its network is shown its name servers, too.
+fn binds(engine: &Engine, network: NetworkOf) -> Vec<Bind> {
+    let mut binds = engine.config.binds.clone();
+    if network == NetworkOf::Host {
+        let path = "/etc/resolv.conf".to_owned();
+        binds.push(Bind { host: path.clone(), inside: path, optional: true });
+    }
+    binds
+}
+
+fn session_cgroup(engine: &Engine, slot: SessionId) -> Result<Option<SessionCgroup>, Fault> {
+    let Some(cgroups) = &engine.cgroups else {
+        return Ok(None);
+    };
+    let cannot = |error: &dyn std::fmt::Display| {
+        Fault::new(FaultKind::Unavailable, format!("cannot make a session's cgroup: {error}"))
+            .hint("`headwater doctor` tells what is missing")
+    };
+    let cgroup = cgroups.create_session(&slot.to_string()).map_err(|error| cannot(&error))?;
+    cgroup.set_limits(&engine.config.limits).map_err(|error| cannot(&error))?;
+    Ok(Some(cgroup))
+}
+
+fn launch_fault(error: &LaunchError, sandbox: SandboxKind) -> Fault {
+    let fault = Fault::new(FaultKind::Unavailable, format!("nothing can be run here: {error}"));
+    match error {
+        LaunchError::Wall(failure) if sandbox == SandboxKind::Full => fault.hint(format!(
+            "{}; `headwater doctor` tells more; `--sandbox none` runs without walls, if you trust all code",
+            failure.fix
+        )),
+        _ => fault,
+    }
+}
+
+/// Slots that a killed worker left behind are of no use to the next one.
+pub(crate) fn discard_old_slots(engine: &Engine) -> io::Result<()> {
+    for entry in fs::read_dir(engine.folder.slots())? {
+        let dir = entry?.path();
+        let name = dir.file_name().and_then(|name| name.to_str());
+        let cgroup = name.and_then(|name| crate::sessions::adopt::end_unused(&dir, name));
+        cleanup::remove(&dir, cgroup.or_else(|| engine.cgroup(name)).as_ref());
+        if let Err(error) = tree::remove(&dir) {
+            tracing::warn!(dir = %dir.display(), %error, "an old slot cannot be removed");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! What a session uses now: its processes and their processor time. Measured by looking at the processes of its cgroup,
+//! because the host need not count processor time for each cgroup.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use headwater_contract::{panics, v1};
+use headwater_sandbox::cgroup::SessionCgroup;
+
+use crate::engine::Engine;
+use crate::sessions::session::Session;
+use crate::usage::disk::Measured;
+
+/// Ticks of the kernel's clock in a second, as `/proc` counts: 100 on every Linux.
+const TICKS: u64 = 100;
+
+/// A process of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Its number on the host.
+    pub(crate) pid: i32,
+    /// The name of its program, as it calls itself.
+    pub(crate) name: String,
+    /// Its own processor time, in milliseconds.
+    pub(crate) cpu_ms: u64,
+}
+
+/// What a session uses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// Processor time of all that ever ran in it since it was woken, in milliseconds, as far as it can be seen.
+    pub(crate) cpu_ms: u64,
+    /// What was printed by what still runs, in bytes.
+    pub(crate) printed_bytes: u64,
+    /// Its processes, without its init.
+    pub(crate) members: Vec<Member>,
+}
+
+/// Looks at a session. Blocks for a moment: a few reads in `/proc` for each process.
+pub(crate) fn measure(session: &Session) -> Usage {
+    let init = session.init_pid();
+    let mut usage = Usage { printed_bytes: session.printed_bytes(), ..Usage::default() };
+    for pid in session.cgroup().map(SessionCgroup::processes).unwrap_or_default() {
+        // Gone since: init counts it.
+        let Some(stat) = fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|text| parse(&text))
+        else {
+            continue;
+        };
+        if Some(pid) == init {
+            usage.cpu_ms += stat.children_ms;
+        } else {
+            usage.cpu_ms += stat.own_ms;
+            usage.members.push(Member { pid, name: stat.name, cpu_ms: stat.own_ms });
+        }
+    }
+    usage.members.sort_by_key(|member| member.pid);
+    usage
+}
+
+/// What all sessions use, those that sleep included. Blocks.
+pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
+    let awake: Vec<_> = engine.live_sessions().iter().map(|session| told(engine, session)).collect();
+    let asleep = engine.all_asleep().into_iter().map(|asleep| {
+        let id = asleep.record.id;
+        let (disk_bytes, snapshot_bytes) = asleep.disk_bytes.unwrap_or_else(|| {
+            let walked = Measured::now(&engine.folder.session(id), None);
+            let bytes = walked.map_or((0, 0), |walked| (walked.bytes(), walked.snapshot_bytes()));
+            engine.note_asleep_disk(&asleep, bytes);
+            bytes
+        });
+        v1::SessionUsage {
+            session_id: id.to_string(),
+            disk_bytes,
+            snapshot_bytes,
+            log_bytes: engine.retention.of_session(id).bytes,
+            ..v1::SessionUsage::default()
+        }
+    });
+    awake.into_iter().chain(asleep).collect()
+}
+
+/// A session's usage as told to others.
+pub(crate) fn told(engine: &Engine, session: &Session) -> v1::SessionUsage {
+    let usage = measure(session);
+    let process = |member: Member| v1::SessionProcess { name: member.name, cpu_ms: member.cpu_ms };
+    v1::SessionUsage {
+        session_id: session.id().to_string(),
+        cpu_ms: usage.cpu_ms,
+        printed_bytes: usage.printed_bytes,
+        memory_bytes: session.cgroup().and_then(SessionCgroup::memory_current).unwrap_or(0),
+        processes: usage.members.into_iter().map(process).collect(),
+        disk_bytes: session.disk_bytes(),
+        snapshot_bytes: session.snapshot_bytes(),
+        log_bytes: engine.retention.of_session(session.id()).bytes + session.live_log_bytes(),
+    }
+}
+
+/// What each owner keeps on the disk, from totals in memory.
+pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
+    let mut owners: BTreeMap<String, v1::OwnerDisk> = BTreeMap::new();
+    for (owner, sum) in engine.retention.of_owners() {
+        let disk = owners.entry(owner).or_default();
+        (disk.log_bytes, disk.logs) = (sum.bytes, sum.logs);
+    }
+    for session in engine.live_sessions() {
+        let owner = session.record().spec.owner().to_owned();
+        let disk = owners.entry(owner).or_default();
+        disk.log_bytes += session.live_log_bytes();
+        disk.snapshot_bytes += session.snapshot_bytes();
+        disk.workspace_bytes += session.disk_bytes().saturating_sub(session.snapshot_bytes());
+    }
+    for asleep in engine.all_asleep() {
+        let disk = owners.entry(asleep.record.spec.owner().to_owned()).or_default();
+        let (bytes, snapshots) = asleep.disk_bytes.unwrap_or_default();
+        disk.snapshot_bytes += snapshots;
+        disk.workspace_bytes += bytes.saturating_sub(snapshots);
+    }
+    let named = owners.into_iter().map(|(owner, disk)| v1::OwnerDisk { owner, ..disk });
+    let (free_bytes, total_bytes) = rustix::fs::statvfs(engine.folder.root())
+        .map_or((0, 0), |found| (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize));
+    let (owners, removed, panics) = (named.collect(), engine.retention.removed(), panics::count());
+    v1::DiskResponse { owners, free_bytes, total_bytes, removed, panics }
+}
+
+struct Stat {
+    name: String,
+    own_ms: u64,
+    /// Of its children that have ended and were waited for.
+    children_ms: u64,
+}
+
+/// Reads `/proc/PID/stat`. The name is in brackets and may hold anything, brackets too.
+fn parse(text: &str) -> Option<Stat> {
+    let (open, close) = (text.find('(')?, text.rfind(')')?);
+    let name = text.get(open + 1..close)?.to_owned();
+    let fields: Vec<_> = text.get(close + 1..)?.split_whitespace().collect();
+    let ms = |n: usize| Some(fields.get(n)?.parse::<u64>().ok()? * 1000 / TICKS);
+    Some(Stat { name, own_ms: ms(11)? + ms(12)?, children_ms: ms(13)? + ms(14)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_may_call_itself_anything() {
+        let text = "42 (a) b (c) S 1 42 42 0 -1 4194560 1 2 3 4 150 50 7 3 20 0 1 0 5 6 7";
+        let stat = parse(text).unwrap();
+        assert_eq!((stat.name.as_str(), stat.own_ms, stat.children_ms), ("a) b (c", 2000, 100));
+        assert!(parse("nothing").is_none());
+    }
+}
