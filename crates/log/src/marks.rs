@@ -20,6 +20,7 @@ impl Ends {
     }
 
     /// The same with `bytes` more in one stream.
+    #[must_use]
     pub const fn plus(mut self, stream: Stream, bytes: u64) -> Self {
         self.0[slot(stream)] = self.0[slot(stream)].saturating_add(bytes);
         self
@@ -31,6 +32,7 @@ impl Ends {
     }
 
     /// For each stream the further of the two.
+    #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i].max(other.0[i])))
     }

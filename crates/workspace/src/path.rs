@@ -114,11 +114,13 @@ impl WorkspacePath {
     }
 
     /// The folder that it is in; the workspace is in itself.
+    #[must_use]
     pub fn parent(&self) -> Self {
         Self { names: self.split().0.to_vec() }
     }
 
     /// The way from `folder` to it; it lies there.
+    #[must_use]
     pub fn below(&self, folder: &Self) -> Self {
         Self { names: self.names.get(folder.names.len()..).unwrap_or_default().to_vec() }
     }
