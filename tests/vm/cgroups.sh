@@ -21,7 +21,7 @@ found=$(doctor)
 say "$found"
 has "doctor finds version 2" "$found" '"version 2, counting memory, cpu, pids, in /sys/fs/cgroup'
 for limit in memory cpu process; do
-    has "doctor has tried the $limit limit" "$found" "{\"name\":\"$limit limit\",\"ok\":true,\"detail\":\"cgroup"
+    has "doctor has tested the $limit limit" "$found" "{\"name\":\"$limit limit\",\"ok\":true,\"detail\":\"cgroup"
 done
 has "doctor finds cgroup.kill" "$found" "all processes at once by cgroup.kill"
 worker
@@ -36,37 +36,37 @@ data /var/alone
 mkdir $cg/alone
 worker within $cg/alone
 is "the worker is in its leaf" "$(place "$worker")" /alone/headwater-worker
-is "controllers are given on" "$(cat $cg/alone/cgroup.subtree_control)" "cpu memory pids"
+is "controllers are delegated" "$(cat $cg/alone/cgroup.subtree_control)" "cpu memory pids"
 limits $cg/alone
 executions
 adoption within $cg/alone/headwater-worker
 stops $cg/alone
 
-heading "root, the worker comes back in another cgroup than the one it was killed in"
+heading "root, the worker restarts in another cgroup than the one it was killed in"
 data /var/moved
 mkdir $cg/before $cg/after
 worker within $cg/before
 adoption within $cg/after
 stops $cg/after
-is "in the old place neither" "$(find $cg/before -mindepth 1 -type d ! -name headwater-worker)" ""
+is "nor in the old cgroup" "$(find $cg/before -mindepth 1 -type d ! -name headwater-worker)" ""
 
-heading "root, in a cgroup that others are in and nobody gave us: resource limits stand in"
+heading "root, in a shared cgroup that is not delegated: resource limits apply instead"
 mkdir $cg/shared
 within $cg/shared inside not_delegated /var/shared "in a cgroup of its own"
 
-heading "root, in a cgroup that others are in and systemd has marked as delegated"
+heading "root, in a shared cgroup that systemd has marked as delegated"
 mkdir $cg/marked
 # setxattr(2), which no small program offers
 perl -e 'my ($path, $name, $value) = (shift, "trusted.delegate", "1"); syscall(188, $path, $name, $value, 1, 0) == 0 or die $!' \
     $cg/marked
 within $cg/marked inside delegated /var/marked
 
-heading "root, in a container's cgroup namespace, beside others"
+heading "root, in a container's cgroup namespace, with other processes"
 mkdir $cg/container
 within $cg/container unshare --cgroup --mount bash -c 'umount /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup &&
     inside delegated /var/container'
 
-heading "an ordinary user without delegation: resource limits stand in"
+heading "an ordinary user without delegation: resource limits apply instead"
 mkdir $cg/login
 within $cg/login as-user inside not_delegated /home/user/login "as root"
 
@@ -78,7 +78,7 @@ heading "an ordinary user with delegation of processes only"
 delegate $cg/partly "+pids"
 within $cg/partly/given as-user inside partly /home/user/partly
 
-heading "without walls: what has left its tree ends with its session, by cgroup.kill"
+heading "without isolation: processes that left their tree end with the session, by cgroup.kill"
 data /var/none
 options="--sandbox none" worker
 session=$(headwater sessions create --sandbox none)
@@ -87,6 +87,6 @@ headwater run --session "$session" --shell \
     'setsid sh -c "sleep 100001 & sleep 100001" >/dev/null 2>&1 </dev/null & sleep 1' </dev/null
 is "init, a daemon and its children" "$(processes "$group")" 4
 headwater sessions end --yes "$session" >/dev/null
-soon "they end and their cgroup goes" gone "$group"
+soon "they end and their cgroup is removed" gone "$group"
 is "daemons left" "$(grep -lz 100001 /proc/[0-9]*/cmdline 2>/dev/null)" ""
 stops $cg

@@ -81,7 +81,7 @@ stops() {
     grep -hE 'WARN|ERROR' "$HEADWATER_DATA/worker.log" | sed 's/^/  worker: /'
 }
 
-# ---- what must hold wherever all three controllers are
+# ---- what must hold wherever all three controllers are available
 
 # limits PLACE
 limits() {
@@ -98,7 +98,7 @@ limits() {
     is "tail of /dev/zero" "$(reason --session "$session" -- tail /dev/zero)" oom
     is "10 MiB" "$(reason --session "$session" --shell "$(greedy 10)")" exited
     # init, the shell (unless it executes perl in its place) and perl count as well.
-    between "processes made before the limit of 12" \
+    between "processes created before the limit of 12" \
         "$(headwater run --session "$session" --children kill --shell "$forks" 2>/dev/null </dev/null)" 8 10
     is "a busy program" "$(reason --session "$session" --timeout 2s --shell 'while :; do :; done')" timed_out
     between "how often it was throttled" "$(number nr_throttled "$group/cpu.stat")" 1 1000000
@@ -147,9 +147,9 @@ adoption() {
     soon "the session's cgroup goes with it" gone "$group"
 }
 
-# ---- parts that run as somebody else, or elsewhere
+# ---- parts that run as another user, or in another cgroup
 
-# In a cgroup that was given to us, with this shell in it.
+# In a cgroup that was delegated to us, with this shell in it.
 delegated() {
     data "$2"
     local here found
@@ -162,7 +162,7 @@ delegated() {
     worker
     is "the worker is in its leaf" "$(place "$worker")" "${here%/}/headwater-worker"
     is "and so is this shell" "$(place self)" "${here%/}/headwater-worker"
-    is "controllers are given on" "$(cat "$cg$here/cgroup.subtree_control")" "cpu memory pids"
+    is "controllers are delegated" "$(cat "$cg$here/cgroup.subtree_control")" "cpu memory pids"
     limits "$cg${here%/}"
     executions
     adoption
@@ -177,7 +177,7 @@ not_delegated() {
     found=$(doctor)
     say "$found"
     has "doctor says so" "$found" '"detail":"none: cannot '
-    has "and what mends it" "$found" "\"fix\":\"start the worker $3"
+    has "and names the fix" "$found" "\"fix\":\"start the worker $3"
     has "memory by RLIMIT_DATA" "$found" "RLIMIT_DATA stands in"
     has "processes by RLIMIT_NPROC" "$found" "RLIMIT_NPROC stands in"
     worker
@@ -185,18 +185,18 @@ not_delegated() {
     is "its cgroup is as it was" "$(cat "$cg$here/cgroup.subtree_control")$(find "$cg$here" -mindepth 1 -type d)" ""
     has "200 MiB is refused" "$(headwater run --memory 64Mi --shell "$(greedy 200)" 2>&1 </dev/null)" "Out of memory!"
     is "10 MiB" "$(headwater run --memory 64Mi --shell "$(greedy 10)" </dev/null)" 10485760
-    between "processes made before the limit of 12" \
+    between "processes created before the limit of 12" \
         "$(headwater run --pids 12 --children kill --shell "$forks" 2>/dev/null </dev/null)" 8 11
     stops "$cg$here"
 }
 
-# In a cgroup that was given to us without memory and cpu: each limit by what there is.
+# In a cgroup that was delegated to us without memory and cpu: each limit by what is available.
 partly() {
     data "$2"
     local found session group
     found=$(doctor)
     say "$found"
-    has "doctor finds what there is" "$found" '"version 2, counting pids, in'
+    has "doctor finds what is available" "$found" '"version 2, counting pids, in'
     has "memory by RLIMIT_DATA" "$found" "RLIMIT_DATA stands in"
     worker
     session=$(headwater sessions create --memory 64Mi --pids 12)
@@ -205,12 +205,12 @@ partly() {
     has "200 MiB is refused" "$(headwater run --session "$session" --shell "$(greedy 200)" 2>&1 </dev/null)" "Out of memory!"
     has "48 MiB in an execution with 32 is refused" \
         "$(headwater run --session "$session" --memory 32Mi --shell "$(greedy 48)" 2>&1 </dev/null)" "Out of memory!"
-    between "processes made before the limit of 12" \
+    between "processes created before the limit of 12" \
         "$(headwater run --session "$session" --children kill --shell "$forks" 2>/dev/null </dev/null)" 8 10
     stops "$cg$(place self)/.."
 }
 
-# The part that was asked for, and no more.
+# Only the part that was asked for.
 if [ $# -gt 0 ]; then
     "$1" "$@"
     exit
@@ -224,14 +224,14 @@ mount -t devtmpfs dev /dev
 mkdir -p /dev/pts /dev/shm
 mount -t devpts -o ptmxmode=666 devpts /dev/pts
 mount -t tmpfs -o mode=1777 shm /dev/shm
-# As systemd mounts it: a cgroup namespace is a border that no process is moved across.
+# As systemd mounts it: no process can be moved across the border of a cgroup namespace.
 mount -t cgroup2 -o nsdelegate,memory_recursiveprot cgroup2 $cg
-# And once more elsewhere, as many hosts have it: it is the same hierarchy.
+# And a second mount, as on many hosts: it is the same hierarchy.
 mkdir /mnt
 mount --bind $cg /mnt
 exec >/dev/console 2>&1 </dev/null
 touch $results
-dmesg -n 1 # the kernel tells of every oom
+dmesg -n 1 # the kernel logs every oom
 chmod 666 $results
 mkdir /home/user
 chown 1000:1000 /home/user
@@ -250,7 +250,7 @@ exec setpriv --reuid 1000 --regid 1000 --clear-groups env HOME=/home/user "$@"
 END
 chmod 755 /usr/bin/inside /usr/bin/within /usr/bin/as-user
 
-# delegate PLACE CONTROLLERS: a cgroup that an ordinary user may rule, as systemd makes it with `Delegate=yes`.
+# delegate PLACE CONTROLLERS: a cgroup that an ordinary user controls, as systemd creates it with `Delegate=yes`.
 delegate() {
     mkdir "$1" "$1/given"
     echo "$2" >"$1/cgroup.subtree_control"

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Project quotas of ext4 and XFS: sourced by inside.sh. How much a session holds is said by the kernel, which perl asks
-# by `quotactl_fd(2)` (443).
+# Project quotas of ext4 and XFS: sourced by inside.sh. The kernel reports how much a session holds; perl reads it with
+# `quotactl_fd(2)` (443).
 
 disk=/disk
 mkdir $disk
 limit=67108864 # 64 MiB, of each session here
-# The parts of 512 MiB each that the file systems are made on.
+# The RAM disks of 512 MiB each for the file systems.
 for module in brd quota_tree quota_v2 libcrc32c xfs; do
     options=
     [ $module = brd ] && options="rd_nr=2 rd_size=524288"
@@ -17,7 +17,8 @@ export HEADWATER_URL=http://127.0.0.1:8080
 
 # ---- programs: sessions see /usr/bin
 
-# fill BYTES COUNT: writes so many files as fast as it can, whatever it is asked; says how many, and what stopped it.
+# fill BYTES COUNT: writes COUNT files of BYTES each as fast as it can, ignoring SIGTERM; prints how many it wrote and the
+# error that stopped it.
 cat >/usr/bin/fill <<'END_OF_PROGRAM'
 #!/usr/bin/perl
 my ($bytes, $count) = @ARGV;
@@ -37,7 +38,7 @@ sysopen my $folder, $ARGV[0], 0 or die $!;
 my $wanted = pack "L5 x8", $ARGV[1] ? 0x200 : 0, 0, 0, $ARGV[1], 0;
 print ioctl($folder, 0x401c5820, $wanted) ? "set" : "refused: $!";
 END_OF_PROGRAM
-# project FOLDER: the project that what is made in it gets; 0 for none.
+# project FOLDER: the project of new files in it; 0 for none.
 cat >/usr/bin/project <<'END_OF_PROGRAM'
 #!/usr/bin/perl
 sysopen my $folder, $ARGV[0], 0 or die $!;
@@ -111,15 +112,15 @@ counted() {
 
 # fills SESSION WORKSPACE PROJECT LIMIT: a program that wants 400 MiB gets the limit and not a block more.
 fills() {
-    local told file=/run/looking most looking
+    local output file=/run/looking most looking
     touch $file
     quota "$2" "$3" $file >/run/most &
     looking=$!
-    told=$(run "$1" fill 65536 6400)
+    output=$(run "$1" fill 65536 6400)
     rm $file
     wait $looking
-    has "a fast writer is told so by the kernel" "$told" "$refused"
-    is "and ends by itself" "$(field reason <<<"$told")" exited
+    has "the kernel stops a fast writer" "$output" "$refused"
+    is "and ends by itself" "$(field reason <<<"$output")" exited
     between "bytes at most, as seen while it ran" "$(cat /run/most)" $(($4 - 2097152)) "$4"
     between "bytes in the end, by du" "$(du -s --block-size=1 "$2" | cut -f 1)" $(($4 - 2097152)) "$4"
 }
@@ -143,13 +144,13 @@ used() {
 
 # watched NAME: the same writer passes the limit, because somebody has to look first.
 watched() {
-    local session told
+    local session output
     data "$disk/$1"
     serve
     session=$(headwater sessions create --disk 64Mi)
     is "a workspace has no project" "$(project "$(workspace "$session")")" 0
-    told=$(run "$session" fill 65536 6400)
-    is "a fast writer is ended by us" "$(field reason <<<"$told")" disk_limit
+    output=$(run "$session" fill 65536 6400)
+    is "a fast writer is ended by the worker" "$(field reason <<<"$output")" disk_limit
     between "bytes that it wrote" "$(du -s --block-size=1 "$(workspace "$session")" | cut -f 1)" $((limit + 1)) 500000000
     unserve --end-sessions --yes
 }
@@ -178,7 +179,7 @@ enforced() {
         "$(headwater run --session "$session" -- df -k --output=size /workspace </dev/null | tail -n 1 | tr -d ' ')" 65536
     fills "$session" "$place" "$project" $limit
     is "after that the session still runs things" "$(run "$session" rm -r filled | field reason)" exited
-    has "and has room again" "$(run "$session" fill 65536 100)" "all 100 files"
+    has "and has space again" "$(run "$session" fill 65536 100)" "all 100 files"
     run "$session" rm -r filled >/dev/null
     has "files without number are refused" "$(run "$session" fill 1 5000)" "$refused"
     between "inodes" "$(find "$place" | wc -l)" 2900 3001
@@ -197,10 +198,10 @@ enforced() {
     is "move" "$(post "sessions/$session/files/move" '{"from": "un/packed", "to": "co/moved"}')" 200
     is "a program moves, links and removes" "$(headwater run --session "$session" \
         --shell 'mv co/moved/b/data kept && ln kept more && rm more && echo ok')" ok
-    is "what came of it" "$(find "$place" -type f -size +6143k -size -6145k | wc -l)" 3
+    is "the result" "$(find "$place" -type f -size +6143k -size -6145k | wc -l)" 3
     counted "$place" "$project" "after all that"
     head -c 73400320 /dev/zero >/run/much
-    is "PUT of more than there is room for" \
+    is "PUT of more than fits" \
         "$(api PUT "sessions/$session/files/content?path=much" --data-binary @/run/much)" 413
 
     is "snapshot" "$(post "sessions/$session/snapshots" '{"name": "one"}')" 201
@@ -208,7 +209,7 @@ enforced() {
     between "KiB that it leaves of the limit" "$(quota "$place" "$project" | cut -d ' ' -f 3)" 46000 47200
     has "a program that takes most of the rest" "$(run "$session" fill 65536 400)" "all 400 files"
     is "restore" "$(post "sessions/$session/snapshots/$snapshot/restore" '{}')" 200
-    is "what came of it" "$(find "$place" -type f | wc -l)" 3
+    is "the result" "$(find "$place" -type f | wc -l)" 3
     is "the same as before" "$(cat "$place/kept" | cksum)" "$(cksum </run/data)"
     counted "$place" "$project" "after the restore"
     fills "$session" "$place" "$project" $(($(quota "$place" "$project" | cut -d ' ' -f 3) * 1024))
@@ -227,13 +228,13 @@ enforced() {
         -d '{"limits": {"disk_bytes": 50331648}}')" 200
     has "holds at once" "$(quota "$place" "$project")" " 49152 3001"
     is "hibernate" "$(api POST "sessions/$session/hibernate")" 200
-    has "a session that was asleep has its limit" "$(run "$session" fill 65536 6400)" "$refused"
+    has "a resumed session has its limit" "$(run "$session" fill 65536 6400)" "$refused"
     kill -9 "$(worker_of_server)"
     run "$session" rm -r filled >/dev/null
     fills "$session" "$place" "$project" 50331648
     is "its project is the same" "$(project "$place")" "$project"
     headwater sessions end --yes "$session" >/dev/null
-    is "of a session that has ended no limit is left" "$(quota "$disk" "$project")" "0 0 0 0"
+    is "no limit is left of a session that has ended" "$(quota "$disk" "$project")" "0 0 0 0"
     unserve --end-sessions --yes
 }
 # operators NAME: a data folder that the operator has put into a project stays in it, and so does the operator's limit.
@@ -266,17 +267,17 @@ mount /dev/ram0 $disk
 found=$(HEADWATER_DATA=$disk/none quotas_of_doctor)
 say "$found"
 has "doctor: not in force" "$found" '"project quotas","ok":true,"detail":"not in force'
-has "doctor: how to turn them on" "$found" 'tune2fs -O project,quota DEVICE'
+has "doctor: how to enable them" "$found" 'tune2fs -O project,quota DEVICE'
 watched off
 umount $disk
 
-heading "ext4 that counts projects and enforces nothing"
+heading "ext4 that counts projects without enforcing limits"
 is "doctor's advice" "$(tune2fs -O project,quota /dev/ram0 >/dev/null && echo done)" "done"
 mount /dev/ram0 $disk
 found=$(HEADWATER_DATA=$disk/none quotas_of_doctor)
 say "$found"
 has "doctor: not in force" "$found" '"project quotas","ok":true,"detail":"not in force'
-has "doctor: how to turn them on" "$found" '"fix":"unmount the file system and mount it with the option `prjquota`'
+has "doctor: how to enable them" "$found" '"fix":"unmount the file system and mount it with the option `prjquota`'
 watched counted
 data $disk/kept
 serve
@@ -302,13 +303,13 @@ operators theirs
 export HEADWATER_DATA=$disk/kept
 umount $disk
 
-heading "ext4 whose project quotas were turned off again"
+heading "ext4 whose project quotas were disabled again"
 mount /dev/ram0 $disk
 serve
 used off "$before"
 used off "$since"
 is "its project stays with it" "$(project "$(workspace "$since")")" "$project"
-is "a fast writer is ended by us" "$(run "$since" fill 65536 6400 | field reason)" disk_limit
+is "a fast writer is ended by the worker" "$(run "$since" fill 65536 6400 | field reason)" disk_limit
 unserve --end-sessions --yes
 umount $disk
 
