@@ -75,7 +75,7 @@ fn session(
         tmp_bytes: 64 << 20,
         tmp_inodes: 4096,
         orphan_timeout_ms: 1000,
-        network: headwater_sandbox::wire::NetworkOf::Session,
+        network: headwater_sandbox::wire::NetworkNamespace::Session,
         kernel: headwater_sandbox::wire::KernelLimits::default(),
     };
     let init_binary = std::env::current_exe()?.with_file_name("walled");

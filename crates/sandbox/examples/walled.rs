@@ -91,7 +91,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<(Setup, Vec<Stri
         tmp_bytes: 16 << 20,
         tmp_inodes: 1024,
         orphan_timeout_ms: 1000,
-        network: headwater_sandbox::wire::NetworkOf::Session,
+        network: headwater_sandbox::wire::NetworkNamespace::Session,
         kernel: headwater_sandbox::wire::KernelLimits::default(),
     };
     loop {

@@ -11,7 +11,7 @@
 mod discover;
 mod files;
 mod kill;
-mod mounted;
+mod mountinfo;
 mod root;
 mod session;
 
@@ -20,7 +20,7 @@ mod tests;
 
 pub use discover::{Discovered, Unusable};
 pub use root::CgroupRoot;
-pub(crate) use session::Entrance;
+pub(crate) use session::JoinFds;
 pub use session::SessionCgroup;
 
 /// How the names of workers' folders begin, by which [`SessionCgroup::of_process`] knows them.

@@ -14,7 +14,7 @@ mod quotas;
 mod refusal;
 mod rlimits;
 mod root;
-mod scratch;
+mod scratch_dir;
 mod session;
 mod syscalls;
 mod terminals;

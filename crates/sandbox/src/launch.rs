@@ -31,7 +31,7 @@ use crate::wire::{FromInit, Setup, ToInit, VERSION, WallFailure};
 
 /// How long walls may take. On an idle machine they take about a millisecond; a machine that needs seconds is
 /// overloaded, and one that needs longer will not get there.
-const DEADLINE: Duration = Duration::from_secs(10);
+const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What it takes to start a session.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub fn own_binary() -> PathBuf {
 ///
 /// After a failure nothing of the session is left; a cgroup that was given is the caller's to remove.
 pub fn launch(launch: Launch<'_>) -> Result<Launched, LaunchError> {
-    let deadline = Instant::now() + DEADLINE;
+    let deadline = Instant::now() + READY_TIMEOUT;
     let flags = SocketFlags::CLOEXEC;
     let (ours, theirs) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
         .map_err(|errno| spawn_error("make a socket pair", errno))?;
@@ -96,7 +96,7 @@ pub fn launch(launch: Launch<'_>) -> Result<Launched, LaunchError> {
     let starter = spawn::spawn(&launch.init_binary, &launch.listener, &theirs, launch.cgroup)?;
     // From here on only init holds its end, so that its end is ours to see.
     drop(theirs);
-    let result = settle(&ours, launch.setup, deadline);
+    let result = set_up(&ours, launch.setup, deadline);
     if result.is_err() {
         // Should it still be there. A child that it has forked finds its link closed, and ends itself.
         let _ = rustix::process::pidfd_send_signal(&starter, Signal::KILL);
@@ -126,7 +126,7 @@ fn spawn_error(what: &'static str, errno: Errno) -> LaunchError {
 }
 
 /// Sends the setup and waits for the answer.
-fn settle(ours: &OwnedFd, setup: Setup, deadline: Instant) -> Result<(i32, OwnedFd), LaunchError> {
+fn set_up(ours: &OwnedFd, setup: Setup, deadline: Instant) -> Result<(i32, OwnedFd), LaunchError> {
     let broken = |error: LinkError| LaunchError::Init(error.to_string());
     link::send(ours.as_fd(), &ToInit::Setup(Box::new(setup)), &[]).map_err(broken)?;
     wait_readable(ours.as_fd(), deadline)?;
@@ -150,7 +150,7 @@ fn wait_readable(link: BorrowedFd<'_>, deadline: Instant) -> Result<(), LaunchEr
         let timeout = Timespec::try_from(left).map_err(|error| LaunchError::Init(error.to_string()))?;
         match rustix::event::poll(&mut [PollFd::from_borrowed_fd(link, PollFlags::IN)], Some(&timeout)) {
             Err(Errno::INTR) => {}
-            Ok(0) => return Err(LaunchError::Init(format!("it was not ready after {DEADLINE:?}"))),
+            Ok(0) => return Err(LaunchError::Init(format!("it was not ready after {READY_TIMEOUT:?}"))),
             Ok(_) => return Ok(()),
             Err(errno) => return Err(LaunchError::Init(errno.to_string())),
         }

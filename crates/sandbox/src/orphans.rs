@@ -12,7 +12,7 @@ use rustix::process::{WaitId, WaitIdOptions};
 
 /// Between two looks for what nobody has asked about. Whoever started a program asks at once: what is still there at the
 /// second look is an orphan.
-const LOOK: Duration = Duration::from_secs(5);
+const REAP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Makes this process the parent of all orphans among its descendants.
 pub fn adopt() -> io::Result<()> {
@@ -30,7 +30,7 @@ pub fn keep_reaping() {
     std::thread::spawn(|| {
         let mut seen = None;
         loop {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(REAP_INTERVAL);
             seen = sweep(seen);
         }
     });

@@ -91,18 +91,18 @@ struct Status {
 }
 
 /// `FS_QUOTA_PDQ_ACCT` and `FS_QUOTA_PDQ_ENFD`.
-const COUNTS: u16 = 1 << 4;
-const ENFORCES: u16 = 1 << 5;
+const ACCOUNTING: u16 = 1 << 4;
+const ENFORCEMENT: u16 = 1 << 5;
 
 const GET_QUOTA: u32 = 0x80_0007;
 const SET_QUOTA: u32 = 0x80_0008;
 const GET_STATUS: u32 = 0x5805;
 /// `PRJQUOTA`.
-const OF_PROJECTS: u32 = 2;
+const PROJECT_QUOTA: u32 = 2;
 
 /// How many ids are tried for a folder, and how far apart: more than all host users that sessions get.
-const TRIES: u32 = 8;
-const STRIDE: u32 = 1 << 24;
+const MAX_ID_ATTEMPTS: u32 = 8;
+const ID_STRIDE: u32 = 1 << 24;
 
 /// What the file system of this folder does.
 pub fn state(folder: BorrowedFd<'_>) -> State {
@@ -113,8 +113,8 @@ pub fn state(folder: BorrowedFd<'_>) -> State {
     let mut status = Status { version: 1, ..Status::default() };
     // SAFETY: the kernel writes a `struct fs_quota_stat`, 80 bytes, which is what `Status` has.
     match unsafe { quotactl(folder, GET_STATUS, 0, (&raw mut status).cast()) } {
-        Ok(()) if status.flags & ENFORCES != 0 => State::Enforced,
-        Ok(()) if status.flags & COUNTS != 0 => State::Counted,
+        Ok(()) if status.flags & ENFORCEMENT != 0 => State::Enforced,
+        Ok(()) if status.flags & ACCOUNTING != 0 => State::Counted,
         _ => State::Off,
     }
 }
@@ -127,8 +127,8 @@ pub fn project(folder: BorrowedFd<'_>) -> io::Result<Option<u32>> {
 
 /// Gives an empty folder a project that nothing else has: `first`, or one of those after it. Needs root.
 pub fn claim(folder: BorrowedFd<'_>, first: u32) -> io::Result<u32> {
-    for number in 0..TRIES {
-        let id = first.wrapping_add(number.wrapping_mul(STRIDE));
+    for number in 0..MAX_ID_ATTEMPTS {
+        let id = first.wrapping_add(number.wrapping_mul(ID_STRIDE));
         join(folder, id)?;
         // After joining, so that of two who try the same id at the same time at least one sees the other.
         if usage(folder, id)?.inodes == 1 {
@@ -194,7 +194,7 @@ unsafe fn quotactl(
     id: u32,
     value: *mut libc::c_void,
 ) -> io::Result<()> {
-    let command = command << 8 | OF_PROJECTS;
+    let command = command << 8 | PROJECT_QUOTA;
     // SAFETY: as the caller promises.
     match unsafe { libc::syscall(libc::SYS_quotactl_fd, folder.as_raw_fd(), command, id, value) } {
         0 => Ok(()),

@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::thread::UnshareFlags;
 
-use crate::wire::{NetworkOf, Setup, WallFailure};
+use crate::wire::{NetworkNamespace, Setup, WallFailure};
 use failure::{OrWall, Wall};
 
 pub use etc_image::prepare_etc;
@@ -58,13 +58,13 @@ const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
 /// 1000, without capabilities, non-dumpable, under the filter, and with no descriptor above 4.
 pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     let ordinary = identity::ordinary_user(setup)?;
-    process::become_harmless()?;
+    process::drop_inherited_state()?;
     if ordinary {
         identity::own_user_namespace()?;
     }
     let network = match setup.network {
-        NetworkOf::Session => Some(net::Handover::new()?),
-        NetworkOf::Host => None,
+        NetworkNamespace::Session => Some(net::Handover::new()?),
+        NetworkNamespace::Host => None,
     };
     unshare(UnshareFlags::NEWPID, "unshare the pid namespace")?;
     process::continue_in_child(|| {
@@ -83,7 +83,7 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     }
     let cookie = random_cookie()?;
     privileges::drop_all()?;
-    if setup.network == NetworkOf::Host {
+    if setup.network == NetworkNamespace::Host {
         landlock::hide_abstract_sockets()?;
     }
     process::close_from(FIRST_FREE_FD)?;
@@ -98,7 +98,7 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
 /// Forks like [`enter`], so that init is nobody's zombie; makes it the reaper of all that its programs leave behind;
 /// keeps the worker's user; ends up in the workspace, non-dumpable, with no descriptor above 4.
 pub fn without(setup: &Setup) -> Result<(), WallFailure> {
-    process::become_harmless()?;
+    process::drop_inherited_state()?;
     process::continue_in_child(|| ())?;
     process::become_subreaper()?;
     rustix::process::chdir(setup.workspace.as_str()).or_wall(Wall::Process, "enter the workspace")?;

@@ -178,7 +178,7 @@ pub struct Setup {
     /// How long init waits for a worker to reconnect before it ends.
     pub orphan_timeout_ms: u64,
     /// The network namespace of the session.
-    pub network: NetworkOf,
+    pub network: NetworkNamespace,
     /// Limits on resources that the whole host shares.
     pub kernel: KernelLimits,
 }
@@ -203,7 +203,7 @@ impl Default for KernelLimits {
 
 /// The network namespace of a session behind walls. Without walls it is always the host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NetworkOf {
+pub enum NetworkNamespace {
     /// Its own, with a loopback device and nothing else.
     Session,
     /// The host's, with everything that the host can reach, services on its loopback device included.

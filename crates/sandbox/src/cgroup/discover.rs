@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::files::{read, write};
 use super::root::CgroupRoot;
-use super::{Controllers, Folder, Version, mounted};
+use super::{Controllers, Folder, Version, mountinfo};
 
 /// The leaf of version 2 that the worker itself moves to: a cgroup that gives controllers to others may hold no
 /// process.
 const WORKER_LEAF: &str = "headwater-worker";
 
 /// How often the others in a cgroup are moved to the leaf: a shell may start programs meanwhile.
-const ROUNDS: u32 = 16;
+const MAX_MOVE_ROUNDS: u32 = 16;
 
 /// The file system of version 2, as `statfs` names it.
 const CGROUP2_MAGIC: rustix::fs::FsWord = 0x6367_7270;
@@ -61,7 +61,7 @@ impl CgroupRoot {
         let texts = read(Path::new("/proc/self"), "mountinfo")
             .and_then(|mounts| Ok((mounts, read(Path::new("/proc/self"), "cgroup")?)));
         match texts {
-            Ok((mounts, own)) => choose(mounted::own_folders(&mounts, &own)),
+            Ok((mounts, own)) => choose(mountinfo::own_folders(&mounts, &own)),
             Err(error) => {
                 Discovered::Nothing { reasons: vec![error.to_string().into()], fix: "mount /proc".to_owned() }
             }
@@ -103,7 +103,7 @@ fn prepare(folder: &mut Folder) -> Result<(), Unusable> {
         let there = read(&folder.path, "cgroup.controllers").map_err(|error| error.to_string())?;
         let wanted = Controllers::parse(&there, ' ');
         if wanted.any() {
-            give(&folder.path, wanted)?;
+            delegate(&folder.path, wanted)?;
         }
         folder.controllers = wanted;
         return Ok(());
@@ -121,10 +121,10 @@ fn may_write(path: &Path) -> Result<(), String> {
 
 /// Lets the folders below have these controllers. That takes a cgroup without processes, unless it is the first of all.
 /// With memory among them the kernel refuses otherwise; without, it does not, and has no use for the folders below.
-fn give(path: &Path, wanted: Controllers) -> Result<(), String> {
+fn delegate(path: &Path, wanted: Controllers) -> Result<(), String> {
     let line = wanted.names().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
     let leaf = path.join(WORKER_LEAF);
-    let emptied = if is_first(path) { Ok(()) } else { empty(path, &leaf) };
+    let emptied = if is_first(path) { Ok(()) } else { move_to_leaf(path, &leaf) };
     emptied.and_then(|()| write(path, "cgroup.subtree_control", &line)).map_err(|error| {
         // Back to where we were; another worker may be in the leaf, and then it stays.
         let _ = write(path, "cgroup.procs", "0").and_then(|()| fs::remove_dir(&leaf));
@@ -138,8 +138,8 @@ fn is_first(path: &Path) -> bool {
 }
 
 /// Moves this process to the leaf, and the others there too if the cgroup was given to us.
-fn empty(path: &Path, leaf: &Path) -> io::Result<()> {
-    for _ in 0..ROUNDS {
+fn move_to_leaf(path: &Path, leaf: &Path) -> io::Result<()> {
+    for _ in 0..MAX_MOVE_ROUNDS {
         let there = read(path, "cgroup.procs")?;
         if there.is_empty() {
             return Ok(());
@@ -148,7 +148,7 @@ fn empty(path: &Path, leaf: &Path) -> io::Result<()> {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => write(leaf, "cgroup.procs", "0")?,
         }
-        if was_given_to_us(path) {
+        if is_delegated(path) {
             for process in there.lines() {
                 // It may have gone by itself.
                 let _ = write(leaf, "cgroup.procs", process);
@@ -162,7 +162,7 @@ fn empty(path: &Path, leaf: &Path) -> io::Result<()> {
 /// Whether a cgroup is ours to arrange, others' processes in it included: it belongs to this ordinary user, systemd has
 /// marked it as delegated, or it is the top of all that can be seen from here, as in a container. Root may write
 /// to any, but a service's or a login's is its manager's.
-fn was_given_to_us(path: &Path) -> bool {
+fn is_delegated(path: &Path) -> bool {
     let user = rustix::process::geteuid();
     let owned = rustix::fs::stat(path).is_ok_and(|found| found.st_uid == user.as_raw());
     let marked = |name: &str| {

@@ -12,7 +12,7 @@ use super::files::{read, write};
 use super::{Folder, Version};
 
 /// Against programs that fork faster than they can be ended where no limit on processes stops them.
-const ROUNDS: u32 = 1000;
+const MAX_KILL_ROUNDS: u32 = 1000;
 
 /// Ends all processes in these folders and below. They are folders of one cgroup in several hierarchies.
 pub(super) fn kill(folders: &[Folder]) -> io::Result<()> {
@@ -32,7 +32,7 @@ pub(super) fn one_by_one(folders: &[Folder]) -> io::Result<()> {
         // Nobody can fork any more: what is ended stays ended.
         write(&folder.path, "pids.max", "0")?;
     }
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_KILL_ROUNDS {
         if signal_all(folders)? == 0 {
             return Ok(());
         }

@@ -26,7 +26,7 @@ enum Keep {
 }
 
 /// How often a folder is made again that the last session's removal takes away between our two steps.
-const TRIES: u32 = 8;
+const MAX_CREATE_ATTEMPTS: u32 = 8;
 
 impl CgroupRoot {
     pub(super) fn new(folders: Vec<Folder>, missing: Vec<Unusable>) -> Self {
@@ -70,7 +70,7 @@ impl CgroupRoot {
             self.make()?;
             SessionCgroup::create(folders.clone(), self.above())
         };
-        for _ in 0..TRIES {
+        for _ in 0..MAX_CREATE_ATTEMPTS {
             match create() {
                 Err(error) if error.kind() == io::ErrorKind::NotFound && self.keep == Keep::WhileUsed => {}
                 other => return other,
@@ -109,7 +109,7 @@ impl CgroupRoot {
         if self.keep == Keep::WhileUsed {
             for folder in &self.folders {
                 session::make(folder)?;
-                session::pass_on(folder)?;
+                session::delegate_controllers(folder)?;
             }
         }
         Ok(())

@@ -18,10 +18,10 @@ use super::{Controllers, Folder, Version, kill};
 const LEAF: &str = "leaf";
 
 /// The period over which processor time is shared out: the kernel's default.
-const PERIOD_US: u32 = 100_000;
+const CPU_PERIOD_US: u32 = 100_000;
 
 /// Removing fails while the last process is still on its way out: so often is it tried, a little later each time.
-const REMOVE_TRIES: u32 = 60;
+const MAX_REMOVE_ATTEMPTS: u32 = 60;
 
 /// A cgroup: one folder in each hierarchy in use.
 #[derive(Debug, Clone)]
@@ -33,9 +33,9 @@ pub struct SessionCgroup {
 
 /// The ways into a cgroup for a process that is being made.
 #[derive(Debug)]
-pub(crate) struct Entrance {
+pub(crate) struct JoinFds {
     /// The folder of version 2 that it can be born in, with `CLONE_INTO_CGROUP`.
-    pub(crate) birthplace: Option<OwnedFd>,
+    pub(crate) clone_into: Option<OwnedFd>,
     /// The `cgroup.procs` files of the other hierarchies.
     pub(crate) others: Vec<OwnedFd>,
 }
@@ -51,7 +51,7 @@ pub(super) fn make(folder: &Folder) -> io::Result<()> {
 }
 
 /// Lets the folders below one of version 2 have its controllers.
-pub(super) fn pass_on(folder: &Folder) -> io::Result<()> {
+pub(super) fn delegate_controllers(folder: &Folder) -> io::Result<()> {
     if folder.version != Version::Two || !folder.controllers.any() {
         return Ok(());
     }
@@ -66,7 +66,7 @@ impl SessionCgroup {
             fs::create_dir(&folder.path)
                 .map_err(|error| io::Error::new(error.kind(), format!("make a cgroup: {error}")))?;
             if needs_leaf(folder) {
-                pass_on(folder)?;
+                delegate_controllers(folder)?;
                 fs::create_dir(folder.path.join(LEAF))?;
             }
             Ok(())
@@ -96,7 +96,7 @@ impl SessionCgroup {
     pub fn of_process(pid: i32, name: &str) -> io::Result<Self> {
         let mounts = read(Path::new("/proc/self"), "mountinfo")?;
         let own = read(Path::new(&format!("/proc/{pid}")), "cgroup")?;
-        let mut folders = super::mounted::own_folders(&mounts, &own);
+        let mut folders = super::mountinfo::own_folders(&mounts, &own);
         for folder in &mut folders {
             if folder.path.ends_with(LEAF) {
                 folder.path.pop();
@@ -157,20 +157,20 @@ impl SessionCgroup {
 
     /// The `cgroup.procs` files through which a process joins: it writes `0` to each.
     pub fn procs_files(&self) -> io::Result<Vec<OwnedFd>> {
-        self.places().map(|place| open_procs(&place)).collect()
+        self.process_folders().map(|place| open_procs(&place)).collect()
     }
 
     /// The ways in for a process that is not there yet.
-    pub(crate) fn entrance(&self) -> io::Result<Entrance> {
-        let mut entrance = Entrance { birthplace: None, others: Vec::new() };
-        for (folder, place) in self.folders.iter().zip(self.places()) {
-            if folder.version == Version::Two && entrance.birthplace.is_none() {
-                entrance.birthplace = Some(File::open(place)?.into());
+    pub(crate) fn join_fds(&self) -> io::Result<JoinFds> {
+        let mut join_fds = JoinFds { clone_into: None, others: Vec::new() };
+        for (folder, place) in self.folders.iter().zip(self.process_folders()) {
+            if folder.version == Version::Two && join_fds.clone_into.is_none() {
+                join_fds.clone_into = Some(File::open(place)?.into());
             } else {
-                entrance.others.push(open_procs(&place)?);
+                join_fds.others.push(open_procs(&place)?);
             }
         }
-        Ok(entrance)
+        Ok(join_fds)
     }
 
     /// How many processes the kernel has ended here for want of memory. Under version 1 those in a
@@ -221,7 +221,7 @@ impl SessionCgroup {
     }
 
     /// The folders that processes are in.
-    pub(super) fn places(&self) -> impl Iterator<Item = PathBuf> {
+    pub(super) fn process_folders(&self) -> impl Iterator<Item = PathBuf> {
         self.folders.iter().map(
             |folder| {
                 if needs_leaf(folder) { folder.path.join(LEAF) } else { folder.path.clone() }
@@ -272,12 +272,12 @@ fn absent_is_fine(result: io::Result<()>) -> io::Result<()> {
 fn cpu_files(version: Version, cpus: f64) -> Vec<(&'static str, String)> {
     // Limits are checked to be between 0.01 and 1024, so that the number is small and positive.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let quota = ((cpus * f64::from(PERIOD_US)).round() as u64).max(1000);
+    let quota = ((cpus * f64::from(CPU_PERIOD_US)).round() as u64).max(1000);
     match version {
         Version::One => {
-            vec![("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota.to_string())]
+            vec![("cpu.cfs_period_us", CPU_PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota.to_string())]
         }
-        Version::Two => vec![("cpu.max", format!("{quota} {PERIOD_US}"))],
+        Version::Two => vec![("cpu.max", format!("{quota} {CPU_PERIOD_US}"))],
     }
 }
 
@@ -301,7 +301,7 @@ fn remove_tree(path: &Path) -> io::Result<()> {
             remove_tree(&entry.path())?;
         }
     }
-    for attempt in 0..REMOVE_TRIES {
+    for attempt in 0..MAX_REMOVE_ATTEMPTS {
         match fs::remove_dir(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) if error.kind() == ErrorKind::ResourceBusy => {

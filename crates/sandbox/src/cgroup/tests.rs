@@ -9,9 +9,9 @@ use headwater_protocol::Limits;
 use super::{CgroupRoot, Controllers, Discovered, Folder, SessionCgroup, Version};
 
 /// A folder for one test, removed with all in it.
-struct Place(CgroupRoot);
+struct TestRoot(CgroupRoot);
 
-impl Place {
+impl TestRoot {
     fn new(test: &str) -> Self {
         match CgroupRoot::discover() {
             Discovered::Ready(root) => {
@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestRoot {
     fn drop(&mut self) {
         for name in self.0.list().unwrap_or_default() {
             if let Ok(left) = self.0.reopen(&name) {
@@ -54,7 +54,7 @@ fn go(child: &mut Child) {
 
 #[test]
 fn a_program_that_takes_too_much_memory_is_ended_and_counted() {
-    let place = Place::new("memory");
+    let place = TestRoot::new("memory");
     let cgroup = place.0.create_session("ses_a").unwrap();
     cgroup.set_limits(&Limits { memory_bytes: Some(32 << 20), ..Limits::default() }).unwrap();
     let hungry = "exec perl -e 'my $x = \"x\" x (100 << 20); print length $x'";
@@ -76,7 +76,7 @@ fn a_program_that_takes_too_much_memory_is_ended_and_counted() {
 
 #[test]
 fn a_limit_on_memory_can_be_raised_and_lowered() {
-    let place = Place::new("raise");
+    let place = TestRoot::new("raise");
     let cgroup = place.0.create_session("ses_a").unwrap();
     for megabytes in [64, 256, 32] {
         cgroup.set_limits(&Limits { memory_bytes: Some(megabytes << 20), ..Limits::default() }).unwrap();
@@ -85,7 +85,7 @@ fn a_limit_on_memory_can_be_raised_and_lowered() {
 
 #[test]
 fn processes_are_limited_in_a_session_and_further_in_an_execution() {
-    let place = Place::new("pids");
+    let place = TestRoot::new("pids");
     let session = place.0.create_session("ses_a").unwrap();
     session.set_limits(&Limits { pids: Some(8), ..Limits::default() }).unwrap();
     let execution = session.child("exe_a").unwrap();
@@ -107,7 +107,7 @@ fn processes_are_limited_in_a_session_and_further_in_an_execution() {
 
 #[test]
 fn a_share_of_the_processors_is_set() {
-    let place = Place::new("cpu");
+    let place = TestRoot::new("cpu");
     let cgroup = place.0.create_session("ses_a").unwrap();
     cgroup.set_limits(&Limits { cpus: Some(0.5), ..Limits::default() }).unwrap();
     let folder = cgroup.folders.iter().find(|folder| folder.controllers.cpu).unwrap();
@@ -120,7 +120,7 @@ fn a_share_of_the_processors_is_set() {
 
 #[test]
 fn all_processes_end_at_once_with_and_without_the_kernels_help() {
-    let place = Place::new("kill");
+    let place = TestRoot::new("kill");
     let ways = [("ses_a", super::kill::kill as fn(&[Folder]) -> _), ("ses_b", super::kill::one_by_one)];
     for (name, kill) in ways {
         let cgroup = place.0.create_session(name).unwrap();
@@ -140,7 +140,7 @@ fn all_processes_end_at_once_with_and_without_the_kernels_help() {
 
 #[test]
 fn the_cgroup_of_a_worker_exists_while_it_has_a_session() {
-    let place = Place::new("folder");
+    let place = TestRoot::new("folder");
     let there = || place.0.paths().filter(|path| path.is_dir()).count();
     assert_eq!(there(), 0);
     let (first, second) =
@@ -155,7 +155,7 @@ fn the_cgroup_of_a_worker_exists_while_it_has_a_session() {
 
 #[test]
 fn sessions_come_and_go_at_once_without_harm_to_each_other() {
-    let place = Place::new("race");
+    let place = TestRoot::new("race");
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let root = &place.0;
@@ -171,12 +171,12 @@ fn sessions_come_and_go_at_once_without_harm_to_each_other() {
 
 #[test]
 fn the_cgroup_of_a_process_is_found_without_knowing_where_it_is() {
-    let place = Place::new("find");
+    let place = TestRoot::new("find");
     let cgroup = place.0.create_session("ses_a").unwrap();
     let mut child = shell(&cgroup, "sleep 1000");
     let pid = i32::try_from(child.id()).unwrap();
     let found = SessionCgroup::of_process(pid, "ses_a").unwrap();
-    let paths = |cgroup: &SessionCgroup| cgroup.places().collect::<std::collections::BTreeSet<_>>();
+    let paths = |cgroup: &SessionCgroup| cgroup.process_folders().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(paths(&found), paths(&cgroup));
     let other = SessionCgroup::of_process(pid, "ses_b").unwrap_err();
     assert_eq!(other.kind(), std::io::ErrorKind::NotFound);
@@ -188,7 +188,7 @@ fn the_cgroup_of_a_process_is_found_without_knowing_where_it_is() {
 
 #[test]
 fn a_later_worker_finds_what_an_earlier_one_left() {
-    let place = Place::new("reopen");
+    let place = TestRoot::new("reopen");
     let session = place.0.create_session("ses_a").unwrap();
     session.child("exe_a").unwrap();
     place.0.create_session("ses_b").unwrap();
@@ -231,5 +231,5 @@ fn version_2_gets_its_limits_and_gives_its_counts_by_its_own_files() {
         (cgroup.oom_kills(), cgroup.memory_peak(), cgroup.memory_current()),
         (3, Some(4096), Some(1024))
     );
-    assert_eq!(cgroup.places().collect::<Vec<_>>(), [path.join("leaf")]);
+    assert_eq!(cgroup.process_folders().collect::<Vec<_>>(), [path.join("leaf")]);
 }

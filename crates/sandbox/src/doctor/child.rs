@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::refusal::{OrRefused, Refusal, last_errno};
 
 /// No trial needs a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs `work` in a child and returns what it found.
 ///
@@ -30,14 +30,14 @@ where
     match unsafe { libc::fork() } {
         -1 => Err(last_errno()).or_refused("fork"),
         0 => {
-            let _end = EndHere;
+            let _end = ExitOnDrop;
             drop(reading);
-            tell(writing, &work());
+            send_result(writing, &work());
             unreachable_by_design()
         }
         pid => {
             drop(writing);
-            let said = listen(reading);
+            let said = read_result(reading);
             let pid = Pid::from_raw(pid);
             if said.is_none()
                 && let Some(pid) = pid
@@ -48,10 +48,10 @@ where
             let status = rustix::io::retry_on_intr(|| rustix::process::waitpid(pid, WaitOptions::empty()));
             let signal = status.ok().flatten().and_then(|(_, status)| status.terminating_signal());
             match said {
-                None => Err(Refusal::untrue(format_args!("it took more than {PATIENCE:?}"))),
+                None => Err(Refusal::unexpected(format_args!("it took more than {TRIAL_TIMEOUT:?}"))),
                 Some(bytes) => postcard::from_bytes(&bytes).unwrap_or_else(|_| {
                     let how = signal.map_or_else(String::new, |signal| format!(" by signal {signal}"));
-                    Err(Refusal::untrue(format_args!("the trial was ended{how}")))
+                    Err(Refusal::unexpected(format_args!("the trial was ended{how}")))
                 }),
             }
         }
@@ -59,29 +59,29 @@ where
 }
 
 /// Ends the child, also when `work` panics: it must never run on in a copy of the caller.
-struct EndHere;
+struct ExitOnDrop;
 
-impl Drop for EndHere {
+impl Drop for ExitOnDrop {
     fn drop(&mut self) {
         // SAFETY: ends this process at once.
         unsafe { libc::_exit(0) }
     }
 }
 
-/// Gives the child's branch a type; [`EndHere`] ends the process before anybody sees the value.
+/// Gives the child's branch a type; [`ExitOnDrop`] ends the process before anybody sees the value.
 fn unreachable_by_design<T>() -> Result<T, Refusal> {
-    Err(Refusal::untrue("a child went on"))
+    Err(Refusal::unexpected("a child went on"))
 }
 
-fn tell<T: Serialize>(writing: OwnedFd, found: &Result<T, Refusal>) {
+fn send_result<T: Serialize>(writing: OwnedFd, found: &Result<T, Refusal>) {
     if let Ok(bytes) = postcard::to_stdvec(found) {
         let _ = File::from(writing).write_all(&bytes); // whoever listens has then heard nothing, and says so
     }
 }
 
 /// All that is said until the last writer is gone; `None` if that takes too long.
-fn listen(reading: OwnedFd) -> Option<Vec<u8>> {
-    let deadline = Instant::now() + PATIENCE;
+fn read_result(reading: OwnedFd) -> Option<Vec<u8>> {
+    let deadline = Instant::now() + TRIAL_TIMEOUT;
     let mut file = File::from(reading);
     let mut all = Vec::new();
     loop {
@@ -102,7 +102,7 @@ fn listen(reading: OwnedFd) -> Option<Vec<u8>> {
 }
 
 /// Forks; the parent ends, the child goes on: to be the first process of a new pid namespace.
-pub(super) fn go_on_in_child() -> Result<(), Refusal> {
+pub(super) fn continue_in_child() -> Result<(), Refusal> {
     // SAFETY: as in `in_child`, and this process has one thread.
     match unsafe { libc::fork() } {
         -1 => Err(last_errno()).or_refused("fork the first process of a pid namespace"),
@@ -136,16 +136,16 @@ mod tests {
             unsafe { libc::raise(libc::SIGKILL) };
             Ok(())
         });
-        assert_eq!(killed, Err(Refusal::untrue("the trial was ended by signal 9")));
+        assert_eq!(killed, Err(Refusal::unexpected("the trial was ended by signal 9")));
         let panicked: Result<(), _> = in_child(|| std::panic::resume_unwind(Box::new(())));
-        assert_eq!(panicked, Err(Refusal::untrue("the trial was ended")));
+        assert_eq!(panicked, Err(Refusal::unexpected("the trial was ended")));
     }
 
     #[test]
     fn the_first_process_of_a_new_namespace_reports_too() {
         let found = in_child(|| {
             let before = std::process::id();
-            go_on_in_child()?;
+            continue_in_child()?;
             Ok(before != std::process::id())
         });
         assert_eq!(found, Ok(true));

@@ -42,7 +42,7 @@ pub(super) struct Facts {
     /// Whether we are under a filter of system calls ourselves.
     filtered: bool,
     /// Whether the user namespace that we are in knows the session's user.
-    known: bool,
+    uid_is_mapped: bool,
     /// Settings that matter, as far as this kernel has them.
     sysctls: BTreeMap<&'static str, u64>,
 }
@@ -79,13 +79,13 @@ const SYSCTLS: [&str; 11] = [
 const OLDEST_KERNEL: (u32, u32) = (5, 12);
 
 /// Enough namespaces for any number of sessions that fits a machine.
-const ENOUGH: u64 = 15_000;
+const SUGGESTED_NAMESPACES: u64 = 15_000;
 
 const UNKNOWN_USER: &str = "set `uid_base` in headwater.toml to the first of many users that /proc/self/uid_map \
     lists and nobody else has, or start it as an ordinary user";
 
 /// How far above the first host user of sessions the one is that the trial gets: no session is that far.
-const UID_ABOVE: u32 = 0x00ff_0000;
+const TRIAL_UID_OFFSET: u32 = 0x00ff_0000;
 
 const IN_A_CONTAINER: &str = "this process is under a filter of system calls, as in a container: loosen it \
     (docker run --security-opt seccomp=unconfined; Kubernetes: securityContext.seccompProfile.type: Unconfined)";
@@ -94,8 +94,8 @@ impl Facts {
     /// Reads them.
     pub(super) fn of_this_host(first_uid: u32) -> Self {
         let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-        let above = first_uid.saturating_add(UID_ABOVE);
-        let session_uid = if knows(&map, above) { above } else { first_uid };
+        let above = first_uid.saturating_add(TRIAL_UID_OFFSET);
+        let session_uid = if maps_uid(&map, above) { above } else { first_uid };
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let root = rustix::process::geteuid().is_root();
         let sysctl = |name: &'static str| {
@@ -106,7 +106,7 @@ impl Facts {
             root,
             uid: rustix::process::geteuid().as_raw(),
             session_uid: root.then_some(session_uid),
-            known: knows(&map, session_uid),
+            uid_is_mapped: maps_uid(&map, session_uid),
             release: rustix::system::uname().release().to_string_lossy().into_owned(),
             capabilities: field(&status, "CapEff")
                 .and_then(|text| u64::from_str_radix(text, 16).ok())
@@ -138,7 +138,7 @@ impl Facts {
                 format!("ordinary user {}: sessions are behind user namespaces of this user", self.uid);
             return Check::fine("user", detail);
         }
-        if let Some(uid) = self.session_uid.filter(|_| !self.known) {
+        if let Some(uid) = self.session_uid.filter(|_| !self.uid_is_mapped) {
             let detail = format!("root of a user namespace (a container) that does not know host user {uid}");
             return Check::failure("user", detail, UNKNOWN_USER);
         }
@@ -170,7 +170,7 @@ impl Facts {
     /// What mends a refusal.
     pub(super) fn fix(&self, topic: Topic, errno: i32) -> String {
         let refused = matches!(errno, libc::EPERM | libc::EACCES);
-        if topic == Topic::UserNamespace && self.root && !self.known {
+        if topic == Topic::UserNamespace && self.root && !self.uid_is_mapped {
             return UNKNOWN_USER.to_owned();
         }
         let namespace = match topic {
@@ -217,10 +217,10 @@ impl Facts {
     fn too_few(&self, namespace: &str) -> String {
         let name = format!("user.max_{namespace}_namespaces");
         match self.sysctl(&name) {
-            Some(most) if most >= ENOUGH => {
+            Some(most) if most >= SUGGESTED_NAMESPACES => {
                 format!("end some sessions or containers: all {most} of {name} are in use")
             }
-            _ => set(&name, ENOUGH),
+            _ => set(&name, SUGGESTED_NAMESPACES),
         }
     }
 }
@@ -236,7 +236,7 @@ pub(super) fn field<'a>(status: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// Whether a user is in a map: lines of first inside, first outside, how many.
-fn knows(map: &str, uid: u32) -> bool {
+fn maps_uid(map: &str, uid: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().filter_map(|number| number.parse::<u64>().ok());
         let (first, many) = (numbers.next(), numbers.nth(1));
@@ -295,19 +295,24 @@ mod tests {
 
     #[test]
     fn a_user_unknown_in_the_container_is_reported() {
-        assert!(knows("         0          0 4294967295\n", 0x7100_0000));
-        assert!(!knows("0 100000 65536\n", 65_536));
-        assert!(knows("0 100000 65536\n70000 1 2\n", 70_001));
-        assert!(!knows("", 0));
-        let facts = Facts { root: true, session_uid: Some(7), known: false, ..Facts::default() };
+        assert!(maps_uid("         0          0 4294967295\n", 0x7100_0000));
+        assert!(!maps_uid("0 100000 65536\n", 65_536));
+        assert!(maps_uid("0 100000 65536\n70000 1 2\n", 70_001));
+        assert!(!maps_uid("", 0));
+        let facts = Facts { root: true, session_uid: Some(7), uid_is_mapped: false, ..Facts::default() };
         assert!(!facts.user().ok);
         assert!(facts.fix(Topic::UserNamespace, libc::EINVAL).contains("uid_base"));
     }
 
     #[test]
     fn missing_capabilities_of_root_are_named() {
-        let container =
-            Facts { root: true, capabilities: 0xa804_25fb, filtered: true, known: true, ..Facts::default() };
+        let container = Facts {
+            root: true,
+            capabilities: 0xa804_25fb,
+            filtered: true,
+            uid_is_mapped: true,
+            ..Facts::default()
+        };
         let check = container.user();
         assert!(!check.ok);
         assert_eq!(check.detail, "root without the capabilities NET_ADMIN, SYS_ADMIN");

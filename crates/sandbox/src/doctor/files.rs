@@ -10,15 +10,15 @@ use rustix::process::{Resource, getrlimit};
 
 use super::child::in_child;
 use super::facts::Facts;
-use super::refusal::{OrRefused, Refusal, Tried};
-use super::scratch::Scratch;
+use super::refusal::{Finding, OrRefused, Refusal};
+use super::scratch_dir::ScratchDir;
 use super::{Check, Options};
 
 /// What init makes of the pipes of a program.
 const PIPE_BYTES: usize = 1 << 20;
 /// A worker holds a few descriptors for each session and each execution.
-const FILES: u64 = 16_384;
-const FILES_FOR_EACH: u64 = 8;
+const WANTED_OPEN_FILES: u64 = 16_384;
+const FILES_PER_EXECUTION: u64 = 8;
 /// What the kernel counts pipes in.
 const PAGE_BYTES: u64 = 4096;
 
@@ -30,11 +30,14 @@ pub(super) fn check(options: &Options, facts: &Facts) -> Vec<Check> {
 fn open_files(most: Option<u64>) -> Check {
     let name = "open files";
     match most {
-        Some(most) if most < FILES => {
-            let detail =
-                format!("at most {most} in the worker: about {} executions at once", most / FILES_FOR_EACH);
-            let fix =
-                format!("ulimit -Hn {FILES} (systemd: LimitNOFILE={FILES}) where the worker is started");
+        Some(most) if most < WANTED_OPEN_FILES => {
+            let detail = format!(
+                "at most {most} in the worker: about {} executions at once",
+                most / FILES_PER_EXECUTION
+            );
+            let fix = format!(
+                "ulimit -Hn {WANTED_OPEN_FILES} (systemd: LimitNOFILE={WANTED_OPEN_FILES}) where the worker is started"
+            );
             Check::warning(name, detail, fix)
         }
         Some(most) => Check::fine(name, format!("at most {most} in the worker")),
@@ -94,9 +97,9 @@ fn holes(options: &Options) -> Check {
     }
 }
 
-fn punch(options: &Options) -> Tried {
+fn punch(options: &Options) -> Finding {
     const BYTES: u64 = 256 << 10;
-    let folder = Scratch::new(&options.folder).or_refused("make a folder")?;
+    let folder = ScratchDir::new(&options.folder).or_refused("make a folder")?;
     let mut file = fs::File::create_new(folder.join("log")).or_refused("make a file")?;
     let all = vec![1; usize::try_from(BYTES).unwrap_or(0)];
     file.write_all(&all).and_then(|()| file.sync_all()).or_refused("write a file")?;
@@ -105,7 +108,7 @@ fn punch(options: &Options) -> Tried {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(&file, flags, 0, BYTES / 2).or_refused("punch a hole into a file")?;
     if blocks()? >= before {
-        return Err(Refusal::untrue("a hole in a file frees nothing"));
+        return Err(Refusal::unexpected("a hole in a file frees nothing"));
     }
     Ok("what a log drops past its limit is free on the disk at once".to_owned())
 }

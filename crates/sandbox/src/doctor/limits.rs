@@ -12,8 +12,8 @@ use rustix::fs::Access;
 use super::Check;
 use super::child::in_child;
 use super::facts::Facts;
-use super::refusal::{OrRefused, Refusal, Tried};
-use super::rlimits::{self, how_many_processes};
+use super::refusal::{Finding, OrRefused, Refusal};
+use super::rlimits::{self, count_forks};
 use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup, Unusable, WORKERS_FOLDER};
 
 /// What a program that wants twice as much gets.
@@ -21,9 +21,9 @@ const MEMORY_BYTES: u64 = 32 << 20;
 /// A tenth of a processor: throttled after 10 ms.
 const CPUS: f64 = 0.1;
 /// Long enough to be throttled for sure, on a machine that is busy too.
-const BURN: Duration = Duration::from_millis(150);
+const BURN_TIME: Duration = Duration::from_millis(150);
 /// What a program that wants more processes gets.
-const PIDS: u32 = 8;
+const MAX_PIDS: u32 = 8;
 
 /// Tries them, or what stands in for them.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
@@ -86,8 +86,8 @@ fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
         Ok(place) => place,
         Err(error) => return without_cgroups(&error.to_string(), facts),
     };
-    let ground = match Ground::new(&place, root.missing()) {
-        Ok(ground) => ground,
+    let trial = match TrialCgroup::new(&place, root.missing()) {
+        Ok(trial) => trial,
         Err(error) => {
             let detail = format!("a session's cannot be made, and so no session: {error}");
             let fix = "`grep cgroup /proc/self/mountinfo` shows the hierarchies: umount what is mounted twice or \
@@ -96,13 +96,13 @@ fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
         }
     };
     let has = root.controllers();
-    let cgroups = ground.found();
+    let cgroups = trial.found();
     vec![
         cgroups,
-        limit("memory limit", has.memory, || ground.memory(), || memory_without(facts), facts),
-        limit("cpu limit", has.cpu, || ground.cpu(), || cpu_without(facts), facts),
-        limit("process limit", has.pids, || ground.pids(), || pids_without(facts), facts),
-        ground.ending(),
+        limit("memory limit", has.memory, || trial.memory(), || memory_without(facts), facts),
+        limit("cpu limit", has.cpu, || trial.cpu(), || cpu_without(facts), facts),
+        limit("process limit", has.pids, || trial.pids(), || pids_without(facts), facts),
+        trial.ending(),
     ]
 }
 
@@ -110,7 +110,7 @@ fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
 fn limit(
     name: &str,
     there: bool,
-    try_it: impl FnOnce() -> Tried,
+    try_it: impl FnOnce() -> Finding,
     without: impl FnOnce() -> Check,
     facts: &Facts,
 ) -> Check {
@@ -127,18 +127,18 @@ fn limit(
 }
 
 /// A session's cgroup with low limits; gone when this is dropped.
-struct Ground {
+struct TrialCgroup {
     cgroup: SessionCgroup,
     folders: Vec<PathBuf>,
     unusable: Vec<Unusable>,
     controllers: String,
 }
 
-impl Ground {
+impl TrialCgroup {
     fn new(place: &CgroupRoot, unusable: &[Unusable]) -> io::Result<Self> {
         let name = "session";
         let cgroup = place.create_session(name)?;
-        let ground = Self {
+        let trial = Self {
             cgroup,
             folders: place.paths().map(|path| path.join(name)).collect(),
             unusable: unusable.to_vec(),
@@ -147,11 +147,11 @@ impl Ground {
         let limits = Limits {
             memory_bytes: Some(MEMORY_BYTES),
             cpus: Some(CPUS),
-            pids: Some(PIDS.into()),
+            pids: Some(MAX_PIDS.into()),
             ..Limits::default()
         };
-        ground.cgroup.set_limits(&limits)?;
-        Ok(ground)
+        trial.cgroup.set_limits(&limits)?;
+        Ok(trial)
     }
 
     fn found(&self) -> Check {
@@ -187,7 +187,7 @@ impl Ground {
         })
     }
 
-    fn memory(&self) -> Tried {
+    fn memory(&self) -> Finding {
         let before = self.cgroup.oom_kills();
         let taken = self.inside(|| {
             let wanted = usize::try_from(2 * MEMORY_BYTES).unwrap_or(usize::MAX);
@@ -198,21 +198,21 @@ impl Ground {
                 Ok("cgroup, of the session as a whole; what oversteps it ends as `oom`".to_owned())
             }
             (Err(refusal), false) => Err(refusal),
-            (Ok(_), _) => Err(Refusal::untrue("a program took twice the memory that its cgroup allows")),
+            (Ok(_), _) => Err(Refusal::unexpected("a program took twice the memory that its cgroup allows")),
         }
     }
 
-    fn cpu(&self) -> Tried {
+    fn cpu(&self) -> Finding {
         let before = self.throttled();
         self.inside(|| {
-            let end = Instant::now() + BURN;
+            let end = Instant::now() + BURN_TIME;
             while Instant::now() < end {
                 std::hint::spin_loop();
             }
             Ok(())
         })?;
         if self.throttled() <= before {
-            return Err(Refusal::untrue(
+            return Err(Refusal::unexpected(
                 "a program that used a whole processor was not throttled to a tenth of one",
             ));
         }
@@ -225,12 +225,12 @@ impl Ground {
         texts.filter_map(|text| number_after(&text, "nr_throttled")).max().unwrap_or(0)
     }
 
-    fn pids(&self) -> Tried {
+    fn pids(&self) -> Finding {
         // The child counts as well, and one more try than the limit allows.
-        let made = self.inside(|| how_many_processes(PIDS))?;
-        if made >= PIDS {
-            return Err(Refusal::untrue(format_args!(
-                "{made} more processes were made in a cgroup for {PIDS}"
+        let made = self.inside(|| count_forks(MAX_PIDS))?;
+        if made >= MAX_PIDS {
+            return Err(Refusal::unexpected(format_args!(
+                "{made} more processes were made in a cgroup for {MAX_PIDS}"
             )));
         }
         Ok("cgroup, of the session as a whole".to_owned())
@@ -247,7 +247,7 @@ impl Ground {
     }
 }
 
-impl Drop for Ground {
+impl Drop for TrialCgroup {
     fn drop(&mut self) {
         let _ = self.cgroup.kill(); // nothing should be in it by now
         let _ = self.cgroup.remove();

@@ -9,9 +9,9 @@ use rustix::process::{DumpableBehavior, Gid, Uid};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use super::Check;
-use super::child::{go_on_in_child, in_child};
+use super::child::{continue_in_child, in_child};
 use super::facts::{Facts, Topic};
-use super::refusal::{OrRefused, Refusal, Tried, last_errno, needed};
+use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
 use crate::walls::INSIDE_ID;
 
 /// A kind of namespace: for people, the kernel's flag, its link in `/proc/self/ns`, its name among the sysctls.
@@ -70,7 +70,7 @@ pub(super) fn enter_owner(facts: &Facts) -> Result<(), Refusal> {
 }
 
 /// Becomes what a session's programs are.
-pub(super) fn become_session_user(facts: &Facts) -> Tried {
+pub(super) fn become_session_user(facts: &Facts) -> Finding {
     let Some(host) = facts.session_uid else {
         user_namespace()?;
         return Ok("this user, known inside as 1000".to_owned());
@@ -102,32 +102,32 @@ fn user_namespace() -> Result<(), Refusal> {
         fs::write(format!("/proc/self/{file}"), text).or_refused(format_args!("write /proc/self/{file}"))?;
     }
     if link("user")? == before || rustix::process::geteuid().as_raw() != INSIDE_ID {
-        return Err(Refusal::untrue("the user namespace is not in force"));
+        return Err(Refusal::unexpected("the user namespace is not in force"));
     }
     Ok(())
 }
 
-fn another(kind: &Kind) -> Tried {
+fn another(kind: &Kind) -> Finding {
     if kind.flag == UnshareFlags::NEWPID {
         return pid(kind);
     }
     let before = link(kind.link)?;
     unshare(kind.flag).or_refused(format_args!("make a new {}", kind.name))?;
     if link(kind.link)? == before {
-        return Err(Refusal::untrue(format_args!("the {} is the same as before", kind.name)));
+        return Err(Refusal::unexpected(format_args!("the {} is the same as before", kind.name)));
     }
     Ok("a new one for every session".to_owned())
 }
 
 /// A pid namespace has no link before it has a process.
-fn pid(kind: &Kind) -> Tried {
+fn pid(kind: &Kind) -> Finding {
     unshare(kind.flag).or_refused(format_args!("make a new {}", kind.name))?;
-    go_on_in_child()?;
+    continue_in_child()?;
     match std::process::id() {
         1 => Ok("a new one for every session".to_owned()),
-        other => {
-            Err(Refusal::untrue(format_args!("the first process of a pid namespace has the number {other}")))
-        }
+        other => Err(Refusal::unexpected(format_args!(
+            "the first process of a pid namespace has the number {other}"
+        ))),
     }
 }
 
@@ -145,11 +145,11 @@ pub(super) fn unshare(flags: UnshareFlags) -> Result<(), rustix::io::Errno> {
 }
 
 /// A network of one's own has nothing but a loopback device, which is down at first: brings it up and speaks over it.
-fn loopback(facts: &Facts) -> Tried {
+fn loopback(facts: &Facts) -> Finding {
     enter_owner(facts)?;
     unshare(UnshareFlags::NEWNET).or_refused("make a net namespace")?;
     if TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| TcpStream::connect(l.local_addr()?)).is_ok() {
-        return Err(Refusal::untrue("a new network is not empty"));
+        return Err(Refusal::unexpected("a new network is not empty"));
     }
     bring_up()?;
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))

@@ -9,7 +9,7 @@ use super::Check;
 use super::child::in_child;
 use super::facts::{Facts, Topic, field};
 use super::namespaces::{become_session_user, not_reached, unshare};
-use super::refusal::{OrRefused, Refusal, Tried, last_errno, needed};
+use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
 use crate::walls::seccomp;
 
 /// More capabilities than any kernel knows.
@@ -34,7 +34,7 @@ pub(super) fn check(facts: &Facts) -> Vec<Check> {
 }
 
 /// Drops everything and looks whether it is gone.
-fn privileges() -> Tried {
+fn privileges() -> Finding {
     for capability in 0..CAPABILITIES_END {
         // SAFETY: the call takes numbers only.
         if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
@@ -51,7 +51,7 @@ fn privileges() -> Tried {
     let status = fs::read_to_string("/proc/self/status").or_refused("read /proc/self/status")?;
     match left(&status) {
         None => Ok("no capabilities, and no_new_privs".to_owned()),
-        Some(left) => Err(Refusal::untrue(format_args!("privileges are left: {left}"))),
+        Some(left) => Err(Refusal::unexpected(format_args!("privileges are left: {left}"))),
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn left(status: &str) -> Option<String> {
 }
 
 /// Puts a process under the filter of sessions. The same call before shows that it is the filter that answers.
-fn filter() -> Tried {
+fn filter() -> Finding {
     let before = fake_input();
     rustix::thread::set_no_new_privs(true).or_refused("forbid new privileges")?;
     seccomp::load(&seccomp::program(1, crate::wire::KernelLimits::default()))
@@ -74,7 +74,9 @@ fn filter() -> Tried {
         (Err(Errno::PERM), Errno::PERM, Errno::BADF) => {
             Ok("the filter of system calls is in force: unshare and TIOCSTI are denied".to_owned())
         }
-        other => Err(Refusal::untrue(format_args!("the filter of system calls does not deny: {other:?}"))),
+        other => {
+            Err(Refusal::unexpected(format_args!("the filter of system calls does not deny: {other:?}")))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::child::in_child;
 use super::facts::Facts;
 use super::refusal::{OrRefused, Refusal};
-use super::scratch::Scratch;
+use super::scratch_dir::ScratchDir;
 use super::{Check, Options};
 use crate::quota::{self, ProjectLimits, State};
 
@@ -20,7 +20,7 @@ const WANTED_BYTES: usize = 4 << 20;
 
 /// Asks the file system of the data folder, and oversteps a limit if it has them.
 pub(super) fn check(options: &Options, facts: &Facts) -> Check {
-    let Ok(folder) = File::open(&options.folder) else { return told(State::Unsupported, facts.root) };
+    let Ok(folder) = File::open(&options.folder) else { return state_check(State::Unsupported, facts.root) };
     let state = quota::state(folder.as_fd());
     let is_taken = quota::project(folder.as_fd()).is_ok_and(|project| project.is_some());
     match (state, facts.session_uid) {
@@ -29,12 +29,12 @@ pub(super) fn check(options: &Options, facts: &Facts) -> Check {
             "not used: the data folder is in a project already, whose quota stays as it is. The disk limit is watched \
              instead",
         ),
-        (State::Enforced, Some(uid)) => tried(overstep(options, uid)),
-        (state, _) => told(state, facts.root),
+        (State::Enforced, Some(uid)) => trial_check(exceed_limit(options, uid)),
+        (state, _) => state_check(state, facts.root),
     }
 }
 
-fn tried(tried: Result<(), Refusal>) -> Check {
+fn trial_check(tried: Result<(), Refusal>) -> Check {
     match tried {
         Ok(()) => Check::fine(
             NAME,
@@ -49,7 +49,7 @@ fn tried(tried: Result<(), Refusal>) -> Check {
 }
 
 /// What there is to tell without a trial.
-fn told(state: State, is_root: bool) -> Check {
+fn state_check(state: State, is_root: bool) -> Check {
     let missing =
         "not in force where the data folder is: the disk limit is watched, and a fast writer can pass it";
     match (state, is_root) {
@@ -76,8 +76,8 @@ fn told(state: State, is_root: bool) -> Check {
 }
 
 /// Writes more into a folder than its project may hold.
-fn overstep(options: &Options, uid: u32) -> Result<(), Refusal> {
-    let top = Scratch::new(&options.folder).or_refused("make a folder")?;
+fn exceed_limit(options: &Options, uid: u32) -> Result<(), Refusal> {
+    let top = ScratchDir::new(&options.folder).or_refused("make a folder")?;
     let path = top.join("project");
     std::fs::create_dir(&path).or_refused("make a folder")?;
     let folder = File::open(&path).or_refused("open a folder")?;
@@ -100,7 +100,9 @@ fn write(path: &std::path::Path) -> Result<(), Refusal> {
     match file.write_all(&vec![1; WANTED_BYTES]) {
         Err(error) if is_quota(&error) => Ok(()),
         Err(error) => Err(error).or_refused("write a file"),
-        Ok(()) => Err(Refusal::untrue(format_args!("{WANTED_BYTES} bytes where {LIMIT_BYTES} are allowed"))),
+        Ok(()) => {
+            Err(Refusal::unexpected(format_args!("{WANTED_BYTES} bytes where {LIMIT_BYTES} are allowed")))
+        }
     }
 }
 
@@ -115,21 +117,21 @@ mod tests {
 
     #[test]
     fn missing_quotas_are_reported_with_how_to_enable_them() {
-        let off = told(State::Off, true).fix.unwrap();
+        let off = state_check(State::Off, true).fix.unwrap();
         assert!(off.contains("tune2fs -O project,quota") && off.contains("prjquota"), "{off}");
-        let counted = told(State::Counted, true).fix.unwrap();
+        let counted = state_check(State::Counted, true).fix.unwrap();
         assert!(!counted.contains("tune2fs") && counted.contains("prjquota"), "{counted}");
         for state in [State::Off, State::Counted, State::Enforced] {
-            let check = told(state, false);
+            let check = state_check(state, false);
             assert!(check.fix.is_none() && check.detail.contains("needs root"), "{check:?}");
         }
-        assert!(told(State::Unsupported, true).detail.contains("not supported"));
+        assert!(state_check(State::Unsupported, true).detail.contains("not supported"));
     }
 
     #[test]
     fn quotas_that_cannot_be_used_are_a_warning_with_the_reason() {
-        assert_eq!(tried(Ok(())).fix, None);
-        let check = tried(Err(Refusal::untrue("cannot set a project quota")));
+        assert_eq!(trial_check(Ok(())).fix, None);
+        let check = trial_check(Err(Refusal::unexpected("cannot set a project quota")));
         assert!(check.ok && check.fix.is_some() && check.detail.contains("cannot set"), "{check:?}");
     }
 }

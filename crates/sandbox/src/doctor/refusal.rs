@@ -10,7 +10,7 @@ use super::Check;
 use super::facts::{Facts, Topic};
 
 /// What was found, or why it cannot be had.
-pub(super) type Tried = Result<String, Refusal>;
+pub(super) type Finding = Result<String, Refusal>;
 
 /// Something that the kernel refused, or did not do although it said so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// The kernel did not refuse, and yet it is not so.
-    pub(super) fn untrue(message: impl Display) -> Self {
+    pub(super) fn unexpected(message: impl Display) -> Self {
         Self { message: message.to_string(), errno: 0 }
     }
 
@@ -59,7 +59,7 @@ pub(super) fn last_errno() -> Errno {
 }
 
 /// Without this no session can be.
-pub(super) fn needed(name: &str, topic: Topic, facts: &Facts, tried: Tried) -> Check {
+pub(super) fn needed(name: &str, topic: Topic, facts: &Facts, tried: Finding) -> Check {
     match tried {
         Ok(detail) => Check::fine(name, detail),
         Err(refusal) => {

@@ -19,7 +19,7 @@ pub(super) fn memory() -> Result<(), Refusal> {
     let mut memory: Vec<u8> = Vec::new();
     match memory.try_reserve_exact(wanted) {
         Err(_) => Ok(()),
-        Ok(()) => Err(Refusal::untrue("a process gets more memory than RLIMIT_DATA allows")),
+        Ok(()) => Err(Refusal::unexpected("a process gets more memory than RLIMIT_DATA allows")),
     }
 }
 
@@ -32,14 +32,16 @@ pub(super) fn processes(facts: &Facts) -> Result<(), Refusal> {
     let none = rustix::thread::CapabilitySet::empty();
     let sets = rustix::thread::CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, sets).or_refused("drop capabilities")?;
-    match how_many_processes(2 * PROCESSES)? {
+    match count_forks(2 * PROCESSES)? {
         made if made <= PROCESSES => Ok(()),
-        made => Err(Refusal::untrue(format_args!("{made} processes where RLIMIT_NPROC allows {PROCESSES}"))),
+        made => {
+            Err(Refusal::unexpected(format_args!("{made} processes where RLIMIT_NPROC allows {PROCESSES}")))
+        }
     }
 }
 
 /// Makes processes until the kernel refuses or `most` are there; says how many, and ends them.
-pub(super) fn how_many_processes(most: u32) -> Result<u32, Refusal> {
+pub(super) fn count_forks(most: u32) -> Result<u32, Refusal> {
     let mut made = Vec::new();
     while u32::try_from(made.len()).is_ok_and(|count| count < most) {
         // SAFETY: this process has one thread; the child does nothing but wait to be ended.
@@ -57,7 +59,7 @@ pub(super) fn how_many_processes(most: u32) -> Result<u32, Refusal> {
         rustix::process::kill_process(*pid, Signal::KILL).or_refused("end a child")?;
         let _ = rustix::process::waitpid(Some(*pid), WaitOptions::empty());
     }
-    u32::try_from(made.len()).map_err(Refusal::untrue)
+    u32::try_from(made.len()).map_err(Refusal::unexpected)
 }
 
 #[cfg(test)]
@@ -77,6 +79,6 @@ mod tests {
 
     #[test]
     fn processes_are_counted_where_nothing_refuses_them() {
-        assert_eq!(in_child(|| how_many_processes(20)), Ok(20));
+        assert_eq!(in_child(|| count_forks(20)), Ok(20));
     }
 }

@@ -13,13 +13,13 @@ use rustix::mount::{
 use rustix::thread::UnshareFlags;
 
 use super::Check;
-use super::child::{go_on_in_child, in_child};
+use super::child::{continue_in_child, in_child};
 use super::facts::{Facts, Topic};
 use super::namespaces::{enter_owner, not_reached, unshare};
-use super::refusal::{OrRefused, Refusal, Tried, last_errno, needed};
+use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
 
 /// One trial: its name, its topic, and what to do.
-type Trial = (&'static str, Topic, fn(&Facts) -> Tried);
+type Trial = (&'static str, Topic, fn(&Facts) -> Finding);
 
 const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS.union(UnshareFlags::NEWPID);
 
@@ -58,7 +58,7 @@ pub(super) fn reachable(facts: &Facts) -> bool {
 pub(super) fn enter(facts: &Facts) -> Result<(), Refusal> {
     enter_owner(facts)?;
     unshare(NAMESPACES).or_refused("make a mount and a pid namespace")?;
-    go_on_in_child()?;
+    continue_in_child()?;
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_refused("make all mounts private")
 }
@@ -83,7 +83,7 @@ fn attach(tree: &OwnedFd, path: &CStr) -> Result<(), Errno> {
 }
 
 /// A copy of `/usr` in which nothing can be changed, nor any of that taken back.
-fn binds(_: &Facts) -> Tried {
+fn binds(_: &Facts) -> Finding {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(CWD, c"/usr", flags).or_refused("copy the mount of /usr (open_tree)")?;
@@ -93,10 +93,10 @@ fn binds(_: &Facts) -> Tried {
     let written = fs::File::create(&probe);
     match written.map_err(|error| error.raw_os_error()) {
         Err(Some(libc::EROFS)) => Ok("system folders are shown read-only, nosuid, nodev".to_owned()),
-        Err(other) => Err(Refusal::untrue(format_args!("a write to a read-only bind gave {other:?}"))),
+        Err(other) => Err(Refusal::unexpected(format_args!("a write to a read-only bind gave {other:?}"))),
         Ok(_) => {
             let _ = fs::remove_file(&probe);
-            Err(Refusal::untrue("a read-only bind can be written"))
+            Err(Refusal::unexpected("a read-only bind can be written"))
         }
     }
 }
@@ -123,7 +123,7 @@ fn set_read_only(tree: &OwnedFd) -> Result<(), Errno> {
 }
 
 /// Pivots into an empty tmpfs and fills it beyond its size.
-fn root(_: &Facts) -> Tried {
+fn root(_: &Facts) -> Finding {
     let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let options = [(c"size", c"1m"), (c"nr_inodes", c"16"), (c"mode", c"0755")];
     let tree = mount(c"tmpfs", &options, plain).or_refused("mount a tmpfs of 1 MiB")?;
@@ -133,18 +133,18 @@ fn root(_: &Facts) -> Tried {
     rustix::mount::unmount(".", UnmountFlags::DETACH).or_refused("let go of the host's root")?;
     rustix::process::chdir("/").or_refused("enter the new root")?;
     if fs::exists("/usr").unwrap_or(true) {
-        return Err(Refusal::untrue("the host's root is still there after pivot_root"));
+        return Err(Refusal::unexpected("the host's root is still there after pivot_root"));
     }
     let full = fs::write("/file", vec![1; 2 << 20]).map_err(|error| error.raw_os_error());
     if full != Err(Some(libc::ENOSPC)) {
-        return Err(Refusal::untrue("a tmpfs of 1 MiB takes 2 MiB: sizes of tmpfs are not enforced"));
+        return Err(Refusal::unexpected("a tmpfs of 1 MiB takes 2 MiB: sizes of tmpfs are not enforced"));
     }
     Ok("pivot_root into a tmpfs, nothing of the host left; sizes of /tmp and /dev/shm are enforced"
         .to_owned())
 }
 
 /// A `/proc` that shows the session's processes only.
-fn proc(_: &Facts) -> Tried {
+fn proc(_: &Facts) -> Finding {
     let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let tree = mount(c"proc", &[], plain).or_refused("mount proc")?;
     attach(&tree, c"/proc").or_refused("attach /proc")?;
@@ -154,7 +154,9 @@ fn proc(_: &Facts) -> Tried {
         .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
         .count();
     if processes != 1 {
-        return Err(Refusal::untrue(format_args!("a new /proc shows {processes} processes instead of one")));
+        return Err(Refusal::unexpected(format_args!(
+            "a new /proc shows {processes} processes instead of one"
+        )));
     }
     Ok("a fresh one, of the session's own processes".to_owned())
 }

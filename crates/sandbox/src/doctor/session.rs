@@ -12,7 +12,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::Signal;
 
 use super::facts::{Facts, field};
-use super::scratch::Scratch;
+use super::scratch_dir::ScratchDir;
 use super::{Check, Options, privileges};
 use crate::launch::{Launch, LaunchError, Launched, launch};
 use crate::link::{self, Received};
@@ -21,7 +21,7 @@ use crate::wire::{FromInit, Rlimits, Setup, Start, StdinFrom, ToInit};
 const NAME: &str = "session";
 
 /// Walls take a millisecond, a program not much more.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why there was no session, and what mends it if that is known.
 struct Failure {
@@ -65,7 +65,7 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
         let what = what.to_owned();
         move |error: std::io::Error| format!("cannot {what} in `{}`: {error}", options.folder.display())
     };
-    let scratch = Scratch::new(&options.folder).map_err(cannot("make a folder"))?;
+    let scratch = ScratchDir::new(&options.folder).map_err(cannot("make a folder"))?;
     let workspace = scratch.join("workspace");
     fs::DirBuilder::new().mode(0o700).create(&workspace).map_err(cannot("make a workspace"))?;
     if let Some(uid) = facts.session_uid {
@@ -80,7 +80,7 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
         tmp_bytes: 1 << 20,
         tmp_inodes: 64,
         orphan_timeout_ms: 1000,
-        network: crate::wire::NetworkOf::Session,
+        network: crate::wire::NetworkNamespace::Session,
         kernel: crate::wire::KernelLimits::default(),
     };
     let listener = listen(&scratch).map_err(cannot("listen"))?;
@@ -95,7 +95,7 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
 }
 
 /// By way of a descriptor: the path of a socket is short, that of a folder need not be.
-fn listen(scratch: &Scratch) -> std::io::Result<OwnedFd> {
+fn listen(scratch: &ScratchDir) -> std::io::Result<OwnedFd> {
     let folder = rustix::fs::open(scratch.join("."), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let socket =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
@@ -144,7 +144,7 @@ fn program(launched: &Launched) -> Result<(), Failure> {
     let link = launched.link_fd.as_fd();
     link::send(link, &ToInit::Start(Box::new(start)), &[])
         .map_err(|error| format!("init is gone: {error}"))?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + PROGRAM_TIMEOUT;
     while ready(&launched.link_fd, deadline) {
         match link::recv::<FromInit>(link).map_err(|error| format!("init is gone: {error}"))? {
             Received::Message(FromInit::Exited { exit, .. }, _) if exit.code == Some(0) => return Ok(()),
@@ -160,7 +160,7 @@ fn program(launched: &Launched) -> Result<(), Failure> {
             Received::Closed => return Err("init ended by itself".to_owned().into()),
         }
     }
-    Err(format!("no program ended in a session within {PATIENCE:?}").into())
+    Err(format!("no program ended in a session within {PROGRAM_TIMEOUT:?}").into())
 }
 
 /// Whether there is something to read before the deadline.
@@ -180,7 +180,7 @@ fn ready(fd: &OwnedFd, deadline: Instant) -> bool {
 /// Ends init, and with it the session; waits until it is gone.
 fn end(launched: &Launched) {
     let _ = link::send(launched.link_fd.as_fd(), &ToInit::End, &[]); // if it is gone already, so be it
-    if !ready(&launched.pidfd, Instant::now() + PATIENCE) {
+    if !ready(&launched.pidfd, Instant::now() + PROGRAM_TIMEOUT) {
         let _ = rustix::process::pidfd_send_signal(&launched.pidfd, Signal::KILL);
     }
 }

@@ -9,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use super::Check;
 use super::child::in_child;
 use super::facts::{Facts, Topic};
-use super::refusal::{OrRefused, Refusal, Tried, last_errno, needed};
+use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
 
 /// Tries them.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
@@ -21,7 +21,7 @@ pub(super) fn check(facts: &Facts) -> Vec<Check> {
 }
 
 /// A path below a folder opens, a way out of it does not.
-fn openat2() -> Tried {
+fn openat2() -> Finding {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let folder = rustix::fs::open("/proc", flags, Mode::empty()).or_refused("open /proc")?;
     let beneath = |path: &str| {
@@ -36,12 +36,14 @@ fn openat2() -> Tried {
     beneath("sys/kernel").or_refused("openat2")?;
     match beneath("sys/../..") {
         Err(Errno::XDEV) => Ok("paths in a workspace cannot lead out of it".to_owned()),
-        other => Err(Refusal::untrue(format_args!("openat2 does not keep a path in its folder: {other:?}"))),
+        other => {
+            Err(Refusal::unexpected(format_args!("openat2 does not keep a path in its folder: {other:?}")))
+        }
     }
 }
 
 /// Ends and reaps a process by its descriptor.
-fn pidfd() -> Tried {
+fn pidfd() -> Finding {
     // SAFETY: this process has one thread; the child does nothing but wait to be ended.
     let pid = match unsafe { libc::fork() } {
         -1 => return Err(last_errno()).or_refused("fork"),
@@ -49,7 +51,7 @@ fn pidfd() -> Tried {
             // SAFETY: waits for a signal.
             unsafe { libc::pause() };
         },
-        pid => Pid::from_raw(pid).ok_or_else(|| Refusal::untrue("fork gave no process"))?,
+        pid => Pid::from_raw(pid).ok_or_else(|| Refusal::unexpected("fork gave no process"))?,
     };
     let ended = rustix::process::pidfd_open(pid, PidfdFlags::empty()).and_then(|process| {
         rustix::process::pidfd_send_signal(&process, Signal::KILL)?;
@@ -63,12 +65,12 @@ fn pidfd() -> Tried {
         Some(status) if status.killed() => {
             Ok("processes are ended and waited for without mix-ups".to_owned())
         }
-        other => Err(Refusal::untrue(format_args!("a process ended by its pidfd is told as {other:?}"))),
+        other => Err(Refusal::unexpected(format_args!("a process ended by its pidfd is told as {other:?}"))),
     }
 }
 
 /// Closes by range and looks whether it is closed.
-fn close_range() -> Tried {
+fn close_range() -> Finding {
     let open = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).or_refused("open /")?;
     let high = rustix::io::fcntl_dupfd_cloexec(&open, 64).or_refused("duplicate a descriptor")?;
     let number = high.as_raw_fd();
@@ -82,7 +84,7 @@ fn close_range() -> Tried {
     // SAFETY: asks about a number.
     match unsafe { libc::fcntl(number, libc::F_GETFD) } {
         -1 => Ok("no descriptor of the worker reaches a program".to_owned()),
-        _ => Err(Refusal::untrue("a descriptor is open after close_range")),
+        _ => Err(Refusal::unexpected("a descriptor is open after close_range")),
     }
 }
 

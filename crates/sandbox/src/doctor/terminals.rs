@@ -11,7 +11,7 @@ use super::Check;
 use super::child::in_child;
 use super::facts::{Facts, Topic};
 use super::namespaces::not_reached;
-use super::refusal::{OrRefused, Refusal, Tried, needed};
+use super::refusal::{Finding, OrRefused, Refusal, needed};
 use super::root::{enter, mount, reachable};
 
 /// Opens a terminal of one's own and lets its output pass.
@@ -27,7 +27,7 @@ pub(super) fn check(facts: &Facts) -> Check {
     needed(name, Topic::Mounts, facts, tried)
 }
 
-fn terminal() -> Tried {
+fn terminal() -> Finding {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620"), (c"max", c"4")];
     let tree = mount(c"devpts", &options, attributes).or_refused("mount devpts")?;
@@ -38,7 +38,7 @@ fn terminal() -> Tried {
     let program = ioctl_tiocgptpeer(&master, flags).or_refused("open the other end of a terminal")?;
     rustix::io::write(&program, b"hello").or_refused("write to a terminal")?;
     if spliced(&master)? != b"hello" {
-        return Err(Refusal::untrue("splice changed what came from a terminal"));
+        return Err(Refusal::unexpected("splice changed what came from a terminal"));
     }
     Ok("a devpts of the session's own; output leaves them by splice".to_owned())
 }

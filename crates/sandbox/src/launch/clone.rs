@@ -178,7 +178,7 @@ mod tests {
         let root = root.below(&format!("headwater-test-birth-{}", std::process::id())).unwrap();
         let cgroup = root.create_session("ses_birth").unwrap();
         let folder =
-            cgroup.entrance().unwrap().birthplace.expect("a cgroup file system of version 2 is mounted");
+            cgroup.join_fds().unwrap().clone_into.expect("a cgroup file system of version 2 is mounted");
         let mut seen = Seen([0; 8192]);
         // SAFETY: `look` writes to `seen` only, and ends by `_exit`.
         let child = unsafe { clone_into(folder.as_fd(), look, (&raw mut seen).cast()) }.unwrap();

@@ -13,10 +13,10 @@ use rustix::fs::{Mode, OFlags};
 
 use super::LaunchError;
 use super::clone::{clone, clone_into};
-use crate::cgroup::{Entrance, SessionCgroup};
+use crate::cgroup::{JoinFds, SessionCgroup};
 
 /// init's descriptors: null, null, null, the listener, the link.
-const PLACES: c_int = 5;
+const INIT_FD_COUNT: c_int = 5;
 
 /// What the child was doing when it failed.
 const STEPS: [&str; 4] = ["place descriptors", "close descriptors", "join the cgroup", "execute init"];
@@ -27,7 +27,7 @@ struct Plan<'a> {
     argv: [*const c_char; 3],
     envp: [*const c_char; 1],
     /// What becomes descriptors 0 to 4.
-    sources: [RawFd; PLACES as usize],
+    sources: [RawFd; INIT_FD_COUNT as usize],
     /// Where it joins by itself; by number, all above the places.
     cgroups: Vec<OwnedFd>,
     /// Set by the child when it fails: index into [`STEPS`], error number.
@@ -76,9 +76,9 @@ pub(super) fn spawn(
 fn start(plan: &mut Plan<'_>, cgroup: Option<&SessionCgroup>) -> Result<OwnedFd, LaunchError> {
     let fail = |what, source| LaunchError::Spawn { what, source };
     let unopened = |source| fail("open the cgroup", source);
-    let entrance = cgroup.map(SessionCgroup::entrance).transpose().map_err(unopened)?;
-    if let Some(Entrance { birthplace: Some(folder), others }) = entrance {
-        plan.cgroups = out_of_the_way(others).map_err(unopened)?;
+    let join_fds = cgroup.map(SessionCgroup::join_fds).transpose().map_err(unopened)?;
+    if let Some(JoinFds { clone_into: Some(folder), others }) = join_fds {
+        plan.cgroups = duplicate_above_init_fds(others).map_err(unopened)?;
         let plan: *const Plan<'_> = plan;
         // SAFETY: `child` only reads `plan` and makes system calls, and ends by `execve` or `_exit`.
         if let Ok(pidfd) = unsafe { clone_into(folder.as_fd(), child, plan.cast_mut().cast()) } {
@@ -86,16 +86,16 @@ fn start(plan: &mut Plan<'_>, cgroup: Option<&SessionCgroup>) -> Result<OwnedFd,
         }
     }
     let files = cgroup.map(SessionCgroup::procs_files).transpose().map_err(unopened)?.unwrap_or_default();
-    plan.cgroups = out_of_the_way(files).map_err(unopened)?;
+    plan.cgroups = duplicate_above_init_fds(files).map_err(unopened)?;
     let plan: *const Plan<'_> = plan;
     // SAFETY: as above.
     unsafe { clone(child, plan.cast_mut().cast()) }.map_err(|errno| fail("clone", errno.into()))
 }
 
 /// Descriptors that the child keeps while it fills its places and closes the rest.
-fn out_of_the_way(files: Vec<OwnedFd>) -> std::io::Result<Vec<OwnedFd>> {
+fn duplicate_above_init_fds(files: Vec<OwnedFd>) -> std::io::Result<Vec<OwnedFd>> {
     let above = |file: OwnedFd| match file.as_raw_fd() {
-        low if low < PLACES => rustix::io::fcntl_dupfd_cloexec(&file, PLACES),
+        low if low < INIT_FD_COUNT => rustix::io::fcntl_dupfd_cloexec(&file, INIT_FD_COUNT),
         _ => Ok(file),
     };
     let mut files: Vec<_> = files.into_iter().map(above).collect::<Result<_, _>>()?;
@@ -107,7 +107,7 @@ fn out_of_the_way(files: Vec<OwnedFd>) -> std::io::Result<Vec<OwnedFd>> {
 extern "C" fn child(plan: *mut c_void) -> c_int {
     // SAFETY: `clone` passes the plan, which outlives the child's use of this memory.
     let plan = unsafe { &*plan.cast::<Plan<'_>>() };
-    let steps: [Step; 4] = [place, close_rest, join_cgroups, execute];
+    let steps: [Step; 4] = [place_fds, close_rest, join_cgroups, execute];
     for (index, step) in steps.iter().enumerate() {
         if let Err(errno) = step(plan) {
             plan.step.store(index, Ordering::Release);
@@ -135,16 +135,16 @@ fn join_cgroups(plan: &Plan<'_>) -> Result<(), c_int> {
 }
 
 /// Moves the sources out of the way first, since they may have each other's places.
-fn place(plan: &Plan<'_>) -> Result<(), c_int> {
-    let mut high = [-1; PLACES as usize];
+fn place_fds(plan: &Plan<'_>) -> Result<(), c_int> {
+    let mut high = [-1; INIT_FD_COUNT as usize];
     for (to, from) in high.iter_mut().zip(plan.sources) {
         // SAFETY: duplicates a descriptor within the child's own table.
-        *to = unsafe { libc::fcntl(from, libc::F_DUPFD, PLACES) };
+        *to = unsafe { libc::fcntl(from, libc::F_DUPFD, INIT_FD_COUNT) };
         if *to < 0 {
             return Err(errno_now());
         }
     }
-    for (place, from) in (0..PLACES).zip(high) {
+    for (place, from) in (0..INIT_FD_COUNT).zip(high) {
         // SAFETY: as above; `dup2` also clears close-on-exec.
         if unsafe { libc::dup2(from, place) } < 0 {
             return Err(errno_now());
@@ -156,7 +156,7 @@ fn place(plan: &Plan<'_>) -> Result<(), c_int> {
 /// Closes all but the places and the ways into the cgroups, and does so before it joins those, which takes milliseconds:
 /// a file that the worker has just written cannot be executed while anybody, also this child, has it open for writing.
 fn close_rest(plan: &Plan<'_>) -> Result<(), c_int> {
-    let mut first = PLACES.cast_unsigned();
+    let mut first = INIT_FD_COUNT.cast_unsigned();
     for kept in &plan.cgroups {
         let kept = kept.as_raw_fd().cast_unsigned();
         close_from(first, kept.wrapping_sub(1))?;

@@ -6,7 +6,7 @@ use rustix::mount::MountAttrFlags;
 
 use super::failure::{OrWall, Wall};
 use super::mounts::{self, Reach};
-use super::root::{make_dir, make_file, make_link};
+use super::root::{create_dir, create_file, create_link};
 use crate::wire::{Setup, WallFailure};
 
 /// Devices that every host has and any program may use: on the host, and in the new root.
@@ -24,9 +24,9 @@ const DEVICE: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttr
 
 /// Shows the host's device files; the host must be in sight.
 pub(super) fn show_devices() -> Result<(), WallFailure> {
-    make_dir("dev")?;
+    create_dir("dev")?;
     for (host, inside) in DEVICES {
-        make_file(inside, "")?;
+        create_file(inside, "")?;
         mounts::bind(host, inside)
             .and_then(|()| mounts::restrict(inside, Reach::One, DEVICE))
             .or_wall(Wall::Mounts, format_args!("bind {host:?}"))?;
@@ -35,22 +35,22 @@ pub(super) fn show_devices() -> Result<(), WallFailure> {
 }
 
 /// Furnishes the rest of `/dev`.
-pub(super) fn furnish(setup: &Setup) -> Result<(), WallFailure> {
+pub(super) fn populate(setup: &Setup) -> Result<(), WallFailure> {
     terminals(setup.kernel.terminals)?;
-    super::root::furnish_tmpfs("dev/shm", setup)?;
-    make_link("dev/fd", "/proc/self/fd")?;
-    make_link("dev/stdin", "/proc/self/fd/0")?;
-    make_link("dev/stdout", "/proc/self/fd/1")?;
-    make_link("dev/stderr", "/proc/self/fd/2")
+    super::root::mount_tmpfs("dev/shm", setup)?;
+    create_link("dev/fd", "/proc/self/fd")?;
+    create_link("dev/stdin", "/proc/self/fd/0")?;
+    create_link("dev/stdout", "/proc/self/fd/1")?;
+    create_link("dev/stderr", "/proc/self/fd/2")
 }
 
 /// An instance of the terminal file system that shares nothing with the host's.
 fn terminals(most: u32) -> Result<(), WallFailure> {
     let most = most.to_string();
     let options = [(c"ptmxmode", "0666"), (c"mode", "0620"), (c"max", most.as_str())];
-    make_dir("dev/pts")?;
+    create_dir("dev/pts")?;
     mounts::new(c"devpts", &options, DEVICE)
         .and_then(|tree| mounts::attach(&tree, "dev/pts"))
         .or_wall(Wall::Mounts, "make the terminals")?;
-    make_link("dev/ptmx", "pts/ptmx")
+    create_link("dev/ptmx", "pts/ptmx")
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::failure::{OrWall, Wall};
 use super::mounts;
-use super::root::{errno, make_dir, make_file, make_link};
+use super::root::{create_dir, create_file, create_link, errno};
 use crate::wire::WallFailure;
 
 /// Where it is inside.
@@ -16,7 +16,7 @@ pub(super) const INSIDE: &str = "/etc";
 pub(super) const MTAB: &str = "/proc/self/mounts";
 
 /// Written by us: users, names, and no way to the host's name services.
-pub(super) const OURS: [(&str, &str); 6] = [
+pub(super) const GENERATED_FILES: [(&str, &str); 6] = [
     (
         "etc/passwd",
         "root:x:0:0:root:/:/usr/sbin/nologin\n\
@@ -35,7 +35,7 @@ pub(super) const OURS: [(&str, &str); 6] = [
 ];
 
 /// The host's, read-only, where it has them. A final `*` stands for anything.
-const HOSTS: [&str; 40] = [
+const HOST_ENTRIES: [&str; 40] = [
     "ImageMagick-*",
     "R",
     "alternatives",
@@ -80,12 +80,12 @@ const HOSTS: [&str; 40] = [
 
 /// Furnishes `etc` of the new root, entry by entry; the host must be in sight. A [prepared](super::prepare_etc)
 /// folder is faster.
-pub(super) fn furnish() -> Result<(), WallFailure> {
-    make_dir("etc")?;
-    for (path, text) in OURS {
-        make_file(path, text)?;
+pub(super) fn populate() -> Result<(), WallFailure> {
+    create_dir("etc")?;
+    for (path, text) in GENERATED_FILES {
+        create_file(path, text)?;
     }
-    make_link("etc/mtab", MTAB)?;
+    create_link("etc/mtab", MTAB)?;
     let entries = host_entries().map_err(|error| errno(&error)).or_wall(Wall::Mounts, "read `/etc`")?;
     entries.iter().try_for_each(|entry| show(entry))
 }
@@ -105,7 +105,7 @@ pub(super) fn stays_a_link(target: &Path) -> bool {
 }
 
 fn wanted(name: &str) -> bool {
-    HOSTS.iter().any(|pattern| match pattern.strip_suffix('*') {
+    HOST_ENTRIES.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == *pattern,
     })
@@ -115,9 +115,9 @@ fn wanted(name: &str) -> bool {
 fn show(host: &Path) -> Result<(), WallFailure> {
     let inside = Path::new("etc").join(host.file_name().unwrap_or_default());
     match std::fs::read_link(host) {
-        Ok(target) if stays_a_link(&target) => return make_link(&inside, target),
-        _ if host.is_dir() => make_dir(&inside)?,
-        _ => make_file(&inside, "")?,
+        Ok(target) if stays_a_link(&target) => return create_link(&inside, target),
+        _ if host.is_dir() => create_dir(&inside)?,
+        _ => create_file(&inside, "")?,
     }
     match mounts::bind(host, &inside) {
         // It has vanished meanwhile, or this user may not see it: an empty one is as good.

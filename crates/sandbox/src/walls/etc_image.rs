@@ -21,7 +21,7 @@ pub fn prepare_etc(parent: &Path) -> io::Result<Bind> {
     let mut sources = etc::host_entries()?;
     sources.sort();
     let mut hasher = DefaultHasher::new();
-    etc::OURS.hash(&mut hasher);
+    etc::GENERATED_FILES.hash(&mut hasher);
     for source in &sources {
         fingerprint(source, &mut hasher)?;
     }
@@ -76,10 +76,10 @@ fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn fill(draft: &Path, sources: &[PathBuf]) -> io::Result<()> {
-    make_folder(draft)?;
-    for (path, text) in etc::OURS {
+    create_folder(draft)?;
+    for (path, text) in etc::GENERATED_FILES {
         let name = Path::new(path).file_name().unwrap_or(OsStr::new(path));
-        make_file(&draft.join(name), text.as_bytes(), 0o644)?;
+        create_file(&draft.join(name), text.as_bytes(), 0o644)?;
     }
     symlink(etc::MTAB, draft.join("mtab"))?;
     sources.iter().try_for_each(|source| copy(source, draft, Top::Yes))
@@ -103,24 +103,24 @@ fn copy(source: &Path, into: &Path, top: Top) -> io::Result<()> {
         }
         // A dangling link of the host's is of no use inside either.
         return match fs::read(source) {
-            Ok(bytes) if fs::metadata(source)?.mode() & 0o004 != 0 => make_file(&target, &bytes, 0o644),
+            Ok(bytes) if fs::metadata(source)?.mode() & 0o004 != 0 => create_file(&target, &bytes, 0o644),
             _ => Ok(()),
         };
     }
     if metadata.is_dir() {
-        make_folder(&target)?;
+        create_folder(&target)?;
         return sorted(source)?.iter().try_for_each(|entry| copy(entry, &target, Top::No));
     }
-    make_file(&target, &fs::read(source)?, 0o644 | (metadata.mode() & 0o111))
+    create_file(&target, &fs::read(source)?, 0o644 | (metadata.mode() & 0o111))
 }
 
 /// Whatever the worker's own mask is, sessions may look.
-fn make_folder(path: &Path) -> io::Result<()> {
+fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o755).create(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
-fn make_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn create_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     fs::write(path, bytes)?;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
@@ -145,12 +145,12 @@ mod tests {
     fn files_that_not_everybody_may_read_are_not_copied() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-        make_folder(&from).unwrap();
-        make_folder(&to).unwrap();
-        make_file(&from.join("open"), b"1", 0o644).unwrap();
-        make_file(&from.join("key"), b"2", 0o640).unwrap();
-        make_folder(&from.join("private")).unwrap();
-        make_file(&from.join("private/key"), b"3", 0o644).unwrap();
+        create_folder(&from).unwrap();
+        create_folder(&to).unwrap();
+        create_file(&from.join("open"), b"1", 0o644).unwrap();
+        create_file(&from.join("key"), b"2", 0o640).unwrap();
+        create_folder(&from.join("private")).unwrap();
+        create_file(&from.join("private/key"), b"3", 0o644).unwrap();
         fs::set_permissions(from.join("private"), fs::Permissions::from_mode(0o710)).unwrap();
         symlink("open", from.join("link")).unwrap();
         copy(&from, &to, Top::Yes).unwrap();

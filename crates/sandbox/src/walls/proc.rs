@@ -60,7 +60,7 @@ pub(super) fn new() -> Result<OwnedFd, WallFailure> {
 
 /// Attaches it and masks what must be masked. The root must be read-only by now, and `/dev/null` and the empty
 /// folder `/home` in it: a bind has the attributes of what it shows.
-pub(super) fn furnish(proc: &OwnedFd) -> Result<(), WallFailure> {
+pub(super) fn populate(proc: &OwnedFd) -> Result<(), WallFailure> {
     mounts::attach(proc, "proc").or_wall(Wall::Proc, "attach `/proc`")?;
     MASKED_FILES.iter().try_for_each(|path| mask(path, c"dev/null"))?;
     MASKED_FOLDERS.iter().try_for_each(|path| mask(path, c"home"))?;

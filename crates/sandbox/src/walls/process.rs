@@ -7,7 +7,7 @@ use super::failure::{OrWall, Wall};
 use crate::wire::WallFailure;
 
 /// Sheds what the host gave: its file mask, its key ring; and no program of the session may dump core.
-pub(super) fn become_harmless() -> Result<(), WallFailure> {
+pub(super) fn drop_inherited_state() -> Result<(), WallFailure> {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     // 1 and not 0: the kernel skips a core handler (a pipe to a program of the host's root) only for this value.
     let least = Rlimit { current: Some(1), maximum: Some(1) };
@@ -25,13 +25,13 @@ fn leave_key_ring() {
 }
 
 /// Forks; the parent does its last deed and ends, the child goes on.
-pub(super) fn continue_in_child(last_deed: impl FnOnce()) -> Result<(), WallFailure> {
+pub(super) fn continue_in_child(before_exit: impl FnOnce()) -> Result<(), WallFailure> {
     // SAFETY: this process has one thread, so that the child finds every lock as it should be.
     match unsafe { libc::fork() } {
         -1 => Err(last_errno()).or_wall(Wall::Namespaces, "fork the first process of the session"),
         0 => Ok(()),
         _ => {
-            last_deed();
+            before_exit();
             // SAFETY: ends this process at once, without the exit handlers that are the child's to run.
             unsafe { libc::_exit(0) }
         }

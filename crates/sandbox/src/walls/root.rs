@@ -24,13 +24,13 @@ use crate::wire::{Bind, Setup, WallFailure};
 const WORKSPACE: &str = "/workspace";
 
 /// Folders of the system; links on hosts that keep everything in `/usr`.
-const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const SYSTEM_FOLDERS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /// No bind may lie here: the first is the guest's own, whose links would lead us astray; the others are ours.
-const OFF_LIMITS: [&str; 4] = [WORKSPACE, "/proc", "/dev", "/"];
+const RESERVED_PATHS: [&str; 4] = [WORKSPACE, "/proc", "/dev", "/"];
 
 /// A copy of a path of the host, and where it will be seen.
-struct Shown {
+struct DetachedMount {
     path: PathBuf,
     tree: OwnedFd,
     folder: bool,
@@ -47,38 +47,38 @@ pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
         mounts::copy(setup.workspace.as_str(), PLAIN).or_wall(Wall::Mounts, "bind the workspace")?;
     let proc = proc::new()?;
 
-    enter_empty()?;
+    enter_new_root()?;
     show_system()?;
     match prepared.first() {
         Some(bind) => show_folder(&bind.host, "etc")?,
-        None => etc::furnish()?,
+        None => etc::populate()?,
     }
     mounts::restrict(c".", Reach::Tree, READ_ONLY)
         .and_then(|()| mounts::make_writable(c"."))
         .or_wall(Wall::Mounts, "make the system folders read-only")?;
     dev::show_devices()?;
-    leave_host()?;
+    pivot_root_here()?;
 
     for path in ["home", "run", "proc", "var", "workspace"] {
-        make_dir(path)?;
+        create_dir(path)?;
     }
-    make_link("var/tmp", "/tmp")?;
-    make_link("var/run", "/run")?;
-    furnish_tmpfs("tmp", setup)?;
-    dev::furnish(setup)?;
-    binds.into_iter().try_for_each(Shown::furnish)?;
+    create_link("var/tmp", "/tmp")?;
+    create_link("var/run", "/run")?;
+    mount_tmpfs("tmp", setup)?;
+    dev::populate(setup)?;
+    binds.into_iter().try_for_each(DetachedMount::populate)?;
     mounts::attach(&workspace, WORKSPACE).or_wall(Wall::Mounts, "attach the workspace")?;
     mounts::restrict(c"/", Reach::One, READ_ONLY).or_wall(Wall::Mounts, "make the root read-only")?;
-    proc::furnish(&proc)?;
+    proc::populate(&proc)?;
     rustix::process::chdir(WORKSPACE).or_wall(Wall::Mounts, "enter the workspace")
 }
 
 /// `/usr`, and the system folders beside it or the links to it.
 fn show_system() -> Result<(), WallFailure> {
     show_folder("/usr", "usr")?;
-    for path in SYSTEM {
+    for path in SYSTEM_FOLDERS {
         if let Ok(target) = std::fs::read_link(path) {
-            make_link(path.trim_start_matches('/'), target)?;
+            create_link(path.trim_start_matches('/'), target)?;
         } else if Path::new(path).is_dir() {
             show_folder(path, path.trim_start_matches('/'))?;
         }
@@ -87,30 +87,30 @@ fn show_system() -> Result<(), WallFailure> {
 }
 
 fn show_folder(host: &str, inside: &str) -> Result<(), WallFailure> {
-    make_dir(inside)?;
+    create_dir(inside)?;
     mounts::bind(host, inside).or_wall(Wall::Mounts, format_args!("bind `/{inside}`"))
 }
 
 /// A bind from the configuration.
-fn extra(bind: &Bind) -> Result<Option<Shown>, WallFailure> {
+fn extra(bind: &Bind) -> Result<Option<DetachedMount>, WallFailure> {
     let inside = Path::new(&bind.inside);
     let within = |place: &&str| {
         if **place == *"/" { inside == Path::new("/") } else { inside.starts_with(place) }
     };
     let plain =
         inside.is_absolute() && inside.components().all(|part| part != std::path::Component::ParentDir);
-    if !plain || OFF_LIMITS.iter().any(within) {
+    if !plain || RESERVED_PATHS.iter().any(within) {
         return Err(Wall::Mounts.refused(format_args!("nothing can be bound at `{}`", bind.inside)));
     }
     if bind.optional && !Path::new(&bind.host).exists() {
         return Ok(None);
     }
-    Shown::host(&bind.host, &bind.inside).map(Some)
+    DetachedMount::host(&bind.host, &bind.inside).map(Some)
 }
 
 /// Lays an empty tmpfs over the host's root and enters it. Absolute paths still lead to the host: no folder of the
 /// host has to exist for this, and none is hidden.
-fn enter_empty() -> Result<(), WallFailure> {
+fn enter_new_root() -> Result<(), WallFailure> {
     // Small, since only names and a few files of ours are in it, and read-only in the end.
     let options = [(c"size", "1m"), (c"nr_inodes", "1024"), (c"mode", "0755")];
     let root = mounts::new(c"tmpfs", &options, PLAIN).or_wall(Wall::Mounts, "make the root")?;
@@ -119,7 +119,7 @@ fn enter_empty() -> Result<(), WallFailure> {
 }
 
 /// Makes the working directory the root; nothing of the host is left.
-fn leave_host() -> Result<(), WallFailure> {
+fn pivot_root_here() -> Result<(), WallFailure> {
     rustix::process::pivot_root(".", ".").or_wall(Wall::Mounts, "pivot_root")?;
     // The host's root now lies over ours at the same place.
     rustix::mount::unmount(".", UnmountFlags::DETACH).or_wall(Wall::Mounts, "let go of the host's root")?;
@@ -127,16 +127,16 @@ fn leave_host() -> Result<(), WallFailure> {
 }
 
 /// A tmpfs that everybody inside may write to, of the size that the session was given.
-pub(super) fn furnish_tmpfs(path: &str, setup: &Setup) -> Result<(), WallFailure> {
+pub(super) fn mount_tmpfs(path: &str, setup: &Setup) -> Result<(), WallFailure> {
     let (size, inodes) = (setup.tmp_bytes.to_string(), setup.tmp_inodes.to_string());
     let options = [(c"size", size.as_str()), (c"nr_inodes", inodes.as_str()), (c"mode", "1777")];
-    make_dir(path)?;
+    create_dir(path)?;
     mounts::new(c"tmpfs", &options, PLAIN)
         .and_then(|tree| mounts::attach(&tree, path))
         .or_wall(Wall::Mounts, format_args!("make `{path}`"))
 }
 
-impl Shown {
+impl DetachedMount {
     /// A read-only copy of a path of the host.
     fn host(host: &str, inside: &str) -> Result<Self, WallFailure> {
         let what = || format!("bind `{inside}`"); // users see this: it names no path of the host
@@ -146,15 +146,15 @@ impl Shown {
         Ok(Self { path: inside.into(), tree, folder })
     }
 
-    fn furnish(self) -> Result<(), WallFailure> {
-        make_place(&self.path, self.folder)?;
+    fn populate(self) -> Result<(), WallFailure> {
+        create_mount_point(&self.path, self.folder)?;
         let what = format_args!("attach `{}`", self.path.display()).to_string();
         mounts::attach(&self.tree, &self.path).or_wall(Wall::Mounts, what)
     }
 }
 
 /// Makes the folder or the file that something is mounted on, and the folders above it.
-fn make_place(path: &Path, folder: bool) -> Result<(), WallFailure> {
+fn create_mount_point(path: &Path, folder: bool) -> Result<(), WallFailure> {
     let made = match path.parent() {
         _ if path.exists() => return Ok(()),
         _ if folder => std::fs::create_dir_all(path),
@@ -165,13 +165,13 @@ fn make_place(path: &Path, folder: bool) -> Result<(), WallFailure> {
 }
 
 /// Makes a folder of the new root.
-pub(super) fn make_dir(path: impl Arg + Copy) -> Result<(), WallFailure> {
+pub(super) fn create_dir(path: impl Arg + Copy) -> Result<(), WallFailure> {
     rustix::fs::mkdir(path, Mode::from_raw_mode(0o755))
         .or_wall(Wall::Mounts, format_args!("make `{}`", path.to_string_lossy()))
 }
 
 /// Makes a file of the new root.
-pub(super) fn make_file(path: impl Arg + Copy, text: &str) -> Result<(), WallFailure> {
+pub(super) fn create_file(path: impl Arg + Copy, text: &str) -> Result<(), WallFailure> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let write =
         |file: OwnedFd| if text.is_empty() { Ok(0) } else { rustix::io::write(file, text.as_bytes()) };
@@ -182,7 +182,7 @@ pub(super) fn make_file(path: impl Arg + Copy, text: &str) -> Result<(), WallFai
 }
 
 /// Makes a symbolic link of the new root.
-pub(super) fn make_link(path: impl Arg + Copy, target: impl Arg) -> Result<(), WallFailure> {
+pub(super) fn create_link(path: impl Arg + Copy, target: impl Arg) -> Result<(), WallFailure> {
     rustix::fs::symlink(target, path).or_wall(Wall::Mounts, format_args!("link `{}`", path.to_string_lossy()))
 }
 

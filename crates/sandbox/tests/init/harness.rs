@@ -108,7 +108,7 @@ impl Worker {
             tmp_bytes: 1 << 20,
             tmp_inodes: 1 << 10,
             orphan_timeout_ms: options.orphan_timeout_ms,
-            network: headwater_sandbox::wire::NetworkOf::Session,
+            network: headwater_sandbox::wire::NetworkNamespace::Session,
             kernel: headwater_sandbox::wire::KernelLimits::default(),
         }
     }

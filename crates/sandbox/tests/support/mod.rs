@@ -146,7 +146,7 @@ impl Ground {
             tmp_bytes: 16 << 20,
             tmp_inodes: 1024,
             orphan_timeout_ms: 5000,
-            network: headwater_sandbox::wire::NetworkOf::Session,
+            network: headwater_sandbox::wire::NetworkNamespace::Session,
             kernel: headwater_sandbox::wire::KernelLimits::default(),
         }
     }

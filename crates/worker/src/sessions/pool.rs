@@ -20,7 +20,7 @@ use headwater_protocol::{Network, SandboxKind, SessionId};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
 use headwater_sandbox::orphans;
-use headwater_sandbox::wire::{Bind, KernelLimits, NetworkOf, Setup};
+use headwater_sandbox::wire::{Bind, KernelLimits, NetworkNamespace, Setup};
 use headwater_workspace::make_private;
 use headwater_workspace::tree;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -100,8 +100,8 @@ impl Pool {
             if self.closed.load(Ordering::Acquire) {
                 return Err(stopping());
             }
-            if network_of(network) == NetworkOf::Host {
-                let make = move || prepare(&engine, NetworkOf::Host);
+            if network_of(network) == NetworkNamespace::Host {
+                let make = move || prepare(&engine, NetworkNamespace::Host);
                 return tokio::task::spawn_blocking(make).await.map_err(|_| stopping())?;
             }
             let ready = self.ready().pop_front();
@@ -110,7 +110,8 @@ impl Pool {
                 Some(prepared) => discard_later(engine, prepared),
                 None => {
                     let make = move || {
-                        prepare(&engine, NetworkOf::Session).map(|made| engine.pool.ready().push_back(made))
+                        prepare(&engine, NetworkNamespace::Session)
+                            .map(|made| engine.pool.ready().push_back(made))
                     };
                     tokio::task::spawn_blocking(make).await.map_err(|_| stopping())??;
                 }
@@ -131,7 +132,7 @@ impl Pool {
                 std::thread::sleep(LET_FIRST);
             }
             while engine.pool.len() < engine.pool.size && !engine.pool.closed.load(Ordering::Acquire) {
-                match prepare(&engine, NetworkOf::Session) {
+                match prepare(&engine, NetworkNamespace::Session) {
                     Ok(mut prepared) => {
                         // Here, where nobody waits for it.
                         prepared.spare = spare::make(&prepared.dir).is_ok();
@@ -210,7 +211,7 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
 }
 
 /// Makes a session. Blocks for milliseconds.
-fn prepare(engine: &Arc<Engine>, network: NetworkOf) -> Result<Prepared, Fault> {
+fn prepare(engine: &Arc<Engine>, network: NetworkNamespace) -> Result<Prepared, Fault> {
     let slot = SessionId::random();
     let dir = engine.folder.slots().join(slot.to_string());
     let host_uid = engine.take_uid()?;
@@ -230,7 +231,7 @@ fn make(
     slot: SessionId,
     dir: &Path,
     host_uid: Option<u32>,
-    network: NetworkOf,
+    network: NetworkNamespace,
 ) -> Result<Prepared, Fault> {
     let cannot = |error: io::Error| {
         Fault::of_disk(format!("cannot make a session's folder: {error}"), &error)
@@ -277,17 +278,17 @@ fn make(
 }
 
 /// Whose network a session is in.
-const fn network_of(network: Network) -> NetworkOf {
+const fn network_of(network: Network) -> NetworkNamespace {
     match network {
-        Network::None | Network::Packages => NetworkOf::Session,
-        Network::Full => NetworkOf::Host,
+        Network::None | Network::Packages => NetworkNamespace::Session,
+        Network::Full => NetworkNamespace::Host,
     }
 }
 
 /// What is shown of the host. Who is in its network is shown its name servers, too.
-fn binds(engine: &Engine, network: NetworkOf) -> Vec<Bind> {
+fn binds(engine: &Engine, network: NetworkNamespace) -> Vec<Bind> {
     let mut binds = engine.config.binds.clone();
-    if network == NetworkOf::Host {
+    if network == NetworkNamespace::Host {
         let path = "/etc/resolv.conf".to_owned();
         binds.push(Bind { host: path.clone(), inside: path, optional: true });
     }

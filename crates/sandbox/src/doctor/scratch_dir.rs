@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder.
 #[derive(Debug)]
-pub(super) struct Scratch(PathBuf);
+pub(super) struct ScratchDir(PathBuf);
 
-impl Scratch {
+impl ScratchDir {
     /// A new one below `parent`, for this user only.
     pub(super) fn new(parent: &Path) -> io::Result<Self> {
         let mut number = 0_u32;
@@ -29,7 +29,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0); // best effort: it is empty but for a few small files
     }
