@@ -1,12 +1,12 @@
-//! Cgroups: where a session's memory, processor time and processes are counted and limited.
+//! Cgroups, which count and limit a session's memory, processor time and processes.
 //!
-//! Sessions live below the cgroup that the worker was started in, in a folder for each data folder. Both versions
-//! are used as the host has them; on a host with both, a session has a folder in each hierarchy that helps:
-//! version 1 for the limits, version 2 to end all processes at once. Where there is nothing, [`Discovered::Nothing`]
-//! says why, and resource limits of each process stand in.
+//! The cgroups of sessions are below the cgroup that the worker was started in, in one folder for each data
+//! folder. Both versions are supported. On a host with both, a session has a folder in each useful hierarchy:
+//! version 1 for the limits, version 2 to kill all processes at once. If there is none,
+//! [`Discovered::Nothing`] has the reasons, and resource limits of each process are used instead.
 //!
-//! Putting a process into a cgroup costs milliseconds after idling. So init is put there once, at its start (under
-//! version 2 it is born there, which costs nothing), and its programs inherit that.
+//! Moving a process into a cgroup can take milliseconds. So init is placed there once, when it starts (under
+//! version 2 it is created there, which costs nothing), and its programs inherit that.
 
 mod discover;
 mod files;
@@ -23,13 +23,13 @@ pub use root::CgroupRoot;
 pub(crate) use session::JoinFds;
 pub use session::SessionCgroup;
 
-/// How the names of workers' folders begin, by which [`SessionCgroup::of_process`] knows them.
+/// The prefix of workers' folders, by which [`SessionCgroup::of_process`] recognises them.
 pub const WORKERS_FOLDER: &str = "headwater-";
 
-/// What a host can count and limit.
+/// What the cgroups of a host can count and limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Controllers {
-    /// Memory, and ends of programs for want of it.
+    /// Memory, and kills for lack of it.
     pub memory: bool,
     /// Processor time.
     pub cpu: bool,
@@ -38,14 +38,14 @@ pub struct Controllers {
 }
 
 impl Controllers {
-    /// The names of those that are there.
+    /// The names of the available controllers.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         [("memory", self.memory), ("cpu", self.cpu), ("pids", self.pids)]
             .into_iter()
             .filter_map(|(name, there)| there.then_some(name))
     }
 
-    /// Those of a list as the kernel writes it, separated by `separator`.
+    /// Parses the kernel's list of controllers.
     fn parse(list: &str, separator: char) -> Self {
         let has = |name| list.split(separator).any(|item| item.trim() == name);
         Self { memory: has("memory"), cpu: has("cpu"), pids: has("pids") }
@@ -64,14 +64,14 @@ impl Controllers {
     }
 }
 
-/// Which of the kernel's two interfaces a folder has.
+/// The kernel's cgroup interface version of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
     One,
     Two,
 }
 
-/// One folder in one hierarchy.
+/// A folder in one hierarchy.
 #[derive(Debug, Clone)]
 struct Folder {
     path: std::path::PathBuf,

@@ -1,8 +1,9 @@
-//! What this host can and cannot do for a session, found out by trying it.
+//! Checks what this host can do for a session, by trying it.
 //!
-//! Every wall is tried by itself in a short-lived [child] process, so that the one that cannot be built is named; then
-//! all of them together by a real [session], in which a program runs. Limits are tried by overstepping them. What the
-//! kernel refuses is explained from the [facts] of the host, with the command or setting that mends it.
+//! Every wall is tried separately in a short-lived [child] process, so that one that cannot be built is
+//! named; then all of them together in a real [session], in which a program runs. Limits are tried by
+//! exceeding them. A refusal by the kernel is explained from the [facts] about the host, with the command or
+//! setting that fixes it.
 
 mod child;
 mod facts;
@@ -27,47 +28,47 @@ use crate::launch;
 use crate::wire::Bind;
 use facts::Facts;
 
-/// One thing that was tried.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What.
+    /// The name of the check.
     pub name: String,
-    /// Whether code can be run safely as far as this goes.
+    /// Whether code can be run safely as far as this check goes.
     pub ok: bool,
-    /// What was found; if it is less than it could be, what stands in.
+    /// What was found, and what is used instead if something is missing.
     pub detail: String,
-    /// The command or setting that mends it; absent if there is nothing to mend.
+    /// The command or setting that fixes it; `None` if there is nothing to fix.
     pub fix: Option<String>,
 }
 
-/// How bad it is.
+/// How serious a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// As it should be.
+    /// Everything works.
     Fine,
-    /// Code can be run, but something else stands in for what is missing.
+    /// Code can be run, but with a substitute for what is missing.
     Warning,
     /// Code cannot be run, or not safely.
     Failure,
 }
 
 impl Check {
-    /// As it should be.
+    /// A check that passed.
     pub fn fine(name: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { name: name.into(), ok: true, detail: detail.into(), fix: None }
     }
 
-    /// Not as it should be, but something stands in.
+    /// A check that failed without consequences for safety: there is a substitute.
     pub fn warning(name: impl Into<String>, detail: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { name: name.into(), ok: true, detail: detail.into(), fix: Some(fix.into()) }
     }
 
-    /// Without this no code can be run, or not safely.
+    /// A check that failed: no code can be run, or not safely.
     pub fn failure(name: impl Into<String>, detail: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { name: name.into(), ok: false, detail: detail.into(), fix: Some(fix.into()) }
     }
 
-    /// How bad it is: what is fine has nothing to mend.
+    /// The severity, which follows from `ok` and `fix`.
     pub fn severity(&self) -> Severity {
         match (self.ok, &self.fix) {
             (true, None) => Severity::Fine,
@@ -77,28 +78,30 @@ impl Check {
     }
 }
 
-/// What to try it with.
+/// The configuration to check.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// An existing folder, best on the file system that sessions will be on. What is made in it is removed again.
+    /// An existing folder, preferably on the file system of the sessions. Everything created in it is removed
+    /// again.
     pub folder: PathBuf,
-    /// The first host user that sessions get, if the caller is root. The one that is tried gets another, if it can.
+    /// The first host user of sessions, if the caller is root. The trial uses another one if it can.
     pub first_uid: u32,
-    /// Host paths that sessions are shown.
+    /// Host paths that are shown in sessions.
     pub binds: Vec<Bind>,
-    /// The program that is init.
+    /// The program that runs as init.
     pub init_binary: PathBuf,
 }
 
 impl Options {
-    /// With this very program as init.
+    /// Options with this program as init.
     pub fn new(folder: PathBuf, first_uid: u32, binds: Vec<Bind>) -> Self {
         Self { folder, first_uid, binds, init_binary: launch::own_binary() }
     }
 }
 
-/// Tries everything. Takes about half a second; forks, and may move the caller into a cgroup below its own (see
-/// [`CgroupRoot::discover`](crate::cgroup::CgroupRoot::discover)): for a process that does nothing else.
+/// Runs all checks. Takes about half a second. Forks, and may move the caller into a cgroup below its own
+/// (see [`CgroupRoot::discover`](crate::cgroup::CgroupRoot::discover)): call it from a process that does
+/// nothing else.
 pub fn check(options: &Options) -> Vec<Check> {
     let facts = Facts::of_this_host(options.first_uid);
     let mut checks = vec![facts.kernel(), facts.user()];

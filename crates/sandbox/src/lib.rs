@@ -1,8 +1,8 @@
 //! The walls around a session, and init, the first process inside them.
 //!
-//! The worker asks for a session with [`launch`]; that starts `headwater init` in the session's cgroup, which
-//! builds the [`walls`] around itself, becomes pid 1 and waits for work on its socket. The worker talks to it
-//! over a [`link`]; what they say to each other is in [`wire`].
+//! [`launch`] starts a session: it runs `headwater init` in the session's cgroup, which builds the [`walls`]
+//! around itself, becomes pid 1 and waits for requests on its socket. The worker talks to it over a [`link`];
+//! the messages are in [`wire`].
 //!
 //! This is the only crate with `unsafe`.
 

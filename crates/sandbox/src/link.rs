@@ -1,4 +1,5 @@
-//! Messages with descriptors between worker and init, one a packet. What they mean is in [`wire`](crate::wire).
+//! Messages with descriptors between worker and init, one per packet. The messages are defined in
+//! [`wire`](crate::wire).
 
 mod memfd;
 mod packet;

@@ -1,7 +1,8 @@
-//! What the C library's allocator keeps for itself.
+//! Settings of the C library's allocator.
 
-/// Has all threads of this process share two heaps instead of up to eight for each processor: what a hundred readers
-/// needed for a moment is then reused by the next ones instead of being kept once more for each thread.
+/// Makes all threads of this process share two heaps instead of up to eight for each processor, so that
+/// memory used briefly by a hundred readers is reused by the next ones instead of being kept once for each
+/// thread.
 pub fn share_heaps() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a parameter of the allocator, which any thread may do at any time.

@@ -1,8 +1,8 @@
-//! Processes that have ended and wait for somebody to ask for their exit status.
+//! Reaping orphaned children.
 //!
-//! The inits of sessions are nobody's children once the process that launched them is gone. On a host they go to its
-//! first process; in a container that may be a program which never asks, and each session would leave a zombie. So the
-//! worker takes them (as a subreaper) and asks.
+//! The inits of sessions lose their parent when the process that launched them exits. On a host they then
+//! belong to its first process; in a container that may be a program that never reaps, and each session would
+//! leave a zombie. So the worker becomes a subreaper and reaps them.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -10,22 +10,22 @@ use std::time::Duration;
 
 use rustix::process::{WaitId, WaitIdOptions};
 
-/// Between two looks for what nobody has asked about. Whoever started a program asks at once: what is still there at the
-/// second look is an orphan.
+/// The interval between two sweeps. The starter of a program reaps it at once: a zombie that is still there
+/// at the second sweep is an orphan.
 const REAP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Makes this process the parent of all orphans among its descendants.
+/// Makes this process the parent of orphans among its descendants.
 pub fn adopt() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
-/// Asks for the status of a process that has ended. One that lives on, or is not our child, is left alone.
+/// Reaps a process that has ended. One that is still running, or is not our child, is left alone.
 pub fn reap(process: BorrowedFd<'_>) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     let _ = rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::PidFd(process), options));
 }
 
-/// Reaps orphans for as long as this process runs, in a thread of its own.
+/// Reaps orphans in a dedicated thread, for the life of this process.
 pub fn keep_reaping() {
     std::thread::spawn(|| {
         let mut seen = None;
@@ -36,7 +36,7 @@ pub fn keep_reaping() {
     });
 }
 
-/// Reaps the children that have ended, beginning with the one that was seen before; returns the first that is new.
+/// Reaps zombies, beginning with the one that the last sweep saw; returns the first new one.
 fn sweep(seen: Option<libc::pid_t>) -> Option<libc::pid_t> {
     let mut found = ended_child()?;
     if Some(found) != seen {
@@ -45,14 +45,14 @@ fn sweep(seen: Option<libc::pid_t>) -> Option<libc::pid_t> {
     loop {
         wait(libc::P_PID, libc::id_t::try_from(found).ok()?, 0);
         found = ended_child()?;
-        // It is new to us: somebody may be about to ask for it.
+        // It is new: its starter may be about to reap it.
         if Some(found) != seen {
             return Some(found);
         }
     }
 }
 
-/// A child that has ended and has not been asked for.
+/// A child that has ended and has not been reaped.
 fn ended_child() -> Option<libc::pid_t> {
     wait(libc::P_ALL, 0, libc::WNOWAIT)
 }
@@ -74,7 +74,8 @@ fn wait(which: libc::idtype_t, id: libc::id_t, flags: libc::c_int) -> Option<lib
 mod tests {
     use super::*;
 
-    /// Children belong to the whole process, and so to all tests: this one must be the only one that waits for any.
+    /// Children belong to the whole process, and so to all tests: this one must be the only one that waits
+    /// for any.
     #[test]
     fn a_child_that_nobody_asked_for_is_reaped_at_the_second_look() {
         // SAFETY: the child calls nothing but `_exit`.

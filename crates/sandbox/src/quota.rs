@@ -1,35 +1,36 @@
-//! Project quotas of ext4 and XFS: the kernel counts all files below a folder and refuses what passes a limit.
+//! Project quotas of ext4 and XFS: the kernel counts all files below a folder and refuses writes above a
+//! limit.
 //!
-//! A folder is given a project id that new files and folders in it inherit; limits are set for the id. The calls are
-//! `FS_IOC_FSSETXATTR` and `quotactl_fd(2)` (Linux 5.14), which both file systems understand. Changing a project id takes
-//! the host's user namespace, so no program of a session can leave its project.
+//! A folder gets a project id, which new files and folders in it inherit; limits are set for the id. The
+//! calls are `FS_IOC_FSSETXATTR` and `quotactl_fd(2)` (Linux 5.14), which both file systems support. Changing
+//! a project id requires the host's user namespace, so no program of a session can leave its project.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// What a file system does about project quotas.
+/// The state of project quotas on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It refuses what passes a limit.
+    /// Limits are enforced.
     Enforced,
-    /// It counts and refuses nothing.
+    /// Usage is counted, but limits are not enforced.
     Counted,
-    /// It does nothing, and could: it is ext4 or XFS.
+    /// They are off, but the file system (ext4 or XFS) supports them.
     Off,
-    /// It has no project quotas, or the kernel does not offer them.
+    /// The file system or the kernel does not support them.
     Unsupported,
 }
 
-/// Hard limits of a project; `None` is no limit.
+/// Hard limits of a project; `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProjectLimits {
     /// Allocated bytes.
     pub bytes: Option<u64>,
-    /// Files and folders, the folder with the project among them.
+    /// Files and folders, including the project's root folder.
     pub inodes: Option<u64>,
 }
 
-/// What a project uses.
+/// The usage of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProjectUsage {
     /// Allocated bytes.
@@ -38,7 +39,7 @@ pub struct ProjectUsage {
     pub inodes: u64,
 }
 
-/// The file systems that have project quotas, as `statfs(2)` names them.
+/// The magic numbers of the file systems with project quotas, from `statfs(2)`.
 const EXT4: u64 = 0xef53;
 const XFS: u64 = 0x5846_5342;
 
@@ -74,12 +75,12 @@ struct Quota {
     valid: u32,
 }
 
-/// What limits of bytes are counted in.
+/// The unit of byte limits.
 const BLOCK_BYTES: u64 = 1024;
 /// `QIF_BLIMITS` and `QIF_ILIMITS`: both kinds of limits are set.
 const LIMITS: u32 = 1 | 4;
 
-/// `struct fs_quota_stat`, of which the flags are read.
+/// `struct fs_quota_stat`, of which only the flags are read.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct Status {
@@ -100,11 +101,11 @@ const GET_STATUS: u32 = 0x5805;
 /// `PRJQUOTA`.
 const PROJECT_QUOTA: u32 = 2;
 
-/// How many ids are tried for a folder, and how far apart: more than all host users that sessions get.
+/// How many ids are tried for a folder, and their distance: more than the number of host users of sessions.
 const MAX_ID_ATTEMPTS: u32 = 8;
 const ID_STRIDE: u32 = 1 << 24;
 
-/// What the file system of this folder does.
+/// The state of project quotas on the file system of this folder.
 pub fn state(folder: BorrowedFd<'_>) -> State {
     let kind = rustix::fs::fstatfs(folder).ok().and_then(|stat| u64::try_from(stat.f_type).ok());
     if !matches!(kind, Some(EXT4 | XFS)) {
@@ -119,27 +120,28 @@ pub fn state(folder: BorrowedFd<'_>) -> State {
     }
 }
 
-/// The project that new files in this folder get, if they get one.
+/// The project that new files in this folder inherit, if any.
 pub fn project(folder: BorrowedFd<'_>) -> io::Result<Option<u32>> {
     let attributes = attributes(folder)?;
     Ok((attributes.flags & INHERITED != 0 && attributes.project != 0).then_some(attributes.project))
 }
 
-/// Gives an empty folder a project that nothing else has: `first`, or one of those after it. Needs root.
+/// Assigns an unused project to an empty folder: `first`, or one after it. Requires root.
 pub fn claim(folder: BorrowedFd<'_>, first: u32) -> io::Result<u32> {
     for number in 0..MAX_ID_ATTEMPTS {
         let id = first.wrapping_add(number.wrapping_mul(ID_STRIDE));
         join(folder, id)?;
-        // After joining, so that of two who try the same id at the same time at least one sees the other.
+        // Checked after joining: if two callers try the same id at the same time, at least one sees the
+        // other.
         if usage(folder, id)?.inodes == 1 {
             return Ok(id);
         }
     }
     leave(folder)?;
-    Err(io::Error::other("all project ids that were tried are in use"))
+    Err(io::Error::other("every project id tried is in use"))
 }
 
-/// Gives a folder this project. What is in it already keeps its own. Needs root.
+/// Assigns this project to a folder. Existing files in it keep theirs. Requires root.
 pub fn join(folder: BorrowedFd<'_>, id: u32) -> io::Result<()> {
     let before = attributes(folder)?;
     set_attributes(folder, Attributes { project: id, flags: before.flags | INHERITED, ..before })
@@ -150,7 +152,7 @@ fn leave(folder: BorrowedFd<'_>) -> io::Result<()> {
     set_attributes(folder, Attributes { project: 0, flags: before.flags & !INHERITED, ..before })
 }
 
-/// What a project uses on the file system of this folder.
+/// The usage of a project on the file system of this folder.
 pub fn usage(folder: BorrowedFd<'_>, id: u32) -> io::Result<ProjectUsage> {
     let mut quota = Quota::default();
     // SAFETY: the kernel writes a `struct if_dqblk`, which is what `Quota` is.
@@ -158,7 +160,7 @@ pub fn usage(folder: BorrowedFd<'_>, id: u32) -> io::Result<ProjectUsage> {
     Ok(ProjectUsage { bytes: quota.bytes, inodes: quota.inodes })
 }
 
-/// Sets the limits of a project on the file system of this folder. Needs root.
+/// Sets the limits of a project on the file system of this folder. Requires root.
 pub fn set_limits(folder: BorrowedFd<'_>, id: u32, limits: ProjectLimits) -> io::Result<()> {
     // 0 means no limit, so the lowest limit is 1.
     let hard = |limit: Option<u64>| limit.map_or(0, |limit| limit.max(1));
@@ -224,7 +226,7 @@ mod tests {
         assert!(project(File::open("/proc").unwrap().as_fd()).is_err());
     }
 
-    /// The same on a file system that has them: `make test-v2`.
+    /// The same on a file system with project quotas: `make test-v2`.
     #[test]
     fn a_new_folder_gets_its_own_project_where_quotas_are_enforced() {
         let top = tempfile::tempdir().unwrap();

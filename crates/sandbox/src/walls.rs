@@ -1,20 +1,23 @@
-//! The walls of a session, built by init around itself.
+//! The walls of a session. init builds them around itself.
 //!
-//! [`enter`] in order, as root (`host_uid` given):
-//! 1. a new pid namespace and a fork: the child is pid 1 inside, the parent makes the [network](net) and is gone;
-//! 2. new mount, ipc, uts and cgroup namespaces, owned like all by the host's user namespace; the host's name hidden;
-//! 3. a root on tmpfs ([`root`]), `pivot_root`, nothing of the host left;
-//! 4. the session's own host user, then a user namespace that knows only that user, as 1000. Since the mounts
-//!    belong to the host's user namespace, nobody inside can ever change one;
-//! 5. no capabilities, no new privileges, the filter of system calls ([`seccomp`]), non-dumpable.
+//! [`enter`] does this in order, as root (`host_uid` given):
+//! 1. a new pid namespace and a fork: the child is pid 1 inside, the parent creates the [network](net) and
+//!    exits;
+//! 2. new mount, ipc, uts and cgroup namespaces, owned like the others by the host's user namespace; a
+//!    neutral host name;
+//! 3. a root on tmpfs ([`root`]) and `pivot_root`: nothing of the host is left;
+//! 4. the session's own host user, then a user namespace that maps only that user, as 1000. Since the mounts
+//!    belong to the host's user namespace, no process inside can ever change one;
+//! 5. no capabilities, no new privileges, the [`seccomp`] filter, non-dumpable.
 //!
-//! A session that was given the host's network makes none of its own; [`landlock`] then keeps it from the host's abstract
-//! sockets, where the kernel can.
+//! A session with the host's network gets no network namespace; [`landlock`] then blocks the host's abstract
+//! sockets, if the kernel supports that.
 //!
-//! As an ordinary user the user namespace comes first and owns the others; the rest is the same.
+//! As an ordinary user, the user namespace comes first and owns the others; the rest is the same.
 //!
-//! What stays visible: `/proc/self/mountinfo` names, for each bind, the path within its own file system (of the
-//! workspace, too): the kernel has no way to hide it. Host paths above that file system's root are not shown.
+//! What stays visible: `/proc/self/mountinfo` shows, for each bind, the path within its own file system (the
+//! workspace included). The kernel has no way to hide it. Host paths above the root of that file system are
+//! not shown.
 
 mod dev;
 mod etc;
@@ -39,13 +42,13 @@ use failure::{OrWall, Wall};
 
 pub use etc_image::prepare_etc;
 
-/// What init needs to tag a process; see [`tag_cookie`].
+/// The secret with which init tags a process; see [`tag_cookie`].
 static TAG_COOKIE: AtomicU64 = AtomicU64::new(0);
 
-/// The user and the group that programs have inside.
+/// The user id and the group id of programs inside.
 pub const INSIDE_ID: u32 = 1000;
 
-/// The namespaces that pid 1 makes for itself.
+/// The namespaces that pid 1 creates for itself.
 const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
     .union(UnshareFlags::NEWIPC)
     .union(UnshareFlags::NEWUTS)
@@ -53,9 +56,10 @@ const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
 
 /// Builds all walls around the calling process, which must be single-threaded.
 ///
-/// The caller forks in here. When this returns, whether with success or with a failure after the fork, the caller is
-/// the child; the original has ended with `_exit(0)`. On success it is pid 1 of the session: in `/workspace`, user
-/// 1000, without capabilities, non-dumpable, under the filter, and with no descriptor above 4.
+/// This function forks. When it returns, with success or with a failure after the fork, the caller is the
+/// child; the original process has ended with `_exit(0)`. On success the caller is pid 1 of the session: in
+/// `/workspace`, user 1000, without capabilities, non-dumpable, under the filter, and with no descriptor
+/// above 4.
 pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     let ordinary = identity::ordinary_user(setup)?;
     process::drop_inherited_state()?;
@@ -93,10 +97,11 @@ pub fn enter(setup: &Setup) -> Result<(), WallFailure> {
     Ok(())
 }
 
-/// The same init without walls: an explicit choice of the operator.
+/// Starts the same init without walls, which the operator has to choose explicitly.
 ///
-/// Forks like [`enter`], so that init is nobody's zombie; makes it the reaper of all that its programs leave behind;
-/// keeps the worker's user; ends up in the workspace, non-dumpable, with no descriptor above 4.
+/// Forks like [`enter`], so that init becomes no zombie of its starter; makes init the subreaper of its
+/// programs' orphans; keeps the worker's user; ends up in the workspace, non-dumpable, with no descriptor
+/// above 4.
 pub fn without(setup: &Setup) -> Result<(), WallFailure> {
     process::drop_inherited_state()?;
     process::continue_in_child(|| ())?;
@@ -106,29 +111,29 @@ pub fn without(setup: &Setup) -> Result<(), WallFailure> {
     process::set_dumpable(false)
 }
 
-/// Descriptors 0 to 2, the listening socket and the link are init's; the rest is closed.
+/// Descriptors 0 to 2, the listening socket and the link are init's; the others are closed.
 const FIRST_FREE_FD: u32 = 5;
 
-/// What must stand in the sixth argument of `prlimit64` when it sets `RLIMIT_RTTIME`; 0 when there is no filter.
+/// The required sixth argument of `prlimit64` for setting `RLIMIT_RTTIME`; 0 when there is no filter.
 ///
-/// init tags every process of an execution with a number in that limit, which is inherited and means nothing to
-/// programs without real-time scheduling. The filter lets the limit be set only with these 64 random bits, which
-/// never leave init: it is non-dumpable, exec clears memory and registers, and reading a filter takes a capability
-/// on the host. So no program can change its tag:
+/// init tags every process of an execution with a number in that limit, which is inherited and has no effect
+/// on programs without real-time scheduling. The filter allows setting the limit only with these 64 random
+/// bits, which never leave init: it is non-dumpable, exec clears memory and registers, and reading a filter
+/// requires a capability on the host. So no program can change its tag:
 /// `libc::syscall(SYS_prlimit64, pid, RLIMIT_RTTIME, &new, 0, 0, tag_cookie())`.
 pub fn tag_cookie() -> u64 {
     TAG_COOKIE.load(Ordering::Relaxed)
 }
 
-/// Leaves namespaces of the host.
+/// Moves this process into new namespaces.
 fn unshare(flags: UnshareFlags, what: &str) -> Result<(), WallFailure> {
-    // SAFETY: this process has one thread, and none of the flags parts descriptors from their owners.
+    // SAFETY: this process has one thread, and none of the flags separates descriptors from their owners.
     unsafe { rustix::thread::unshare_unsafe(flags) }.or_wall(Wall::Namespaces, what)
 }
 
 fn random_cookie() -> Result<u64, WallFailure> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-        .or_wall(Wall::Seccomp, "draw random bits")?;
+        .or_wall(Wall::Seccomp, "get random bits")?;
     Ok(u64::from_le_bytes(bytes).max(1))
 }

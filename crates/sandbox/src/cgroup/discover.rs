@@ -1,4 +1,4 @@
-//! Finding out what the host offers, and taking it.
+//! Finding out which cgroups the host offers, and preparing them.
 
 use std::fs;
 use std::io;
@@ -8,37 +8,38 @@ use super::files::{read, write};
 use super::root::CgroupRoot;
 use super::{Controllers, Folder, Version, mountinfo};
 
-/// The leaf of version 2 that the worker itself moves to: a cgroup that gives controllers to others may hold no
-/// process.
+/// The version 2 leaf that the worker itself moves to: a cgroup that delegates controllers must not contain
+/// processes.
 const WORKER_LEAF: &str = "headwater-worker";
 
-/// How often the others in a cgroup are moved to the leaf: a shell may start programs meanwhile.
+/// How often other processes in a cgroup are moved to the leaf: a shell may start programs meanwhile.
 const MAX_MOVE_ROUNDS: u32 = 16;
 
-/// The file system of version 2, as `statfs` names it.
+/// The magic number of the version 2 file system, from `statfs`.
 const CGROUP2_MAGIC: rustix::fs::FsWord = 0x6367_7270;
 
-/// What the host offers.
+/// Whether sessions can have cgroups.
 #[derive(Debug)]
 pub enum Discovered {
-    /// Sessions can have cgroups; [`CgroupRoot::controllers`] says what they count and [`CgroupRoot::missing`] what not.
+    /// They can; [`CgroupRoot::controllers`] says what they count and [`CgroupRoot::missing`] what they do
+    /// not.
     Ready(CgroupRoot),
-    /// They cannot; resource limits of each process stand in.
+    /// They cannot; resource limits of each process are used instead.
     Nothing {
         /// Why each hierarchy cannot be used.
         reasons: Vec<Unusable>,
-        /// The command or setting that mends it.
+        /// The command or setting that fixes it.
         fix: String,
     },
 }
 
-/// Why a hierarchy of cgroups cannot be used.
+/// Why a cgroup hierarchy cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
-    /// It has no controller, so it was not made for limits.
+    /// It has no controllers, so it is not meant for limits.
     #[error("`{}` has no controller that limits", .0.display())]
     NoController(PathBuf),
-    /// Anything else.
+    /// Any other reason.
     #[error("{0}")]
     Other(String),
 }
@@ -49,14 +50,14 @@ impl From<String> for Unusable {
     }
 }
 
-/// What mends a host on which this process may not make cgroups.
+/// The fix on a host where this process may not create cgroups.
 const FIX: &str = "start the worker where cgroups are delegated to it: \
                    `systemd-run --user --scope -p Delegate=yes headwater worker`, or as root";
 
 impl CgroupRoot {
-    /// Looks at the hierarchies that are mounted. Under version 2 this moves the calling process into a leaf of its
-    /// own cgroup if that is what it takes to give controllers to sessions, and with it, if the cgroup was given to us,
-    /// whatever else is in there: the shell that the worker was started from, for one.
+    /// Inspects the mounted hierarchies. Under version 2 this moves the calling process into a leaf of its
+    /// own cgroup if that is necessary to delegate controllers to sessions. If the cgroup was delegated to
+    /// us, the other processes in it move as well, such as the shell that the worker was started from.
     pub fn discover() -> Discovered {
         let texts = read(Path::new("/proc/self"), "mountinfo")
             .and_then(|mounts| Ok((mounts, read(Path::new("/proc/self"), "cgroup")?)));
@@ -69,7 +70,8 @@ impl CgroupRoot {
     }
 }
 
-/// Takes each controller from the first folder that gives it, and version 2 for ending processes where it is there.
+/// Takes each controller from the first folder that has it, and version 2 for killing processes if it is
+/// mounted.
 fn choose(candidates: Vec<Folder>) -> Discovered {
     let mut reasons = Vec::new();
     let mut folders: Vec<Folder> = Vec::new();
@@ -93,7 +95,7 @@ fn choose(candidates: Vec<Folder>) -> Discovered {
     Discovered::Ready(CgroupRoot::new(folders, reasons))
 }
 
-/// Makes sure that folders can be made in it and, under version 2, that they get the controllers.
+/// Makes sure that folders can be created in it and, under version 2, that they get the controllers.
 fn prepare(folder: &mut Folder) -> Result<(), Unusable> {
     if folder.version == Version::Two {
         if folder.path.ends_with(WORKER_LEAF) {
@@ -116,28 +118,29 @@ fn prepare(folder: &mut Folder) -> Result<(), Unusable> {
 
 fn may_write(path: &Path) -> Result<(), String> {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK)
-        .map_err(|errno| format!("cannot make cgroups in `{}`: {errno}", path.display()))
+        .map_err(|errno| format!("cannot create cgroups in `{}`: {errno}", path.display()))
 }
 
-/// Lets the folders below have these controllers. That takes a cgroup without processes, unless it is the first of all.
-/// With memory among them the kernel refuses otherwise; without, it does not, and has no use for the folders below.
+/// Delegates these controllers to the folders below. Except at the root, that requires a cgroup without
+/// processes. With memory among them the kernel refuses otherwise; without memory it does not, but the
+/// folders below are then useless.
 fn delegate(path: &Path, wanted: Controllers) -> Result<(), String> {
     let line = wanted.names().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
     let leaf = path.join(WORKER_LEAF);
     let emptied = if is_first(path) { Ok(()) } else { move_to_leaf(path, &leaf) };
     emptied.and_then(|()| write(path, "cgroup.subtree_control", &line)).map_err(|error| {
-        // Back to where we were; another worker may be in the leaf, and then it stays.
+        // Undo the move; another worker may be in the leaf, and then it stays.
         let _ = write(path, "cgroup.procs", "0").and_then(|()| fs::remove_dir(&leaf));
-        format!("cannot give controllers to sessions: {error}")
+        format!("cannot delegate controllers to sessions: {error}")
     })
 }
 
-/// The first cgroup of all has no type.
+/// Whether this is the root cgroup, which has no type.
 fn is_first(path: &Path) -> bool {
     !path.join("cgroup.type").exists()
 }
 
-/// Moves this process to the leaf, and the others there too if the cgroup was given to us.
+/// Moves this process to the leaf, and the other processes too if the cgroup was delegated to us.
 fn move_to_leaf(path: &Path, leaf: &Path) -> io::Result<()> {
     for _ in 0..MAX_MOVE_ROUNDS {
         let there = read(path, "cgroup.procs")?;
@@ -150,7 +153,7 @@ fn move_to_leaf(path: &Path, leaf: &Path) -> io::Result<()> {
         }
         if is_delegated(path) {
             for process in there.lines() {
-                // It may have gone by itself.
+                // The process may have exited.
                 let _ = write(leaf, "cgroup.procs", process);
             }
         }
@@ -159,9 +162,9 @@ fn move_to_leaf(path: &Path, leaf: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::ResourceBusy, others))
 }
 
-/// Whether a cgroup is ours to arrange, others' processes in it included: it belongs to this ordinary user, systemd has
-/// marked it as delegated, or it is the top of all that can be seen from here, as in a container. Root may write
-/// to any, but a service's or a login's is its manager's.
+/// Whether a cgroup and its processes are ours to move: it belongs to this ordinary user, systemd has marked
+/// it as delegated, or it is the topmost visible one, as in a container. Root may write to any cgroup, but
+/// that of a service or a login belongs to its manager.
 fn is_delegated(path: &Path) -> bool {
     let user = rustix::process::geteuid();
     let owned = rustix::fs::stat(path).is_ok_and(|found| found.st_uid == user.as_raw());

@@ -1,4 +1,4 @@
-//! Reading and writing the small files of a cgroup folder.
+//! Reading and writing the files of a cgroup folder.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,11 +7,12 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-/// Writes a value with one call, as the kernel wants it. Errors name the file, and not where it is: users see them.
+/// Writes a value with one call, as the kernel requires. Errors name the file but not its folder: users see
+/// them.
 pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
     let path = folder.join(file);
     let named = |error: io::Error| {
-        // A cgroup that is removed between opening its file and writing to it is no device, says the kernel.
+        // Writing to a file of a cgroup that has been removed meanwhile fails with ENODEV.
         let gone = error.raw_os_error() == Some(Errno::NODEV.raw_os_error());
         let kind = if gone { io::ErrorKind::NotFound } else { error.kind() };
         io::Error::new(kind, format!("write `{value}` to `{file}`: {error}"))
@@ -23,13 +24,13 @@ pub(super) fn write(folder: &Path, file: &str, value: &str) -> io::Result<()> {
         .map_err(named)
 }
 
-/// Reads a whole file.
+/// Reads a whole file as text.
 pub(super) fn read(folder: &Path, file: &str) -> io::Result<String> {
     let path = folder.join(file);
     fs::read_to_string(&path).map_err(|error| io::Error::new(error.kind(), format!("read `{file}`: {error}")))
 }
 
-/// Reads a number.
+/// Reads a file that contains a number.
 pub(super) fn read_number(folder: &Path, file: &str) -> Option<u64> {
     read(folder, file).ok()?.trim().parse().ok()
 }
@@ -43,7 +44,7 @@ fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
-/// Opens the file through which a process joins.
+/// Opens the file through which a process joins the cgroup.
 pub(super) fn open_procs(folder: &Path) -> io::Result<OwnedFd> {
     let path = folder.join("cgroup.procs");
     let file = OpenOptions::new().write(true).open(&path);

@@ -1,4 +1,4 @@
-//! Ending every process in a cgroup.
+//! Killing every process in a cgroup.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,10 +11,11 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use super::files::{read, write};
 use super::{Folder, Version};
 
-/// Against programs that fork faster than they can be ended where no limit on processes stops them.
+/// A bound for programs that fork faster than they can be killed, where no process limit stops them.
 const MAX_KILL_ROUNDS: u32 = 1000;
 
-/// Ends all processes in these folders and below. They are folders of one cgroup in several hierarchies.
+/// Kills all processes in these folders and below. The folders are those of one cgroup in several
+/// hierarchies.
 pub(super) fn kill(folders: &[Folder]) -> io::Result<()> {
     let unified = folders.iter().find(|folder| folder.version == Version::Two);
     let at_once = unified.map(|folder| write(&folder.path, "cgroup.kill", "1"));
@@ -26,10 +27,10 @@ pub(super) fn kill(folders: &[Folder]) -> io::Result<()> {
     }
 }
 
-/// Without the kernel's help.
+/// Kills processes one by one, without `cgroup.kill`.
 pub(super) fn one_by_one(folders: &[Folder]) -> io::Result<()> {
     for folder in folders.iter().filter(|folder| folder.controllers.pids) {
-        // Nobody can fork any more: what is ended stays ended.
+        // No process can fork any more, so no new ones appear.
         write(&folder.path, "pids.max", "0")?;
     }
     for _ in 0..MAX_KILL_ROUNDS {
@@ -38,14 +39,14 @@ pub(super) fn one_by_one(folders: &[Folder]) -> io::Result<()> {
         }
         std::thread::yield_now();
     }
-    Err(io::Error::new(io::ErrorKind::TimedOut, "processes fork faster than they can be ended"))
+    Err(io::Error::new(io::ErrorKind::TimedOut, "processes fork faster than they can be killed"))
 }
 
-/// Sends SIGKILL to all that are alive; says how many.
+/// Sends SIGKILL to all running processes; returns their number.
 fn signal_all(folders: &[Folder]) -> io::Result<usize> {
     let open = |pid| Some((pid, rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()?));
     let opened: Vec<(Pid, OwnedFd)> = processes(folders).into_iter().filter_map(open).collect();
-    // A number that is still in the list now was not given to another process before it was opened.
+    // A pid that is still listed now was not reused before it was opened.
     let still = processes(folders);
     let mut count = 0;
     for (_, process) in opened.iter().filter(|(pid, _)| still.contains(pid)) {

@@ -1,14 +1,14 @@
-//! Where the hierarchies are mounted and where in them this process is.
+//! The mount points of the cgroup hierarchies, and the folders of this process in them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::{Controllers, Folder, Version};
 
-/// Folders of this process in every hierarchy that is mounted, from the texts of `/proc/self/mountinfo` and
-/// `/proc/self/cgroup`. Controllers of version 2 are not known yet: its folder says which.
+/// The folders of this process in every mounted hierarchy, from the texts of `/proc/self/mountinfo` and
+/// `/proc/self/cgroup`. The controllers of version 2 are not known yet: they are listed in its folder.
 ///
-/// A hierarchy that is mounted more than once is in it once, by the first mount that can be written to if there is one.
+/// A hierarchy that is mounted more than once is returned once, by its first writable mount if there is one.
 pub(super) fn own_folders(mountinfo: &str, own: &str) -> Vec<Folder> {
     let mut found: Vec<Mounted> = mountinfo.lines().filter_map(|line| folder(line, own)).collect();
     found.sort_by_key(|mounted| mounted.read_only);
@@ -16,9 +16,9 @@ pub(super) fn own_folders(mountinfo: &str, own: &str) -> Vec<Folder> {
     found.into_iter().filter(|mounted| seen.insert(mounted.device)).map(|mounted| mounted.folder).collect()
 }
 
-/// A folder as one of the mounts of its hierarchy shows it.
+/// A folder as seen through one of the mounts of its hierarchy.
 struct Mounted<'a> {
-    /// The hierarchy, by the number of its file system.
+    /// The device number of the hierarchy.
     device: &'a str,
     read_only: bool,
     folder: Folder,
@@ -52,13 +52,13 @@ fn folder<'a>(line: &'a str, own: &str) -> Option<Mounted<'a>> {
         };
         ours.then_some(path)
     })?;
-    // A mount may show a part of the hierarchy only; outside of it we cannot act.
+    // A mount may show only a part of the hierarchy; we cannot act outside it.
     let below = Path::new(path).strip_prefix(&root).ok()?;
     let folder = Folder { path: Path::new(&point).join(below), version, controllers };
     Some(Mounted { device, read_only, folder })
 }
 
-/// The kernel writes blanks in paths as octal numbers.
+/// The kernel writes spaces in paths as octal escapes.
 fn unescape(text: &str) -> PathBuf {
     let plain = [(r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", r"\")];
     plain.into_iter().fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain)).into()

@@ -1,4 +1,4 @@
-//! The cgroup below which sessions get theirs.
+//! The cgroup below which the cgroups of sessions are created.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::session::{self, SessionCgroup};
 use super::{Controllers, Folder, Unusable};
 
-/// A place for sessions' cgroups: one folder in each hierarchy in use.
+/// The parent of sessions' cgroups: one folder in each hierarchy in use.
 #[derive(Debug, Clone)]
 pub struct CgroupRoot {
     folders: Vec<Folder>,
@@ -15,17 +15,17 @@ pub struct CgroupRoot {
     keep: Keep,
 }
 
-/// Whether a place for cgroups stays when none is left in it.
+/// Whether the folder stays when its last session is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
-    /// It is the worker's own.
+    /// It is the worker's own cgroup.
     Always,
-    /// It is there for its sessions only. A folder left behind would keep whoever gave us the cgroup above from
-    /// removing it, also after a worker that was killed.
+    /// It exists for its sessions only. An empty folder left behind, for example by a killed worker, would
+    /// keep the owner of the cgroup above from removing that.
     WhileUsed,
 }
 
-/// How often a folder is made again that the last session's removal takes away between our two steps.
+/// How often a folder is created again because another session's removal has deleted it in between.
 const MAX_CREATE_ATTEMPTS: u32 = 8;
 
 impl CgroupRoot {
@@ -43,27 +43,27 @@ impl CgroupRoot {
         &self.missing
     }
 
-    /// Where they are, for people: one path for each hierarchy.
+    /// The paths for people: one for each hierarchy.
     pub fn paths(&self) -> impl Iterator<Item = &std::path::Path> {
         self.folders.iter().map(|folder| folder.path.as_path())
     }
 
-    /// A folder below this one: one for each data folder, so that workers do not meet. `name` begins with
-    /// [`WORKERS_FOLDER`](super::WORKERS_FOLDER). It is made with the first
-    /// session in it and goes with the last.
+    /// A folder below this one: one for each data folder, so that workers do not interfere. `name` begins
+    /// with [`WORKERS_FOLDER`](super::WORKERS_FOLDER). It is created with its first session and removed with
+    /// its last.
     pub fn below(&self, name: &str) -> io::Result<Self> {
         let below = Self {
             folders: self.folders.iter().map(|folder| folder.child(name)).collect(),
             missing: self.missing.clone(),
             keep: Keep::WhileUsed,
         };
-        // Made now to see whether it can be, while there is somebody to tell.
+        // Created now to find out early whether it can be.
         let made = below.make();
         below.clear()?;
         made.map(|()| below)
     }
 
-    /// A new cgroup for a session. It is an error if there is one of this name.
+    /// Creates a cgroup for a session. It is an error if one of this name exists.
     pub fn create_session(&self, name: &str) -> io::Result<SessionCgroup> {
         let folders: Vec<_> = self.folders.iter().map(|folder| folder.child(name)).collect();
         let create = || {
@@ -79,12 +79,12 @@ impl CgroupRoot {
         create()
     }
 
-    /// The cgroup of a session that an earlier worker made; `NotFound` if there is none.
+    /// The cgroup of a session that an earlier worker created; `NotFound` if it does not exist.
     pub fn reopen(&self, name: &str) -> io::Result<SessionCgroup> {
         SessionCgroup::reopen(self.folders.iter().map(|folder| folder.child(name)).collect(), self.above())
     }
 
-    /// The names of all cgroups that are here, in any of the hierarchies.
+    /// The names of all cgroups here, in any of the hierarchies.
     pub fn list(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for folder in &self.folders {
@@ -104,7 +104,7 @@ impl CgroupRoot {
         Ok(names)
     }
 
-    /// Makes the folder if it is not there.
+    /// Creates the folder if it does not exist.
     fn make(&self) -> io::Result<()> {
         if self.keep == Keep::WhileUsed {
             for folder in &self.folders {
@@ -115,12 +115,12 @@ impl CgroupRoot {
         Ok(())
     }
 
-    /// Removes the folder unless a session is in it.
+    /// Removes the folder unless it contains a session.
     fn clear(&self) -> io::Result<()> {
         self.above().iter().try_for_each(|path| session::remove_unused(path))
     }
 
-    /// What goes with the last session.
+    /// The folders that are removed with the last session.
     fn above(&self) -> Vec<PathBuf> {
         match self.keep {
             Keep::Always => Vec::new(),

@@ -1,7 +1,7 @@
-//! The cgroup of a session, or of an execution that has limits of its own within its session.
+//! The cgroup of a session, or of an execution that has its own limits within its session.
 //!
-//! Version 2 allows processes only in cgroups that give no controllers to others. A session may do both, so its
-//! processes are in a leaf below it, [`LEAF`]; executions with limits of their own are beside that leaf.
+//! Version 2 allows processes only in cgroups that delegate no controllers. A session needs both, so its
+//! processes are in a leaf below it, [`LEAF`]; executions with their own limits are beside that leaf.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -14,43 +14,43 @@ use headwater_protocol::Limits;
 use super::files::{open_procs, read, read_keyed, read_number, write};
 use super::{Controllers, Folder, Version, kill};
 
-/// Where the processes of a cgroup of version 2 are.
+/// The child of a version 2 cgroup that contains its processes.
 const LEAF: &str = "leaf";
 
-/// The period over which processor time is shared out: the kernel's default.
+/// The period for CPU bandwidth: the kernel's default.
 const CPU_PERIOD_US: u32 = 100_000;
 
-/// Removing fails while the last process is still on its way out: so often is it tried, a little later each time.
+/// Removing fails while the last process is still exiting: the number of attempts, each a little later.
 const MAX_REMOVE_ATTEMPTS: u32 = 60;
 
 /// A cgroup: one folder in each hierarchy in use.
 #[derive(Debug, Clone)]
 pub struct SessionCgroup {
     pub(super) folders: Vec<Folder>,
-    /// Folders above that are removed with the last cgroup in them.
+    /// Folders above that are removed with their last cgroup.
     pub(super) above: Vec<PathBuf>,
 }
 
-/// The ways into a cgroup for a process that is being made.
+/// The descriptors through which a new process is placed in a cgroup.
 #[derive(Debug)]
 pub(crate) struct JoinFds {
-    /// The folder of version 2 that it can be born in, with `CLONE_INTO_CGROUP`.
+    /// The version 2 folder in which it can be created, with `CLONE_INTO_CGROUP`.
     pub(crate) clone_into: Option<OwnedFd>,
     /// The `cgroup.procs` files of the other hierarchies.
     pub(crate) others: Vec<OwnedFd>,
 }
 
-/// Makes a folder that may be there already.
+/// Creates a folder that may exist already.
 pub(super) fn make(folder: &Folder) -> io::Result<()> {
     match fs::create_dir(&folder.path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(io::Error::new(error.kind(), format!("make a cgroup: {error}")))
+            Err(io::Error::new(error.kind(), format!("create a cgroup: {error}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Lets the folders below one of version 2 have its controllers.
+/// Delegates the controllers of a version 2 folder to the folders below it.
 pub(super) fn delegate_controllers(folder: &Folder) -> io::Result<()> {
     if folder.version != Version::Two || !folder.controllers.any() {
         return Ok(());
@@ -64,7 +64,7 @@ impl SessionCgroup {
         let cgroup = Self { folders, above };
         let made: io::Result<()> = cgroup.folders.iter().try_for_each(|folder| {
             fs::create_dir(&folder.path)
-                .map_err(|error| io::Error::new(error.kind(), format!("make a cgroup: {error}")))?;
+                .map_err(|error| io::Error::new(error.kind(), format!("create a cgroup: {error}")))?;
             if needs_leaf(folder) {
                 delegate_controllers(folder)?;
                 fs::create_dir(folder.path.join(LEAF))?;
@@ -89,10 +89,11 @@ impl SessionCgroup {
         Ok(Self { folders, above })
     }
 
-    /// The cgroup called `name` that a process is in, wherever that is; `NotFound` if it is in none.
+    /// The cgroup called `name` that a process is in, wherever that is; `NotFound` if there is none.
     ///
-    /// For adoption: a worker that was started elsewhere than its predecessor looks for new sessions' cgroups below
-    /// another one, and [`CgroupRoot::reopen`](super::CgroupRoot::reopen) does not find the old ones there.
+    /// For adoption: a worker that was started in another cgroup than its predecessor creates new sessions'
+    /// cgroups elsewhere, and [`CgroupRoot::reopen`](super::CgroupRoot::reopen) does not find the old ones
+    /// there.
     pub fn of_process(pid: i32, name: &str) -> io::Result<Self> {
         let mounts = read(Path::new("/proc/self"), "mountinfo")?;
         let own = read(Path::new(&format!("/proc/{pid}")), "cgroup")?;
@@ -112,14 +113,16 @@ impl SessionCgroup {
         Self::reopen(folders, above)
     }
 
-    /// A cgroup within this one, for an execution with limits of its own; they count besides the session's.
+    /// A cgroup within this one, for an execution with its own limits, which apply in addition to the
+    /// session's.
     ///
-    /// Only hierarchies that limit something are in it, at most three: a message to init carries no more.
+    /// It is only in hierarchies with a controller, at most three: a message to init carries no more
+    /// descriptors.
     pub fn child(&self, name: &str) -> io::Result<Self> {
         Self::create(self.limiting(name), Vec::new())
     }
 
-    /// The cgroup of an execution that an earlier worker made; `NotFound` if there is none.
+    /// The cgroup of an execution that an earlier worker created; `NotFound` if it does not exist.
     pub fn reopen_child(&self, name: &str) -> io::Result<Self> {
         Self::reopen(self.limiting(name), Vec::new())
     }
@@ -132,12 +135,13 @@ impl SessionCgroup {
             .collect()
     }
 
-    /// What is counted and limited here.
+    /// The controllers that apply here.
     pub fn controllers(&self) -> Controllers {
         self.folders.iter().fold(Controllers::default(), |all, folder| all.union(folder.controllers))
     }
 
-    /// Sets the limits on memory, processors and processes as far as the host can. What is absent stays as it is.
+    /// Sets the limits on memory, processors and processes as far as the host supports them. `None` changes
+    /// nothing.
     pub fn set_limits(&self, limits: &Limits) -> io::Result<()> {
         for folder in &self.folders {
             if let (Some(bytes), true) = (limits.memory_bytes, folder.controllers.memory) {
@@ -160,7 +164,7 @@ impl SessionCgroup {
         self.process_folders().map(|place| open_procs(&place)).collect()
     }
 
-    /// The ways in for a process that is not there yet.
+    /// The descriptors through which a new process is placed here.
     pub(crate) fn join_fds(&self) -> io::Result<JoinFds> {
         let mut join_fds = JoinFds { clone_into: None, others: Vec::new() };
         for (folder, place) in self.folders.iter().zip(self.process_folders()) {
@@ -173,7 +177,7 @@ impl SessionCgroup {
         Ok(join_fds)
     }
 
-    /// How many processes the kernel has ended here for want of memory. Under version 1 those in a
+    /// How many processes the kernel has killed here for lack of memory. Under version 1 those in a
     /// [`child`](Self::child) are counted there and not here.
     pub fn oom_kills(&self) -> u64 {
         self.memory(|folder| match folder.version {
@@ -183,7 +187,7 @@ impl SessionCgroup {
         .unwrap_or(0)
     }
 
-    /// The most memory that was in use at once, if the kernel keeps it.
+    /// The peak of memory use, if the kernel reports it.
     pub fn memory_peak(&self) -> Option<u64> {
         self.memory(|folder| match folder.version {
             Version::One => read_number(&folder.path, "memory.max_usage_in_bytes"),
@@ -191,7 +195,7 @@ impl SessionCgroup {
         })
     }
 
-    /// The memory in use now.
+    /// The memory in use now, if the kernel reports it.
     pub fn memory_current(&self) -> Option<u64> {
         self.memory(|folder| match folder.version {
             Version::One => read_number(&folder.path, "memory.usage_in_bytes"),
@@ -199,28 +203,28 @@ impl SessionCgroup {
         })
     }
 
-    /// Ends every process in it, those of its children included, with SIGKILL. They may take a moment to be gone.
+    /// Kills every process in it and its children with SIGKILL. They may take a moment to disappear.
     pub fn kill(&self) -> io::Result<()> {
         kill::kill(&self.folders)
     }
 
-    /// The processes in it, those of its children included, by their numbers on the host.
+    /// The host pids of the processes in it and its children.
     pub fn processes(&self) -> Vec<i32> {
         kill::processes(&self.folders).into_iter().map(|pid| pid.as_raw_nonzero().get()).collect()
     }
 
-    /// Whether no process is in it.
+    /// Whether it contains no process.
     pub fn is_empty(&self) -> bool {
         kill::processes(&self.folders).is_empty()
     }
 
-    /// Removes it, its children included. Waits a little for processes that have ended but are not quite gone.
+    /// Removes it and its children. Waits a little for processes that are still exiting.
     pub fn remove(&self) -> io::Result<()> {
         self.folders.iter().try_for_each(|folder| remove_tree(&folder.path))?;
         self.above.iter().try_for_each(|path| remove_unused(path))
     }
 
-    /// The folders that processes are in.
+    /// The folders that contain its processes.
     pub(super) fn process_folders(&self) -> impl Iterator<Item = PathBuf> {
         self.folders.iter().map(
             |folder| {
@@ -234,7 +238,7 @@ impl SessionCgroup {
     }
 }
 
-/// Whether a folder was made by a worker for its sessions, so that it may be removed with the last.
+/// Whether a folder was created by a worker for its sessions, so that it may be removed with the last.
 fn is_workers(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
@@ -245,7 +249,7 @@ fn needs_leaf(folder: &Folder) -> bool {
     folder.version == Version::Two && folder.controllers.any()
 }
 
-/// Memory, with swap counted in it where the kernel can.
+/// Limits memory, including swap where the kernel supports that.
 fn set_memory(folder: &Folder, bytes: u64) -> io::Result<()> {
     let (path, value) = (&folder.path, bytes.to_string());
     if folder.version == Version::Two {
@@ -253,7 +257,7 @@ fn set_memory(folder: &Folder, bytes: u64) -> io::Result<()> {
         return absent_is_fine(write(path, "memory.swap.max", "0"));
     }
     let (plain, with_swap) = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes");
-    // The second may never be below the first, so that the order depends on whether the limit rises or falls.
+    // The second may never be below the first, so the order depends on whether the limit rises or falls.
     if write(path, plain, &value).is_ok() {
         return absent_is_fine(write(path, with_swap, &value));
     }
@@ -268,9 +272,9 @@ fn absent_is_fine(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The files that share out processor time, and what to write to them.
+/// The files that limit processor time, and their values.
 fn cpu_files(version: Version, cpus: f64) -> Vec<(&'static str, String)> {
-    // Limits are checked to be between 0.01 and 1024, so that the number is small and positive.
+    // Limits are validated to be between 0.01 and 1024, so the number is small and positive.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let quota = ((cpus * f64::from(CPU_PERIOD_US)).round() as u64).max(1000);
     match version {
@@ -289,7 +293,7 @@ pub(super) fn remove_unused(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a folder and those in it; cgroup folders are removed by `rmdir` with their files in them.
+/// Removes a folder and the folders in it; `rmdir` removes a cgroup folder with its files.
 fn remove_tree(path: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -1,4 +1,4 @@
-//! Real cgroups of this host, below the one that the tests run in. Each test has a folder of its own and removes it.
+//! Tests with real cgroups of this host, below the one that the tests run in. Each test uses its own folder.
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +8,7 @@ use headwater_protocol::Limits;
 
 use super::{CgroupRoot, Controllers, Discovered, Folder, SessionCgroup, Version};
 
-/// A folder for one test, removed with all in it.
+/// A folder for one test, removed with its contents on drop.
 struct TestRoot(CgroupRoot);
 
 impl TestRoot {
@@ -33,7 +33,7 @@ impl Drop for TestRoot {
     }
 }
 
-/// A shell in the cgroup that runs `script` once it is told to.
+/// A shell in the cgroup that runs `script` when it reads a line.
 fn shell(cgroup: &SessionCgroup, script: &str) -> Child {
     let child = Command::new("sh")
         .args(["-c", &format!("read go; {script}")])
@@ -124,10 +124,10 @@ fn all_processes_end_at_once_with_and_without_the_kernels_help() {
     let ways = [("ses_a", super::kill::kill as fn(&[Folder]) -> _), ("ses_b", super::kill::one_by_one)];
     for (name, kill) in ways {
         let cgroup = place.0.create_session(name).unwrap();
-        // Not the shell's own end, should it outlive the others for a moment.
+        // The shell must not end by itself if it outlives the others for a moment.
         let mut child = shell(&cgroup, "sleep 1000 & setsid sleep 1000 & wait; exec sleep 1000");
         go(&mut child);
-        // A shell that is still forking when nobody may fork any more says so and exits by itself.
+        // A shell that is forking when no process may fork any more reports that and exits by itself.
         while super::kill::processes(&cgroup.folders).len() < 3 {
             std::thread::yield_now();
         }
@@ -203,7 +203,7 @@ fn a_later_worker_finds_what_an_earlier_one_left() {
     assert_eq!(place.0.list().unwrap(), ["ses_b"]);
 }
 
-/// The files of version 2 in a plain folder: this host's has no controllers to show them.
+/// The version 2 files in a plain folder: this host's version 2 hierarchy has no controllers.
 #[test]
 fn version_2_gets_its_limits_and_gives_its_counts_by_its_own_files() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Trying something in a process of its own: whatever it does to itself is gone with it.
+//! Running a trial in a child process, so that its effects end with it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,19 +14,20 @@ use serde::de::DeserializeOwned;
 
 use super::refusal::{OrRefused, Refusal, last_errno};
 
-/// No trial needs a second.
+/// No trial takes a second.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs `work` in a child and returns what it found.
+/// Runs `work` in a child and returns its result.
 ///
-/// The child may allocate: the C library leaves its allocator usable after `fork`, also when other threads were in it.
+/// The child may allocate: the C library keeps its allocator usable after `fork`, even if other threads were
+/// using it.
 pub(super) fn in_child<T>(work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal>
 where
     T: Serialize + DeserializeOwned,
 {
-    let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).or_refused("make a pipe")?;
-    // SAFETY: the child runs on its own copy of the memory, uses no lock of ours but the allocator's, which the C
-    // library hands over in order, and never returns from the branch.
+    let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).or_refused("create a pipe")?;
+    // SAFETY: the child runs on its own copy of the memory, uses no lock of ours except the allocator's,
+    // which the C library handles, and never returns from the branch.
     match unsafe { libc::fork() } {
         -1 => Err(last_errno()).or_refused("fork"),
         0 => {
@@ -42,7 +43,7 @@ where
             if said.is_none()
                 && let Some(pid) = pid
             {
-                // It is our child and nobody has waited for it: the number is still its own.
+                // It is our child and has not been reaped: its pid has not been reused.
                 let _ = rustix::process::kill_process(pid, Signal::KILL);
             }
             let status = rustix::io::retry_on_intr(|| rustix::process::waitpid(pid, WaitOptions::empty()));
@@ -58,28 +59,28 @@ where
     }
 }
 
-/// Ends the child, also when `work` panics: it must never run on in a copy of the caller.
+/// Exits the child even if `work` panics: it must never continue as a copy of the caller.
 struct ExitOnDrop;
 
 impl Drop for ExitOnDrop {
     fn drop(&mut self) {
-        // SAFETY: ends this process at once.
+        // SAFETY: exits this process at once.
         unsafe { libc::_exit(0) }
     }
 }
 
-/// Gives the child's branch a type; [`ExitOnDrop`] ends the process before anybody sees the value.
+/// Gives the child's branch a type; [`ExitOnDrop`] exits the process before the value is used.
 fn unreachable_by_design<T>() -> Result<T, Refusal> {
-    Err(Refusal::unexpected("a child went on"))
+    Err(Refusal::unexpected("a child continued"))
 }
 
 fn send_result<T: Serialize>(writing: OwnedFd, found: &Result<T, Refusal>) {
     if let Ok(bytes) = postcard::to_stdvec(found) {
-        let _ = File::from(writing).write_all(&bytes); // whoever listens has then heard nothing, and says so
+        let _ = File::from(writing).write_all(&bytes); // on failure the parent reads nothing
     }
 }
 
-/// All that is said until the last writer is gone; `None` if that takes too long.
+/// Everything that is written until the last writer is gone; `None` if that takes too long.
 fn read_result(reading: OwnedFd) -> Option<Vec<u8>> {
     let deadline = Instant::now() + TRIAL_TIMEOUT;
     let mut file = File::from(reading);
@@ -101,13 +102,13 @@ fn read_result(reading: OwnedFd) -> Option<Vec<u8>> {
     }
 }
 
-/// Forks; the parent ends, the child goes on: to be the first process of a new pid namespace.
+/// Forks; the parent exits and the child continues, to be the first process of a new pid namespace.
 pub(super) fn continue_in_child() -> Result<(), Refusal> {
     // SAFETY: as in `in_child`, and this process has one thread.
     match unsafe { libc::fork() } {
         -1 => Err(last_errno()).or_refused("fork the first process of a pid namespace"),
         0 => Ok(()),
-        // SAFETY: ends this process at once.
+        // SAFETY: exits this process at once.
         _ => unsafe { libc::_exit(0) },
     }
 }

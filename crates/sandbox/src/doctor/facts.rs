@@ -1,11 +1,11 @@
-//! What is so on this host, and what it says about a refusal: the command or setting that mends it.
+//! Facts about this host, and what they say about a refusal: the command or setting that fixes it.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use super::Check;
 
-/// What was being tried.
+/// What a trial is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Topic {
     /// The user namespace.
@@ -16,51 +16,51 @@ pub(super) enum Topic {
     Mounts,
     /// `/proc`.
     Proc,
-    /// The network of a session.
+    /// The loopback device of a session.
     Loopback,
     /// Capabilities, `no_new_privs`.
     Privileges,
-    /// The filter of system calls.
+    /// The seccomp filter.
     Filter,
-    /// A system call that everything rests on.
+    /// A required system call.
     Call,
 }
 
 /// Facts about this host and this process.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
-    /// Whether we are root (of the host, or of a container).
+    /// Whether this process is root (of the host, or of a container).
     pub(super) root: bool,
-    /// Our user.
+    /// The user of this process.
     uid: u32,
-    /// The host user of a session, if we are root.
+    /// The host user of a session, if this process is root.
     pub(super) session_uid: Option<u32>,
     /// The kernel's release.
     release: String,
-    /// Our effective capabilities, by bit.
+    /// Effective capabilities, by bit.
     capabilities: u64,
-    /// Whether we are under a filter of system calls ourselves.
+    /// Whether this process itself is under a seccomp filter.
     filtered: bool,
-    /// Whether the user namespace that we are in knows the session's user.
+    /// Whether this process's user namespace maps the session's user.
     uid_is_mapped: bool,
-    /// Settings that matter, as far as this kernel has them.
+    /// The kernel settings of [`SYSCTLS`] that exist.
     sysctls: BTreeMap<&'static str, u64>,
 }
 
-/// What root needs, by bit, and what for.
+/// The capabilities that root needs, by bit, and what for.
 const CAPABILITIES: [(u32, &str); 9] = [
     (0, "CHOWN"),        // give a workspace to the session's user
-    (1, "DAC_OVERRIDE"), // measure and remove what that user made
+    (1, "DAC_OVERRIDE"), // measure and remove that user's files
     (3, "FOWNER"),       // the same
     (5, "KILL"),         // end a session
     (6, "SETGID"),       // become the session's user
     (7, "SETUID"),       // the same
-    (8, "SETPCAP"),      // drop capabilities for good
+    (8, "SETPCAP"),      // drop capabilities permanently
     (12, "NET_ADMIN"),   // bring up its loopback device
     (21, "SYS_ADMIN"),   // namespaces and mounts
 ];
 
-/// Settings of the kernel that decide about namespaces and pipes.
+/// Kernel settings that limit namespaces and pipes.
 const SYSCTLS: [&str; 11] = [
     "kernel.unprivileged_userns_clone",
     "kernel.apparmor_restrict_unprivileged_userns",
@@ -75,23 +75,23 @@ const SYSCTLS: [&str; 11] = [
     "fs.pipe-user-pages-soft",
 ];
 
-/// The first kernel with `mount_setattr`, the youngest call that the walls need.
+/// The first kernel with `mount_setattr`, the newest system call that the walls need.
 const OLDEST_KERNEL: (u32, u32) = (5, 12);
 
-/// Enough namespaces for any number of sessions that fits a machine.
+/// Enough namespaces for any number of sessions that fits on a machine.
 const SUGGESTED_NAMESPACES: u64 = 15_000;
 
-const UNKNOWN_USER: &str = "set `uid_base` in headwater.toml to the first of many users that /proc/self/uid_map \
-    lists and nobody else has, or start it as an ordinary user";
+const UNKNOWN_USER: &str = "set `uid_base` in headwater.toml to the first of a range of users in \
+    /proc/self/uid_map that nobody else uses, or start it as an ordinary user";
 
-/// How far above the first host user of sessions the one is that the trial gets: no session is that far.
+/// The trial's host user, counted from the first host user of sessions: far above all sessions.
 const TRIAL_UID_OFFSET: u32 = 0x00ff_0000;
 
-const IN_A_CONTAINER: &str = "this process is under a filter of system calls, as in a container: loosen it \
+const IN_A_CONTAINER: &str = "this process is under a seccomp filter, as in a container: relax it \
     (docker run --security-opt seccomp=unconfined; Kubernetes: securityContext.seccompProfile.type: Unconfined)";
 
 impl Facts {
-    /// Reads them.
+    /// Reads the facts of this host.
     pub(super) fn of_this_host(first_uid: u32) -> Self {
         let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
         let above = first_uid.saturating_add(TRIAL_UID_OFFSET);
@@ -116,35 +116,34 @@ impl Facts {
         }
     }
 
-    /// A setting of the kernel, if it has it.
+    /// The value of a kernel setting, if it exists.
     pub(super) fn sysctl(&self, name: &str) -> Option<u64> {
         self.sysctls.get(name).copied()
     }
 
-    /// The kernel's age.
+    /// Checks the kernel's version.
     pub(super) fn kernel(&self) -> Check {
         let (major, minor) = OLDEST_KERNEL;
         if version(&self.release).is_some_and(|version| version < OLDEST_KERNEL) {
-            let detail = format!("Linux {}, and {major}.{minor} is needed", self.release);
-            return Check::failure("kernel", detail, format!("use a kernel from {major}.{minor} on"));
+            let detail = format!("Linux {}, but {major}.{minor} or newer is required", self.release);
+            return Check::failure("kernel", detail, format!("use kernel {major}.{minor} or newer"));
         }
-        Check::fine("kernel", format!("Linux {} ({major}.{minor} or newer is needed)", self.release))
+        Check::fine("kernel", format!("Linux {} ({major}.{minor} or newer is required)", self.release))
     }
 
-    /// Who we are, and whether that is enough.
+    /// Checks the user of this process and its capabilities.
     pub(super) fn user(&self) -> Check {
         if !self.root {
-            let detail =
-                format!("ordinary user {}: sessions are behind user namespaces of this user", self.uid);
+            let detail = format!("ordinary user {}: sessions run in user namespaces of this user", self.uid);
             return Check::fine("user", detail);
         }
         if let Some(uid) = self.session_uid.filter(|_| !self.uid_is_mapped) {
-            let detail = format!("root of a user namespace (a container) that does not know host user {uid}");
+            let detail = format!("root of a user namespace (a container) that does not map host user {uid}");
             return Check::failure("user", detail, UNKNOWN_USER);
         }
         let missing: Vec<_> = self.missing_capabilities().collect();
         if missing.is_empty() {
-            return Check::fine("user", "root: every session gets an unprivileged host user of its own");
+            return Check::fine("user", "root: every session gets its own unprivileged host user");
         }
         let detail = format!("root without the capabilities {}", missing.join(", "));
         Check::failure("user", detail, self.capability_fix())
@@ -161,13 +160,13 @@ impl Facts {
     fn capability_fix(&self) -> String {
         let options: Vec<_> = self.missing_capabilities().map(|name| format!("--cap-add {name}")).collect();
         format!(
-            "start it with them (docker run {}; systemd: no CapabilityBoundingSet= that leaves them out), or start it \
+            "start it with them (docker run {}; systemd: no CapabilityBoundingSet= without them), or start it \
              as an ordinary user",
             options.join(" ")
         )
     }
 
-    /// What mends a refusal.
+    /// How to fix a refusal.
     pub(super) fn fix(&self, topic: Topic, errno: i32) -> String {
         let refused = matches!(errno, libc::EPERM | libc::EACCES);
         if topic == Topic::UserNamespace && self.root && !self.uid_is_mapped {
@@ -182,10 +181,10 @@ impl Facts {
             (_, libc::ENOSPC) if namespace.is_some() => return self.too_few(namespace.unwrap_or_default()),
             (_, libc::ENOSYS) if !self.filtered => {
                 let (major, minor) = OLDEST_KERNEL;
-                return format!("use a kernel from {major}.{minor} on (this is {})", self.release);
+                return format!("use kernel {major}.{minor} or newer (this is {})", self.release);
             }
             (_, libc::EINVAL) if namespace.is_some() || topic == Topic::Filter => {
-                return "use a kernel that was built with namespaces and seccomp filters (CONFIG_*_NS, \
+                return "use a kernel built with namespaces and seccomp filters (CONFIG_*_NS, \
                         CONFIG_SECCOMP_FILTER)"
                     .to_owned();
             }
@@ -201,7 +200,7 @@ impl Facts {
             return set("kernel.apparmor_restrict_unprivileged_userns", 0);
         }
         if topic == Topic::Proc && refused {
-            return "in a container: show it an unmasked /proc (docker run --security-opt systempaths=unconfined; \
+            return "in a container: give it an unmasked /proc (docker run --security-opt systempaths=unconfined; \
                     Kubernetes: securityContext.procMount: Unmasked)"
                 .to_owned();
         }
@@ -209,11 +208,11 @@ impl Facts {
             return IN_A_CONTAINER.to_owned();
         }
         "a security module (AppArmor, SELinux), a chroot or a limit of this process denies it: `dmesg | tail` and \
-         `ulimit -a` may tell; or start it as another user"
+         `ulimit -a` may show which; or start it as another user"
             .to_owned()
     }
 
-    /// Namespaces of this kind have run out, or none are allowed.
+    /// The fix if namespaces of this kind have run out, or none are allowed.
     fn too_few(&self, namespace: &str) -> String {
         let name = format!("user.max_{namespace}_namespaces");
         match self.sysctl(&name) {
@@ -225,9 +224,9 @@ impl Facts {
     }
 }
 
-/// How to set it now and for good.
+/// How to change a kernel setting now and permanently.
 fn set(name: &str, value: u64) -> String {
-    format!("sysctl -w {name}={value} (as root on the host; to keep it: a line in /etc/sysctl.d/)")
+    format!("sysctl -w {name}={value} (as root on the host; to keep it, add a line in /etc/sysctl.d/)")
 }
 
 /// The value of a line of `/proc/*/status`.
@@ -235,7 +234,7 @@ pub(super) fn field<'a>(status: &'a str, key: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
-/// Whether a user is in a map: lines of first inside, first outside, how many.
+/// Whether a uid map contains a user. Its lines are: first uid inside, first uid outside, count.
 fn maps_uid(map: &str, uid: u32) -> bool {
     map.lines().any(|line| {
         let mut numbers = line.split_whitespace().filter_map(|number| number.parse::<u64>().ok());

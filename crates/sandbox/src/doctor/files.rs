@@ -1,4 +1,4 @@
-//! Descriptors, pipes, and the file system that logs are on.
+//! Descriptors, pipes, and the file system of the logs.
 
 use std::fs;
 use std::io::Write;
@@ -14,15 +14,15 @@ use super::refusal::{Finding, OrRefused, Refusal};
 use super::scratch_dir::ScratchDir;
 use super::{Check, Options};
 
-/// What init makes of the pipes of a program.
+/// The pipe size that init requests for programs.
 const PIPE_BYTES: usize = 1 << 20;
 /// A worker holds a few descriptors for each session and each execution.
 const WANTED_OPEN_FILES: u64 = 16_384;
 const FILES_PER_EXECUTION: u64 = 8;
-/// What the kernel counts pipes in.
+/// The unit in which the kernel counts pipe memory.
 const PAGE_BYTES: u64 = 4096;
 
-/// Tries them.
+/// Checks all three.
 pub(super) fn check(options: &Options, facts: &Facts) -> Vec<Check> {
     vec![open_files(getrlimit(Resource::Nofile).maximum), pipes(facts), holes(options)]
 }
@@ -45,7 +45,7 @@ fn open_files(most: Option<u64>) -> Check {
     }
 }
 
-/// As the user who will make them: root's sessions are not root.
+/// Checks the pipe size as the session's user: sessions of root do not run as root.
 fn pipes(facts: &Facts) -> Check {
     let name = "pipes";
     match in_child(|| large_pipe(facts)) {
@@ -57,7 +57,7 @@ fn pipes(facts: &Facts) -> Check {
                 Some(most) if most < PIPE_BYTES as u64 => format!("sysctl -w fs.pipe-max-size={PIPE_BYTES}"),
                 _ => "sysctl -w fs.pipe-user-pages-soft=262144".to_owned(),
             };
-            let detail = format!("smaller than 1 MiB, output is slower: {}", refusal.message);
+            let detail = format!("smaller than 1 MiB, so output is slower: {}", refusal.message);
             Check::warning(name, detail, fix)
         }
     }
@@ -66,32 +66,32 @@ fn pipes(facts: &Facts) -> Check {
 fn large_pipe(facts: &Facts) -> Result<(), Refusal> {
     if let Some(uid) = facts.session_uid {
         let uid = rustix::process::Uid::from_raw(uid);
-        // If that cannot be, it is told elsewhere, and what it is like for us is told here.
+        // A failure here is reported by another check; the pipe is then tried as the current user.
         let _ = rustix::thread::set_thread_res_uid(uid, uid, uid);
     }
-    let (_reading, writing) = pipe_with(PipeFlags::CLOEXEC).or_refused("make a pipe")?;
-    fcntl_setpipe_size(&writing, PIPE_BYTES).or_refused("make a pipe of 1 MiB").map(drop)
+    let (_reading, writing) = pipe_with(PipeFlags::CLOEXEC).or_refused("create a pipe")?;
+    fcntl_setpipe_size(&writing, PIPE_BYTES).or_refused("create a pipe of 1 MiB").map(drop)
 }
 
-/// How many of them a user may have; later ones are smaller.
+/// How many large pipes a user may have; later ones are smaller.
 fn how_many(pages: Option<u64>) -> String {
     match pages {
         None | Some(0) => String::new(),
         Some(pages) => {
             let count = pages * PAGE_BYTES / PIPE_BYTES as u64;
-            format!(", {count} of them for a user (fs.pipe-user-pages-soft = {pages}), later ones smaller")
+            format!(", {count} of them per user (fs.pipe-user-pages-soft = {pages}), later ones smaller")
         }
     }
 }
 
-/// Logs give back what they drop by punching holes.
+/// Logs free the space of dropped output by punching holes.
 fn holes(options: &Options) -> Check {
     let name = "hole punching";
     match punch(options) {
         Ok(detail) => Check::fine(name, detail),
         Err(refusal) => Check::warning(
             name,
-            format!("logs keep the disk space of what they drop: {}", refusal.message),
+            format!("logs do not free the disk space of dropped output: {}", refusal.message),
             "put the data folder on ext4, xfs, btrfs or tmpfs with --data DIR",
         ),
     }
@@ -99,18 +99,18 @@ fn holes(options: &Options) -> Check {
 
 fn punch(options: &Options) -> Finding {
     const BYTES: u64 = 256 << 10;
-    let folder = ScratchDir::new(&options.folder).or_refused("make a folder")?;
-    let mut file = fs::File::create_new(folder.join("log")).or_refused("make a file")?;
+    let folder = ScratchDir::new(&options.folder).or_refused("create a folder")?;
+    let mut file = fs::File::create_new(folder.join("log")).or_refused("create a file")?;
     let all = vec![1; usize::try_from(BYTES).unwrap_or(0)];
     file.write_all(&all).and_then(|()| file.sync_all()).or_refused("write a file")?;
-    let blocks = || file.metadata().map(|meta| meta.blocks()).or_refused("look at a file");
+    let blocks = || file.metadata().map(|meta| meta.blocks()).or_refused("get the metadata of a file");
     let before = blocks()?;
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(&file, flags, 0, BYTES / 2).or_refused("punch a hole into a file")?;
     if blocks()? >= before {
-        return Err(Refusal::unexpected("a hole in a file frees nothing"));
+        return Err(Refusal::unexpected("a hole in a file frees no space"));
     }
-    Ok("what a log drops past its limit is free on the disk at once".to_owned())
+    Ok("the disk space of dropped output is freed at once".to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Limits on memory, processors and processes: overstepped in a cgroup, to see whether the kernel minds.
+//! Limits on memory, processors and processes: exceeded in a cgroup, to check that the kernel enforces them.
 
 use std::fs;
 use std::io;
@@ -16,16 +16,16 @@ use super::refusal::{Finding, OrRefused, Refusal};
 use super::rlimits::{self, count_forks};
 use crate::cgroup::{CgroupRoot, Discovered, SessionCgroup, Unusable, WORKERS_FOLDER};
 
-/// What a program that wants twice as much gets.
+/// The memory limit of a program that allocates twice as much.
 const MEMORY_BYTES: u64 = 32 << 20;
-/// A tenth of a processor: throttled after 10 ms.
+/// The CPU limit: a tenth of a processor, throttled after 10 ms.
 const CPUS: f64 = 0.1;
-/// Long enough to be throttled for sure, on a machine that is busy too.
+/// Long enough to be throttled for certain, even on a busy machine.
 const BURN_TIME: Duration = Duration::from_millis(150);
-/// What a program that wants more processes gets.
+/// The process limit of a program that starts more.
 const MAX_PIDS: u32 = 8;
 
-/// Tries them, or what stands in for them.
+/// Checks the cgroup limits, or the resource limits that replace them.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     match CgroupRoot::discover() {
         Discovered::Ready(root) => with_cgroups(&root, facts),
@@ -33,9 +33,9 @@ pub(super) fn check(facts: &Facts) -> Vec<Check> {
     }
 }
 
-/// What stands in.
+/// The checks on a host without cgroups.
 fn without_cgroups(why: &str, facts: &Facts) -> Vec<Check> {
-    let detail = format!("none: {why}; resource limits of each process stand in");
+    let detail = format!("none: {why}; resource limits of each process are used instead");
     vec![
         Check::warning("cgroups", detail, fix(facts)),
         memory_without(facts),
@@ -45,7 +45,7 @@ fn without_cgroups(why: &str, facts: &Facts) -> Vec<Check> {
     ]
 }
 
-/// The first reason that matters, and how many more there are.
+/// The first reason that matters, and the number of others.
 fn shortened(reasons: &[Unusable]) -> String {
     let mut matter = reasons.iter().filter(|reason| !matches!(reason, Unusable::NoController(_)));
     let first = matter.next().map(ToString::to_string).unwrap_or_default();
@@ -55,7 +55,7 @@ fn shortened(reasons: &[Unusable]) -> String {
     }
 }
 
-/// What gives a worker cgroups.
+/// How to get cgroups.
 fn fix(facts: &Facts) -> String {
     let systemd = fs::exists("/run/systemd/system").unwrap_or(false);
     match (systemd, facts.root) {
@@ -63,11 +63,13 @@ fn fix(facts: &Facts) -> String {
             "start the worker where cgroups are delegated to it: \
              systemd-run --user --scope -p Delegate=yes headwater worker"
         }
-        (true, true) => "start the worker by itself: systemd-run --scope -p Delegate=yes headwater worker",
+        (true, true) => {
+            "start the worker in its own scope: systemd-run --scope -p Delegate=yes headwater worker"
+        }
         (false, false) => "start the worker as root",
-        // It can be written to, so that others in our cgroup are in the way.
+        // It is writable, so other processes in our cgroup are the obstacle.
         (false, true) if rustix::fs::access("/sys/fs/cgroup/cgroup.procs", Access::WRITE_OK).is_ok() => {
-            "start the worker in a cgroup of its own: mkdir -p /sys/fs/cgroup/headwater && \
+            "start the worker in its own cgroup: mkdir -p /sys/fs/cgroup/headwater && \
              sh -c 'echo 0 >/sys/fs/cgroup/headwater/cgroup.procs && exec headwater worker'"
         }
         (false, true) => {
@@ -78,10 +80,10 @@ fn fix(facts: &Facts) -> String {
     .to_owned()
 }
 
-/// As the worker does it: without a place for its sessions it does without cgroups, but a session that cannot get the
-/// one that it should have is refused.
+/// Does what the worker does: if it cannot create a folder for its sessions it runs without cgroups, but a
+/// session that cannot get its cgroup is refused.
 fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
-    // Goes with the session in it.
+    // Removed together with the session in it.
     let place = match root.below(&format!("{WORKERS_FOLDER}doctor-{}", std::process::id())) {
         Ok(place) => place,
         Err(error) => return without_cgroups(&error.to_string(), facts),
@@ -89,9 +91,10 @@ fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
     let trial = match TrialCgroup::new(&place, root.missing()) {
         Ok(trial) => trial,
         Err(error) => {
-            let detail = format!("a session's cannot be made, and so no session: {error}");
+            let detail =
+                format!("the cgroup of a session cannot be created, so no session can start: {error}");
             let fix = "`grep cgroup /proc/self/mountinfo` shows the hierarchies: umount what is mounted twice or \
-                       elsewhere than below /sys/fs/cgroup, and make them writable";
+                       elsewhere than below /sys/fs/cgroup, and make the rest writable";
             return vec![Check::failure("cgroups", detail, fix)];
         }
     };
@@ -106,7 +109,7 @@ fn with_cgroups(root: &CgroupRoot, facts: &Facts) -> Vec<Check> {
     ]
 }
 
-/// A limit by its cgroup, or by what stands in.
+/// Checks a limit in its cgroup, or its replacement.
 fn limit(
     name: &str,
     there: bool,
@@ -120,13 +123,13 @@ fn limit(
     match try_it() {
         Ok(detail) => Check::fine(name, detail),
         Err(refusal) => {
-            let detail = format!("the cgroup does not hold: {}", refusal.message);
+            let detail = format!("the cgroup does not enforce it: {}", refusal.message);
             Check::warning(name, detail, fix(facts))
         }
     }
 }
 
-/// A session's cgroup with low limits; gone when this is dropped.
+/// A session's cgroup with low limits; removed on drop.
 struct TrialCgroup {
     cgroup: SessionCgroup,
     folders: Vec<PathBuf>,
@@ -170,12 +173,12 @@ impl TrialCgroup {
         Check::fine("cgroups", format!("{versions}, counting {controllers}, in {places}{rest}"))
     }
 
-    /// The folder of version 2, if it is there.
+    /// The folder of the version 2 hierarchy, if there is one.
     fn unified(&self) -> Option<&PathBuf> {
         self.folders.iter().find(|folder| folder.join("cgroup.controllers").exists())
     }
 
-    /// Does something in a child that has joined the cgroup.
+    /// Runs `work` in a child that has joined the cgroup.
     fn inside<T>(&self, work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal>
     where
         T: serde::Serialize + serde::de::DeserializeOwned,
@@ -195,10 +198,12 @@ impl TrialCgroup {
         });
         match (taken, self.cgroup.oom_kills() > before) {
             (Err(_), true) => {
-                Ok("cgroup, of the session as a whole; what oversteps it ends as `oom`".to_owned())
+                Ok("cgroup, for the session as a whole; a program that exceeds it ends as `oom`".to_owned())
             }
             (Err(refusal), false) => Err(refusal),
-            (Ok(_), _) => Err(Refusal::unexpected("a program took twice the memory that its cgroup allows")),
+            (Ok(_), _) => {
+                Err(Refusal::unexpected("a program allocated twice the memory that its cgroup allows"))
+            }
         }
     }
 
@@ -216,24 +221,24 @@ impl TrialCgroup {
                 "a program that used a whole processor was not throttled to a tenth of one",
             ));
         }
-        Ok("cgroup bandwidth, of the session as a whole".to_owned())
+        Ok("cgroup bandwidth, for the session as a whole".to_owned())
     }
 
-    /// How often the kernel has held back the programs in it.
+    /// How often the kernel has throttled the programs in it.
     fn throttled(&self) -> u64 {
         let texts = self.folders.iter().filter_map(|folder| fs::read_to_string(folder.join("cpu.stat")).ok());
         texts.filter_map(|text| number_after(&text, "nr_throttled")).max().unwrap_or(0)
     }
 
     fn pids(&self) -> Finding {
-        // The child counts as well, and one more try than the limit allows.
+        // The child itself counts, too; and one more attempt than the limit allows.
         let made = self.inside(|| count_forks(MAX_PIDS))?;
         if made >= MAX_PIDS {
             return Err(Refusal::unexpected(format_args!(
-                "{made} more processes were made in a cgroup for {MAX_PIDS}"
+                "{made} more processes were started in a cgroup for {MAX_PIDS}"
             )));
         }
-        Ok("cgroup, of the session as a whole".to_owned())
+        Ok("cgroup, for the session as a whole".to_owned())
     }
 
     fn ending(&self) -> Check {
@@ -249,7 +254,7 @@ impl TrialCgroup {
 
 impl Drop for TrialCgroup {
     fn drop(&mut self) {
-        let _ = self.cgroup.kill(); // nothing should be in it by now
+        let _ = self.cgroup.kill(); // it should be empty by now
         let _ = self.cgroup.remove();
     }
 }
@@ -260,7 +265,7 @@ fn join(files: &[OwnedFd]) -> Result<(), Refusal> {
 
 fn memory_without(facts: &Facts) -> Check {
     let detail = match in_child(rlimits::memory) {
-        Ok(()) => "RLIMIT_DATA stands in: of each process, not of the session as a whole; no `oom` verdict"
+        Ok(()) => "RLIMIT_DATA instead: for each process, not for the session as a whole; no `oom` verdict"
             .to_owned(),
         Err(refusal) => format!("not enforced: {}", refusal.message),
     };
@@ -268,14 +273,12 @@ fn memory_without(facts: &Facts) -> Check {
 }
 
 fn cpu_without(facts: &Facts) -> Check {
-    Check::warning("cpu limit", "not enforced: the scheduler alone shares processors out", fix(facts))
+    Check::warning("cpu limit", "not enforced: only the scheduler shares the processors", fix(facts))
 }
 
 fn pids_without(facts: &Facts) -> Check {
     let detail = match in_child(|| rlimits::processes(facts)) {
-        Ok(()) => {
-            "RLIMIT_NPROC stands in: it counts the processes of the session's user namespace".to_owned()
-        }
+        Ok(()) => "RLIMIT_NPROC instead: it counts the processes of the session's user namespace".to_owned(),
         Err(refusal) => format!("not enforced: {}", refusal.message),
     };
     Check::warning("process limit", detail, fix(facts))
@@ -298,8 +301,8 @@ mod tests {
     fn of_many_reasons_the_most_important_is_reported() {
         let bare = || Unusable::NoController("/x".into());
         let other = |text: &str| Unusable::Other(text.to_owned());
-        let reasons = [bare(), other("cannot make cgroups in `/a`: no"), other("cannot make `/b`: no")];
-        assert_eq!(shortened(&reasons), "cannot make cgroups in `/a`: no (and 1 more)");
+        let reasons = [bare(), other("cannot create cgroups in `/a`: no"), other("cannot create `/b`: no")];
+        assert_eq!(shortened(&reasons), "cannot create cgroups in `/a`: no (and 1 more)");
         assert_eq!(shortened(&[bare()]), "");
     }
 

@@ -1,4 +1,4 @@
-//! Namespaces, each tried by itself: a new one must really be another one.
+//! Namespaces, each tried separately: a new one must differ from the old one.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -14,7 +14,8 @@ use super::facts::{Facts, Topic};
 use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
 use crate::walls::INSIDE_ID;
 
-/// A kind of namespace: for people, the kernel's flag, its link in `/proc/self/ns`, its name among the sysctls.
+/// A kind of namespace: its name for people, the kernel's flag, its link in `/proc/self/ns`, its name in
+/// sysctls.
 struct Kind {
     name: &'static str,
     flag: UnshareFlags,
@@ -31,7 +32,7 @@ const KINDS: [Kind; 6] = [
     Kind { name: "cgroup namespace", flag: UnshareFlags::NEWCGROUP, link: "cgroup", sysctl: "cgroup" },
 ];
 
-/// Tries them.
+/// Tries each namespace.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     let user = in_child(|| become_session_user(facts));
     let reached = user.is_ok() || facts.root;
@@ -55,25 +56,25 @@ pub(super) fn check(facts: &Facts) -> Vec<Check> {
     checks
 }
 
-/// What cannot even be tried.
+/// The check of a wall that cannot even be tried.
 pub(super) fn not_reached(name: &str, facts: &Facts) -> Check {
     if facts.root {
-        return Check::failure(name, "not tried: needs the namespaces", "mend the namespaces first");
+        return Check::failure(name, "not tried: requires the namespaces", "fix the namespaces first");
     }
-    let detail = "not tried: an ordinary user needs the user namespace for it";
-    Check::failure(name, detail, "mend `user namespace` first")
+    let detail = "not tried: an ordinary user requires the user namespace for it";
+    Check::failure(name, detail, "fix `user namespace` first")
 }
 
-/// Becomes what owns a session's namespaces: root stays root, an ordinary user makes a user namespace.
+/// Becomes the owner of a session's namespaces: root stays root, an ordinary user creates a user namespace.
 pub(super) fn enter_owner(facts: &Facts) -> Result<(), Refusal> {
     if facts.root { Ok(()) } else { user_namespace() }
 }
 
-/// Becomes what a session's programs are.
+/// Becomes the user of a session's programs.
 pub(super) fn become_session_user(facts: &Facts) -> Finding {
     let Some(host) = facts.session_uid else {
         user_namespace()?;
-        return Ok("this user, known inside as 1000".to_owned());
+        return Ok("this user, mapped to 1000 inside".to_owned());
     };
     let (uid, gid) = (Uid::from_raw(host), Gid::from_raw(host));
     let what = format!("become host user {host}");
@@ -85,14 +86,14 @@ pub(super) fn become_session_user(facts: &Facts) -> Finding {
     let sets = CapabilitySets { effective: admin, permitted: admin, inheritable: CapabilitySet::empty() };
     rustix::thread::set_capabilities(None, sets).or_refused(&what)?;
     user_namespace()?;
-    Ok("a host user of its own, known inside as 1000".to_owned())
+    Ok("a dedicated host user, mapped to 1000 inside".to_owned())
 }
 
 fn user_namespace() -> Result<(), Refusal> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let before = link("user")?;
-    unshare(UnshareFlags::NEWUSER).or_refused("make a user namespace")?;
-    // A change of credentials makes a process non-dumpable, and with it the maps root's.
+    unshare(UnshareFlags::NEWUSER).or_refused("create a user namespace")?;
+    // A change of credentials makes a process non-dumpable, and then its maps belong to root.
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable).or_refused("own the maps")?;
     for (file, text) in [
         ("setgroups", "deny".to_owned()),
@@ -112,22 +113,22 @@ fn another(kind: &Kind) -> Finding {
         return pid(kind);
     }
     let before = link(kind.link)?;
-    unshare(kind.flag).or_refused(format_args!("make a new {}", kind.name))?;
+    unshare(kind.flag).or_refused(format_args!("create a new {}", kind.name))?;
     if link(kind.link)? == before {
-        return Err(Refusal::unexpected(format_args!("the {} is the same as before", kind.name)));
+        return Err(Refusal::unexpected(format_args!("the new {} is the old one", kind.name)));
     }
-    Ok("a new one for every session".to_owned())
+    Ok("a new one for each session".to_owned())
 }
 
-/// A pid namespace has no link before it has a process.
+/// A pid namespace has no link until it has a process.
 fn pid(kind: &Kind) -> Finding {
-    unshare(kind.flag).or_refused(format_args!("make a new {}", kind.name))?;
+    unshare(kind.flag).or_refused(format_args!("create a new {}", kind.name))?;
     continue_in_child()?;
     match std::process::id() {
-        1 => Ok("a new one for every session".to_owned()),
-        other => Err(Refusal::unexpected(format_args!(
-            "the first process of a pid namespace has the number {other}"
-        ))),
+        1 => Ok("a new one for each session".to_owned()),
+        other => {
+            Err(Refusal::unexpected(format_args!("the first process of a pid namespace has pid {other}")))
+        }
     }
 }
 
@@ -138,24 +139,24 @@ fn link(name: &str) -> Result<String, Refusal> {
     Ok(target.to_string_lossy().into_owned())
 }
 
-/// Makes new namespaces for this process.
+/// Moves this process into new namespaces.
 pub(super) fn unshare(flags: UnshareFlags) -> Result<(), rustix::io::Errno> {
     // SAFETY: trials run in a process that has one thread.
     unsafe { rustix::thread::unshare_unsafe(flags) }
 }
 
-/// A network of one's own has nothing but a loopback device, which is down at first: brings it up and speaks over it.
+/// A new network namespace has only a loopback device, which is down. Brings it up and connects over it.
 fn loopback(facts: &Facts) -> Finding {
     enter_owner(facts)?;
-    unshare(UnshareFlags::NEWNET).or_refused("make a net namespace")?;
+    unshare(UnshareFlags::NEWNET).or_refused("create a net namespace")?;
     if TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| TcpStream::connect(l.local_addr()?)).is_ok() {
-        return Err(Refusal::unexpected("a new network is not empty"));
+        return Err(Refusal::unexpected("a new network namespace has devices"));
     }
     bring_up()?;
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| TcpStream::connect(listener.local_addr()?))
-        .or_refused("connect to 127.0.0.1 in a new network")?;
-    Ok("a session's own, and no other device".to_owned())
+        .or_refused("connect to 127.0.0.1 in a new network namespace")?;
+    Ok("each session has its own, and no other device".to_owned())
 }
 
 fn bring_up() -> Result<(), Refusal> {

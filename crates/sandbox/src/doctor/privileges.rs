@@ -1,4 +1,4 @@
-//! What programs may not do: gain privileges, or ask the kernel for more than the filter allows.
+//! Privileges and the seccomp filter.
 
 use std::fs;
 
@@ -12,13 +12,13 @@ use super::namespaces::{become_session_user, not_reached, unshare};
 use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
 use crate::walls::seccomp;
 
-/// More capabilities than any kernel knows.
+/// Above every capability of any kernel.
 const CAPABILITIES_END: libc::c_ulong = 64;
 
-/// Fakes input of a terminal.
+/// The request that fakes terminal input.
 const TIOCSTI: libc::Ioctl = 0x5412;
 
-/// Tries both.
+/// Checks both.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     let name = "privileges";
     let privileges = if in_child(|| become_session_user(facts)).is_ok() {
@@ -33,7 +33,7 @@ pub(super) fn check(facts: &Facts) -> Vec<Check> {
     vec![privileges, needed("seccomp", Topic::Filter, facts, in_child(filter))]
 }
 
-/// Drops everything and looks whether it is gone.
+/// Drops all privileges and checks that they are gone.
 fn privileges() -> Finding {
     for capability in 0..CAPABILITIES_END {
         // SAFETY: the call takes numbers only.
@@ -55,7 +55,7 @@ fn privileges() -> Finding {
     }
 }
 
-/// What is left of the privileges of a process, by the text of its `/proc/*/status`.
+/// The first privilege that a process still has, from the text of its `/proc/*/status`.
 pub(super) fn left(status: &str) -> Option<String> {
     let zero = |text: &str| text.bytes().all(|byte| byte == b'0');
     let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"];
@@ -64,26 +64,24 @@ pub(super) fn left(status: &str) -> Option<String> {
     line.map(|line| format!("{line}: {}", field(status, line).unwrap_or("unknown")))
 }
 
-/// Puts a process under the filter of sessions. The same call before shows that it is the filter that answers.
+/// Installs the filter of sessions. The same call before shows that it is the filter that refuses it.
 fn filter() -> Finding {
     let before = fake_input();
     rustix::thread::set_no_new_privs(true).or_refused("forbid new privileges")?;
     seccomp::load(&seccomp::program(1, crate::wire::KernelLimits::default()))
-        .or_refused("install the filter of system calls")?;
+        .or_refused("install the seccomp filter")?;
     match (unshare(UnshareFlags::empty()), fake_input(), before) {
         (Err(Errno::PERM), Errno::PERM, Errno::BADF) => {
-            Ok("the filter of system calls is in force: unshare and TIOCSTI are denied".to_owned())
+            Ok("the seccomp filter is in force: unshare and TIOCSTI are denied".to_owned())
         }
-        other => {
-            Err(Refusal::unexpected(format_args!("the filter of system calls does not deny: {other:?}")))
-        }
+        other => Err(Refusal::unexpected(format_args!("the seccomp filter does not deny: {other:?}"))),
     }
 }
 
-/// What the kernel says to an attempt to fake input on no terminal at all.
+/// The kernel's error for an attempt to fake input without a terminal.
 fn fake_input() -> Errno {
     let byte = 0_u8;
-    // SAFETY: the descriptor is none, so that the kernel never looks at the pointer, which is valid in any case.
+    // SAFETY: the descriptor is invalid, so the kernel never uses the pointer, which is valid anyway.
     match unsafe { libc::ioctl(-1, TIOCSTI, &raw const byte) } {
         0 => Errno::IO,
         _ => last_errno(),

@@ -1,4 +1,4 @@
-//! Project quotas, by which the kernel itself enforces the disk limit of sessions.
+//! Project quotas, with which the kernel itself enforces the disk limit of sessions.
 
 use std::fs::File;
 use std::io::Write;
@@ -14,11 +14,11 @@ use super::{Check, Options};
 use crate::quota::{self, ProjectLimits, State};
 
 const NAME: &str = "project quotas";
-/// What the trial may write, and what it tries to write.
+/// The trial's quota, and how much it tries to write.
 const LIMIT_BYTES: u64 = 256 << 10;
 const WANTED_BYTES: usize = 4 << 20;
 
-/// Asks the file system of the data folder, and oversteps a limit if it has them.
+/// Checks the state of quotas on the file system of the data folder, and exceeds one if they are enforced.
 pub(super) fn check(options: &Options, facts: &Facts) -> Check {
     let Ok(folder) = File::open(&options.folder) else { return state_check(State::Unsupported, facts.root) };
     let state = quota::state(folder.as_fd());
@@ -26,7 +26,7 @@ pub(super) fn check(options: &Options, facts: &Facts) -> Check {
     match (state, facts.session_uid) {
         (State::Enforced, Some(_)) if is_taken => Check::fine(
             NAME,
-            "not used: the data folder is in a project already, whose quota stays as it is. The disk limit is watched \
+            "not used: the data folder is already in a project, whose quota stays. The worker measures disk use \
              instead",
         ),
         (State::Enforced, Some(uid)) => trial_check(exceed_limit(options, uid)),
@@ -38,32 +38,32 @@ fn trial_check(tried: Result<(), Refusal>) -> Check {
     match tried {
         Ok(()) => Check::fine(
             NAME,
-            "in force where the data folder is: the kernel enforces the disk limit of new sessions",
+            "in force on the data folder: the kernel enforces the disk limit of new sessions",
         ),
         Err(refusal) => Check::warning(
             NAME,
-            format!("in force where the data folder is, but not usable: {}", refusal.message),
-            "run the server as root outside of containers, or with CAP_SYS_ADMIN in the host's user namespace",
+            format!("in force on the data folder, but not usable: {}", refusal.message),
+            "run the server as root outside a container, or with CAP_SYS_ADMIN in the host's user namespace",
         ),
     }
 }
 
-/// What there is to tell without a trial.
+/// The check from the state alone, without a trial.
 fn state_check(state: State, is_root: bool) -> Check {
     let missing =
-        "not in force where the data folder is: the disk limit is watched, and a fast writer can pass it";
+        "not in force on the data folder: the worker measures disk use, and a fast writer can exceed it";
     match (state, is_root) {
         (State::Unsupported, _) => Check::fine(
             NAME,
-            "not supported by the file system of the data folder (ext4 and XFS have them): the disk limit is watched",
+            "not supported by the file system of the data folder (ext4, XFS have them): the worker measures disk use",
         ),
         (_, false) => {
-            Check::fine(NAME, "not used: setting them needs root. The disk limit is watched instead")
+            Check::fine(NAME, "not used: setting them needs root. The worker measures disk use instead")
         }
         (State::Counted, _) => Check::warning(
             NAME,
             missing,
-            "unmount the file system and mount it with the option `prjquota` (the root file system: kernel \
+            "unmount the file system and mount it with the option `prjquota` (for the root file system: kernel \
              parameter rootflags=prjquota)",
         ),
         _ => Check::warning(
@@ -75,13 +75,13 @@ fn state_check(state: State, is_root: bool) -> Check {
     }
 }
 
-/// Writes more into a folder than its project may hold.
+/// Writes more to a folder than its project may hold.
 fn exceed_limit(options: &Options, uid: u32) -> Result<(), Refusal> {
-    let top = ScratchDir::new(&options.folder).or_refused("make a folder")?;
+    let top = ScratchDir::new(&options.folder).or_refused("create a folder")?;
     let path = top.join("project");
-    std::fs::create_dir(&path).or_refused("make a folder")?;
+    std::fs::create_dir(&path).or_refused("create a folder")?;
     let folder = File::open(&path).or_refused("open a folder")?;
-    let id = quota::claim(folder.as_fd(), uid).or_refused("give a folder a project id")?;
+    let id = quota::claim(folder.as_fd(), uid).or_refused("assign a project id to a folder")?;
     let limits = ProjectLimits { bytes: Some(LIMIT_BYTES), inodes: None };
     let written = quota::set_limits(folder.as_fd(), id, limits)
         .or_refused("set a project quota")
@@ -91,22 +91,22 @@ fn exceed_limit(options: &Options, uid: u32) -> Result<(), Refusal> {
     written
 }
 
-/// The kernel must refuse it to a process without capabilities.
+/// Writes too much without capabilities. The kernel must refuse it.
 fn write(path: &std::path::Path) -> Result<(), Refusal> {
-    let mut file = File::create_new(path).or_refused("make a file")?;
+    let mut file = File::create_new(path).or_refused("create a file")?;
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, sets).or_refused("drop capabilities")?;
     match file.write_all(&vec![1; WANTED_BYTES]) {
         Err(error) if is_quota(&error) => Ok(()),
         Err(error) => Err(error).or_refused("write a file"),
-        Ok(()) => {
-            Err(Refusal::unexpected(format_args!("{WANTED_BYTES} bytes where {LIMIT_BYTES} are allowed")))
-        }
+        Ok(()) => Err(Refusal::unexpected(format_args!(
+            "{WANTED_BYTES} bytes could be written where {LIMIT_BYTES} are allowed"
+        ))),
     }
 }
 
-/// ext4 says that the quota is used up, XFS that the project's part of the disk is.
+/// ext4 reports an exceeded quota, XFS a full disk.
 fn is_quota(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::QuotaExceeded | std::io::ErrorKind::StorageFull)
 }

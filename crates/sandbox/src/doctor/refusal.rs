@@ -1,4 +1,4 @@
-//! What a trial brings back.
+//! The result of a trial.
 
 use std::fmt::Display;
 use std::io;
@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use super::Check;
 use super::facts::{Facts, Topic};
 
-/// What was found, or why it cannot be had.
+/// What was found, or why it does not work.
 pub(super) type Finding = Result<String, Refusal>;
 
-/// Something that the kernel refused, or did not do although it said so.
+/// An operation that the kernel refused, or that did not have its effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Refusal {
-    /// What was tried, and what came of it.
+    /// What was tried, and the result.
     pub(super) message: String,
-    /// The kernel's number, or 0 if it did not refuse.
+    /// The kernel's error number, or 0 if it did not refuse.
     pub(super) errno: i32,
 }
 
 impl Refusal {
-    /// The kernel did not refuse, and yet it is not so.
+    /// The kernel reported success, but the effect is missing.
     pub(super) fn unexpected(message: impl Display) -> Self {
         Self { message: message.to_string(), errno: 0 }
     }
@@ -32,9 +32,9 @@ impl Refusal {
     }
 }
 
-/// Names what was tried.
+/// Adds what was tried to an error.
 pub(super) trait OrRefused<T> {
-    /// If it failed, what was tried and what the kernel said.
+    /// Converts an error to a refusal that names what was tried.
     fn or_refused(self, what: impl Display) -> Result<T, Refusal>;
 }
 
@@ -53,12 +53,12 @@ impl<T> OrRefused<T> for io::Result<T> {
     }
 }
 
-/// The error of the libc call just made.
+/// The error of the last failed libc call.
 pub(super) fn last_errno() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// Without this no session can be.
+/// A check without which no session can run.
 pub(super) fn needed(name: &str, topic: Topic, facts: &Facts, tried: Finding) -> Check {
     match tried {
         Ok(detail) => Check::fine(name, detail),

@@ -1,4 +1,5 @@
-//! What stands in where there are no cgroups: resource limits, each overstepped to see whether it holds.
+//! Resource limits, which replace cgroups on hosts without them. Each is exceeded to check that it is
+//! enforced.
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 
@@ -6,12 +7,12 @@ use super::facts::Facts;
 use super::namespaces::become_session_user;
 use super::refusal::{OrRefused, Refusal};
 
-/// Far more than a process that does nothing has, far less than it then asks for.
+/// Far more than an idle process uses, and far less than the trial then allocates.
 const DATA_BYTES: u64 = 256 << 20;
 /// More than the trial itself needs.
 const PROCESSES: u32 = 8;
 
-/// `RLIMIT_DATA` must refuse memory.
+/// Checks that `RLIMIT_DATA` limits memory.
 pub(super) fn memory() -> Result<(), Refusal> {
     let limit = Rlimit { current: Some(DATA_BYTES), maximum: Some(DATA_BYTES) };
     rustix::process::setrlimit(Resource::Data, limit).or_refused("set RLIMIT_DATA")?;
@@ -23,28 +24,28 @@ pub(super) fn memory() -> Result<(), Refusal> {
     }
 }
 
-/// `RLIMIT_NPROC` must refuse processes of a session's user.
+/// Checks that `RLIMIT_NPROC` limits the processes of a session's user.
 pub(super) fn processes(facts: &Facts) -> Result<(), Refusal> {
     let limit = Rlimit { current: Some(PROCESSES.into()), maximum: Some(PROCESSES.into()) };
     become_session_user(facts)?;
     rustix::process::setrlimit(Resource::Nproc, limit).or_refused("set RLIMIT_NPROC")?;
-    // A process with capabilities may overstep it; programs of a session have none.
+    // A process with capabilities may exceed it; programs of a session have none.
     let none = rustix::thread::CapabilitySet::empty();
     let sets = rustix::thread::CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, sets).or_refused("drop capabilities")?;
     match count_forks(2 * PROCESSES)? {
         made if made <= PROCESSES => Ok(()),
-        made => {
-            Err(Refusal::unexpected(format_args!("{made} processes where RLIMIT_NPROC allows {PROCESSES}")))
-        }
+        made => Err(Refusal::unexpected(format_args!(
+            "{made} processes were started where RLIMIT_NPROC allows {PROCESSES}"
+        ))),
     }
 }
 
-/// Makes processes until the kernel refuses or `most` are there; says how many, and ends them.
+/// Forks until the kernel refuses or there are `most` children; returns how many, and kills them.
 pub(super) fn count_forks(most: u32) -> Result<u32, Refusal> {
     let mut made = Vec::new();
     while u32::try_from(made.len()).is_ok_and(|count| count < most) {
-        // SAFETY: this process has one thread; the child does nothing but wait to be ended.
+        // SAFETY: this process has one thread; the child does nothing but wait to be killed.
         match unsafe { libc::fork() } {
             -1 => break,
             0 => loop {
@@ -55,7 +56,7 @@ pub(super) fn count_forks(most: u32) -> Result<u32, Refusal> {
         }
     }
     for pid in &made {
-        // They are our children and nobody has waited for them: the numbers are still their own.
+        // They are our children and have not been reaped: their pids have not been reused.
         rustix::process::kill_process(*pid, Signal::KILL).or_refused("end a child")?;
         let _ = rustix::process::waitpid(Some(*pid), WaitOptions::empty());
     }

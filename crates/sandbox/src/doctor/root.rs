@@ -1,4 +1,4 @@
-//! The root that programs see: a tmpfs of a fixed size, read-only copies of the host's folders, a `/proc` of its own.
+//! The root of a session: a tmpfs of a fixed size, read-only copies of the host's folders, a new `/proc`.
 
 use std::ffi::CStr;
 use std::fs;
@@ -18,7 +18,7 @@ use super::facts::{Facts, Topic};
 use super::namespaces::{enter_owner, not_reached, unshare};
 use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
 
-/// One trial: its name, its topic, and what to do.
+/// A trial: its name, its topic, and the function to run.
 type Trial = (&'static str, Topic, fn(&Facts) -> Finding);
 
 const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS.union(UnshareFlags::NEWPID);
@@ -29,7 +29,7 @@ const TRIALS: [Trial; 3] = [
     ("proc", Topic::Proc, proc),
 ];
 
-/// Tries them, each in namespaces of its own.
+/// Runs the trials, each in new namespaces.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     let reachable = reachable(facts);
     let trial = |(name, topic, try_it): Trial| {
@@ -45,25 +45,25 @@ pub(super) fn check(facts: &Facts) -> Vec<Check> {
     TRIALS.into_iter().map(trial).collect()
 }
 
-/// Whether there can be namespaces in which mounts are one's own; if not, that is told for itself.
+/// Whether new mount and pid namespaces can be created; if not, another check reports it.
 pub(super) fn reachable(facts: &Facts) -> bool {
     let tried = in_child(|| {
         enter_owner(facts)?;
-        unshare(NAMESPACES).or_refused("make a mount and a pid namespace")
+        unshare(NAMESPACES).or_refused("create a mount and a pid namespace")
     });
     tried.is_ok()
 }
 
-/// Namespaces in which mounts are one's own, and the first process in them.
+/// Enters new mount and pid namespaces, as the first process in them.
 pub(super) fn enter(facts: &Facts) -> Result<(), Refusal> {
     enter_owner(facts)?;
-    unshare(NAMESPACES).or_refused("make a mount and a pid namespace")?;
+    unshare(NAMESPACES).or_refused("create a mount and a pid namespace")?;
     continue_in_child()?;
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_refused("make all mounts private")
 }
 
-/// A new file system, detached.
+/// Creates a detached file system.
 pub(super) fn mount(
     kind: &CStr,
     options: &[(&CStr, &CStr)],
@@ -77,12 +77,12 @@ pub(super) fn mount(
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Puts a detached tree at `path`.
+/// Attaches a detached mount at `path`.
 fn attach(tree: &OwnedFd, path: &CStr) -> Result<(), Errno> {
     move_mount(tree, c"", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-/// A copy of `/usr` in which nothing can be changed, nor any of that taken back.
+/// Binds `/usr` read-only and checks that nothing in it can be changed.
 fn binds(_: &Facts) -> Finding {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
@@ -93,7 +93,9 @@ fn binds(_: &Facts) -> Finding {
     let written = fs::File::create(&probe);
     match written.map_err(|error| error.raw_os_error()) {
         Err(Some(libc::EROFS)) => Ok("system folders are shown read-only, nosuid, nodev".to_owned()),
-        Err(other) => Err(Refusal::unexpected(format_args!("a write to a read-only bind gave {other:?}"))),
+        Err(other) => {
+            Err(Refusal::unexpected(format_args!("a write to a read-only bind returned {other:?}")))
+        }
         Ok(_) => {
             let _ = fs::remove_file(&probe);
             Err(Refusal::unexpected("a read-only bind can be written"))
@@ -108,7 +110,7 @@ fn set_read_only(tree: &OwnedFd) -> Result<(), Errno> {
     // `struct mount_attr`: set, clear, propagation, user namespace.
     let attr: [u64; 4] = [attributes.bits().into(), 0, 0, 0];
     let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
-    // SAFETY: the path is a C string, `attr` is of the size that is told, and both outlive the call.
+    // SAFETY: the path is a C string, the size is that of `attr`, and both outlive the call.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -130,20 +132,20 @@ fn root(_: &Facts) -> Finding {
     attach(&tree, c"/").or_refused("attach a tmpfs (move_mount)")?;
     rustix::process::fchdir(&tree).or_refused("enter a tmpfs")?;
     rustix::process::pivot_root(".", ".").or_refused("pivot_root")?;
-    rustix::mount::unmount(".", UnmountFlags::DETACH).or_refused("let go of the host's root")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).or_refused("unmount the host's root")?;
     rustix::process::chdir("/").or_refused("enter the new root")?;
     if fs::exists("/usr").unwrap_or(true) {
-        return Err(Refusal::unexpected("the host's root is still there after pivot_root"));
+        return Err(Refusal::unexpected("the host's root is still visible after pivot_root"));
     }
     let full = fs::write("/file", vec![1; 2 << 20]).map_err(|error| error.raw_os_error());
     if full != Err(Some(libc::ENOSPC)) {
-        return Err(Refusal::unexpected("a tmpfs of 1 MiB takes 2 MiB: sizes of tmpfs are not enforced"));
+        return Err(Refusal::unexpected("a tmpfs of 1 MiB holds 2 MiB: tmpfs sizes are not enforced"));
     }
-    Ok("pivot_root into a tmpfs, nothing of the host left; sizes of /tmp and /dev/shm are enforced"
+    Ok("pivot_root into a tmpfs, nothing of the host is left; sizes of /tmp and /dev/shm are enforced"
         .to_owned())
 }
 
-/// A `/proc` that shows the session's processes only.
+/// Mounts a `/proc` that shows only the session's processes.
 fn proc(_: &Facts) -> Finding {
     let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let tree = mount(c"proc", &[], plain).or_refused("mount proc")?;
@@ -158,5 +160,5 @@ fn proc(_: &Facts) -> Finding {
             "a new /proc shows {processes} processes instead of one"
         )));
     }
-    Ok("a fresh one, of the session's own processes".to_owned())
+    Ok("a new one, with the session's processes only".to_owned())
 }

@@ -1,16 +1,16 @@
-//! A folder for a trial, removed with all that is in it.
+//! A temporary folder for a trial.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The folder.
+/// The path of the folder, which is removed with its contents on drop.
 #[derive(Debug)]
 pub(super) struct ScratchDir(PathBuf);
 
 impl ScratchDir {
-    /// A new one below `parent`, for this user only.
+    /// Creates a folder below `parent`, accessible to this user only.
     pub(super) fn new(parent: &Path) -> io::Result<Self> {
         let mut number = 0_u32;
         loop {
@@ -23,7 +23,7 @@ impl ScratchDir {
         }
     }
 
-    /// A path in it.
+    /// A path in the folder.
     pub(super) fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -31,6 +31,6 @@ impl ScratchDir {
 
 impl Drop for ScratchDir {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0); // best effort: it is empty but for a few small files
+        let _ = fs::remove_dir_all(&self.0); // best effort: it contains a few small files at most
     }
 }

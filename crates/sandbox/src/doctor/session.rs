@@ -1,4 +1,4 @@
-//! All walls at once: a real session, with a real init, in which a real program runs.
+//! All walls together: a real session, with a real init, in which a program runs.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -20,10 +20,10 @@ use crate::wire::{FromInit, Rlimits, Setup, Start, StdinFrom, ToInit};
 
 const NAME: &str = "session";
 
-/// Walls take a millisecond, a program not much more.
+/// Building the walls takes a millisecond, and running a program not much more.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why there was no session, and what mends it if that is known.
+/// Why no session could be started, and the fix if it is known.
 struct Failure {
     message: String,
     fix: Option<String>,
@@ -47,15 +47,16 @@ impl From<LaunchError> for Failure {
     }
 }
 
-/// Starts a session and runs a program in it. `walls` are the walls tried one by one: if one of them has failed, it is
-/// the culprit.
+/// Starts a session and runs a program in it. `walls` are the results of the separate checks: if one of them
+/// has failed, it is the cause.
 pub(super) fn check(options: &Options, facts: &Facts, walls: &[Check]) -> Check {
     let failure = match run(options, facts) {
         Ok(detail) => return Check::fine(NAME, detail),
         Err(failure) => failure,
     };
-    let culprit = walls.iter().find(|check| !check.ok).map(|check| format!("mend `{}` first", check.name));
-    let unknown = "no wall fails by itself: please report this with the output of `headwater doctor --json`";
+    let culprit = walls.iter().find(|check| !check.ok).map(|check| format!("fix `{}` first", check.name));
+    let unknown =
+        "every wall works separately: please report this with the output of `headwater doctor --json`";
     let fix = culprit.or(failure.fix).unwrap_or_else(|| unknown.to_owned());
     Check::failure(NAME, failure.message, fix)
 }
@@ -65,11 +66,11 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
         let what = what.to_owned();
         move |error: std::io::Error| format!("cannot {what} in `{}`: {error}", options.folder.display())
     };
-    let scratch = ScratchDir::new(&options.folder).map_err(cannot("make a folder"))?;
+    let scratch = ScratchDir::new(&options.folder).map_err(cannot("create a folder"))?;
     let workspace = scratch.join("workspace");
-    fs::DirBuilder::new().mode(0o700).create(&workspace).map_err(cannot("make a workspace"))?;
+    fs::DirBuilder::new().mode(0o700).create(&workspace).map_err(cannot("create a workspace"))?;
     if let Some(uid) = facts.session_uid {
-        chown(&workspace, Some(uid), Some(uid)).map_err(cannot("give away a workspace"))?;
+        chown(&workspace, Some(uid), Some(uid)).map_err(cannot("change the owner of a workspace"))?;
     }
     let setup = Setup {
         session: SessionId::random(),
@@ -91,10 +92,13 @@ fn run(options: &Options, facts: &Facts) -> Result<String, Failure> {
     let found = inspect(&launched).and_then(|()| program(&launched));
     end(&launched);
     found?;
-    Ok(format!("all walls stood after {:.1} ms, and a program ran behind them", took.as_secs_f64() * 1000.0))
+    Ok(format!(
+        "all walls were built in {:.1} ms, and a program ran behind them",
+        took.as_secs_f64() * 1000.0
+    ))
 }
 
-/// By way of a descriptor: the path of a socket is short, that of a folder need not be.
+/// Binds through a descriptor: socket paths are limited in length, folder paths are not.
 fn listen(scratch: &ScratchDir) -> std::io::Result<OwnedFd> {
     let folder = rustix::fs::open(scratch.join("."), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
     let socket =
@@ -105,19 +109,19 @@ fn listen(scratch: &ScratchDir) -> std::io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Looks at init from the outside: what it says of itself does not count.
+/// Inspects init from outside, without relying on what it reports.
 fn inspect(launched: &Launched) -> Result<(), Failure> {
     let path = format!("/proc/{}/status", launched.pid);
     let status = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
     if let Some(left) = privileges::left(&status) {
-        return Err(format!("a session has privileges left: {left}").into());
+        return Err(format!("a session still has privileges: {left}").into());
     }
     if field(&status, "Seccomp") != Some("2") {
-        return Err("a session is under no filter of system calls".to_owned().into());
+        return Err("a session has no seccomp filter".to_owned().into());
     }
     let inside = field(&status, "NSpid").and_then(|pids| pids.split_whitespace().last());
     if inside != Some("1") {
-        return Err("a session has no pid namespace of its own".to_owned().into());
+        return Err("a session has no separate pid namespace".to_owned().into());
     }
     Ok(())
 }
@@ -154,16 +158,16 @@ fn program(launched: &Launched) -> Result<(), Failure> {
                 );
             }
             Received::Message(FromInit::StartFailed { failure, .. }, _) => {
-                return Err(format!("no program starts in a session: {}", failure.message).into());
+                return Err(format!("no program can be started in a session: {}", failure.message).into());
             }
             Received::Message(..) => {}
             Received::Closed => return Err("init ended by itself".to_owned().into()),
         }
     }
-    Err(format!("no program ended in a session within {PROGRAM_TIMEOUT:?}").into())
+    Err(format!("no program exited in a session within {PROGRAM_TIMEOUT:?}").into())
 }
 
-/// Whether there is something to read before the deadline.
+/// Whether the descriptor becomes readable before the deadline.
 fn ready(fd: &OwnedFd, deadline: Instant) -> bool {
     loop {
         let Ok(left) = Timespec::try_from(deadline.saturating_duration_since(Instant::now())) else {
@@ -177,9 +181,9 @@ fn ready(fd: &OwnedFd, deadline: Instant) -> bool {
     }
 }
 
-/// Ends init, and with it the session; waits until it is gone.
+/// Ends init, and with it the session, and waits until it is gone.
 fn end(launched: &Launched) {
-    let _ = link::send(launched.link_fd.as_fd(), &ToInit::End, &[]); // if it is gone already, so be it
+    let _ = link::send(launched.link_fd.as_fd(), &ToInit::End, &[]); // it may be gone already
     if !ready(&launched.pidfd, Instant::now() + PROGRAM_TIMEOUT) {
         let _ = rustix::process::pidfd_send_signal(&launched.pidfd, Signal::KILL);
     }

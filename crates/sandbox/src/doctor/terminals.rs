@@ -1,4 +1,4 @@
-//! Terminals: an instance of their file system that shares nothing with the host's, and their output by splice.
+//! Terminals: a devpts instance that is separate from the host's, and output by splice.
 
 use std::os::fd::OwnedFd;
 
@@ -14,7 +14,7 @@ use super::namespaces::not_reached;
 use super::refusal::{Finding, OrRefused, Refusal, needed};
 use super::root::{enter, mount, reachable};
 
-/// Opens a terminal of one's own and lets its output pass.
+/// Opens a terminal in a new devpts instance and reads its output.
 pub(super) fn check(facts: &Facts) -> Check {
     let name = "terminals";
     if !reachable(facts) {
@@ -35,17 +35,17 @@ fn terminal() -> Finding {
     let master = openat(&tree, c"ptmx", flags, Mode::empty()).or_refused("open a new terminal")?;
     unlockpt(&master).or_refused("unlock a terminal")?;
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let program = ioctl_tiocgptpeer(&master, flags).or_refused("open the other end of a terminal")?;
+    let program = ioctl_tiocgptpeer(&master, flags).or_refused("open the slave of a terminal")?;
     rustix::io::write(&program, b"hello").or_refused("write to a terminal")?;
     if spliced(&master)? != b"hello" {
-        return Err(Refusal::unexpected("splice changed what came from a terminal"));
+        return Err(Refusal::unexpected("splice changed the output of a terminal"));
     }
-    Ok("a devpts of the session's own; output leaves them by splice".to_owned())
+    Ok("a separate devpts for each session; output is spliced".to_owned())
 }
 
-/// What comes out of a terminal by way of a pipe, never through memory of ours.
+/// The output of a terminal, spliced through a pipe.
 fn spliced(master: &OwnedFd) -> Result<Vec<u8>, Refusal> {
-    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).or_refused("make a pipe")?;
+    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).or_refused("create a pipe")?;
     rustix::pipe::splice(master, None, &writing, None, 4096, SpliceFlags::empty())
         .or_refused("splice from a terminal to a pipe")?;
     let mut buffer = vec![0; 64];

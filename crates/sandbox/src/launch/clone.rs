@@ -1,35 +1,36 @@
-//! `clone` as [`spawn`](super::spawn) needs it: a child that shares the caller's memory, while the calling thread sleeps
-//! until the child has executed a program or ended.
+//! `clone` for [`spawn`](super::spawn): a child that shares the caller's memory, while the calling thread
+//! sleeps until the child has called exec or exited.
 //!
-//! A child can be born in a cgroup of version 2 (`CLONE_INTO_CGROUP`). Moving it there afterwards costs milliseconds on
-//! an idle machine: the kernel waits until no processor can be in the middle of a fork. The C library has no
-//! function for that, so that the system call is made here.
+//! A child can be created in a version 2 cgroup (`CLONE_INTO_CGROUP`). Moving it there later costs
+//! milliseconds on an idle machine: the kernel waits until no processor can be in the middle of a fork. The C
+//! library has no function for that, so the system call is made here.
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
 
-/// Room for the child's few calls.
+/// Enough for the few calls of the child.
 const STACK_BYTES: usize = 64 * 1024;
 
-/// Shared memory, sleeping caller, a descriptor for the child.
+/// Shared memory, the caller sleeps, and a pidfd of the child.
 const FLAGS: c_int = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
 
-/// What the child runs. It must not return.
+/// The child's function. It must not return.
 pub(super) type Entry = extern "C" fn(*mut c_void) -> c_int;
 
-/// Starts a child in the cgroup that the caller is in; returns its pidfd.
+/// Starts a child in the caller's cgroup; returns its pidfd.
 ///
 /// # Safety
-/// `entry` does nothing with `argument` and with all other memory that its thread of the caller must not see: no lock,
-/// no allocation, no panic; and it ends by executing a program or by `_exit`.
+/// `entry` must not do anything to memory that other threads of the caller could notice: no lock, no
+/// allocation, no panic. It must end by exec or `_exit`.
 pub(super) unsafe fn clone(entry: Entry, argument: *mut c_void) -> Result<OwnedFd, Errno> {
     let mut stack = Stack::new();
     let mut pidfd: c_int = -1;
     let blocked = BlockedSignals::all();
-    // SAFETY: the stack is aligned, large enough and the child's alone; with CLONE_VFORK it and `argument` outlive the
-    // child's use of them, since this call returns only after the child is through. The rest is the caller's promise.
+    // SAFETY: the stack is aligned, large enough and used only by the child; with CLONE_VFORK it and
+    // `argument` outlive the child's use of them, since this call returns only after exec or exit. The rest
+    // is the caller's promise.
     let pid =
         unsafe { libc::clone(entry, stack.top().cast(), FLAGS | libc::SIGCHLD, argument, &raw mut pidfd) };
     let errno = Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO);
@@ -37,12 +38,12 @@ pub(super) unsafe fn clone(entry: Entry, argument: *mut c_void) -> Result<OwnedF
     if pid < 0 {
         return Err(errno);
     }
-    // SAFETY: the kernel has just put a new descriptor there, and nobody else knows it.
+    // SAFETY: the kernel has just stored a new descriptor there, which nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
-/// The same, for a child that is born in the cgroup of version 2 whose folder is given. An error means that there is no
-/// child: old kernels, filters of containers and other processors than x86-64 do not have it.
+/// The same for a child that is created in the version 2 cgroup with this folder. An error means that there
+/// is no child: old kernels, container filters and architectures other than x86-64 do not support it.
 ///
 /// # Safety
 /// As for [`clone`].
@@ -54,12 +55,12 @@ pub(super) unsafe fn clone_into(
 ) -> Result<OwnedFd, Errno> {
     use std::os::fd::AsRawFd;
 
-    /// Not in the type that the C library's header gives it: it has more bits.
+    /// Wider than the type in the C library's header.
     const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
     let mut stack = Stack::new();
     let mut pidfd: c_int = -1;
-    // SAFETY: numbers only, for which 0 means that nothing is asked for.
+    // SAFETY: only numbers, for which 0 means that nothing is requested.
     let mut wanted: libc::clone_args = unsafe { std::mem::zeroed() };
     wanted.flags = u64::from(FLAGS.cast_unsigned()) | CLONE_INTO_CGROUP;
     wanted.pidfd = (&raw mut pidfd).expose_provenance() as u64;
@@ -69,9 +70,9 @@ pub(super) unsafe fn clone_into(
     wanted.cgroup = u64::from(cgroup.as_raw_fd().cast_unsigned());
     let blocked = BlockedSignals::all();
     let result: i64;
-    // SAFETY: seen from here this is one call that returns once, in the caller: the child, which has 0 in `rax` and a
-    // stack of its own that is aligned for a call, goes to `entry` and never comes back. The system call
-    // changes `rax`, `rcx` and `r11` only. Stack, `wanted` and `argument` outlive the child's use of them, as in `clone`.
+    // SAFETY: from here this is one call that returns once, in the caller. The child has 0 in `rax` and its
+    // own stack, aligned for a call; it calls `entry`, which never returns. The system call changes only
+    // `rax`, `rcx` and `r11`. Stack, `wanted` and `argument` outlive the child's use of them, as in `clone`.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -99,10 +100,10 @@ pub(super) unsafe fn clone_into(
     Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
-/// As above, where it is not known how.
+/// Not implemented on this architecture.
 ///
 /// # Safety
-/// None needed: it starts nothing.
+/// None required: it starts nothing.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) unsafe fn clone_into(_: BorrowedFd<'_>, _: Entry, _: *mut c_void) -> Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)
@@ -125,7 +126,7 @@ impl Stack {
     }
 }
 
-/// Keeps signals from this thread while a child shares its memory: the worker's handlers must not run there.
+/// Blocks signals in this thread while a child shares its memory: the worker's handlers must not run there.
 struct BlockedSignals(libc::sigset_t);
 
 impl BlockedSignals {
@@ -156,10 +157,10 @@ mod tests {
     use super::*;
     use crate::cgroup::{CgroupRoot, Discovered};
 
-    /// What the child finds out, in memory that it shares with the test.
+    /// What the child observes, in memory that it shares with the test.
     struct Seen([u8; 8192]);
 
-    /// Only system calls, as the child must.
+    /// Only system calls, as required of the child.
     extern "C" fn look(seen: *mut c_void) -> c_int {
         // SAFETY: the test passes a `Seen` that outlives the child; the rest are the child's own descriptors.
         unsafe {

@@ -1,7 +1,8 @@
-//! Starting a small process from a large one: no copy of the worker's memory, none of its descriptors.
+//! Starting a small process from a large one, without copying the worker's memory or passing on its
+//! descriptors.
 //!
-//! The child shares the worker's memory until it executes init (the calling thread sleeps meanwhile, other threads
-//! run on). So it may do nothing but system calls: no allocation, no lock, no panic.
+//! The child shares the worker's memory until it executes init (the calling thread sleeps meanwhile, other
+//! threads continue). So it may make system calls only: no allocation, no lock, no panic.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -18,24 +19,24 @@ use crate::cgroup::{JoinFds, SessionCgroup};
 /// init's descriptors: null, null, null, the listener, the link.
 const INIT_FD_COUNT: c_int = 5;
 
-/// What the child was doing when it failed.
+/// The steps of the child, for errors.
 const STEPS: [&str; 4] = ["place descriptors", "close descriptors", "join the cgroup", "execute init"];
 
-/// All that the child needs, prepared before it exists.
+/// Everything the child needs, prepared before it exists.
 struct Plan<'a> {
     program: &'a CStr,
     argv: [*const c_char; 3],
     envp: [*const c_char; 1],
-    /// What becomes descriptors 0 to 4.
+    /// The descriptors that become 0 to 4.
     sources: [RawFd; INIT_FD_COUNT as usize],
-    /// Where it joins by itself; by number, all above the places.
+    /// The `cgroup.procs` files that it writes to; all above init's descriptors.
     cgroups: Vec<OwnedFd>,
     /// Set by the child when it fails: index into [`STEPS`], error number.
     step: AtomicUsize,
     errno: AtomicI32,
 }
 
-/// One thing that the child does; an error is the kernel's number.
+/// A step of the child; an error is the kernel's number.
 type Step = fn(&Plan<'_>) -> Result<(), c_int>;
 
 /// Starts `program` as `headwater init` with an empty environment; returns its pidfd.
@@ -71,8 +72,8 @@ pub(super) fn spawn(
     }
 }
 
-/// Starts the child, in its cgroup from its birth where the kernel can do that; else it joins as its first step.
-/// Returns when it has executed init or given up.
+/// Starts the child, directly in its cgroup if the kernel supports that; otherwise it joins as its first
+/// step. Returns when it has executed init or failed.
 fn start(plan: &mut Plan<'_>, cgroup: Option<&SessionCgroup>) -> Result<OwnedFd, LaunchError> {
     let fail = |what, source| LaunchError::Spawn { what, source };
     let unopened = |source| fail("open the cgroup", source);
@@ -92,7 +93,7 @@ fn start(plan: &mut Plan<'_>, cgroup: Option<&SessionCgroup>) -> Result<OwnedFd,
     unsafe { clone(child, plan.cast_mut().cast()) }.map_err(|errno| fail("clone", errno.into()))
 }
 
-/// Descriptors that the child keeps while it fills its places and closes the rest.
+/// Moves descriptors above init's, so that the child keeps them while it places init's and closes the rest.
 fn duplicate_above_init_fds(files: Vec<OwnedFd>) -> std::io::Result<Vec<OwnedFd>> {
     let above = |file: OwnedFd| match file.as_raw_fd() {
         low if low < INIT_FD_COUNT => rustix::io::fcntl_dupfd_cloexec(&file, INIT_FD_COUNT),
@@ -115,12 +116,12 @@ extern "C" fn child(plan: *mut c_void) -> c_int {
             break;
         }
     }
-    // SAFETY: ends the child only, without touching what it shares.
+    // SAFETY: exits only the child, without using shared memory.
     unsafe { libc::_exit(1) }
 }
 
 fn errno_now() -> c_int {
-    // SAFETY: the thread-local of the calling thread, which sleeps: nobody else writes it now.
+    // SAFETY: the thread-local of the calling thread, which sleeps: no other code writes it now.
     unsafe { *libc::__errno_location() }
 }
 
@@ -134,7 +135,7 @@ fn join_cgroups(plan: &Plan<'_>) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Moves the sources out of the way first, since they may have each other's places.
+/// Moves the sources above init's descriptors first, since they may occupy each other's numbers.
 fn place_fds(plan: &Plan<'_>) -> Result<(), c_int> {
     let mut high = [-1; INIT_FD_COUNT as usize];
     for (to, from) in high.iter_mut().zip(plan.sources) {
@@ -153,8 +154,9 @@ fn place_fds(plan: &Plan<'_>) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Closes all but the places and the ways into the cgroups, and does so before it joins those, which takes milliseconds:
-/// a file that the worker has just written cannot be executed while anybody, also this child, has it open for writing.
+/// Closes everything except init's descriptors and the cgroup files. This comes before joining, which takes
+/// milliseconds: a file that the worker has just written cannot be executed while any process, this child
+/// included, has it open for writing.
 fn close_rest(plan: &Plan<'_>) -> Result<(), c_int> {
     let mut first = INIT_FD_COUNT.cast_unsigned();
     for kept in &plan.cgroups {
@@ -169,17 +171,17 @@ fn close_from(first: u32, last: u32) -> Result<(), c_int> {
     if last < first {
         return Ok(());
     }
-    // SAFETY: the child's table is its own; it needs none of these any more.
+    // SAFETY: the descriptor table belongs to the child, which needs none of these any more.
     match unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } {
         0 => Ok(()),
         _ => Err(errno_now()),
     }
 }
 
-/// Leaves the worker's terminal and signals behind and becomes init.
+/// Leaves the worker's terminal and signal handling behind and becomes init.
 fn execute(plan: &Plan<'_>) -> Result<(), c_int> {
-    // SAFETY: system calls on the child's own session, handlers and mask, and on the plan's C strings and arrays,
-    // which end with null. Handlers are not shared without CLONE_SIGHAND.
+    // SAFETY: system calls on the child's own session, handlers and mask, and on the plan's C strings and
+    // null-terminated arrays. Handlers are not shared without CLONE_SIGHAND.
     unsafe {
         libc::setsid();
         for signal in 1..=64 {

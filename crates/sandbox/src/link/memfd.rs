@@ -1,4 +1,4 @@
-//! Long messages: a sealed memfd in place of the packet's bytes.
+//! Long messages, which travel in a sealed memfd instead of in the packet.
 
 use std::ffi::CStr;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
@@ -10,10 +10,10 @@ use super::packet::{LinkError, MAX_MESSAGE_BYTES};
 
 pub(super) const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::WRITE);
 
-/// A file in memory. Where the filter of system calls keeps programs from making one, it lets init, by its cookie in an
-/// argument that the call does not have.
+/// Creates a file in memory. Where the seccomp filter refuses it to programs, it allows it to init, by a
+/// cookie in an unused argument of the call.
 pub(crate) fn memfd_create(name: &CStr, flags: MemfdFlags) -> Result<OwnedFd, Errno> {
-    // SAFETY: the name is a C string that lives through the call; a descriptor that is returned is nobody else's.
+    // SAFETY: the name is a C string that outlives the call; a returned descriptor has no other owner.
     unsafe {
         let cookie = crate::walls::tag_cookie();
         let made = libc::syscall(libc::SYS_memfd_create, name.as_ptr(), flags.bits(), 0, 0, 0, cookie);
@@ -24,7 +24,7 @@ pub(crate) fn memfd_create(name: &CStr, flags: MemfdFlags) -> Result<OwnedFd, Er
     }
 }
 
-/// A memfd that holds these bytes and will hold them unchanged.
+/// A sealed memfd that contains these bytes.
 pub(super) fn seal(bytes: &[u8]) -> Result<OwnedFd, LinkError> {
     if bytes.len() > MAX_MESSAGE_BYTES {
         return Err(LinkError::TooLong { bytes: bytes.len() as u64 });
@@ -39,7 +39,8 @@ pub(super) fn seal(bytes: &[u8]) -> Result<OwnedFd, LinkError> {
     Ok(fd)
 }
 
-/// What a sealed memfd holds. The seals are checked first: without them the size could change under the reader.
+/// The contents of a sealed memfd. The seals are checked first: without them the size could change while it
+/// is read.
 pub(super) fn open(fd: BorrowedFd<'_>) -> Result<Vec<u8>, LinkError> {
     let seals = fcntl_get_seals(fd).map_err(|_| LinkError::NotSealed)?;
     if !seals.contains(SEALS) {

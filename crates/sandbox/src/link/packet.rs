@@ -1,8 +1,8 @@
-//! One message, one packet: a flag byte and postcard, with up to [`MAX_FDS`] descriptors.
+//! One message per packet: a flag byte and postcard, with up to [`MAX_FDS`] descriptors.
 //!
-//! A message that is longer than [`INLINE_BYTES`] travels in a sealed memfd, which is then the packet's last
-//! descriptor; the flag byte says so. Both functions are synchronous and work on blocking and on nonblocking
-//! sockets; whoever sits in an event loop treats [`LinkError::WouldBlock`] as "wait until ready".
+//! A message longer than [`INLINE_BYTES`] travels in a sealed memfd, which is then the packet's last
+//! descriptor; the flag byte says so. Both functions are synchronous and work on blocking and nonblocking
+//! sockets; an event loop treats [`LinkError::WouldBlock`] as "wait until ready".
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use super::memfd;
 use crate::wire::{INLINE_BYTES, MAX_FDS};
 
-/// The longest message at all. An argument list that the kernel accepts is far below it.
+/// The longest message. The longest argument list that the kernel accepts is far below it.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The message follows in the packet.
@@ -27,40 +27,40 @@ const INLINE: u8 = 0;
 /// The message is in the last descriptor.
 const IN_MEMFD: u8 = 1;
 
-/// Room for the descriptors of a message and for the memfd.
+/// Space for the descriptors of a message and the memfd.
 const CONTROL_BYTES: usize = rustix::cmsg_space!(ScmRights(MAX_FDS + 1));
 
 /// Why a message could not be sent or received.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The socket is nonblocking and not ready: nothing has happened, try again when it is.
+    /// The socket is nonblocking and not ready: nothing was sent or received.
     #[error("the link is not ready")]
     WouldBlock,
-    /// Sending: nobody is at the other end any more.
+    /// Sending: the other end is closed.
     #[error("the link is closed")]
     Closed,
     /// The message is longer than [`MAX_MESSAGE_BYTES`].
     #[error("a message of `{bytes}` bytes is too long")]
     TooLong {
-        /// Its length.
+        /// The length of the message.
         bytes: u64,
     },
-    /// More than [`MAX_FDS`] descriptors.
+    /// The message has more than [`MAX_FDS`] descriptors.
     #[error("a message with `{0}` descriptors has too many")]
     TooManyFds(usize),
-    /// Descriptors were lost on the way: too many were sent, or this process may open no more.
+    /// Descriptors were lost: too many were sent, or this process has reached its limit.
     #[error("descriptors of a message were lost")]
     FdsLost,
-    /// A long message came in something else than a sealed memfd.
-    #[error("a long message came in no sealed memfd")]
+    /// A long message was not in a sealed memfd.
+    #[error("a long message was not in a sealed memfd")]
     NotSealed,
     /// A packet without a known flag byte.
     #[error("a packet with an unknown flag `{0}`")]
     UnknownFlag(u8),
-    /// Its bytes are no such message.
-    #[error("a packet is no message")]
+    /// The bytes cannot be decoded.
+    #[error("a packet could not be decoded")]
     Malformed(#[from] postcard::Error),
-    /// The kernel refused.
+    /// Any other error of the kernel.
     #[error("the link failed: {0}")]
     Io(Errno),
 }
@@ -76,22 +76,23 @@ impl From<Errno> for LinkError {
 }
 
 impl LinkError {
-    /// Whether only this one message is spoiled: it has been taken from the socket, and the next may be good.
+    /// Whether only this message is unusable: it has been taken from the socket, and the next one may be
+    /// fine.
     pub fn spoils_one_message(&self) -> bool {
         !matches!(self, Self::WouldBlock | Self::Closed | Self::Io(_))
     }
 }
 
-/// What came.
+/// The result of receiving.
 #[derive(Debug)]
 pub enum Received<T> {
     /// A message and its descriptors, which are close-on-exec.
     Message(T, Vec<OwnedFd>),
-    /// Nobody is at the other end, and everything that was sent has been received.
+    /// The other end is closed, and everything that was sent has been received.
     Closed,
 }
 
-/// Sends one message, wholly or not at all. The descriptors are duplicated; the caller keeps its own.
+/// Sends one message completely or not at all. The descriptors are duplicated; the caller keeps its own.
 pub fn send(fd: BorrowedFd<'_>, message: &impl Serialize, fds: &[BorrowedFd<'_>]) -> Result<(), LinkError> {
     if fds.len() > MAX_FDS {
         return Err(LinkError::TooManyFds(fds.len()));
@@ -120,13 +121,14 @@ fn send_packet(fd: BorrowedFd<'_>, packet: &[u8], fds: &[BorrowedFd<'_>]) -> Res
 
 /// Receives one message.
 pub fn recv<T: DeserializeOwned>(fd: BorrowedFd<'_>) -> Result<Received<T>, LinkError> {
-    // Look first how long it is: init gets by with small buffers this way.
+    // Get the length first, so that init can work with small buffers.
     let peek = RecvFlags::PEEK | RecvFlags::TRUNC;
     let length = loop {
         match rustix::net::recv(fd, &mut [0_u8; 0], peek) {
             Ok((_, 0)) => return Ok(Received::Closed),
             Ok((_, length)) => break length,
-            // The other end closed without reading everything. Said once; what it had sent comes after that.
+            // The other end closed without reading everything. This is reported once, before the data that it
+            // sent.
             Err(Errno::INTR | Errno::CONNRESET) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -148,7 +150,7 @@ pub fn recv<T: DeserializeOwned>(fd: BorrowedFd<'_>) -> Result<Received<T>, Link
     Ok(Received::Message(message, fds))
 }
 
-/// Takes one packet from the socket into `packet`, and its descriptors.
+/// Reads one packet and its descriptors from the socket.
 fn recv_packet(fd: BorrowedFd<'_>, packet: &mut [u8]) -> Result<Vec<OwnedFd>, LinkError> {
     let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,4 +1,4 @@
-//! `/dev`: the harmless devices, terminals of its own, shared memory.
+//! `/dev`: harmless devices, a separate devpts instance, shared memory.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use super::mounts::{self, Reach};
 use super::root::{create_dir, create_file, create_link};
 use crate::wire::{Setup, WallFailure};
 
-/// Devices that every host has and any program may use: on the host, and in the new root.
+/// Devices that every host has and any program may use: the path on the host, and the path in the new root.
 const DEVICES: [(&CStr, &CStr); 6] = [
     (c"/dev/null", c"dev/null"),
     (c"/dev/zero", c"dev/zero"),
@@ -19,10 +19,10 @@ const DEVICES: [(&CStr, &CStr); 6] = [
     (c"/dev/tty", c"dev/tty"),
 ];
 
-/// Device files cannot be on a mount without devices; they can do without the rest.
+/// The attributes of device mounts: device files do not work with `nodev`.
 const DEVICE: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
-/// Shows the host's device files; the host must be in sight.
+/// Binds the host's device files. The host's root must still be reachable.
 pub(super) fn show_devices() -> Result<(), WallFailure> {
     create_dir("dev")?;
     for (host, inside) in DEVICES {
@@ -34,7 +34,7 @@ pub(super) fn show_devices() -> Result<(), WallFailure> {
     Ok(())
 }
 
-/// Furnishes the rest of `/dev`.
+/// Populates the rest of `/dev`.
 pub(super) fn populate(setup: &Setup) -> Result<(), WallFailure> {
     terminals(setup.kernel.terminals)?;
     super::root::mount_tmpfs("dev/shm", setup)?;
@@ -44,13 +44,13 @@ pub(super) fn populate(setup: &Setup) -> Result<(), WallFailure> {
     create_link("dev/stderr", "/proc/self/fd/2")
 }
 
-/// An instance of the terminal file system that shares nothing with the host's.
+/// Mounts a devpts instance that is separate from the host's.
 fn terminals(most: u32) -> Result<(), WallFailure> {
     let most = most.to_string();
     let options = [(c"ptmxmode", "0666"), (c"mode", "0620"), (c"max", most.as_str())];
     create_dir("dev/pts")?;
     mounts::new(c"devpts", &options, DEVICE)
         .and_then(|tree| mounts::attach(&tree, "dev/pts"))
-        .or_wall(Wall::Mounts, "make the terminals")?;
+        .or_wall(Wall::Mounts, "mount the terminals")?;
     create_link("dev/ptmx", "pts/ptmx")
 }

@@ -1,4 +1,4 @@
-//! `/etc`: a few files of our own, and those of the host's that programs need and that tell nothing of it.
+//! `/etc`: a few generated files, and host files that programs need and that reveal nothing about the host.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use super::mounts;
 use super::root::{create_dir, create_file, create_link, errno};
 use crate::wire::WallFailure;
 
-/// Where it is inside.
+/// The path inside.
 pub(super) const INSIDE: &str = "/etc";
 
-/// What `mtab` leads to.
+/// The target of the link `mtab`.
 pub(super) const MTAB: &str = "/proc/self/mounts";
 
-/// Written by us: users, names, and no way to the host's name services.
+/// Generated files: users, host names, and no access to the host's name services.
 pub(super) const GENERATED_FILES: [(&str, &str); 6] = [
     (
         "etc/passwd",
@@ -34,7 +34,7 @@ pub(super) const GENERATED_FILES: [(&str, &str); 6] = [
     ),
 ];
 
-/// The host's, read-only, where it has them. A final `*` stands for anything.
+/// Entries that are taken from the host read-only, if it has them. A final `*` matches anything.
 const HOST_ENTRIES: [&str; 40] = [
     "ImageMagick-*",
     "R",
@@ -78,8 +78,8 @@ const HOST_ENTRIES: [&str; 40] = [
     "timezone",
 ];
 
-/// Furnishes `etc` of the new root, entry by entry; the host must be in sight. A [prepared](super::prepare_etc)
-/// folder is faster.
+/// Populates `etc` of the new root, entry by entry. The host's root must still be reachable. A
+/// [prepared](super::prepare_etc) folder is faster.
 pub(super) fn populate() -> Result<(), WallFailure> {
     create_dir("etc")?;
     for (path, text) in GENERATED_FILES {
@@ -90,7 +90,7 @@ pub(super) fn populate() -> Result<(), WallFailure> {
     entries.iter().try_for_each(|entry| show(entry))
 }
 
-/// What the host has of the list.
+/// The entries of the list that exist on the host.
 pub(super) fn host_entries() -> std::io::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir("/etc")?.flatten();
     Ok(entries
@@ -99,7 +99,7 @@ pub(super) fn host_entries() -> std::io::Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// A link into `/usr`, which is inside as well, stays a link, which costs no mount.
+/// Whether a link stays a link, which costs no mount: its target is in `/usr`, which exists inside as well.
 pub(super) fn stays_a_link(target: &Path) -> bool {
     target.starts_with("/usr") || target.starts_with("../usr")
 }
@@ -111,7 +111,7 @@ fn wanted(name: &str) -> bool {
     })
 }
 
-/// Shows one entry of the host's `/etc`.
+/// Binds one entry of the host's `/etc`.
 fn show(host: &Path) -> Result<(), WallFailure> {
     let inside = Path::new("etc").join(host.file_name().unwrap_or_default());
     match std::fs::read_link(host) {
@@ -120,7 +120,7 @@ fn show(host: &Path) -> Result<(), WallFailure> {
         _ => create_file(&inside, "")?,
     }
     match mounts::bind(host, &inside) {
-        // It has vanished meanwhile, or this user may not see it: an empty one is as good.
+        // It has been removed meanwhile, or this user may not read it: an empty file is good enough.
         Err(Errno::NOENT | Errno::ACCESS) => Ok(()),
         other => other.or_wall(Wall::Mounts, format_args!("bind `{}`", host.display())),
     }

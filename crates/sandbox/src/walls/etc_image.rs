@@ -1,7 +1,7 @@
-//! A prepared `/etc`: binding one folder costs a session a tenth of binding its forty entries one by one.
+//! A prepared `/etc`: binding one folder takes a tenth of the time of binding its forty entries one by one.
 //!
-//! The worker prepares it when it starts. The folder's name has a fingerprint of what it was made from, so that a
-//! session which outlives its worker keeps what it has, and a change of the host's `/etc` makes a new one.
+//! The worker prepares it when it starts. The folder's name contains a fingerprint of its sources, so a
+//! session that outlives its worker keeps its folder, and a change of the host's `/etc` creates a new one.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, Metadata};
@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use super::etc;
 use crate::wire::Bind;
 
-/// Makes the folder below `parent` if it is not there already; the result belongs into [`Setup::binds`] of every
-/// session. `parent` must be out of the sessions' reach. Only what every user of the host may read is copied.
+/// Creates the folder below `parent` if it does not exist; the result belongs in [`Setup::binds`] of every
+/// session. Sessions must not be able to reach `parent`. Only files that every user of the host may read are
+/// copied.
 ///
 /// [`Setup::binds`]: crate::wire::Setup::binds
 pub fn prepare_etc(parent: &Path) -> io::Result<Bind> {
@@ -34,7 +35,7 @@ pub fn prepare_etc(parent: &Path) -> io::Result<Bind> {
         if renamed.is_err() {
             fs::remove_dir_all(&draft)?;
         }
-        // Another worker may have been faster with the same.
+        // Another worker may have created the same folder meanwhile.
         if !folder.is_dir() {
             renamed?;
         }
@@ -57,7 +58,8 @@ fn fingerprint(path: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
     Ok(())
 }
 
-/// What every user of the host may read, or a link. What has vanished is as good as unreadable.
+/// The metadata of a link, or of a file that every user of the host may read. A missing file counts as
+/// unreadable.
 fn readable(path: &Path) -> io::Result<Option<Metadata>> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -85,8 +87,8 @@ fn fill(draft: &Path, sources: &[PathBuf]) -> io::Result<()> {
     sources.iter().try_for_each(|source| copy(source, draft, Top::Yes))
 }
 
-/// Whether an entry is one of the list itself: a link there may lead anywhere, so what it leads to is copied unless
-/// that is in `/usr`, which is inside as well.
+/// Whether an entry is on the list itself. A link there may lead anywhere, so its target is copied unless it
+/// is in `/usr`, which exists inside as well.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Top {
     Yes,
@@ -101,7 +103,7 @@ fn copy(source: &Path, into: &Path, top: Top) -> io::Result<()> {
         if top == Top::No || etc::stays_a_link(&link) {
             return symlink(link, target);
         }
-        // A dangling link of the host's is of no use inside either.
+        // A dangling link of the host is of no use inside either.
         return match fs::read(source) {
             Ok(bytes) if fs::metadata(source)?.mode() & 0o004 != 0 => create_file(&target, &bytes, 0o644),
             _ => Ok(()),
@@ -114,7 +116,7 @@ fn copy(source: &Path, into: &Path, top: Top) -> io::Result<()> {
     create_file(&target, &fs::read(source)?, 0o644 | (metadata.mode() & 0o111))
 }
 
-/// Whatever the worker's own mask is, sessions may look.
+/// Creates a folder that sessions can read, whatever the worker's umask is.
 fn create_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o755).create(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))

@@ -1,4 +1,4 @@
-//! How a wall that cannot be built is reported: which one, what the kernel said, and what mends it.
+//! Reporting a wall that cannot be built: its name, the kernel's error, and the fix.
 
 use std::fmt::Display;
 
@@ -6,10 +6,10 @@ use rustix::io::Errno;
 
 use crate::wire::WallFailure;
 
-/// The walls, by the names that doctor and errors use.
+/// The walls, by the names used in doctor and in errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wall {
-    /// Who the programs are on the host and inside.
+    /// The user of the programs, on the host and inside.
     Identity,
     /// The user namespace.
     User,
@@ -21,11 +21,11 @@ pub(crate) enum Wall {
     Proc,
     /// The loopback device.
     Loopback,
-    /// Capabilities and the promise to gain none.
+    /// Capabilities and `no_new_privs`.
     Privileges,
-    /// The filter of system calls.
+    /// The seccomp filter.
     Seccomp,
-    /// Resource limits, descriptors, and what else belongs to a process.
+    /// Resource limits, descriptors and other state of the process.
     Process,
 }
 
@@ -44,7 +44,7 @@ impl Wall {
         }
     }
 
-    /// What mends it: the likeliest cause of this error for this wall.
+    /// The fix for the likeliest cause of this error.
     fn fix(self, errno: Errno) -> &'static str {
         match (self, errno) {
             (Self::User | Self::Namespaces, Errno::NOSPC) => {
@@ -60,20 +60,20 @@ impl Wall {
                 "start the worker as root with CAP_SYS_ADMIN, or as an ordinary user on a host that allows user \
                  namespaces"
             }
-            (Self::Namespaces | Self::Mounts | Self::Seccomp, Errno::NOSYS) => "use a kernel from 5.12 on",
+            (Self::Namespaces | Self::Mounts | Self::Seccomp, Errno::NOSYS) => "use kernel 5.12 or newer",
             (Self::Proc, Errno::PERM) => {
                 "in a container: run it with an unmasked /proc (docker run --security-opt systempaths=unconfined; \
                  Kubernetes: procMount: Unmasked)"
             }
             (Self::Seccomp, Errno::INVAL) => "use a kernel with CONFIG_SECCOMP_FILTER",
             (Self::Identity, _) => {
-                "give every session an unprivileged host user of its own, or start the worker as one"
+                "give every session its own unprivileged host user, or start the worker as an ordinary user"
             }
-            _ => "run `headwater doctor` on this host: it tries every wall by itself",
+            _ => "run `headwater doctor` on this host: it tries every wall separately",
         }
     }
 
-    /// Turns what the kernel said of `what` into the failure of this wall.
+    /// The failure of this wall: what was tried, and the kernel's error.
     pub(crate) fn failed(self, what: impl Display, errno: Errno) -> WallFailure {
         WallFailure {
             wall: self.name().to_owned(),
@@ -82,7 +82,7 @@ impl Wall {
         }
     }
 
-    /// A failure that the kernel had no part in.
+    /// A failure that is not an error of the kernel.
     pub(crate) fn refused(self, message: impl Display) -> WallFailure {
         WallFailure {
             wall: self.name().to_owned(),
@@ -92,9 +92,9 @@ impl Wall {
     }
 }
 
-/// Says what was being done when the kernel refused.
+/// Adds the wall and what was tried to an error.
 pub(crate) trait OrWall<T> {
-    /// Names the wall and the deed.
+    /// Converts an error to the failure of a wall.
     fn or_wall(self, wall: Wall, what: impl Display) -> Result<T, WallFailure>;
 }
 

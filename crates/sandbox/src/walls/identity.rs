@@ -1,4 +1,4 @@
-//! Who the session's processes are: one unprivileged user of the host, known inside as 1000.
+//! The user of the session's processes: one unprivileged user of the host, mapped to 1000 inside.
 
 use std::fs;
 
@@ -10,13 +10,14 @@ use super::failure::{OrWall, Wall};
 use super::process::set_dumpable;
 use crate::wire::{Setup, WallFailure};
 
-/// Whether the session runs as the worker's own, ordinary user. Refuses every way of being root inside.
+/// Whether the session runs as the worker's own, ordinary user. Refuses every configuration that would be
+/// root inside.
 pub(super) fn ordinary_user(setup: &Setup) -> Result<bool, WallFailure> {
     match (rustix::process::geteuid().is_root(), setup.host_uid) {
         (true, Some(1..)) => Ok(false),
         (false, None) => Ok(true),
         (true, _) => {
-            Err(Wall::Identity.refused("the worker is root and the session has no host user of its own"))
+            Err(Wall::Identity.refused("the worker is root, and the session has no dedicated host user"))
         }
         (false, Some(uid)) => {
             Err(Wall::Identity.refused(format_args!("only root can run a session as host user `{uid}`")))
@@ -24,13 +25,13 @@ pub(super) fn ordinary_user(setup: &Setup) -> Result<bool, WallFailure> {
     }
 }
 
-/// Enters a user namespace with all capabilities in it, as the user that this process already is.
+/// Enters a user namespace with all capabilities in it, as the current user.
 pub(super) fn own_user_namespace() -> Result<(), WallFailure> {
     let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
     // SAFETY: this process has one thread.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER) }
         .or_wall(Wall::User, "unshare the user namespace")?;
-    // The change of credentials made the process non-dumpable, and with it the maps root's.
+    // The change of credentials has made the process non-dumpable, and then its maps belong to root.
     set_dumpable(true)?;
     write_map("setgroups", "deny")?;
     write_map("uid_map", &format!("{INSIDE_ID} {} 1", uid.as_raw()))?;
@@ -44,11 +45,11 @@ fn write_map(file: &str, text: &str) -> Result<(), WallFailure> {
     })
 }
 
-/// Turns root into the session's host user, for good, and enters a user namespace as that.
+/// Changes from root to the session's host user, irreversibly, and enters a user namespace as that user.
 pub(super) fn become_user(host_id: u32) -> Result<(), WallFailure> {
     let (uid, gid) = (Uid::from_raw(host_id), Gid::from_raw(host_id));
     let what = format!("become host user `{host_id}`");
-    // Some hosts keep user namespaces from ordinary users: carry the one capability that opens them across.
+    // Some hosts deny user namespaces to ordinary users: keep the one capability that allows them.
     rustix::thread::set_keep_capabilities(true).or_wall(Wall::Identity, &what)?;
     rustix::thread::set_thread_groups(&[]).or_wall(Wall::Identity, &what)?;
     rustix::thread::set_thread_res_gid(gid, gid, gid).or_wall(Wall::Identity, &what)?;

@@ -1,7 +1,7 @@
-//! The kernel's mount calls, as this crate needs them.
+//! Wrappers of the kernel's mount calls.
 //!
-//! Two ways to show something in a new place. [`bind`] is one call and much the cheaper: for the many small places.
-//! [`copy`] takes a tree while it is in sight, to be [attached](attach) when it no longer is.
+//! There are two ways to show a path elsewhere. [`bind`] is one call and much cheaper: for the many small
+//! entries. [`copy`] clones a tree while it is reachable, to be [attached](attach) when it no longer is.
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -14,19 +14,19 @@ use rustix::mount::{
 };
 use rustix::path::Arg;
 
-/// No set-user-id programs and no devices: for every mount but the few device files.
+/// `nosuid` and `nodev`: for every mount except the few device files.
 pub(super) const PLAIN: MountAttrFlags =
     MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
 
-/// [`PLAIN`], and nothing can be written.
+/// [`PLAIN`] and read-only.
 pub(super) const READ_ONLY: MountAttrFlags = PLAIN.union(MountAttrFlags::MOUNT_ATTR_RDONLY);
 
-/// Which mounts a change of attributes reaches.
+/// Which mounts a change of attributes affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The one at the path.
+    /// The mount at the path.
     One,
-    /// That one and all below it.
+    /// That mount and all below it.
     Tree,
 }
 
@@ -39,7 +39,7 @@ struct MountAttr {
     user_namespace: u64,
 }
 
-/// A new file system, detached.
+/// Creates a detached file system.
 pub(super) fn new(
     kind: &CStr,
     options: &[(&CStr, &str)],
@@ -53,12 +53,12 @@ pub(super) fn new(
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Shows what is at `source`, with all that is mounted below it, at `target` as well, with the same attributes.
+/// Binds `source`, with the mounts below it, at `target`, with the same attributes.
 pub(super) fn bind(source: impl Arg, target: impl Arg) -> Result<(), Errno> {
     mount_bind_recursive(source, target)
 }
 
-/// A copy of what is at `path`, with all that is mounted below it, detached and changed to `attributes`.
+/// A detached clone of the tree at `path`, with the mounts below it and these attributes.
 pub(super) fn copy(path: impl Arg, attributes: MountAttrFlags) -> Result<OwnedFd, Errno> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
@@ -68,12 +68,12 @@ pub(super) fn copy(path: impl Arg, attributes: MountAttrFlags) -> Result<OwnedFd
     Ok(tree)
 }
 
-/// Puts a detached tree at `path`.
+/// Attaches a detached tree at `path`.
 pub(super) fn attach(tree: &OwnedFd, path: impl Arg) -> Result<(), Errno> {
     move_mount(tree, c"", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-/// Adds restrictions to what is mounted at `path`.
+/// Adds restrictions to the mount at `path`.
 pub(super) fn restrict(path: &CStr, reach: Reach, attributes: MountAttrFlags) -> Result<(), Errno> {
     set_attributes(libc::AT_FDCWD, path, reach, attributes, MountAttrFlags::empty())
 }
@@ -94,7 +94,7 @@ fn set_attributes(
     let attr =
         MountAttr { set: set.bits().into(), clear: clear.bits().into(), propagation: 0, user_namespace: 0 };
     let flags = libc::AT_EMPTY_PATH | if reach == Reach::Tree { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is a C string, `attr` is of the size that is told, and both outlive the call.
+    // SAFETY: the path is a C string, the size is that of `attr`, and both outlive the call.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

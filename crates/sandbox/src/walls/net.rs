@@ -1,7 +1,7 @@
-//! The network of a session: a loopback device of its own, and nothing else.
+//! The network of a session: its own loopback device, and nothing else.
 //!
-//! A network namespace takes the kernel longer to make than all other namespaces together. So the process that
-//! stays behind at the fork makes it, while pid 1 builds the root, and hands it over before it ends.
+//! Creating a network namespace takes the kernel longer than all other namespaces together. So the process
+//! that stays behind at the fork creates it while pid 1 builds the root, and hands it over before it exits.
 
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
@@ -13,25 +13,25 @@ use super::process::last_errno;
 use crate::link::{self, Received};
 use crate::wire::WallFailure;
 
-/// Asks for the network namespace of a socket.
+/// The request for the network namespace of a socket.
 const SIOCGSKNS: libc::Ioctl = 0x894c;
 
-/// The two ends over which the namespace goes from one process to the other.
+/// A socket pair over which the namespace is passed from one process to the other.
 pub(super) struct Handover {
     maker: OwnedFd,
     taker: OwnedFd,
 }
 
 impl Handover {
-    /// To be made before the fork.
+    /// Creates the pair. Call it before the fork.
     pub(super) fn new() -> Result<Self, WallFailure> {
         let kind = (AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC);
         let (maker, taker) = rustix::net::socketpair(kind.0, kind.1, kind.2, None)
-            .or_wall(Wall::Namespaces, "make a socket pair")?;
+            .or_wall(Wall::Namespaces, "create a socket pair")?;
         Ok(Self { maker, taker })
     }
 
-    /// In the process that stays behind: makes the namespace and sends it, or what went wrong.
+    /// In the process that stays behind: creates the namespace and sends it, or the failure.
     pub(super) fn make(&self) {
         let made = make();
         let (outcome, network): (Result<(), WallFailure>, _) = match made {
@@ -39,11 +39,11 @@ impl Handover {
             Err(failure) => (Err(failure), None),
         };
         let fds: Vec<_> = network.iter().map(AsFd::as_fd).collect();
-        // If this fails the other one finds the link closed.
+        // If this fails, the other process finds the link closed.
         let _ = link::send(self.maker.as_fd(), &outcome, &fds);
     }
 
-    /// In pid 1: enters the namespace.
+    /// In pid 1: receives the namespace and enters it.
     pub(super) fn take(self) -> Result<(), WallFailure> {
         drop(self.maker);
         let broken =
@@ -55,16 +55,18 @@ impl Handover {
                 rustix::thread::move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))
                     .or_wall(Wall::Namespaces, "enter the network namespace")
             }
-            Ok(Received::Closed) => Err(broken("its maker has ended")),
+            Ok(Received::Closed) => Err(broken("its creator has exited")),
             Err(error) => Err(broken(&error.to_string())),
         }
     }
 }
 
-/// Enters a new network namespace, brings `lo` up (the kernel gives it its addresses), and returns the namespace.
+/// Enters a new network namespace, brings `lo` up (the kernel assigns its addresses), and returns the
+/// namespace.
 fn make() -> Result<OwnedFd, WallFailure> {
     super::unshare(UnshareFlags::NEWNET, "unshare the network namespace")?;
-    // Its ports are the session's own, those below 1024 too. Where `/proc/sys` is read-only they stay closed.
+    // The session may use all ports, those below 1024 too. Where `/proc/sys` is read-only, the low ones stay
+    // closed.
     let _ = std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
     let family = AddressFamily::INET;
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
@@ -82,8 +84,8 @@ fn make() -> Result<OwnedFd, WallFailure> {
     }
     // SAFETY: the call takes no further argument and returns a new descriptor.
     match unsafe { libc::ioctl(socket.as_raw_fd(), SIOCGSKNS) } {
-        -1 => Err(last_errno()).or_wall(Wall::Namespaces, "name the network namespace"),
-        // SAFETY: the descriptor is new, and nobody else knows it.
+        -1 => Err(last_errno()).or_wall(Wall::Namespaces, "get the network namespace"),
+        // SAFETY: a new descriptor that nothing else owns.
         fd => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
     }
 }

@@ -1,4 +1,4 @@
-//! No capabilities, and no way to get any.
+//! Dropping all capabilities, irreversibly.
 
 use rustix::io::Errno;
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
@@ -6,10 +6,10 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 use super::failure::{OrWall, Wall};
 use crate::wire::WallFailure;
 
-/// More capabilities than any kernel knows; the kernel says where its own end.
+/// Above every capability of any kernel; the kernel reports where its own end.
 const CAPABILITIES_END: libc::c_ulong = 64;
 
-/// Drops every capability of the namespace that this process owns and locks the ways back.
+/// Drops every capability in the namespace that this process owns, and locks the ways to regain them.
 pub(super) fn drop_all() -> Result<(), WallFailure> {
     rustix::thread::clear_ambient_capability_set().or_wall(Wall::Privileges, "clear ambient capabilities")?;
     let bits = CapabilitiesSecureBits::NO_ROOT
@@ -27,7 +27,7 @@ pub(super) fn drop_all() -> Result<(), WallFailure> {
     rustix::thread::set_no_new_privs(true).or_wall(Wall::Privileges, "forbid new privileges")
 }
 
-/// By number and not by name, so that capabilities newer than this program go too.
+/// By number and not by name, so that capabilities newer than this code are dropped, too.
 fn empty_bounding_set() -> Result<(), WallFailure> {
     for capability in 0..CAPABILITIES_END {
         // SAFETY: the call takes numbers only.

@@ -1,4 +1,4 @@
-//! `/proc`: fresh, of the session's own processes, with what tells of the host or steers it masked.
+//! `/proc`: a new one, with the session's processes only. Files that reveal or control the host are masked.
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -10,10 +10,10 @@ use super::failure::{OrWall, Wall};
 use super::mounts::{self, PLAIN, READ_ONLY, Reach};
 use crate::wire::WallFailure;
 
-/// Nothing in it is a program.
+/// Nothing in `/proc` is executable.
 const ATTRIBUTES: MountAttrFlags = PLAIN.union(MountAttrFlags::MOUNT_ATTR_NOEXEC);
 
-/// Files that read as empty. Most are root's alone on the host as well; this does not rest on that.
+/// Files that read as empty. Most are readable only by root on the host as well; this does not rely on that.
 const MASKED_FILES: [&CStr; 24] = [
     c"proc/sysrq-trigger",
     c"proc/kcore",
@@ -41,7 +41,7 @@ const MASKED_FILES: [&CStr; 24] = [
     c"proc/partitions",
 ];
 
-/// Folders that are empty.
+/// Folders that are shown empty.
 const MASKED_FOLDERS: [&CStr; 8] = [
     c"proc/acpi",
     c"proc/asound",
@@ -53,13 +53,14 @@ const MASKED_FOLDERS: [&CStr; 8] = [
     c"proc/tty",
 ];
 
-/// A fresh `/proc`. Made while the host's is in sight: the kernel gives a user namespace no more than that shows.
+/// Mounts a new `/proc`. The host's must still be visible: the kernel gives a user namespace no more than
+/// that shows.
 pub(super) fn new() -> Result<OwnedFd, WallFailure> {
     mounts::new(c"proc", &[], ATTRIBUTES).or_wall(Wall::Proc, "mount proc")
 }
 
-/// Attaches it and masks what must be masked. The root must be read-only by now, and `/dev/null` and the empty
-/// folder `/home` in it: a bind has the attributes of what it shows.
+/// Attaches it and masks entries. The root must already be read-only and contain `/dev/null` and the empty
+/// folder `/home`: a bind has the attributes of its source.
 pub(super) fn populate(proc: &OwnedFd) -> Result<(), WallFailure> {
     mounts::attach(proc, "proc").or_wall(Wall::Proc, "attach `/proc`")?;
     MASKED_FILES.iter().try_for_each(|path| mask(path, c"dev/null"))?;
@@ -68,7 +69,7 @@ pub(super) fn populate(proc: &OwnedFd) -> Result<(), WallFailure> {
     mounts::restrict(c"proc/sys", Reach::One, READ_ONLY).or_wall(Wall::Proc, "make `/proc/sys` read-only")
 }
 
-/// Covers `path`. What this kernel does not have needs no cover.
+/// Covers `path`. A path that this kernel does not have needs no cover.
 fn mask(path: &CStr, cover: &CStr) -> Result<(), WallFailure> {
     match mounts::bind(cover, path) {
         Err(Errno::NOENT) => Ok(()),

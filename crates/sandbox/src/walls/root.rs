@@ -1,10 +1,11 @@
-//! The root that a session's programs see.
+//! The root file system of a session.
 //!
-//! 1. An empty tmpfs becomes the working directory, while absolute paths still lead to the host: what is shown of
-//!    the host is bound by relative paths.
-//! 2. What is to be found by paths of the new root, or lies in folders of the guest, is taken as detached copies.
-//! 3. Pivot, and let go of the host: from here on no path can lead to it.
-//! 4. Furnish the rest; make it read-only.
+//! 1. An empty tmpfs becomes the working directory, while absolute paths still lead to the host: host paths
+//!    are bound at relative paths.
+//! 2. Trees that must be attached by paths of the new root, or below folders of the guest, are cloned
+//!    detached.
+//! 3. Pivot and unmount the host: from here on no path can lead to it.
+//! 4. Populate the rest, and make the root read-only.
 
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
@@ -20,23 +21,24 @@ use super::mounts::{self, PLAIN, READ_ONLY, Reach};
 use super::{dev, etc, proc};
 use crate::wire::{Bind, Setup, WallFailure};
 
-/// Where the workspace is inside.
+/// The path of the workspace inside.
 const WORKSPACE: &str = "/workspace";
 
-/// Folders of the system; links on hosts that keep everything in `/usr`.
+/// System folders; links on hosts that keep everything in `/usr`.
 const SYSTEM_FOLDERS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/// No bind may lie here: the first is the guest's own, whose links would lead us astray; the others are ours.
+/// Paths where nothing can be bound. The workspace belongs to the guest, whose links could redirect us; the
+/// others are ours.
 const RESERVED_PATHS: [&str; 4] = [WORKSPACE, "/proc", "/dev", "/"];
 
-/// A copy of a path of the host, and where it will be seen.
+/// A clone of a host path, and the path where it will be attached.
 struct DetachedMount {
     path: PathBuf,
     tree: OwnedFd,
     folder: bool,
 }
 
-/// Builds the root and makes it the caller's; the working directory is then the workspace.
+/// Builds the root and enters it; the working directory is then the workspace.
 pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_wall(Wall::Mounts, "make all mounts private")?;
@@ -73,7 +75,7 @@ pub(super) fn build(setup: &Setup) -> Result<(), WallFailure> {
     rustix::process::chdir(WORKSPACE).or_wall(Wall::Mounts, "enter the workspace")
 }
 
-/// `/usr`, and the system folders beside it or the links to it.
+/// Binds `/usr`, and the system folders beside it or the links to it.
 fn show_system() -> Result<(), WallFailure> {
     show_folder("/usr", "usr")?;
     for path in SYSTEM_FOLDERS {
@@ -108,38 +110,38 @@ fn extra(bind: &Bind) -> Result<Option<DetachedMount>, WallFailure> {
     DetachedMount::host(&bind.host, &bind.inside).map(Some)
 }
 
-/// Lays an empty tmpfs over the host's root and enters it. Absolute paths still lead to the host: no folder of the
-/// host has to exist for this, and none is hidden.
+/// Mounts an empty tmpfs over the host's root and enters it. Absolute paths still lead to the host: no folder
+/// of the host has to exist for this, and none is hidden.
 fn enter_new_root() -> Result<(), WallFailure> {
-    // Small, since only names and a few files of ours are in it, and read-only in the end.
+    // Small, since it holds only names and a few small files, and read-only in the end.
     let options = [(c"size", "1m"), (c"nr_inodes", "1024"), (c"mode", "0755")];
-    let root = mounts::new(c"tmpfs", &options, PLAIN).or_wall(Wall::Mounts, "make the root")?;
+    let root = mounts::new(c"tmpfs", &options, PLAIN).or_wall(Wall::Mounts, "create the root")?;
     mounts::attach(&root, "/").or_wall(Wall::Mounts, "attach the root")?;
     rustix::process::fchdir(&root).or_wall(Wall::Mounts, "enter the root")
 }
 
-/// Makes the working directory the root; nothing of the host is left.
+/// Makes the working directory the root, and unmounts the host.
 fn pivot_root_here() -> Result<(), WallFailure> {
     rustix::process::pivot_root(".", ".").or_wall(Wall::Mounts, "pivot_root")?;
-    // The host's root now lies over ours at the same place.
-    rustix::mount::unmount(".", UnmountFlags::DETACH).or_wall(Wall::Mounts, "let go of the host's root")?;
+    // The host's root is now mounted over ours at the same path.
+    rustix::mount::unmount(".", UnmountFlags::DETACH).or_wall(Wall::Mounts, "unmount the host's root")?;
     rustix::process::chdir("/").or_wall(Wall::Mounts, "enter the root")
 }
 
-/// A tmpfs that everybody inside may write to, of the size that the session was given.
+/// Mounts a tmpfs that every process inside may write to, with the session's limits.
 pub(super) fn mount_tmpfs(path: &str, setup: &Setup) -> Result<(), WallFailure> {
     let (size, inodes) = (setup.tmp_bytes.to_string(), setup.tmp_inodes.to_string());
     let options = [(c"size", size.as_str()), (c"nr_inodes", inodes.as_str()), (c"mode", "1777")];
     create_dir(path)?;
     mounts::new(c"tmpfs", &options, PLAIN)
         .and_then(|tree| mounts::attach(&tree, path))
-        .or_wall(Wall::Mounts, format_args!("make `{path}`"))
+        .or_wall(Wall::Mounts, format_args!("mount `{path}`"))
 }
 
 impl DetachedMount {
-    /// A read-only copy of a path of the host.
+    /// A read-only clone of a host path.
     fn host(host: &str, inside: &str) -> Result<Self, WallFailure> {
-        let what = || format!("bind `{inside}`"); // users see this: it names no path of the host
+        let what = || format!("bind `{inside}`"); // shown to users, so it must not contain a host path
         let tree = mounts::copy(host, READ_ONLY).or_wall(Wall::Mounts, what())?;
         let mode = rustix::fs::fstat(&tree).or_wall(Wall::Mounts, what())?.st_mode;
         let folder = rustix::fs::FileType::from_raw_mode(mode).is_dir();
@@ -153,7 +155,7 @@ impl DetachedMount {
     }
 }
 
-/// Makes the folder or the file that something is mounted on, and the folders above it.
+/// Creates the folder or the file that something is mounted on, and the folders above it.
 fn create_mount_point(path: &Path, folder: bool) -> Result<(), WallFailure> {
     let made = match path.parent() {
         _ if path.exists() => return Ok(()),
@@ -161,16 +163,16 @@ fn create_mount_point(path: &Path, folder: bool) -> Result<(), WallFailure> {
         Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(path, "")),
         None => Ok(()),
     };
-    made.map_err(|error| errno(&error)).or_wall(Wall::Mounts, format_args!("make `{}`", path.display()))
+    made.map_err(|error| errno(&error)).or_wall(Wall::Mounts, format_args!("create `{}`", path.display()))
 }
 
-/// Makes a folder of the new root.
+/// Creates a folder of the new root.
 pub(super) fn create_dir(path: impl Arg + Copy) -> Result<(), WallFailure> {
     rustix::fs::mkdir(path, Mode::from_raw_mode(0o755))
-        .or_wall(Wall::Mounts, format_args!("make `{}`", path.to_string_lossy()))
+        .or_wall(Wall::Mounts, format_args!("create `{}`", path.to_string_lossy()))
 }
 
-/// Makes a file of the new root.
+/// Creates a file of the new root.
 pub(super) fn create_file(path: impl Arg + Copy, text: &str) -> Result<(), WallFailure> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let write =
@@ -181,12 +183,12 @@ pub(super) fn create_file(path: impl Arg + Copy, text: &str) -> Result<(), WallF
         .or_wall(Wall::Mounts, format_args!("write `{}`", path.to_string_lossy()))
 }
 
-/// Makes a symbolic link of the new root.
+/// Creates a symbolic link of the new root.
 pub(super) fn create_link(path: impl Arg + Copy, target: impl Arg) -> Result<(), WallFailure> {
     rustix::fs::symlink(target, path).or_wall(Wall::Mounts, format_args!("link `{}`", path.to_string_lossy()))
 }
 
-/// What the kernel said.
+/// The kernel's error number of an I/O error.
 pub(super) fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(match error.kind() {
         ErrorKind::InvalidInput => Errno::INVAL,

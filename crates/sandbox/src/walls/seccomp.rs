@@ -1,8 +1,8 @@
-//! The filter of system calls: what programs inside may ask of the kernel.
+//! The seccomp filter: which system calls programs inside may make.
 //!
-//! [`syscalls`] lists what is allowed and what is answered with "no such call"; [`rules`] holds the calls whose
-//! arguments decide; [`search_tree`] turns both into a program that finds its answer by halving, since a long list of
-//! comparisons would cost every program at its start.
+//! [`syscalls`] lists calls that are allowed and calls that fail with `ENOSYS`; [`rules`] has the calls that
+//! depend on their arguments; [`search_tree`] compiles both to a program that finds its answer by binary
+//! search, because a long list of comparisons would slow down every start of a program.
 
 mod bpf;
 mod rules;
@@ -21,19 +21,19 @@ use super::process::last_errno;
 use crate::wire::{KernelLimits, WallFailure};
 use bpf::Code;
 
-/// The filter of a session, ready for the kernel. `cookie` is what [`tag_cookie`](super::tag_cookie) will say.
+/// The filter of a session, as BPF. `cookie` is the value that [`tag_cookie`](super::tag_cookie) will return.
 pub fn program(cookie: u64, kernel: KernelLimits) -> Vec<libc::sock_filter> {
     let mut code = Code::default();
     search_tree::compile(&rules::by_number(cookie, kernel), &mut code);
     code.finish()
 }
 
-/// Puts the calling thread, and all that it starts from now on, under `program`. Needs `no_new_privs`.
+/// Installs `program` for the calling thread and its descendants. Requires `no_new_privs`.
 pub fn install(program: &[libc::sock_filter]) -> Result<(), WallFailure> {
-    load(program).map_err(|errno| Wall::Seccomp.failed("install the filter of system calls", errno))
+    load(program).map_err(|errno| Wall::Seccomp.failed("install the seccomp filter", errno))
 }
 
-/// The same, with the kernel's number if it refuses; `E2BIG` for a program that is too long to be handed to it.
+/// The same, returning the kernel's error; `E2BIG` for a program that is too long.
 pub fn load(program: &[libc::sock_filter]) -> Result<(), Errno> {
     let len = libc::c_ushort::try_from(program.len()).map_err(|_| Errno::TOOBIG)?;
     let prog = libc::sock_fprog { len, filter: program.as_ptr().cast_mut() };

@@ -1,20 +1,20 @@
-//! The instructions of a filter, and the few shapes that ours is made of.
+//! The BPF instructions of a filter, and the few patterns that ours consists of.
 
 use libc::sock_filter;
 
-/// Where the kernel puts what a filter may look at (`struct seccomp_data`).
+/// Offsets in `struct seccomp_data`, the input of a filter.
 pub(super) mod offset {
     /// The number of the system call.
     pub(in super::super) const NUMBER: u32 = 0;
-    /// Which architecture's entry was used.
+    /// The architecture of the entry point that was used.
     pub(in super::super) const ARCH: u32 = 4;
 
-    /// The low half of an argument: all that the kernel looks at where it takes an `int`.
+    /// The low half of an argument, which is all that the kernel uses where it takes an `int`.
     pub(in super::super) const fn low(argument: u32) -> u32 {
         16 + 8 * argument + if cfg!(target_endian = "big") { 4 } else { 0 }
     }
 
-    /// The high half.
+    /// The high half of an argument.
     pub(in super::super) const fn high(argument: u32) -> u32 {
         16 + 8 * argument + if cfg!(target_endian = "big") { 0 } else { 4 }
     }
@@ -23,16 +23,16 @@ pub(super) mod offset {
 /// What the kernel does with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// Lets it pass.
+    /// The call is made.
     Allow,
-    /// Fails it with this error.
+    /// The call fails with this error.
     Fail(i32),
-    /// Ends the process.
+    /// The process is killed.
     Kill,
 }
 
 impl Answer {
-    /// As the kernel wants it.
+    /// The kernel's return value for this answer.
     pub(super) fn value(self) -> u32 {
         match self {
             Self::Allow => libc::SECCOMP_RET_ALLOW,
@@ -42,18 +42,18 @@ impl Answer {
     }
 }
 
-/// How the accumulator is compared.
+/// A comparison of the accumulator with a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Test {
-    /// Equal.
+    /// It is equal.
     Is,
-    /// Not below.
+    /// It is greater or equal.
     AtLeast,
-    /// Any of these bits.
+    /// It has any of these bits.
     AnyOf,
 }
 
-/// A growing program.
+/// A program under construction.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Code(Vec<sock_filter>);
 
@@ -63,12 +63,12 @@ impl Code {
         self.push(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset)
     }
 
-    /// Ends with an answer.
+    /// Returns an answer.
     pub(super) fn answer(&mut self, answer: Answer) -> &mut Self {
         self.push(libc::BPF_RET | libc::BPF_K, 0, 0, answer.value())
     }
 
-    /// Answers at once if the test holds, else goes on.
+    /// Returns an answer if the test holds, otherwise continues.
     pub(super) fn answer_if(&mut self, test: Test, value: u32, answer: Answer) -> &mut Self {
         self.jump(test, value, 0, 1).answer(answer)
     }
@@ -83,9 +83,10 @@ impl Code {
         self.jump(test, value, 0, skip)
     }
 
-    /// Goes on with `below` if the accumulator is below `value`, else with `rest`. Both end with an answer.
+    /// Continues with `below` if the accumulator is below `value`, otherwise with `rest`. Both end with an
+    /// answer.
     pub(super) fn split(&mut self, value: u32, below: &Self, rest: &Self) {
-        // A conditional jump reaches 255 instructions; beyond that an unconditional one has to help.
+        // A conditional jump reaches 255 instructions; beyond that an unconditional jump is needed.
         if let Ok(length) = u8::try_from(below.len()) {
             self.jump(Test::AtLeast, value, length, 0);
         } else {
@@ -101,12 +102,12 @@ impl Code {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// How many instructions it has.
+    /// The number of instructions.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The instructions.
+    /// The finished program.
     pub(super) fn finish(self) -> Vec<sock_filter> {
         self.0
     }

@@ -1,8 +1,8 @@
-//! A machine that runs a filter as the kernel would, for tests.
+//! An interpreter that runs a filter as the kernel would, for tests.
 
 use libc::sock_filter;
 
-/// One system call as a filter sees it.
+/// A system call as a filter sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     pub(super) number: u32,
@@ -28,7 +28,8 @@ impl Call {
     }
 }
 
-/// Runs `program`; panics where the kernel would refuse it. Also says how many instructions it took.
+/// Runs `program` and returns its answer and the number of instructions; panics where the kernel would refuse
+/// it.
 pub(super) fn run(program: &[sock_filter], call: &Call) -> (u32, usize) {
     let (mut at, mut steps, mut accumulator) = (0, 0, 0);
     loop {

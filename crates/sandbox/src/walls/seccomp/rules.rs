@@ -1,4 +1,4 @@
-//! Calls whose arguments decide, and the rule for every number.
+//! Calls that depend on their arguments, and the rule for every call number.
 
 use libc::{EAFNOSUPPORT, ENOMEM, ENOSYS, EOPNOTSUPP, EPERM, EPROTONOSUPPORT, c_long};
 
@@ -7,17 +7,17 @@ use super::bpf::{Answer, Code, Test, offset};
 use super::syscalls;
 use crate::wire::KernelLimits;
 
-/// What happens to one system call.
+/// The rule for one system call.
 #[derive(Debug, Clone)]
 pub(super) enum Rule {
-    /// The same whatever its arguments are.
+    /// The same answer for all arguments.
     Plain(Answer),
-    /// These instructions decide; they end with an answer.
+    /// These instructions decide, and end with an answer.
     Checked(Code),
 }
 
 impl Rule {
-    /// Appends the instructions that answer.
+    /// Appends the instructions of this rule.
     pub(super) fn emit(&self, code: &mut Code) {
         match self {
             Self::Plain(answer) => {
@@ -28,7 +28,8 @@ impl Rule {
     }
 }
 
-/// A new namespace by `clone` would give capabilities in it, and with them much more of the kernel.
+/// Namespace flags of `clone`: a new namespace would come with capabilities in it, and so with much more of
+/// the kernel.
 const NAMESPACES: i32 = libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
     | libc::CLONE_NEWUTS
@@ -37,29 +38,29 @@ const NAMESPACES: i32 = libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET;
 
-/// Protocols of internet sockets; others would load rarely used code into the kernel.
+/// The allowed protocols of internet sockets; others would load rarely used code into the kernel.
 const PROTOCOLS: [i32; 5] =
     [libc::IPPROTO_IP, libc::IPPROTO_ICMP, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMPV6];
 
-/// Fakes input of a terminal, steers a console, loads a line discipline; and, by their old names, the three requests to
-/// allocate that `fallocate` is refused for (`FS_IOC_RESVSP`, `FS_IOC_RESVSP64`, `FS_IOC_ZERO_RANGE`).
+/// Requests that fake terminal input, control a console or load a line discipline; and the three older
+/// requests that allocate space like `fallocate` (`FS_IOC_RESVSP`, `FS_IOC_RESVSP64`, `FS_IOC_ZERO_RANGE`).
 const IOCTLS: [u32; 6] = [0x5412, 0x541c, 0x5423, 0x4030_5828, 0x4030_582a, 0x4030_5839];
 
-/// What `fallocate` may do: punch a hole (and keep the size, as the kernel demands), and collapse a range. Allocating is
-/// refused as on file systems that cannot do it, and libraries write instead: one call could take gigabytes in a
-/// millisecond, faster than any measurement of a session's disk use.
+/// The allowed modes of `fallocate`: punch a hole (and keep the size, as the kernel requires), and collapse a
+/// range. Allocating fails as on file systems without support, and libraries write instead. One call could
+/// allocate gigabytes in a millisecond, faster than the disk use of a session can be measured.
 const FALLOCATES: [u32; 2] = [0x3, 0x8];
 
-/// Plain Linux, a question, and what debuggers ask for.
+/// Allowed personalities: plain Linux, a query, and the one that debuggers set.
 const PERSONALITIES: [u32; 3] = [0, 0xffff_ffff, 0x0004_0000];
 
-/// `RLIMIT_RTTIME`: init's tag, see [`tag_cookie`](crate::walls::tag_cookie).
+/// `RLIMIT_RTTIME`, which holds init's tag; see [`tag_cookie`](crate::walls::tag_cookie).
 const TAG: u32 = 15;
 
-/// init inside its own pid namespace. It has the same user as the programs, so that the kernel alone would let them.
+/// init's pid inside. It has the same user as the programs, so the kernel alone would not protect it.
 const INIT: u32 = 1;
 
-/// The rule for every number from 0 on.
+/// The rule for each call number, from 0.
 pub(super) fn by_number(cookie: u64, kernel: KernelLimits) -> Vec<Rule> {
     let mut rules = vec![Rule::Plain(Fail(EPERM)); syscalls::KNOWN_END];
     let mut set = |number: c_long, rule: Rule| {
@@ -102,15 +103,15 @@ fn checked(cookie: u64) -> Vec<(c_long, Code)> {
     all
 }
 
-/// `ioprio_set` for all processes of a user, init among them.
+/// `ioprio_set` for all processes of a user, init included.
 const IOPRIO_WHO_USER: u32 = 3;
 
 const fn bits(value: i32) -> u32 {
     value.cast_unsigned()
 }
 
-/// A System V segment of at most this size is allowed where nothing counts memory: 4096 of them, which is what the kernel
-/// gives a session, are 256 MiB. What databases need to know of each other is a few bytes.
+/// The largest System V segment that is allowed where nothing counts memory. A session can have 4096 of them,
+/// which is 256 MiB. Databases need a few bytes for coordination.
 const SEGMENT_BYTES: u32 = 64 << 10;
 
 fn small_segments() -> Code {
@@ -120,7 +121,7 @@ fn small_segments() -> Code {
     code
 }
 
-/// For init alone, which knows the cookie: others are told that there is no such call.
+/// Allowed only for init, which knows the cookie; for other processes it fails with `ENOSYS`.
 fn only_with(cookie: u64) -> Code {
     let halves = [cookie & 0xffff_ffff, cookie >> 32].map(|half| u32::try_from(half).unwrap_or(0));
     let mut code = Code::default();
@@ -135,7 +136,7 @@ fn no_namespaces() -> Code {
     code
 }
 
-/// Local, internet, and the questions about network devices that libraries ask over netlink.
+/// Allowed sockets: local, internet, and netlink queries about network devices, which libraries make.
 fn socket() -> Code {
     let mut protocols = Code::default();
     protocols.load(offset::low(2));
@@ -156,7 +157,7 @@ fn socket() -> Code {
     code
 }
 
-/// Allows these values of an argument's low half only.
+/// Allows only these values of an argument's low half.
 fn only_argument(argument: u32, values: &[u32], errno: i32) -> Code {
     let mut code = Code::default();
     code.load(offset::low(argument));
@@ -167,7 +168,7 @@ fn only_argument(argument: u32, values: &[u32], errno: i32) -> Code {
     code
 }
 
-/// Allows all but these values of an argument's low half.
+/// Allows all values of an argument's low half except these.
 fn no_argument(argument: u32, values: &[u32]) -> Code {
     let mut code = Code::default();
     code.load(offset::low(argument));
@@ -178,7 +179,7 @@ fn no_argument(argument: u32, values: &[u32]) -> Code {
     code
 }
 
-/// `(which, who, ...)`: neither init nor all processes of a user.
+/// For `(which, who, ...)`: refuses init, and all processes of a user.
 fn not_init_nor_all(which_user: u32) -> Code {
     let mut code = Code::default();
     code.load(offset::low(0)).answer_if(Test::Is, which_user, Fail(EPERM));
@@ -186,11 +187,11 @@ fn not_init_nor_all(which_user: u32) -> Code {
     code
 }
 
-/// Reading is free; init's limits and, without the cookie, anybody's tag are not to be set.
+/// Reading is allowed. Setting init's limits is not, nor, without the cookie, setting any tag.
 fn prlimit(cookie: u64) -> Code {
     let halves = [cookie & 0xffff_ffff, cookie >> 32].map(|half| u32::try_from(half).unwrap_or(0));
     let mut code = Code::default();
-    // A null pointer to the new limit, in both halves, is a question.
+    // A null pointer to the new limit, in both halves, is a query.
     code.load(offset::low(2)).skip_unless(Test::Is, 0, 3);
     code.load(offset::high(2)).answer_if(Test::Is, 0, Allow);
     code.load(offset::low(0)).answer_if(Test::Is, INIT, Fail(EPERM));

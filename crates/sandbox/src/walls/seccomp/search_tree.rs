@@ -1,26 +1,26 @@
-//! From a rule for each number to a program that halves the numbers until one rule is left.
+//! Compiles a rule for each number to a program that finds the rule by binary search.
 
 use super::bpf::{Answer, Code, Test, offset};
 use super::rules::Rule;
 
-/// The entry that this program is compiled for; any other is closed.
+/// The architecture of this build; calls through any other entry point are refused.
 #[cfg(target_arch = "x86_64")]
 const ARCH: u32 = 0xc000_003e;
-/// The entry that this program is compiled for; any other is closed.
+/// The architecture of this build; calls through any other entry point are refused.
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xc000_00b7;
 
-/// Numbers from here on are the x32 entry. `-1`, with which a debugger skips a call, is also among them.
+/// The first number of the x32 entry point. `-1`, with which a debugger skips a call, is above it, too.
 const X32: u32 = 0x4000_0000;
 
-/// A rule, and the first number that it holds for; it holds until the next.
+/// A rule and the first number that it applies to, up to the next span.
 struct Span<'a> {
     first: u32,
     rule: &'a Rule,
 }
 
-/// Compiles the whole filter. `rules` are indexed by number; numbers beyond them are newer than this program and
-/// do not exist as far as programs inside can tell, so that their libraries fall back.
+/// Compiles the whole filter. `rules` is indexed by number. Higher numbers are newer than this program and
+/// fail with `ENOSYS`, so that libraries fall back.
 pub(super) fn compile(rules: &[Rule], code: &mut Code) {
     code.load(offset::ARCH).skip_if(Test::Is, ARCH, 1).answer(Answer::Kill);
     code.load(offset::NUMBER).answer_if(Test::AtLeast, X32, Answer::Fail(libc::ENOSYS));
@@ -38,7 +38,7 @@ pub(super) fn compile(rules: &[Rule], code: &mut Code) {
     halve(&spans, code);
 }
 
-/// One span is its rule; more are a comparison and two halves.
+/// One span is its rule; several are a comparison and two halves.
 fn halve(spans: &[Span<'_>], code: &mut Code) {
     if let [span] = spans {
         return span.rule.emit(code);

@@ -1,15 +1,16 @@
-//! The lists behind the filter: what compilers, interpreters, package managers and debuggers of their own children
-//! need is allowed; what is on no list is refused with `EPERM`.
+//! The lists of the filter. Allowed is what compilers, interpreters, package managers and debuggers of their
+//! own children need; calls on no list fail with `EPERM`.
 //!
-//! Refused on purpose, among others: everything about mounts and namespaces, modules, `bpf`, `perf_event_open`,
-//! `userfaultfd`, `io_uring_*`, key rings, clocks, handles of files, `pidfd_getfd`, POSIX message queues, `iopl`.
+//! Deliberately refused, among others: everything about mounts and namespaces, modules, `bpf`,
+//! `perf_event_open`, `userfaultfd`, `io_uring_*`, key rings, clocks, file handles, `pidfd_getfd`, POSIX
+//! message queues, `iopl`.
 
 use libc::c_long;
 
-/// The first number that was not in the kernel's table when these lists were made (Linux 6.18).
+/// The first number that was not in the kernel's table when these lists were written (Linux 6.18).
 pub(super) const KNOWN_END: usize = 470;
 
-/// Numbers above 424 are the same on every architecture; the libc crate does not have all names yet.
+/// Numbers above 424 are the same on every architecture; the libc crate does not have all of them yet.
 mod newer {
     use libc::c_long;
 
@@ -31,7 +32,7 @@ mod newer {
     pub(super) const FILE_SETATTR: c_long = 469;
 }
 
-/// Allowed, on every architecture.
+/// Calls allowed on every architecture.
 const ALLOWED: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
@@ -275,7 +276,7 @@ const ALLOWED: &[c_long] = &[
     newer::FILE_SETATTR,
 ];
 
-/// Allowed, and only in the table of `x86_64`: older forms of the same.
+/// Calls allowed that only `x86_64` has: older forms of the same.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[c_long] = &[
     libc::SYS_open,
@@ -315,11 +316,11 @@ const OLDER: &[c_long] = &[
     libc::SYS_eventfd,
     libc::SYS_getdents,
 ];
-/// Older forms, of which this architecture has none.
+/// This architecture has no older forms.
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[c_long] = &[];
 
-/// Allowed, but for init as the process that they act on, which is their first argument.
+/// Calls on a process, which is their first argument: allowed for every process but init.
 pub(super) const ON_A_PROCESS: [c_long; 10] = [
     libc::SYS_kill,
     libc::SYS_tkill,
@@ -333,7 +334,7 @@ pub(super) const ON_A_PROCESS: [c_long; 10] = [
     libc::SYS_sched_setattr,
 ];
 
-/// Kernel AIO: its contexts are few, and the whole host shares them. Libraries fall back where it is absent.
+/// Kernel AIO: the host has few contexts, and all sessions share them. Libraries fall back without it.
 pub(super) const AIO: [c_long; 5] = [
     libc::SYS_io_setup,
     libc::SYS_io_destroy,
@@ -342,8 +343,8 @@ pub(super) const AIO: [c_long; 5] = [
     libc::SYS_io_cancel,
 ];
 
-/// Answered as if the kernel did not have them, so that libraries fall back: a filter cannot look into the
-/// structure that `clone3` takes its flags from.
+/// Calls that fail with `ENOSYS`, so that libraries fall back. A filter cannot read the structure that holds
+/// the flags of `clone3`.
 const ABSENT: &[c_long] = &[
     libc::SYS_clone3,
     newer::STATMOUNT,
@@ -353,24 +354,24 @@ const ABSENT: &[c_long] = &[
     newer::LSM_LIST_MODULES,
 ];
 
-/// Numbers between the tables of old and the common table, which no kernel uses but for itself.
+/// Numbers between the old tables and the common table, which the kernel does not use for calls.
 #[cfg(target_arch = "x86_64")]
 const UNASSIGNED: std::ops::RangeInclusive<c_long> = 335..=423;
-/// Numbers between the tables of old and the common table.
+/// Numbers between the old tables and the common table.
 #[cfg(target_arch = "aarch64")]
 const UNASSIGNED: std::ops::RangeInclusive<c_long> = 295..=423;
 
-/// Calls that are allowed whatever their arguments are.
+/// Calls that are allowed with any arguments.
 pub(super) fn allowed() -> impl Iterator<Item = c_long> {
     ALLOWED.iter().chain(OLDER).copied()
 }
 
-/// Calls that are answered with "no such call".
+/// Calls that fail with `ENOSYS`.
 pub(super) fn absent() -> impl Iterator<Item = c_long> {
     ABSENT.iter().copied()
 }
 
-/// Numbers below [`KNOWN_END`] that no call has.
+/// Numbers below [`KNOWN_END`] without a call.
 pub(super) fn unassigned() -> impl Iterator<Item = c_long> {
     UNASSIGNED
 }
