@@ -33,7 +33,7 @@ enum Way {
     /// Events as for a screen: gathered for up to 100 ms or 4 KiB, the default.
     ScreenEvents,
     /// The raw body once more, after the end.
-    Kept,
+    KeptOutput,
 }
 
 /// What was found of one way.
@@ -49,7 +49,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     // One server has never seen a crowd: what it holds is not what a crowd has left.
     let (mut quiet, mut busy) = (Bench::new(bytes).await?, Bench::new(bytes).await?);
     let ways = [Way::Raw, Way::Socket, Way::Events];
-    let others = [Way::ScreenEvents, Way::Kept];
+    let others = [Way::ScreenEvents, Way::KeptOutput];
     let mut tcp = Vec::new();
     let (mut alone, mut crowded): ([Found; 3], [Found; 3]) = Default::default();
     let mut more: [Found; 2] = Default::default();
@@ -122,7 +122,7 @@ impl Bench {
         let [gateway, worker] = self.site.pids().await?;
         let peaks = [Peak::of(gateway), Peak::of(worker)];
         let (got, rate) = match way {
-            Way::Kept => {
+            Way::KeptOutput => {
                 enter(&mut self.http, &id).await?;
                 closed(&mut self.http, &id).await?;
                 take(&self.site, &id, way, None).await?
@@ -158,7 +158,7 @@ async fn take(site: &Site, id: &str, way: Way, go: Option<&mut Http>) -> Result<
     }
     let asked = match way {
         Way::Raw => format!("{path}/output?stream=stdout&follow=true"),
-        Way::Kept => format!("{path}/output?stream=stdout"),
+        Way::KeptOutput => format!("{path}/output?stream=stdout"),
         Way::Events => format!("{path}/events?batch_ms=0"),
         _ => format!("{path}/events"),
     };
@@ -168,7 +168,7 @@ async fn take(site: &Site, id: &str, way: Way, go: Option<&mut Http>) -> Result<
         begun = Instant::now();
         enter(go, id).await?;
     }
-    let raw = matches!(way, Way::Raw | Way::Kept);
+    let raw = matches!(way, Way::Raw | Way::KeptOutput);
     let mut count = TextCount::default();
     while let Some(piece) = client.piece().await? {
         if raw {

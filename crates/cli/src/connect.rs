@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::{Client, Revival, Reviver, connect};
+use headwater_contract::{Client, WorkerRestart, WorkerRestarter, connect};
 use headwater_protocol::SandboxKind;
 use headwater_worker::config::socket_path;
 use rustix::fs::Access;
@@ -99,7 +99,7 @@ impl Place {
         };
         // One that was just killed may have taken the connection: it will not answer, and has to be started again. At
         // that point no one relies on it, so it does not matter how it ended.
-        let client = client.with_reviver(Arc::new(self.starter(self.sandbox, true)));
+        let client = client.with_restarter(Arc::new(self.starter(self.sandbox, true)));
         let info = client.retry(Client::info).await?;
         let kind = match info.sandbox.as_str() {
             "none" => SandboxKind::None,
@@ -107,11 +107,11 @@ impl Place {
         };
         self.check(kind)?;
         let starter = self.starter(Some(kind), false);
-        Ok(client.with_reviver(Arc::new(starter)))
+        Ok(client.with_restarter(Arc::new(starter)))
     }
 
     /// The worker for a server, with whoever brings it back: a server that runs wants one, however the last one ended.
-    pub async fn supervised(&self) -> Result<(Client, Arc<dyn Reviver>), CommandError> {
+    pub async fn supervised(&self) -> Result<(Client, Arc<dyn WorkerRestarter>), CommandError> {
         let client = self.worker().await?;
         let info = client.retry(Client::info).await?;
         let sandbox = if info.sandbox == "none" { SandboxKind::None } else { SandboxKind::Full };
@@ -171,8 +171,8 @@ struct Starter {
     insists: bool,
 }
 
-impl Reviver for Starter {
-    fn revive(&self, lost_for: Duration) -> Revival<'_> {
+impl WorkerRestarter for Starter {
+    fn restart(&self, lost_for: Duration) -> WorkerRestart<'_> {
         Box::pin(async move {
             // A worker that is told to end removes its socket: it is not for us to undo that.
             let was_told_to = !self.insists && !is_there(&socket_path(&self.data));

@@ -14,7 +14,7 @@ use crate::{Client, v1};
 
 /// What is to be built, under ids that the caller has chosen.
 #[derive(Debug, Clone)]
-pub struct BuildOrder {
+pub struct BuildSpec {
     /// The build's.
     pub id: BuildId,
     /// Whose workspace the files are in, and the binary goes to.
@@ -33,7 +33,7 @@ pub struct BuildOrder {
 
 /// How a build stands.
 #[derive(Debug, Clone)]
-pub struct BuildTold {
+pub struct BuildInfo {
     /// What became of it, once it has ended.
     pub result: Option<BuildResult>,
     /// Whether an execution of the id that was given runs it, or ran it.
@@ -44,7 +44,7 @@ pub struct BuildTold {
 
 impl Client {
     /// Begins a build, or tells how the one of this id stands.
-    pub async fn begin_build(&self, order: &BuildOrder) -> Result<BuildTold, ContractError> {
+    pub async fn begin_build(&self, order: &BuildSpec) -> Result<BuildInfo, ContractError> {
         let request = v1::BeginBuildRequest {
             build_id: order.id.to_string(),
             session_id: order.session.to_string(),
@@ -59,7 +59,7 @@ impl Client {
     }
 
     /// How a build stands, when it has ended or after so long.
-    pub async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildTold, ContractError> {
+    pub async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildInfo, ContractError> {
         let wait_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
         let request = v1::GetBuildRequest { build_id: id.to_string(), wait_ms };
         told(self.builds().get_build(request).await?.into_inner())
@@ -67,7 +67,7 @@ impl Client {
 }
 
 /// Also reads the JSON that a worker of an earlier version sends.
-fn told(state: v1::BuildState) -> Result<BuildTold, ContractError> {
+fn told(state: v1::BuildState) -> Result<BuildInfo, ContractError> {
     let specs = match (state.session, state.start, &state.session_spec, &state.start_spec) {
         (Some(session), Some(start), ..) => Some((typed(session)?, typed(start)?)),
         (_, _, Some(session), Some(start)) => Some((read(session)?, read(start)?)),
@@ -78,7 +78,7 @@ fn told(state: v1::BuildState) -> Result<BuildTold, ContractError> {
         (None, Some(json)) => Some(read(json)?),
         (None, None) => None,
     };
-    Ok(BuildTold { result, executed: state.executed, specs })
+    Ok(BuildInfo { result, executed: state.executed, specs })
 }
 
 fn typed<T>(message: impl TryInto<T, Error = Fault>) -> Result<T, ContractError> {

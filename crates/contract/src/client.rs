@@ -18,7 +18,7 @@ use tower::service_fn;
 
 use crate::error::{ContractError, Fault};
 use crate::follower::{FollowOptions, Follower};
-use crate::revive::Reviver;
+use crate::retry::WorkerRestarter;
 use crate::stdin::StdinWriter;
 use crate::v1::{
     self, builds_client::BuildsClient, files_client::FilesClient, languages_client::LanguagesClient,
@@ -45,7 +45,7 @@ pub struct Client {
     channel: Channel,
     worker: WorkerClient<Channel>,
     socket: PathBuf,
-    reviver: Option<Arc<dyn Reviver>>,
+    restarter: Option<Arc<dyn WorkerRestarter>>,
 }
 
 /// Connects to the worker that listens on this socket.
@@ -71,7 +71,7 @@ pub async fn connect_with(socket: &Path, stream_window_bytes: u32) -> Result<Cli
     let worker = WorkerClient::new(channel.clone())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Ok(Client { channel, worker, socket: socket.to_owned(), reviver: None })
+    Ok(Client { channel, worker, socket: socket.to_owned(), restarter: None })
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {
@@ -95,13 +95,13 @@ fn one<T, M: TryInto<T, Error = Fault>>(
 impl Client {
     /// The same, with somebody who brings the worker back when it does not answer.
     #[must_use]
-    pub fn with_reviver(mut self, reviver: Arc<dyn Reviver>) -> Self {
-        self.reviver = Some(reviver);
+    pub fn with_restarter(mut self, restarter: Arc<dyn WorkerRestarter>) -> Self {
+        self.restarter = Some(restarter);
         self
     }
 
-    pub(crate) fn reviver(&self) -> Option<&dyn Reviver> {
-        self.reviver.as_deref()
+    pub(crate) fn restarter(&self) -> Option<&dyn WorkerRestarter> {
+        self.restarter.as_deref()
     }
 
     /// The generated client, for calls that have no method here.
@@ -230,7 +230,7 @@ impl Client {
     }
 
     /// The same for what a lossless reader will follow at once: no output is dropped before, within the grace.
-    pub async fn start_for_reader(
+    pub async fn start_lossless(
         &self,
         session: SessionId,
         id: Option<ExecutionId>,

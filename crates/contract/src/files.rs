@@ -9,7 +9,7 @@ use tonic::Streaming;
 
 use crate::client::Client;
 use crate::error::{ContractError, Fault, FaultKind};
-use crate::resume::Resuming;
+use crate::resume::ResumingStream;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -40,7 +40,7 @@ impl Client {
     }
 
     /// Makes a folder and those above it.
-    pub async fn make_folder(&self, session: SessionId, path: Bytes) -> Result<v1::WriteFileResponse> {
+    pub async fn create_folder(&self, session: SessionId, path: Bytes) -> Result<v1::WriteFileResponse> {
         let request = v1::MakeFolderRequest { session_id: session.to_string(), path };
         Ok(self.files().make_folder(request).await?.into_inner())
     }
@@ -75,7 +75,7 @@ pub struct FileReader {
     request: v1::ReadFileRequest,
     entry: v1::FileEntry,
     to: u64,
-    pieces: Resuming<v1::ReadFileResponse>,
+    pieces: ResumingStream<v1::ReadFileResponse>,
 }
 
 impl FileReader {
@@ -83,7 +83,7 @@ impl FileReader {
         let (entry, stream) = ask(client.clone(), request.clone()).await?;
         let to = request.to_byte.unwrap_or(entry.size).min(entry.size);
         request.etag = Some(entry.etag.clone());
-        Ok(Self { request, entry, to, pieces: Resuming::new(client, Some(stream)) })
+        Ok(Self { request, entry, to, pieces: ResumingStream::new(client, Some(stream)) })
     }
 
     /// The file, as it was when it was opened.

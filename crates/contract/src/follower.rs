@@ -11,7 +11,7 @@ use tonic::Streaming;
 
 use crate::client::{Client, malformed};
 use crate::error::ContractError;
-use crate::resume::Resuming;
+use crate::resume::ResumingStream;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -75,7 +75,7 @@ pub struct Follower {
     options: FollowOptions,
     /// What is followed, until it is known to have started.
     start: Option<v1::StartRequest>,
-    batches: Resuming<v1::FollowResponse>,
+    batches: ResumingStream<v1::FollowResponse>,
     ready: VecDeque<v1::Event>,
     ended: bool,
 }
@@ -103,7 +103,7 @@ impl Follower {
         start: Option<v1::StartRequest>,
     ) -> Result<Self> {
         let stream = open(client.clone(), id, &options, start.as_ref()).await?;
-        let batches = Resuming::new(client, Some(stream));
+        let batches = ResumingStream::new(client, Some(stream));
         Ok(Self { id, options, start, batches, ready: VecDeque::new(), ended: false })
     }
 

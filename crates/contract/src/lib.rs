@@ -3,7 +3,6 @@
 
 mod backoff;
 mod builds;
-mod bytes;
 mod client;
 mod codec;
 mod convert;
@@ -12,23 +11,24 @@ mod files;
 mod follower;
 mod keyed_lock;
 mod languages;
+mod output;
 pub mod panics;
 mod resume;
-mod revive;
+mod retry;
 mod stdin;
 mod terminals;
 mod trees;
 
 pub use backoff::Backoff;
-pub use builds::{BuildOrder, BuildTold};
-pub use bytes::{ByteReader, Kept, OutputOf};
+pub use builds::{BuildInfo, BuildSpec};
 pub use client::{Client, MAX_MESSAGE_BYTES, connect, connect_with};
 pub use convert::stream;
 pub use error::{ContractError, Fault, FaultKind};
 pub use files::{FileReader, FileWriter};
 pub use follower::{FollowOptions, Follower};
 pub use keyed_lock::KeyedLock;
-pub use revive::{Revival, Reviver, attempts};
+pub use output::{KeptOutput, OutputReader, OutputSelector};
+pub use retry::{WorkerRestart, WorkerRestarter, reconnect_backoff};
 pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use trees::Messages;

@@ -8,7 +8,7 @@ use tonic::Streaming;
 use crate::backoff::Backoff;
 use crate::client::Client;
 use crate::error::ContractError;
-use crate::revive::attempts;
+use crate::retry::reconnect_backoff;
 
 type Result<T> = std::result::Result<T, ContractError>;
 
@@ -17,7 +17,7 @@ const SETTLED: Duration = Duration::from_secs(1);
 
 /// A stream that is opened again when the connection breaks. The caller knows the position to continue from.
 #[derive(Debug)]
-pub(crate) struct Resuming<T> {
+pub(crate) struct ResumingStream<T> {
     client: Client,
     stream: Option<Streaming<T>>,
     /// The stream is to be replaced; it stays open until the new one is.
@@ -27,10 +27,10 @@ pub(crate) struct Resuming<T> {
     opened: Instant,
 }
 
-impl<T> Resuming<T> {
+impl<T> ResumingStream<T> {
     /// Continues an open stream; without one, the first call of [`next`](Self::next) opens it.
     pub(crate) fn new(client: Client, stream: Option<Streaming<T>>) -> Self {
-        Self { client, stream, is_stale: false, attempts: attempts(), opened: Instant::now() }
+        Self { client, stream, is_stale: false, attempts: reconnect_backoff(), opened: Instant::now() }
     }
 
     /// The next message comes from a stream that is opened anew.

@@ -8,7 +8,7 @@ use tonic::Streaming;
 
 use crate::client::Client;
 use crate::error::ContractError;
-use crate::resume::Resuming;
+use crate::resume::ResumingStream;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
@@ -109,7 +109,7 @@ impl Client {
 
     /// What a terminal's shell tells after this event. The stream goes on over a restart of the worker.
     pub async fn follow_marks(&self, id: ExecutionId, after: Seq) -> Result<MarkFollower> {
-        let marks = Resuming::new(self.clone(), Some(open(self.clone(), id, after).await?));
+        let marks = ResumingStream::new(self.clone(), Some(open(self.clone(), id, after).await?));
         Ok(MarkFollower { id, after, marks, ready: VecDeque::new() })
     }
 }
@@ -124,7 +124,7 @@ async fn open(client: Client, id: ExecutionId, after: Seq) -> Result<Streaming<v
 pub struct MarkFollower {
     id: ExecutionId,
     after: Seq,
-    marks: Resuming<v1::FollowMarksResponse>,
+    marks: ResumingStream<v1::FollowMarksResponse>,
     ready: VecDeque<Mark>,
 }
 

@@ -8,7 +8,7 @@ mod watch;
 
 use std::sync::Arc;
 
-use headwater_contract::BuildOrder;
+use headwater_contract::BuildSpec;
 use headwater_protocol::build::{BuildResult, CompileSpec, Compiled};
 use headwater_protocol::{BuildId, SessionId, SessionSpec, StartSpec};
 use headwater_store::{BuildRow, SessionRow};
@@ -211,8 +211,8 @@ impl Gateway {
 }
 
 /// What the worker is asked for: the same, however often.
-fn order_of(row: &BuildRow, spec: CompileSpec) -> BuildOrder {
-    BuildOrder {
+fn order_of(row: &BuildRow, spec: CompileSpec) -> BuildSpec {
+    BuildSpec {
         id: row.id,
         session: row.session_id,
         execution: row.id.execution(),

@@ -19,7 +19,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
-use headwater_contract::{Backoff, Client, ContractError, Reviver};
+use headwater_contract::{Backoff, Client, ContractError, WorkerRestarter};
 use headwater_protocol::SessionId;
 use headwater_store::{Free, Reserve, SqliteStore, Store, StoreError};
 use hyper::body::Incoming;
@@ -98,7 +98,7 @@ pub async fn serve(
     config: Config,
     listener: std::net::TcpListener,
     worker: Client,
-    reviver: Arc<dyn Reviver>,
+    restarter: Arc<dyn WorkerRestarter>,
     stop: CancellationToken,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
@@ -111,7 +111,7 @@ pub async fn serve(
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&config.store_path()).await?);
     let first_token = first_token(store.as_ref(), &config.token_path()).await?;
     let jwts = Jwts::new(&config.jwt_key_path(), &config.auth)?;
-    let gateway = Gateway::new(config, address, store, worker, reviver, jwts).await?;
+    let gateway = Gateway::new(config, address, store, worker, restarter, jwts).await?;
     announce(&gateway.config.address_path(), address)
         .map_err(|error| ServeError::Data(gateway.config.data.display().to_string(), error))?;
     gateway.begin().await;

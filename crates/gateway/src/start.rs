@@ -77,7 +77,7 @@ impl Wish for Start {
     async fn start(&self, worker: &Worker, row: &ExecutionRow) -> Result<Execution, ContractError> {
         let ExecutionRow { id, session_id, spec, .. } = row;
         if self.lossless {
-            worker.start_for_reader(*session_id, *id, spec).await
+            worker.start_lossless(*session_id, *id, spec).await
         } else {
             worker.start(*session_id, *id, spec).await
         }

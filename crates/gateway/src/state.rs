@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use headwater_contract::{Client, KeyedLock, Reviver, panics};
+use headwater_contract::{Client, KeyedLock, WorkerRestarter, panics};
 use headwater_protocol::{SandboxKind, SessionId};
 use headwater_store::Store;
 use tokio_util::sync::CancellationToken;
@@ -111,7 +111,7 @@ impl Gateway {
         listens: SocketAddr,
         store: Arc<dyn Store>,
         worker: Client,
-        reviver: Arc<dyn Reviver>,
+        restarter: Arc<dyn WorkerRestarter>,
         jwts: Jwts,
     ) -> Result<Arc<Self>, headwater_contract::ContractError> {
         Ok(Arc::new(Self {
@@ -146,7 +146,7 @@ impl Gateway {
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             started_at_ms: now_ms(),
-            worker: Worker::new(worker, reviver).await?,
+            worker: Worker::new(worker, restarter).await?,
             config,
             store,
         }))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use headwater_contract::{Client, ContractError, FaultKind, Reviver, connect_with};
+use headwater_contract::{Client, ContractError, FaultKind, WorkerRestarter, connect_with};
 use tokio_util::sync::CancellationToken;
 
 /// Connections for streams: what one of them carries goes through one task on either side.
@@ -30,14 +30,19 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Opens the connections.
-    pub(crate) async fn new(calls: Client, reviver: Arc<dyn Reviver>) -> Result<Self, ContractError> {
+    pub(crate) async fn new(
+        calls: Client,
+        restarter: Arc<dyn WorkerRestarter>,
+    ) -> Result<Self, ContractError> {
         let mut streams = Vec::with_capacity(STREAM_CONNECTIONS);
         for _ in 0..STREAM_CONNECTIONS {
             streams.push(
-                connect_with(calls.socket(), STREAM_WINDOW_BYTES).await?.with_reviver(Arc::clone(&reviver)),
+                connect_with(calls.socket(), STREAM_WINDOW_BYTES)
+                    .await?
+                    .with_restarter(Arc::clone(&restarter)),
             );
         }
-        Ok(Self { calls: calls.with_reviver(reviver), streams, next: AtomicUsize::new(0) })
+        Ok(Self { calls: calls.with_restarter(restarter), streams, next: AtomicUsize::new(0) })
     }
 
     /// For calls with one answer.

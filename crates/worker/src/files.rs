@@ -20,11 +20,11 @@ pub(crate) use self::snapshots::{kept_bytes, remove_all, tidy};
 pub(crate) use self::watch::instances::reserve as reserve_watches;
 
 /// A kind as the contract has it.
-pub(crate) const fn node_kind(kind: Kind) -> v1::NodeKind {
+pub(crate) const fn node_kind(kind: Kind) -> v1::FileKind {
     match kind {
-        Kind::File => v1::NodeKind::File,
-        Kind::Folder => v1::NodeKind::Folder,
-        Kind::Link => v1::NodeKind::Link,
-        Kind::Other => v1::NodeKind::Other,
+        Kind::File => v1::FileKind::File,
+        Kind::Folder => v1::FileKind::Folder,
+        Kind::Link => v1::FileKind::Link,
+        Kind::Other => v1::FileKind::Other,
     }
 }

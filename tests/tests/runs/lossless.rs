@@ -113,7 +113,7 @@ async fn a_reader_that_goes_away_lets_go_and_the_log_is_trimmed() -> Result<()> 
     drop(follower);
     let told = client.wait(id, Duration::from_mins(1), true).await?;
     ensure!(told.state.verdict().is_some_and(|verdict| verdict.code == Some(0)), "{told:?}");
-    let kept = client.kept(headwater_contract::OutputOf { id, stream: Some(Stream::Stdout) }).await?;
+    let kept = client.kept(headwater_contract::OutputSelector { id, stream: Some(Stream::Stdout) }).await?;
     ensure!(kept.gap.is_some(), "{kept:?}");
     Ok(())
 }

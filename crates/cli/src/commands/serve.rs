@@ -69,13 +69,13 @@ async fn run(
 ) -> Result<(), CommandError> {
     let stop = CancellationToken::new();
     stop_on_signals(stop.clone()).map_err(|error| CommandError::internal(format!("no signals: {error}")))?;
-    let (worker, reviver) = place.supervised().await?;
+    let (worker, restarter) = place.supervised().await?;
     let token_file = config.token_path();
     let greet = |ready: &Ready| {
         greet(ready, &token_file);
         let _ = kill_process(supervisor, READY); // it has ended, and so have we
     };
-    headwater_gateway::serve(config, listener, worker, reviver, stop, greet).await.map_err(explain)
+    headwater_gateway::serve(config, listener, worker, restarter, stop, greet).await.map_err(explain)
 }
 
 /// Says where it listens; and, the first time, how to get in.

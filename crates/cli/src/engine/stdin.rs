@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use headwater_client::{Client as Server, ClientError};
-use headwater_contract::{Client as Worker, ContractError, StdinWriter, attempts};
+use headwater_contract::{Client as Worker, ContractError, StdinWriter, reconnect_backoff};
 use headwater_protocol::ExecutionId;
 
 use super::{Engine, Result};
@@ -40,7 +40,7 @@ async fn feed_worker(
         let chunk = with_waiting(chunk, &mut input);
         let at = writer.offset();
         let mut result = writer.write(chunk.clone()).await;
-        let mut attempts = attempts();
+        let mut attempts = reconnect_backoff();
         while let Err(error) = result {
             if !error.is_disconnected() || !attempts.pause().await {
                 return Err(error);
@@ -49,7 +49,7 @@ async fn feed_worker(
             result = writer.write_again(at, chunk.clone()).await;
         }
     }
-    let mut attempts = attempts();
+    let mut attempts = reconnect_backoff();
     while let Err(error) = writer.end().await {
         if !error.is_disconnected() || !attempts.pause().await {
             return Err(error);

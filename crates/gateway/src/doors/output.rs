@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use headwater_contract::{ContractError, FollowOptions, Kept, OutputOf};
+use headwater_contract::{ContractError, FollowOptions, KeptOutput, OutputSelector};
 use headwater_protocol::api::ErrorBody;
 use headwater_protocol::{ExecutionId, Seq, Stream};
 use serde::Deserialize;
@@ -108,7 +108,7 @@ async fn output(
     let lossless = query.lossless == Some(true) && query.follow == Some(true);
     gateway.may_follow(&who, id, lossless).await?;
     let which = query.stream.unwrap_or_default();
-    let output = OutputOf { id, stream: which.stream() };
+    let output = OutputSelector { id, stream: which.stream() };
     let kept = gateway.worker.kept(output).await;
     let kept = match kept {
         Ok(kept) => kept,
@@ -139,14 +139,14 @@ async fn output(
     };
     answer.put(header::CONTENT_TYPE, content_type(&gateway, output, &kept).await?);
     answer.put(header::CONTENT_LENGTH, &(to - from).to_string());
-    let body = OutputBody::kept(&gateway, output, kept.places(from, to));
+    let body = OutputBody::kept(&gateway, output, kept.ranges(from, to));
     Ok((status, answer.0, Extension(Pulled), Body::new(body)).into_response())
 }
 
 async fn live(
     gateway: &Arc<Gateway>,
-    output: OutputOf,
-    kept: &Kept,
+    output: OutputSelector,
+    kept: &KeptOutput,
     mut answer: Headers,
     lossless: bool,
 ) -> Result<Response, ApiError> {
@@ -168,20 +168,20 @@ async fn live(
 }
 
 /// The gap of each stream that was asked for.
-async fn gaps(gateway: &Gateway, output: OutputOf) -> Result<Vec<Gap>, ContractError> {
+async fn gaps(gateway: &Gateway, output: OutputSelector) -> Result<Vec<Gap>, ContractError> {
     let mut gaps = Vec::new();
     for stream in Stream::ALL {
         if output.stream.is_some_and(|only| only != stream) {
             continue;
         }
-        let kept = gateway.worker.kept(OutputOf { stream: Some(stream), ..output }).await?;
+        let kept = gateway.worker.kept(OutputSelector { stream: Some(stream), ..output }).await?;
         gaps.extend(kept.gap.map(|(from_byte, to_byte)| Gap { stream, from_byte, to_byte }));
     }
     Ok(gaps)
 }
 
 /// Strong: the same tag means the same bytes.
-fn etag(which: Which, kept: &Kept) -> String {
+fn etag(which: Which, kept: &KeptOutput) -> String {
     let name = which.stream().map_or("merged", Stream::name);
     let (from, to) = kept.gap.unwrap_or_default();
     format!("\"{name}-{:x}-{from:x}-{to:x}\"", kept.end)
@@ -199,12 +199,12 @@ fn nothing_there(mut answer: Headers, length: u64) -> Response {
 }
 
 /// Whether a range of the kept bytes has bytes from before the gap and from after it.
-fn crosses_gap(kept: &Kept, from: u64, to: u64) -> bool {
+fn crosses_gap(kept: &KeptOutput, from: u64, to: u64) -> bool {
     kept.gap.is_some_and(|(gap, _)| from < gap && gap < to)
 }
 
 /// The bytes of such a range do not follow one another.
-fn across_gap(mut answer: Headers, kept: &Kept) -> Response {
+fn across_gap(mut answer: Headers, kept: &KeptOutput) -> Response {
     let (length, (from, to)) = (kept.len(), kept.gap.unwrap_or_default());
     answer.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
     let error = ApiError::new(
@@ -219,11 +219,11 @@ fn across_gap(mut answer: Headers, kept: &Kept) -> Response {
 /// Text, if it begins like that.
 async fn content_type(
     gateway: &Gateway,
-    output: OutputOf,
-    kept: &Kept,
+    output: OutputSelector,
+    kept: &KeptOutput,
 ) -> Result<&'static str, ContractError> {
     let mut begin = Vec::new();
-    for (from, to) in kept.places(0, kept.len().min(SNIFF_BYTES)) {
+    for (from, to) in kept.ranges(0, kept.len().min(SNIFF_BYTES)) {
         let mut reader = gateway.worker.read(output, from, to);
         while let Some(bytes) = reader.next().await? {
             begin.extend_from_slice(&bytes);
@@ -267,11 +267,11 @@ mod tests {
 
     #[test]
     fn a_tag_changes_with_the_bytes_and_only_with_them() {
-        let kept = Kept { end: 10, gap: None, closed: false, last_seq: Seq(3) };
+        let kept = KeptOutput { end: 10, gap: None, closed: false, last_seq: Seq(3) };
         let tag = etag(Which::Stdout, &kept);
-        assert_eq!(tag, etag(Which::Stdout, &Kept { closed: true, last_seq: Seq(5), ..kept }));
+        assert_eq!(tag, etag(Which::Stdout, &KeptOutput { closed: true, last_seq: Seq(5), ..kept }));
         assert_ne!(tag, etag(Which::Stderr, &kept));
-        assert_ne!(tag, etag(Which::Stdout, &Kept { end: 11, ..kept }));
-        assert_ne!(tag, etag(Which::Stdout, &Kept { gap: Some((1, 2)), ..kept }));
+        assert_ne!(tag, etag(Which::Stdout, &KeptOutput { end: 11, ..kept }));
+        assert_ne!(tag, etag(Which::Stdout, &KeptOutput { gap: Some((1, 2)), ..kept }));
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::Stream;
 use headwater_contract::{
-    BuildOrder, BuildTold, ByteReader, ContractError, FileReader, FileWriter, FollowOptions, Follower, Kept,
-    MarkFollower, Messages, OutputOf, SizeChange, Snapshot, StdinWriter, v1,
+    BuildInfo, BuildSpec, ContractError, FileReader, FileWriter, FollowOptions, Follower, KeptOutput,
+    MarkFollower, Messages, OutputReader, OutputSelector, SizeChange, Snapshot, StdinWriter, v1,
 };
 use headwater_protocol::{
     BuildId, Execution, ExecutionId, Process, Seq, Session, SessionId, SessionSpec, SnapshotId, StartSpec,
@@ -54,7 +54,7 @@ repeated! { calls:
     executions(session: Option<SessionId>, running_only: bool) -> Vec<Execution>;
     running_in_brief(session: Option<SessionId>) -> Vec<Execution>;
     processes(id: ExecutionId) -> Vec<Process>;
-    kept(output: OutputOf) -> Kept;
+    kept(output: OutputSelector) -> KeptOutput;
     cancel(id: ExecutionId, grace: Option<Duration>) -> ();
     resize(id: ExecutionId, size: TtySize) -> ();
     forget(id: ExecutionId) -> ();
@@ -64,7 +64,7 @@ repeated! { calls:
 
     stat_file(session: SessionId, path: Bytes) -> v1::FileEntry;
     list_files(request: v1::ListFilesRequest) -> v1::ListFilesResponse;
-    make_folder(session: SessionId, path: Bytes) -> v1::WriteFileResponse;
+    create_folder(session: SessionId, path: Bytes) -> v1::WriteFileResponse;
     chmod_file(session: SessionId, path: Bytes, mode: u32) -> v1::FileEntry;
 
     create_snapshot(session: SessionId, id: SnapshotId, name: &str) -> v1::Snapshot;
@@ -72,7 +72,7 @@ repeated! { calls:
     remove_snapshot(session: SessionId, id: SnapshotId) -> ();
     restore_snapshot(session: SessionId, id: SnapshotId) -> v1::Snapshot;
 
-    begin_build(order: &BuildOrder) -> BuildTold;
+    begin_build(order: &BuildSpec) -> BuildInfo;
     known_languages(wait: Duration) -> Vec<v1::KnownLanguage>;
     packages(session: SessionId, ecosystem: v1::Ecosystem) -> v1::ListPackagesResponse;
 }
@@ -107,13 +107,13 @@ impl Worker {
     }
 
     /// The same, for what a lossless reader will follow at once.
-    pub(crate) async fn start_for_reader(
+    pub(crate) async fn start_lossless(
         &self,
         session: SessionId,
         id: ExecutionId,
         spec: &StartSpec,
     ) -> Result<Execution> {
-        self.calls().retry(|client| client.start_for_reader(session, Some(id), spec)).await
+        self.calls().retry(|client| client.start_lossless(session, Some(id), spec)).await
     }
 
     /// The execution, when it has ended (or is closed) or after `at_most`, restarts of the worker included.
@@ -123,13 +123,13 @@ impl Worker {
     }
 
     /// How a build stands, when it has ended or after `at_most`, restarts of the worker included.
-    pub(crate) async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildTold> {
+    pub(crate) async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildInfo> {
         let until = Instant::now() + at_most;
         self.streams().retry(|client| client.build(id, left(until))).await
     }
 
     /// Reads bytes `from..to` of an output. The reader opens its stream itself, again after a restart of the worker.
-    pub(crate) fn read(&self, output: OutputOf, from: u64, to: u64) -> ByteReader {
+    pub(crate) fn read(&self, output: OutputSelector, from: u64, to: u64) -> OutputReader {
         self.streams().read(output, from, to)
     }
 

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use bytes::Bytes;
 use futures_util::stream;
-use headwater_contract::{BuildOrder, Fault, FollowOptions, OutputOf, Revival, connect, v1};
+use headwater_contract::{BuildSpec, Fault, FollowOptions, OutputSelector, WorkerRestart, connect, v1};
 use headwater_protocol::build::CompileSpec;
 use headwater_protocol::{
     BuildId, Command, ExecutionId, Seq, SessionId, SessionSpec, SnapshotId, StartSpec, TtySize,
@@ -35,8 +35,8 @@ type Counts = Arc<Mutex<HashMap<String, usize>>>;
 #[derive(Debug)]
 struct Nobody;
 
-impl Reviver for Nobody {
-    fn revive(&self, _: Duration) -> Revival<'_> {
+impl WorkerRestarter for Nobody {
+    fn restart(&self, _: Duration) -> WorkerRestart<'_> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
@@ -131,11 +131,11 @@ fn ids() -> (SessionId, ExecutionId) {
     (SessionId::random(), ExecutionId::random())
 }
 
-fn order() -> BuildOrder {
+fn order() -> BuildSpec {
     let (session, execution) = ids();
     let (owner, metadata) = ("somebody".to_owned(), std::collections::BTreeMap::new());
     let (id, build_session, spec) = (BuildId::random(), SessionId::random(), CompileSpec::default());
-    BuildOrder { id, session, execution, build_session, owner, metadata, spec }
+    BuildSpec { id, session, execution, build_session, owner, metadata, spec }
 }
 
 /// Makes calls, one after the other, each of which must fail with an answer of the worker.
@@ -154,7 +154,7 @@ async fn calls_that_can_be_made_twice_are_repeated_over_a_lost_connection() {
     let worker = &scripted.worker;
     let ((session, id), snapshot, path) = (ids(), SnapshotId::random(), Bytes::from_static(b"a"));
     let (spec, minute) = (StartSpec::new(Command::Shell("true".into())), Duration::from_mins(1));
-    let (options, output) = (FollowOptions::default(), OutputOf { id, stream: None });
+    let (options, output) = (FollowOptions::default(), OutputSelector { id, stream: None });
     refused![
         worker.disk(),
         worker.usage(),
@@ -184,7 +184,7 @@ async fn calls_that_can_be_made_twice_are_repeated_over_a_lost_connection() {
         worker.sizes(id),
         worker.stat_file(session, path.clone()),
         worker.list_files(v1::ListFilesRequest::default()),
-        worker.make_folder(session, path.clone()),
+        worker.create_folder(session, path.clone()),
         worker.chmod_file(session, path.clone(), 0o600),
         worker.read_file(v1::ReadFileRequest::default()),
         worker.watch_tree(session, path.clone(), true),
@@ -250,7 +250,7 @@ async fn a_stream_that_breaks_is_opened_again_with_a_back_off_and_given_up() {
         gives_up(&scripted, follower.next()).await;
         let mut marks = scripted.worker.follow_marks(ids().1, Seq(0)).await.unwrap();
         gives_up(&scripted, marks.next()).await;
-        let mut reader = scripted.worker.read(OutputOf { id: ids().1, stream: None }, 0, 1);
+        let mut reader = scripted.worker.read(OutputSelector { id: ids().1, stream: None }, 0, 1);
         gives_up(&scripted, reader.next()).await;
     }
 }

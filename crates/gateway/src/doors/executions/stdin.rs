@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use futures_util::StreamExt;
-use headwater_contract::{ContractError, StdinWriter, attempts};
+use headwater_contract::{ContractError, StdinWriter, reconnect_backoff};
 use headwater_protocol::ExecutionId;
 use headwater_protocol::api::ErrorBody;
 use serde::Deserialize;
@@ -118,7 +118,7 @@ impl Input<'_> {
             return Ok(()); // a chunk without bytes would only ask how many there are
         }
         let length = chunk.len();
-        let mut attempts = attempts();
+        let mut attempts = reconnect_backoff();
         loop {
             let at = self.at;
             let writer = self.open().await?;

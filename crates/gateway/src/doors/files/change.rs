@@ -50,7 +50,7 @@ async fn make_folder(
 ) -> Result<(StatusCode, JsonBody<FileBody>), ApiError> {
     gateway.may_use_session(&who, Need::Write, id).await?;
     let path = given(&request.path, request.encoding)?;
-    let folder = gateway.worker.make_folder(id, path.clone()).await?;
+    let folder = gateway.worker.create_folder(id, path.clone()).await?;
     let status = if folder.created { StatusCode::CREATED } else { StatusCode::OK };
     note(&gateway, &who, "folder.create", id, &path);
     Ok((status, JsonBody(file_body(folder.entry.ok_or_else(untold)?))))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use headwater_contract::{ByteReader, ContractError, Follower, OutputOf};
+use headwater_contract::{ContractError, Follower, OutputReader, OutputSelector};
 use headwater_protocol::{EventKind, Stream};
 use http_body::{Body, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, ReusableBoxFuture};
@@ -43,9 +43,9 @@ enum Source {
 /// Ranges of kept bytes, one after the other.
 struct KeptSource {
     gateway: Arc<Gateway>,
-    output: OutputOf,
+    output: OutputSelector,
     places: VecDeque<(u64, u64)>,
-    reader: Option<ByteReader>,
+    reader: Option<OutputReader>,
 }
 
 /// The log, as it grows; with the gaps that were stated before.
@@ -112,7 +112,7 @@ pub(super) struct OutputBody {
 
 impl OutputBody {
     /// These places of an output, which are so many bytes.
-    pub(super) fn kept(gateway: &Arc<Gateway>, output: OutputOf, places: Vec<(u64, u64)>) -> Self {
+    pub(super) fn kept(gateway: &Arc<Gateway>, output: OutputSelector, places: Vec<(u64, u64)>) -> Self {
         let left = places.iter().map(|(from, to)| to - from).sum();
         let source = Source::Kept(Box::new(KeptSource {
             gateway: Arc::clone(gateway),

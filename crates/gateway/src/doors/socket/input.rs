@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
-use headwater_contract::{ContractError, StdinWriter, attempts};
+use headwater_contract::{ContractError, StdinWriter, reconnect_backoff};
 use headwater_protocol::ExecutionId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
@@ -122,7 +122,7 @@ impl Feeder {
         let writer = self.open().await?;
         let at = writer.offset();
         let mut result = writer.write(bytes.clone()).await;
-        let mut attempts = attempts();
+        let mut attempts = reconnect_backoff();
         while matches!(&result, Err(error) if error.is_disconnected()) && attempts.pause().await {
             self.writer = None;
             result = self.open().await?.write_again(at, bytes.clone()).await;
@@ -132,7 +132,7 @@ impl Feeder {
 
     async fn end(&mut self) -> Result<(), ContractError> {
         let mut result = self.open().await?.end().await;
-        let mut attempts = attempts();
+        let mut attempts = reconnect_backoff();
         while matches!(&result, Err(error) if error.is_disconnected()) && attempts.pause().await {
             self.writer = None;
             result = self.open().await?.end().await;

@@ -8,12 +8,12 @@ use headwater_protocol::api::{
 
 use crate::error::ApiError;
 
-fn node(kind: v1::NodeKind) -> FileType {
+fn node(kind: v1::FileKind) -> FileType {
     match kind {
-        v1::NodeKind::File | v1::NodeKind::Unspecified => FileType::File,
-        v1::NodeKind::Folder => FileType::Folder,
-        v1::NodeKind::Link => FileType::Link,
-        v1::NodeKind::Other => FileType::Other,
+        v1::FileKind::File | v1::FileKind::Unspecified => FileType::File,
+        v1::FileKind::Folder => FileType::Folder,
+        v1::FileKind::Link => FileType::Link,
+        v1::FileKind::Other => FileType::Other,
     }
 }
 

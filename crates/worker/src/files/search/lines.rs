@@ -54,7 +54,7 @@ impl<F: FnMut(v1::SearchMatch) -> bool> Sink for &mut Lines<'_, F> {
         let shown = line.get(from..line.len().min(from + SHOWN_BYTES)).unwrap_or_default();
         Ok((self.found)(v1::SearchMatch {
             path: self.path.clone(),
-            kind: v1::NodeKind::File.into(),
+            kind: v1::FileKind::File.into(),
             line: found.line_number().unwrap_or(0),
             column: start as u64 + 1,
             text: shown.to_vec().into(),

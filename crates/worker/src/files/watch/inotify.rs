@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-use headwater_contract::v1::{Change, ChangeType, NodeKind};
+use headwater_contract::v1::{Change, ChangeType, FileKind};
 use headwater_contract::{Fault, FaultKind};
 use headwater_limits::descriptors::{self, Hold, Purpose};
 use headwater_workspace::{Kind, MAX_DEPTH, Workspace, WorkspaceError, WorkspacePath};
@@ -36,7 +36,7 @@ pub(crate) struct Notes {
     folders: HashMap<i32, WorkspacePath>,
     pending: Pending,
     /// What has left its place and may turn up at another one.
-    moving: Option<(u32, WorkspacePath, NodeKind)>,
+    moving: Option<(u32, WorkspacePath, FileKind)>,
     /// It was said that there are too many folders.
     full: bool,
     #[allow(dead_code)] // held for its end
@@ -192,7 +192,7 @@ impl Notes {
             // Of a folder within another the latter tells.
             if *folder == self.top {
                 let path = self.top.bytes();
-                self.pending.note(ChangeType::Removed, &path, NodeKind::Folder);
+                self.pending.note(ChangeType::Removed, &path, FileKind::Folder);
             }
             return;
         }
@@ -205,7 +205,7 @@ impl Notes {
 
     fn hear_of(&mut self, note: &Note, path: WorkspacePath) {
         let is_folder = note.flags.contains(ReadFlags::ISDIR);
-        let kind = if is_folder { NodeKind::Folder } else { NodeKind::File };
+        let kind = if is_folder { FileKind::Folder } else { FileKind::File };
         if note.flags.contains(ReadFlags::MOVED_TO) {
             match self.moving.take() {
                 Some((cookie, from, _)) if cookie == note.cookie => {
@@ -233,15 +233,15 @@ impl Notes {
         }
     }
 
-    fn kind_of(&self, path: &WorkspacePath) -> NodeKind {
+    fn kind_of(&self, path: &WorkspacePath) -> FileKind {
         let found: Result<_, WorkspaceError> = self.workspace.stat(path);
-        found.map_or(NodeKind::File, |entry| super::super::node_kind(entry.kind))
+        found.map_or(FileKind::File, |entry| super::super::node_kind(entry.kind))
     }
 
     /// Something went from one place that is watched to another; so did the watches in it.
-    fn has_moved(&mut self, from: &WorkspacePath, to: &WorkspacePath, kind: NodeKind) {
+    fn has_moved(&mut self, from: &WorkspacePath, to: &WorkspacePath, kind: FileKind) {
         self.pending.moved(&from.bytes(), &to.bytes(), kind);
-        if kind != NodeKind::Folder {
+        if kind != FileKind::Folder {
             return;
         }
         for folder in self.folders.values_mut().filter(|folder| folder.is_within(from)) {

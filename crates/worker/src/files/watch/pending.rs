@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use headwater_contract::v1::{Change, ChangeType, NodeKind};
+use headwater_contract::v1::{Change, ChangeType, FileKind};
 
 /// Changes that may wait. More than that are dropped, and it is said that they were.
 const MAX_WAITING: usize = 4096;
@@ -24,7 +24,7 @@ impl Pending {
     }
 
     /// Something was made, changed or removed.
-    pub(crate) fn note(&mut self, change: ChangeType, path: &[u8], kind: NodeKind) {
+    pub(crate) fn note(&mut self, change: ChangeType, path: &[u8], kind: FileKind) {
         use ChangeType::{Created, Modified, Removed};
         let before = self.last.get(path).copied();
         let slot = before.and_then(|n| self.waiting.get_mut(n.checked_sub(self.told)?));
@@ -53,7 +53,7 @@ impl Pending {
     }
 
     /// Something has another path now. What is told of either path from here on comes after that.
-    pub(crate) fn moved(&mut self, from: &[u8], to: &[u8], kind: NodeKind) {
+    pub(crate) fn moved(&mut self, from: &[u8], to: &[u8], kind: FileKind) {
         self.last.clear(); // also of what is in a folder
         self.push(ChangeType::Moved, to, kind, from);
         self.last.remove(to);
@@ -61,11 +61,11 @@ impl Pending {
 
     /// Something that concerns all of it, or a folder.
     pub(crate) fn say(&mut self, change: ChangeType, path: &[u8]) {
-        self.push(change, path, NodeKind::Folder, &[]);
+        self.push(change, path, FileKind::Folder, &[]);
         self.last.remove(path);
     }
 
-    fn push(&mut self, change: ChangeType, path: &[u8], kind: NodeKind, from: &[u8]) {
+    fn push(&mut self, change: ChangeType, path: &[u8], kind: FileKind, from: &[u8]) {
         // Those that were taken back take room, too, until they would have been told.
         if self.live >= MAX_WAITING || self.waiting.len() >= 4 * MAX_WAITING {
             return self.overflow();
@@ -79,8 +79,8 @@ impl Pending {
     /// Too much happened: all that waits is dropped, and whoever reads is told to look for themselves.
     pub(crate) fn overflow(&mut self) {
         *self = Self::default();
-        self.push(ChangeType::Overflow, &[], NodeKind::Folder, &[]);
-        self.push(ChangeType::Rescan, &[], NodeKind::Folder, &[]);
+        self.push(ChangeType::Overflow, &[], FileKind::Folder, &[]);
+        self.push(ChangeType::Rescan, &[], FileKind::Folder, &[]);
         self.last.clear();
     }
 
@@ -128,11 +128,11 @@ mod tests {
             (Modified, "gone"),
             (Removed, "gone"),
         ] {
-            pending.note(change, path.as_bytes(), NodeKind::File);
+            pending.note(change, path.as_bytes(), FileKind::File);
         }
-        pending.moved(b"old", b"young", NodeKind::File);
-        pending.note(Modified, b"young", NodeKind::File);
-        pending.note(Created, b"old", NodeKind::File);
+        pending.moved(b"old", b"young", FileKind::File);
+        pending.note(Modified, b"young", FileKind::File);
+        pending.note(Created, b"old", FileKind::File);
         let expected = [
             (Created, "new"),
             (Modified, "old"),
@@ -150,22 +150,22 @@ mod tests {
     fn more_than_can_be_kept_is_said_to_be_missing() {
         let mut pending = Pending::default();
         for n in 0..=MAX_WAITING {
-            pending.note(ChangeType::Created, format!("f{n}").as_bytes(), NodeKind::File);
+            pending.note(ChangeType::Created, format!("f{n}").as_bytes(), FileKind::File);
         }
         let told = told(&mut pending);
         assert_eq!(told, [(ChangeType::Overflow, String::new()), (ChangeType::Rescan, String::new())]);
-        pending.note(ChangeType::Created, b"after", NodeKind::File);
+        pending.note(ChangeType::Created, b"after", FileKind::File);
         assert!(!pending.is_empty());
     }
 
     #[test]
     fn taken_changes_are_final() {
         let mut pending = Pending::default();
-        pending.note(ChangeType::Created, b"a", NodeKind::File);
-        pending.note(ChangeType::Created, b"b", NodeKind::File);
+        pending.note(ChangeType::Created, b"a", FileKind::File);
+        pending.note(ChangeType::Created, b"b", FileKind::File);
         assert_eq!(pending.take(1).len(), 1);
-        pending.note(ChangeType::Modified, b"a", NodeKind::File);
-        pending.note(ChangeType::Modified, b"b", NodeKind::File);
+        pending.note(ChangeType::Modified, b"a", FileKind::File);
+        pending.note(ChangeType::Modified, b"b", FileKind::File);
         let expected = [(ChangeType::Created, "b".to_owned()), (ChangeType::Modified, "a".to_owned())];
         assert_eq!(told(&mut pending), expected);
     }

@@ -1,5 +1,5 @@
 //! What a client does when its worker goes away: look for it, have it brought back if somebody can, ask again.
-//! This is the only place where calls are repeated; [`Resuming`](crate::resume::Resuming) uses it for streams.
+//! This is the only place where calls are repeated; [`ResumingStream`](crate::resume::ResumingStream) uses it for streams.
 
 use std::fmt;
 use std::future::Future;
@@ -22,33 +22,33 @@ const LONGEST_WAIT: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The attempts of one caller to reach a worker that is lost, or that breaks each connection.
-pub fn attempts() -> Backoff {
+pub fn reconnect_backoff() -> Backoff {
     Backoff::new(FIRST_WAIT, LONGEST_WAIT).within(PATIENCE)
 }
 
-/// What [`Reviver::revive`] answers with; the error ends the waiting, in words for people.
-pub type Revival<'a> = Pin<Box<dyn Future<Output = std::result::Result<(), String>> + Send + 'a>>;
+/// What [`WorkerRestarter::revive`] answers with; the error ends the waiting, in words for people.
+pub type WorkerRestart<'a> = Pin<Box<dyn Future<Output = std::result::Result<(), String>> + Send + 'a>>;
 
 /// Brings back a worker that does not answer.
-pub trait Reviver: fmt::Debug + Send + Sync {
+pub trait WorkerRestarter: fmt::Debug + Send + Sync {
     /// Called each time the worker was looked for and not found; it has been lost for so long. To do nothing means
     /// to wait for somebody else to bring it back.
-    fn revive(&self, lost_for: Duration) -> Revival<'_>;
+    fn restart(&self, lost_for: Duration) -> WorkerRestart<'_>;
 }
 
 impl Client {
     /// Waits for the worker to be there again, or brings it back.
     async fn come_back(&self) -> Result<()> {
         let lost = Instant::now();
-        let mut attempts = attempts();
+        let mut attempts = reconnect_backoff();
         loop {
             // The connection makes itself anew, for all who share it.
             let error = match self.info().await {
                 Err(error) if error.is_disconnected() => error,
                 found => return found.map(drop),
             };
-            if let Some(reviver) = self.reviver() {
-                reviver.revive(lost.elapsed()).await.map_err(ContractError::Disconnected)?;
+            if let Some(restarter) = self.restarter() {
+                restarter.restart(lost.elapsed()).await.map_err(ContractError::Disconnected)?;
             }
             if !attempts.pause().await {
                 return Err(error);
@@ -70,7 +70,7 @@ impl Client {
     where
         F: Future<Output = Result<T>>,
     {
-        self.retry_within(&mut attempts(), call).await
+        self.retry_within(&mut reconnect_backoff(), call).await
     }
 
     /// The same, within the given attempts.

@@ -6,21 +6,21 @@ use tonic::Streaming;
 
 use crate::client::Client;
 use crate::error::ContractError;
-use crate::resume::Resuming;
+use crate::resume::ResumingStream;
 use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
 
 /// Whose output, and which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OutputOf {
+pub struct OutputSelector {
     /// Of this execution.
     pub id: ExecutionId,
     /// This stream; none means all of them, in the order in which their bytes came.
     pub stream: Option<Stream>,
 }
 
-impl OutputOf {
+impl OutputSelector {
     fn stream(&self) -> i32 {
         self.stream.map_or(v1::Stream::Unspecified, v1::Stream::from).into()
     }
@@ -28,7 +28,7 @@ impl OutputOf {
 
 /// Which bytes of a stream are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptOutput {
     /// Bytes that were written, kept or not.
     pub end: u64,
     /// The one range that is no longer kept, from its first byte to the one after its last.
@@ -39,7 +39,7 @@ pub struct Kept {
     pub last_seq: Seq,
 }
 
-impl Kept {
+impl KeptOutput {
     /// How many bytes are kept.
     pub fn len(&self) -> u64 {
         self.end - self.gap.map_or(0, |(from, to)| to - from)
@@ -51,7 +51,7 @@ impl Kept {
     }
 
     /// Where in the stream this range of the kept bytes lies: before the gap, after it, or some of both.
-    pub fn places(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+    pub fn ranges(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let Some((gap_from, gap_to)) = self.gap else {
             return Vec::from_iter((from < to).then_some((from, to)));
         };
@@ -63,16 +63,16 @@ impl Kept {
 
 /// A range of an output's bytes.
 #[derive(Debug)]
-pub struct ByteReader {
-    output: OutputOf,
+pub struct OutputReader {
+    output: OutputSelector,
     from: u64,
     to: u64,
-    pieces: Resuming<v1::ReadResponse>,
+    pieces: ResumingStream<v1::ReadResponse>,
 }
 
 impl Client {
     /// Which bytes of an output are kept now.
-    pub async fn kept(&self, output: OutputOf) -> Result<Kept> {
+    pub async fn kept(&self, output: OutputSelector) -> Result<KeptOutput> {
         let request = v1::KeptRequest { execution_id: output.id.to_string(), stream: output.stream() };
         let kept = self.raw().kept(request).await?.into_inner();
         let gap = (kept.gap_from_byte, kept.gap_to_byte);
@@ -80,7 +80,7 @@ impl Client {
         if !is_sane {
             return Err(ContractError::Malformed("the gap lies outside of the output".into()));
         }
-        Ok(Kept {
+        Ok(KeptOutput {
             end: kept.end_byte,
             gap: (gap.0 < gap.1).then_some(gap),
             closed: kept.closed,
@@ -89,12 +89,12 @@ impl Client {
     }
 
     /// Reads bytes `from..to` of an output; all of them must be kept.
-    pub fn read(&self, output: OutputOf, from: u64, to: u64) -> ByteReader {
-        ByteReader { output, from, to, pieces: Resuming::new(self.clone(), None) }
+    pub fn read(&self, output: OutputSelector, from: u64, to: u64) -> OutputReader {
+        OutputReader { output, from, to, pieces: ResumingStream::new(self.clone(), None) }
     }
 }
 
-impl ByteReader {
+impl OutputReader {
     /// The next bytes; `None` after the last one. Goes on over a restart of the worker.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         if self.from >= self.to {
@@ -111,7 +111,7 @@ impl ByteReader {
 
 async fn open(
     client: Client,
-    output: OutputOf,
+    output: OutputSelector,
     from_byte: u64,
     to_byte: u64,
 ) -> Result<Streaming<v1::ReadResponse>> {
@@ -124,21 +124,21 @@ async fn open(
 mod tests {
     use super::*;
 
-    fn kept(end: u64, gap: Option<(u64, u64)>) -> Kept {
-        Kept { end, gap, closed: true, last_seq: Seq(1) }
+    fn kept(end: u64, gap: Option<(u64, u64)>) -> KeptOutput {
+        KeptOutput { end, gap, closed: true, last_seq: Seq(1) }
     }
 
     #[test]
     fn a_range_of_kept_bytes_lies_before_the_gap_or_after_it_or_on_both_sides() {
         let whole = kept(10, None);
-        assert_eq!((whole.len(), whole.places(2, 5), whole.places(3, 3)), (10, vec![(2, 5)], vec![]));
+        assert_eq!((whole.len(), whole.ranges(2, 5), whole.ranges(3, 3)), (10, vec![(2, 5)], vec![]));
         let torn = kept(100, Some((10, 90)));
         assert_eq!(torn.len(), 20);
-        assert_eq!(torn.places(0, 20), [(0, 10), (90, 100)]);
-        assert_eq!(torn.places(3, 10), [(3, 10)]);
-        assert_eq!(torn.places(10, 12), [(90, 92)]);
-        assert_eq!(torn.places(9, 11), [(9, 10), (90, 91)]);
-        assert_eq!(kept(100, Some((0, 100))).places(0, 0), []);
-        assert_eq!(kept(100, Some((0, 40))).places(0, 60), [(40, 100)]);
+        assert_eq!(torn.ranges(0, 20), [(0, 10), (90, 100)]);
+        assert_eq!(torn.ranges(3, 10), [(3, 10)]);
+        assert_eq!(torn.ranges(10, 12), [(90, 92)]);
+        assert_eq!(torn.ranges(9, 11), [(9, 10), (90, 91)]);
+        assert_eq!(kept(100, Some((0, 100))).ranges(0, 0), []);
+        assert_eq!(kept(100, Some((0, 40))).ranges(0, 60), [(40, 100)]);
     }
 }
