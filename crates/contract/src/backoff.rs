@@ -1,4 +1,4 @@
-//! The wait between two attempts: each is twice as long as the one before, up to a cap, until the patience runs out.
+//! The delay between two attempts: it doubles up to a maximum, until the total time is used up.
 
 use std::time::Duration;
 
@@ -9,33 +9,33 @@ use tokio::time::Instant;
 pub struct Backoff {
     first: Duration,
     cap: Duration,
-    patience: Option<Duration>,
+    limit: Option<Duration>,
     wait: Duration,
     since: Option<Instant>,
 }
 
 impl Backoff {
-    /// Waits between `first` and `cap`, without an end: for loops that something else ends.
+    /// Delays from `first` to `cap`, without an end: for loops that something else ends.
     pub const fn new(first: Duration, cap: Duration) -> Self {
-        Self { first, cap, patience: None, wait: first, since: None }
+        Self { first, cap, limit: None, wait: first, since: None }
     }
 
-    /// The same, but no longer than this in all.
+    /// Limits the total time.
     #[must_use]
-    pub const fn within(mut self, patience: Duration) -> Self {
-        self.patience = Some(patience);
+    pub const fn within(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
         self
     }
 
-    /// An attempt succeeded: the next failure begins a new series.
+    /// To be called when an attempt has succeeded: the next failure begins a new series.
     pub const fn reset(&mut self) {
         (self.wait, self.since) = (self.first, None);
     }
 
-    /// How long to wait before the next attempt; `None` when the patience has run out. For callers that wait themselves.
+    /// The delay before the next attempt; `None` when the time is used up. For callers that wait themselves.
     pub fn next_wait(&mut self) -> Option<Duration> {
         let since = *self.since.get_or_insert_with(Instant::now);
-        if self.patience.is_some_and(|patience| since.elapsed() >= patience) {
+        if self.limit.is_some_and(|limit| since.elapsed() >= limit) {
             return None;
         }
         let wait = self.wait;
@@ -43,7 +43,7 @@ impl Backoff {
         Some(wait)
     }
 
-    /// Waits before the next attempt; false when the patience has run out.
+    /// Waits before the next attempt; false when the time is used up.
     pub async fn pause(&mut self) -> bool {
         let Some(wait) = self.next_wait() else { return false };
         tokio::time::sleep(wait).await;

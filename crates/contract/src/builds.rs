@@ -1,4 +1,4 @@
-//! Builds, as typed calls.
+//! Typed calls for builds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,38 +12,38 @@ use crate::client::malformed;
 use crate::error::{ContractError, Fault};
 use crate::{Client, v1};
 
-/// What is to be built, under ids that the caller has chosen.
+/// A build to run, with ids that the caller has chosen.
 #[derive(Debug, Clone)]
 pub struct BuildSpec {
-    /// The build's.
+    /// The id of the build.
     pub id: BuildId,
-    /// Whose workspace the files are in, and the binary goes to.
+    /// The session whose workspace has the sources and gets the binary.
     pub session: SessionId,
-    /// The execution that it is to have if something must be compiled.
+    /// The id of the execution, if something must be compiled.
     pub execution: ExecutionId,
-    /// The session that this runs in.
+    /// The id of the session that the execution runs in.
     pub build_session: SessionId,
-    /// Who may be given what this build leaves in the cache.
+    /// The owner, who may reuse the cache entries of this build.
     pub owner: String,
-    /// Of the build's own session.
+    /// The metadata of the build's session.
     pub metadata: BTreeMap<String, String>,
-    /// What.
+    /// What to compile.
     pub spec: CompileSpec,
 }
 
-/// How a build stands.
+/// The state of a build.
 #[derive(Debug, Clone)]
 pub struct BuildInfo {
-    /// What became of it, once it has ended.
+    /// The result, once the build has ended.
     pub result: Option<BuildResult>,
-    /// Whether an execution of the id that was given runs it, or ran it.
+    /// Whether the execution with the given id runs the build, or ran it.
     pub executed: bool,
-    /// What that and its session were started with, if this call did it.
+    /// The specs of the build's session and execution, if this call started them.
     pub specs: Option<(SessionSpec, StartSpec)>,
 }
 
 impl Client {
-    /// Begins a build, or tells how the one of this id stands.
+    /// Begins a build, or returns the state of an existing one with this id.
     pub async fn begin_build(&self, order: &BuildSpec) -> Result<BuildInfo, ContractError> {
         let request = v1::BeginBuildRequest {
             build_id: order.id.to_string(),
@@ -55,19 +55,19 @@ impl Client {
             spec: json(&order.spec)?,
             compile: Some((&order.spec).into()),
         };
-        told(self.builds().begin(request).await?.into_inner())
+        build_info(self.builds().begin(request).await?.into_inner())
     }
 
-    /// How a build stands, when it has ended or after so long.
+    /// The state of a build, when it has ended or after this time.
     pub async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildInfo, ContractError> {
         let wait_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
         let request = v1::GetBuildRequest { build_id: id.to_string(), wait_ms };
-        told(self.builds().get_build(request).await?.into_inner())
+        build_info(self.builds().get_build(request).await?.into_inner())
     }
 }
 
-/// Also reads the JSON that a worker of an earlier version sends.
-fn told(state: v1::BuildState) -> Result<BuildInfo, ContractError> {
+/// Converts the state. Also reads the JSON of a worker of an earlier version.
+fn build_info(state: v1::BuildState) -> Result<BuildInfo, ContractError> {
     let specs = match (state.session, state.start, &state.session_spec, &state.start_spec) {
         (Some(session), Some(start), ..) => Some((typed(session)?, typed(start)?)),
         (_, _, Some(session), Some(start)) => Some((read(session)?, read(start)?)),
@@ -118,11 +118,11 @@ mod tests {
             ..v1::BuildState::default()
         };
         for state in [now, earlier] {
-            let told = told(state).unwrap();
-            assert_eq!(told.result.as_ref(), Some(&result));
-            assert_eq!((told.executed, told.specs), (true, Some((session.clone(), start.clone()))));
+            let info = build_info(state).unwrap();
+            assert_eq!(info.result.as_ref(), Some(&result));
+            assert_eq!((info.executed, info.specs), (true, Some((session.clone(), start.clone()))));
         }
-        let running = told(v1::BuildState::default()).unwrap();
+        let running = build_info(v1::BuildState::default()).unwrap();
         assert!(running.result.is_none() && running.specs.is_none());
     }
 }

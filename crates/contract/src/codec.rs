@@ -1,7 +1,7 @@
-//! How messages become bytes: as prost does, with small buffers to begin with.
+//! The codec of the contract: prost with small initial buffers.
 //!
-//! tonic gives each stream 8 KiB on either side from its first moment; a gateway has thousands of streams in which
-//! nothing happens. A buffer grows when something does.
+//! tonic allocates 8 KiB for each direction of a stream at once, and a gateway has thousands of idle streams.
+//! These buffers grow when they are used.
 
 use std::marker::PhantomData;
 
@@ -9,9 +9,9 @@ use prost::Message;
 use tonic::codec::{BufferSettings, Codec};
 use tonic_prost::ProstCodec;
 
-/// What a buffer begins with.
+/// The initial size of a buffer.
 const BUFFER_BYTES: usize = 256;
-/// How much is encoded before it is handed on (tonic's own choice).
+/// How much is encoded before it is passed on (tonic's default).
 const YIELD_BYTES: usize = 32 << 10;
 
 /// The codec of the contract.

@@ -1,7 +1,7 @@
-//! Conversions between the generated messages and the words of the protocol crate.
+//! Conversions between the generated messages and the types of the protocol crate.
 //!
-//! Outward conversions cannot fail. Inward ones can, because the other side may be another version or may not be
-//! ours at all: they give a [`Fault`] that names the field.
+//! Outward conversions cannot fail. Inward ones can, because the other side may be another version or another
+//! program: they return a [`Fault`] that names the field.
 
 mod builds;
 mod detail;
@@ -86,7 +86,7 @@ impl TryFrom<v1::SessionSpec> for SessionSpec {
             name => Network::ALL
                 .into_iter()
                 .find(|network| network.name() == name)
-                .ok_or_else(|| invalid(format!("`{name}` is no kind of network")))?,
+                .ok_or_else(|| invalid(format!("`{name}` is not a network mode")))?,
         };
         Ok(Self {
             name: spec.name,
@@ -127,7 +127,7 @@ impl TryFrom<v1::Session> for Session {
             sandbox: match session.sandbox.as_str() {
                 "full" => SandboxKind::Full,
                 "none" => SandboxKind::None,
-                other => return Err(invalid(format!("`{other}` is no kind of sandbox"))),
+                other => return Err(invalid(format!("`{other}` is not a sandbox kind"))),
             },
             state: match session.ended_at_ms {
                 Some(ended_at_ms) => SessionState::Ended { ended_at_ms },
@@ -269,7 +269,7 @@ impl TryFrom<v1::Verdict> for Verdict {
     fn try_from(verdict: v1::Verdict) -> Result<Self, Fault> {
         Ok(Self {
             reason: Reason::from_name(&verdict.reason)
-                .ok_or_else(|| invalid(format!("`{}` is no reason to end", verdict.reason)))?,
+                .ok_or_else(|| invalid(format!("`{}` is not an exit reason", verdict.reason)))?,
             code: verdict.code,
             signal: verdict.signal,
             message: verdict.message,

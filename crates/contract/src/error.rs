@@ -1,10 +1,10 @@
 //! Errors as they cross the contract: a kind for programs, a message and a hint for people.
 //!
-//! Kind and hint travel as metadata. The gRPC code is the one that gRPC defines for it, for other clients; it does not
-//! decide, because the transport uses codes too (`OutOfRange` for an answer that is too large, for example).
+//! Kind and hint travel as metadata. The gRPC code is for other clients. It does not determine the kind,
+//! because the transport uses codes too (`OutOfRange` for an answer that is too large, for example).
 //!
-//! Only a connection that failed counts as a lost worker, so that the call is repeated: `Unavailable`, and errors that
-//! the connection itself reports. Every other answer is final, whatever its code.
+//! Only a connection that failed counts as a lost worker, so that the call is repeated: `Unavailable`, and
+//! errors that the connection itself reports. Every other answer is final, whatever its code.
 
 use headwater_protocol::{IdError, SpecError};
 use tonic::metadata::MetadataValue;
@@ -16,39 +16,39 @@ const HINT_KEY: &str = "headwater-hint-bin";
 /// The metadata key of the kind.
 const KIND_KEY: &str = "headwater-kind";
 
-/// What kind of thing went wrong.
+/// The kind of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The request makes no sense.
+    /// The request is not valid.
     Invalid,
-    /// There is no such session or execution.
+    /// The session, execution or file does not exist.
     NotFound,
-    /// It was there and was removed, by a rule or by a request.
+    /// It existed and was removed, by a retention rule or by a request.
     Gone,
-    /// It is there, but not in a state for this.
+    /// It exists, but its state does not allow the request.
     Conflict,
-    /// It is not in the state that the caller expects: somebody else changed it.
+    /// It is not in the state that the caller expects: another client changed it.
     Mismatch,
-    /// A position that the log has not reached.
+    /// The position is past the end of the log.
     PastEnd,
-    /// A lossless reader read nothing for too long.
+    /// A lossless reader has read nothing for too long.
     TooSlow,
-    /// Too much of something.
+    /// Too many requests or objects at the same time.
     Exhausted,
-    /// It does not fit: on the disk, or into what a session may hold.
+    /// It exceeds the free space of the disk or of the session.
     Full,
-    /// The session uses more of the disk than it may: nothing starts in it.
+    /// The session exceeds its disk limit, so no program starts in it.
     OverDisk,
     /// The disk of the server is full.
     NoSpace,
-    /// The host cannot do it (a missing wall).
+    /// The host does not support it, for example because a wall is missing.
     Unavailable,
-    /// A bug or a broken host.
+    /// A bug, or a failure of the host.
     Internal,
 }
 
 impl FaultKind {
-    /// Every kind.
+    /// All kinds.
     const ALL: [Self; 13] = [
         Self::Invalid,
         Self::NotFound,
@@ -65,7 +65,7 @@ impl FaultKind {
         Self::Internal,
     ];
 
-    /// Its name in the metadata.
+    /// The name in the metadata.
     const fn name(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
@@ -91,30 +91,30 @@ impl FaultKind {
             Self::NotFound | Self::Gone => Code::NotFound,
             Self::PastEnd => Code::OutOfRange,
             Self::TooSlow => Code::DeadlineExceeded,
-            // Not `Unavailable`, which asks for a repetition: a host without a wall stays without it.
+            // Not `Unavailable`, which means that a retry may help: a wall stays missing.
             Self::Conflict | Self::Unavailable => Code::FailedPrecondition,
-            Self::Mismatch => Code::Aborted, // as a failed test-and-set
+            Self::Mismatch => Code::Aborted, // like a failed test-and-set
             Self::Exhausted | Self::Full | Self::OverDisk | Self::NoSpace => Code::ResourceExhausted,
             Self::Internal => Code::Internal,
         }
     }
 
-    /// The kind that a status names, if the worker made it.
+    /// The kind that the metadata names, if the worker sent the status.
     fn of(status: &Status) -> Option<Self> {
         let name = status.metadata().get(KIND_KEY)?.to_str().ok()?;
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// An error of the worker, for its callers.
+/// An error that the worker reports.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Fault {
-    /// For programs.
+    /// The kind, for code.
     pub kind: FaultKind,
-    /// What is wrong.
+    /// What is wrong, for people.
     pub message: String,
-    /// What to do next.
+    /// What to do about it, for people.
     pub hint: Option<String>,
 }
 
@@ -162,22 +162,22 @@ impl From<Fault> for Status {
     }
 }
 
-/// What a client sees.
+/// An error of a call.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ContractError {
-    /// The worker said no.
+    /// The worker refused the call.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// The worker is not there, or went away in the middle: asking again may help.
+    /// The worker is not running, or the connection broke: a retry may help.
     #[error("the worker does not answer: {0}")]
     Disconnected(String),
-    /// The worker speaks otherwise than this client.
-    #[error("the worker's answer makes no sense: {0}")]
+    /// The answer is not valid, for example from another version of the worker.
+    #[error("the worker's answer is not valid: {0}")]
     Malformed(String),
 }
 
 impl ContractError {
-    /// The fault, if the worker said no.
+    /// The fault, if the worker refused the call.
     pub const fn fault(&self) -> Option<&Fault> {
         match self {
             Self::Fault(fault) => Some(fault),
@@ -185,7 +185,7 @@ impl ContractError {
         }
     }
 
-    /// Whether asking again, when the worker is back, may help.
+    /// Whether a retry may help when the worker is running again.
     pub const fn is_disconnected(&self) -> bool {
         matches!(self, Self::Disconnected(_))
     }
@@ -195,7 +195,7 @@ impl From<Status> for ContractError {
     fn from(status: Status) -> Self {
         let kind = match (FaultKind::of(&status), status.code()) {
             (Some(kind), _) => kind,
-            // Without a kind it comes from the transport.
+            // Without a kind, the status comes from the transport.
             (None, Code::Unavailable) => return Self::Disconnected(status.message().to_owned()),
             (None, _) if is_broken_connection(&status) => {
                 return Self::Disconnected(status.message().to_owned());
@@ -211,7 +211,7 @@ impl From<Status> for ContractError {
     }
 }
 
-/// Whether our end of the connection reports this. A status that the worker sent has no source.
+/// Whether our end of the connection reports the status. A status that the worker sent has no source.
 fn is_broken_connection(status: &Status) -> bool {
     std::error::Error::source(status).is_some()
 }
@@ -225,7 +225,7 @@ mod tests {
         for kind in FaultKind::ALL {
             let fault = Fault::new(kind, "no").hint("do that");
             let Some(arrived) = ContractError::from(Status::from(fault.clone())).fault().cloned() else {
-                panic!("{kind:?} is no fault any more");
+                panic!("{kind:?} does not arrive as a fault");
             };
             assert_eq!(arrived, fault);
         }
@@ -287,7 +287,7 @@ mod tests {
         let worker = tokio::spawn(async move {
             loop {
                 let (connection, _) = listener.accept().await.unwrap();
-                connection.readable().await.unwrap(); // it is asked something, and goes
+                connection.readable().await.unwrap(); // the worker closes the connection without an answer
             }
         });
         let error = match crate::connect(&socket).await {

@@ -1,8 +1,8 @@
-//! Following a log: each event once, over any number of connections.
+//! Following a log: each event exactly once, over any number of connections.
 //!
-//! A follower goes on by itself when the worker goes away and comes back: it asks again for what follows the last
-//! event that it delivered. One that also starts what it follows asks for that again until the first event has come: a
-//! worker that is killed before init has heard of a program forgets it.
+//! A follower continues by itself over a restart of the worker: it requests the events after the last one
+//! that it delivered. A follower that also starts the execution repeats the start until the first event has
+//! come: a worker that is killed before init has received the start forgets it.
 
 use std::collections::VecDeque;
 
@@ -20,23 +20,25 @@ type Result<T> = std::result::Result<T, ContractError>;
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // each is a choice of its own, as in the message
 pub struct FollowOptions {
-    /// Events after this one.
+    /// Return events after this one.
     pub after: Seq,
-    /// Go on until no writer is left, instead of until the program has ended.
+    /// Continue until no writer is left, instead of until the program has exited.
     pub until_closed: bool,
-    /// Only about the last so many bytes, with a stated gap; who falls behind by more skips ahead in the same way.
+    /// Start about this many bytes before the end, with a `gap` event. A reader that falls further behind
+    /// skips ahead.
     pub tail_bytes: Option<u64>,
-    /// ... but only to begin with: once output has come, nothing is skipped, however slow the reader.
+    /// Apply `tail_bytes` only at the beginning: after the first output nothing is skipped, however slow the
+    /// reader is.
     pub tail_once: bool,
-    /// Hold events back up to so long to get fewer, larger ones.
+    /// Batch output for at most this long, to get fewer and larger events.
     pub batch_ms: u32,
-    /// ... but no longer than until so many bytes are there.
+    /// Send a batch earlier when it has this many bytes.
     pub batch_bytes: u32,
     /// Only these streams; empty means all.
     pub streams: Vec<Stream>,
-    /// What is there, without waiting for more.
+    /// Return the events that exist now, without waiting for more.
     pub no_wait: bool,
-    /// The program waits for this reader rather than that output is dropped before it was read.
+    /// Make the program wait for this reader instead of dropping output that it has not read.
     pub lossless: bool,
 }
 
@@ -58,7 +60,7 @@ impl FollowOptions {
         if self.until_closed { v1::Until::Closed } else { v1::Until::Exited }
     }
 
-    /// Whether nothing that was asked for follows this event.
+    /// Whether this is the last event of the requested range.
     const fn ends_with(&self, event: &Event) -> bool {
         match event.kind {
             EventKind::Closed => true,
@@ -68,12 +70,12 @@ impl FollowOptions {
     }
 }
 
-/// The events of one log, each once, over any number of connections.
+/// The events of one log, each exactly once, over any number of connections.
 #[derive(Debug)]
 pub struct Follower {
     id: ExecutionId,
     options: FollowOptions,
-    /// What is followed, until it is known to have started.
+    /// The start request, until the execution is known to have started.
     start: Option<v1::StartRequest>,
     batches: ResumingStream<v1::FollowResponse>,
     ready: VecDeque<v1::Event>,
@@ -95,7 +97,7 @@ async fn open(
 }
 
 impl Follower {
-    /// Opens the stream; with `start`, starts what is followed.
+    /// Opens the stream; with `start`, starts the execution.
     pub(crate) async fn open(
         client: Client,
         id: ExecutionId,
@@ -107,18 +109,18 @@ impl Follower {
         Ok(Self { id, options, start, batches, ready: VecDeque::new(), ended: false })
     }
 
-    /// The last event that was delivered: where to go on from.
+    /// The last event that was delivered, after which to continue.
     pub const fn position(&self) -> Seq {
         self.options.after
     }
 
-    /// How it follows.
+    /// The current options.
     pub const fn options(&self) -> &FollowOptions {
         &self.options
     }
 
-    /// The next event; `None` after the one that was asked for as the last, and when the worker says that nothing more
-    /// will come (`no_wait` has read all, or what was asked for lies behind the log's end).
+    /// The next event; `None` after the last requested one, or when the worker ends the stream (`no_wait` has
+    /// read everything, or the requested position is past the end of the log).
     pub async fn next(&mut self) -> Result<Option<Event>> {
         if !self.has_next().await? {
             return Ok(None);
@@ -137,7 +139,7 @@ impl Follower {
         Ok(Some(event))
     }
 
-    /// Waits until it is known whether there is a next event, and says so without taking it. Dropping the future loses
+    /// Waits until it is known whether there is a next event, without taking it. Dropping the future loses
     /// nothing.
     pub async fn has_next(&mut self) -> Result<bool> {
         loop {
@@ -150,7 +152,7 @@ impl Follower {
             let (id, options, start) = (self.id, &self.options, self.start.as_ref());
             match self.batches.next(|client| open(client, id, options, start)).await? {
                 Some(batch) => self.ready.extend(batch.events),
-                // A worker that goes away breaks the stream; one that ends it has no more to say.
+                // A worker that dies breaks the stream; one that ends the stream has no more events.
                 None => self.ended = true,
             }
         }

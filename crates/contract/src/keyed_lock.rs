@@ -1,5 +1,5 @@
-//! A lock for each key: calls with the same key run one after the other, calls with different keys at the same time.
-//! Both sides of the contract need it: the worker for ids, the gateway for idempotency keys.
+//! A lock for each key: calls with the same key run one after the other, calls with different keys at the
+//! same time. Both sides of the contract need it: the worker for ids, the gateway for idempotency keys.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Languages and packages, asked for.
+//! Calls for languages and packages.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::error::ContractError;
 use crate::v1;
 
 impl Client {
-    /// All languages that the worker knows. Waits at most so long for versions that were not asked for before.
+    /// All languages in the registry. Waits at most this long for versions that have not been determined yet.
     pub async fn known_languages(&self, wait: Duration) -> Result<Vec<v1::KnownLanguage>, ContractError> {
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let request = v1::ListLanguagesRequest { wait_ms };
         Ok(self.languages().list_languages(request).await?.into_inner().languages)
     }
 
-    /// What is installed in a session's environment.
+    /// The packages that are installed in a session's environment.
     pub async fn packages(
         &self,
         session: SessionId,

@@ -1,5 +1,5 @@
-//! The contract between whoever fronts users and a worker: the code generated from `proto/`, the conversions from
-//! and to the words of the protocol crate, and a client for the worker's socket.
+//! The contract between the gateway (or another client) and a worker: the code generated from `proto/`,
+//! conversions to and from the types of the protocol crate, and a client for the worker's socket.
 
 mod backoff;
 mod builds;

@@ -1,4 +1,4 @@
-//! Reading kept output by its bytes: a range of them, in large pieces, over any number of connections.
+//! Reading kept output by byte ranges, in large chunks, over any number of connections.
 
 use bytes::Bytes;
 use headwater_protocol::{ExecutionId, Seq, Stream};
@@ -11,12 +11,12 @@ use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
 
-/// Whose output, and which.
+/// An execution's output, or one stream of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputSelector {
-    /// Of this execution.
+    /// The id of the execution.
     pub id: ExecutionId,
-    /// This stream; none means all of them, in the order in which their bytes came.
+    /// The stream; `None` means all, in the order in which their bytes were written.
     pub stream: Option<Stream>,
 }
 
@@ -26,16 +26,16 @@ impl OutputSelector {
     }
 }
 
-/// Which bytes of a stream are kept.
+/// Which bytes of an output are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeptOutput {
-    /// Bytes that were written, kept or not.
+    /// The number of bytes written, kept or not.
     pub end: u64,
-    /// The one range that is no longer kept, from its first byte to the one after its last.
+    /// The range that is no longer kept, from its first byte to the byte after its last.
     pub gap: Option<(u64, u64)>,
-    /// Nothing of this will change any more.
+    /// Whether the output is final.
     pub closed: bool,
-    /// The newest event.
+    /// The newest event of the log.
     pub last_seq: Seq,
 }
 
@@ -45,12 +45,12 @@ impl KeptOutput {
         self.end - self.gap.map_or(0, |(from, to)| to - from)
     }
 
-    /// Whether there are none.
+    /// Whether no bytes are kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where in the stream this range of the kept bytes lies: before the gap, after it, or some of both.
+    /// The positions in the stream of a range of the kept bytes: before the gap, after it, or on both sides.
     pub fn ranges(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let Some((gap_from, gap_to)) = self.gap else {
             return Vec::from_iter((from < to).then_some((from, to)));
@@ -61,7 +61,7 @@ impl KeptOutput {
     }
 }
 
-/// A range of an output's bytes.
+/// A reader of a byte range.
 #[derive(Debug)]
 pub struct OutputReader {
     output: OutputSelector,
@@ -71,14 +71,14 @@ pub struct OutputReader {
 }
 
 impl Client {
-    /// Which bytes of an output are kept now.
+    /// Returns which bytes of an output are kept now.
     pub async fn kept(&self, output: OutputSelector) -> Result<KeptOutput> {
         let request = v1::KeptRequest { execution_id: output.id.to_string(), stream: output.stream() };
         let kept = self.raw().kept(request).await?.into_inner();
         let gap = (kept.gap_from_byte, kept.gap_to_byte);
         let is_sane = gap.0 <= gap.1 && gap.1 <= kept.end_byte;
         if !is_sane {
-            return Err(ContractError::Malformed("the gap lies outside of the output".into()));
+            return Err(ContractError::Malformed("the gap is outside the output".into()));
         }
         Ok(KeptOutput {
             end: kept.end_byte,
@@ -95,14 +95,14 @@ impl Client {
 }
 
 impl OutputReader {
-    /// The next bytes; `None` after the last one. Goes on over a restart of the worker.
+    /// The next bytes; `None` after the last. Continues over a restart of the worker.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         if self.from >= self.to {
             return Ok(None);
         }
         let (output, from, to) = (self.output, self.from, self.to);
         let piece = self.pieces.next(|client| open(client, output, from, to)).await?;
-        let short = || ContractError::Malformed("the output ends before its end".into());
+        let short = || ContractError::Malformed("the output is shorter than announced".into());
         let data = piece.ok_or_else(short)?.data;
         self.from += data.len() as u64;
         Ok(Some(data))

@@ -1,7 +1,7 @@
 //! Panics: a bug in one request, stream or session must not end the others.
 //!
-//! A panic unwinds to the request, the call or the task that it happened in. The hook logs it with a backtrace and counts
-//! it; [`caught`] turns it into a value; [`restarting`] begins a background task again.
+//! A panic unwinds to the request, call or task that it happened in. The hook logs it with a backtrace and
+//! counts it; [`caught`] turns it into a value; [`restarting`] restarts a background task.
 
 use std::backtrace::Backtrace;
 use std::panic::{AssertUnwindSafe, PanicHookInfo};
@@ -12,13 +12,13 @@ use futures_util::FutureExt;
 
 use crate::Backoff;
 
-/// Waits before a task that panicked begins again, at first and at most.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// The first and the longest delay before a task that panicked is restarted.
+const FIRST_RESTART_DELAY: Duration = Duration::from_millis(100);
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(30);
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Logs and counts all panics of this process from now on.
+/// Logs and counts all panics of this process.
 pub fn install_hook() {
     std::panic::set_hook(Box::new(|panic| {
         COUNT.fetch_add(1, Ordering::Relaxed);
@@ -28,26 +28,26 @@ pub fn install_hook() {
     }));
 }
 
-/// Panics of this process so far.
+/// The number of panics of this process so far.
 pub fn count() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }
 
 fn message<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
-    panic.payload_as_str().unwrap_or("without a message")
+    panic.payload_as_str().unwrap_or("no message")
 }
 
-/// The result of some work; `None` if it panicked. State that it shares with others must hold after any step of it: all
-/// our locks are taken over from whoever panicked.
+/// The result of `work`; `None` if it panicked. State that it shares with other tasks must be valid after
+/// each of its steps: our locks ignore poisoning.
 pub async fn caught<F: Future>(work: F) -> Option<F::Output> {
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
-/// Runs a background task to its end. If it panics it begins again after a while.
+/// Runs a background task until it ends. Restarts it after a delay if it panics.
 pub async fn restarting<F: Future<Output = ()>>(name: &'static str, mut work: impl FnMut() -> F) {
-    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+    let mut backoff = Backoff::new(FIRST_RESTART_DELAY, MAX_RESTART_DELAY);
     while caught(work()).await.is_none() {
-        tracing::error!(task = name, "a background task panicked; it begins again");
+        tracing::error!(task = name, "a background task panicked and is restarted");
         backoff.pause().await;
     }
 }

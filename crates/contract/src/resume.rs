@@ -12,17 +12,17 @@ use crate::retry::reconnect_backoff;
 
 type Result<T> = std::result::Result<T, ContractError>;
 
-/// A stream that lasted this long was not broken by what broke the one before it.
-const SETTLED: Duration = Duration::from_secs(1);
+/// A stream that lasted this long counts as stable: the next failure starts a new series of attempts.
+const STABLE_AFTER: Duration = Duration::from_secs(1);
 
 /// A stream that is opened again when the connection breaks. The caller knows the position to continue from.
 #[derive(Debug)]
 pub(crate) struct ResumingStream<T> {
     client: Client,
     stream: Option<Streaming<T>>,
-    /// The stream is to be replaced; it stays open until the new one is.
+    /// Whether the stream has to be replaced; it stays open until the new one is open.
     is_stale: bool,
-    /// Streams that open and break at once use these up.
+    /// Limits reopening of streams that break at once.
     attempts: Backoff,
     opened: Instant,
 }
@@ -33,19 +33,20 @@ impl<T> ResumingStream<T> {
         Self { client, stream, is_stale: false, attempts: reconnect_backoff(), opened: Instant::now() }
     }
 
-    /// The next message comes from a stream that is opened anew.
+    /// Makes the next message come from a new stream.
     pub(crate) const fn replace(&mut self) {
         self.is_stale = true;
     }
 
-    /// The next message, or `None` after the last. `open` opens the stream at the caller's position. Dropping the
-    /// future loses nothing.
+    /// The next message, or `None` after the last. `open` opens the stream at the caller's position. Dropping
+    /// the future loses nothing.
     pub(crate) async fn next<F>(&mut self, open: impl Fn(Client) -> F) -> Result<Option<T>>
     where
         F: Future<Output = Result<Streaming<T>>>,
     {
         loop {
-            // What is rare is boxed: thousands of followers wait here, and each future is as large as its largest branch.
+            // Rare branches are boxed: thousands of followers wait here, and a future is as large as its
+            // largest branch.
             let stream = match &mut self.stream {
                 Some(stream) if !self.is_stale => stream,
                 _ => {
@@ -56,7 +57,7 @@ impl<T> ResumingStream<T> {
             match stream.message().await.map_err(ContractError::from) {
                 Err(error) if error.is_disconnected() => {
                     self.stream = None;
-                    if self.opened.elapsed() >= SETTLED {
+                    if self.opened.elapsed() >= STABLE_AFTER {
                         self.attempts.reset();
                     }
                     Box::pin(self.client.recover(&mut self.attempts, error)).await?;

@@ -1,4 +1,4 @@
-//! Writing to a program's standard input, with positions, so that a chunk can be sent again.
+//! Writing to a program's standard input, with positions, so that a chunk can be sent again safely.
 
 use bytes::Bytes;
 use headwater_protocol::ExecutionId;
@@ -12,7 +12,7 @@ use crate::v1::{self, worker_client::WorkerClient};
 
 type Result<T> = std::result::Result<T, ContractError>;
 
-/// The way to a program's standard input.
+/// A program's standard input, opened for writing.
 #[derive(Debug)]
 pub struct StdinWriter {
     chunks: mpsc::Sender<v1::StdinChunk>,
@@ -24,7 +24,7 @@ impl StdinWriter {
     pub(crate) async fn open(mut worker: WorkerClient<Channel>, id: ExecutionId) -> Result<Self> {
         let (chunks, receiver) = mpsc::channel(4);
         let first = v1::StdinChunk { execution_id: id.to_string(), ..v1::StdinChunk::default() };
-        // The channel is new and empty: this neither waits nor fails.
+        // The channel is new and empty: this neither blocks nor fails.
         let _ = chunks.send(first).await;
         let written = worker.write_stdin(ReceiverStream::new(receiver)).await?.into_inner();
         let mut writer = Self { chunks, written, offset: 0 };
@@ -32,25 +32,26 @@ impl StdinWriter {
         Ok(writer)
     }
 
-    /// How many bytes the program's input has been given in all.
+    /// How many bytes have been written to the program's input in all.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Writes at the end of the input, and waits until the program's pipe or terminal has it.
     ///
-    /// Without a position, so that two who write to one program do not take each other's bytes for their own.
+    /// It sends no position, so that two writers to one program do not mistake each other's bytes for their
+    /// own.
     pub async fn write(&mut self, data: Bytes) -> Result<()> {
         self.send(None, data, false).await
     }
 
-    /// Writes again what may have been written before the connection broke: bytes of the input before
-    /// [`offset`](Self::offset) are left out.
+    /// Repeats a write that may have succeeded before the connection broke: bytes before
+    /// [`offset`](Self::offset) are skipped.
     pub async fn write_again(&mut self, at: u64, data: Bytes) -> Result<()> {
         self.send(Some(at), data, false).await
     }
 
-    /// Says that no more will come.
+    /// Closes the input.
     pub async fn end(&mut self) -> Result<()> {
         self.send(None, Bytes::new(), true).await
     }
@@ -58,7 +59,7 @@ impl StdinWriter {
     async fn send(&mut self, offset: Option<u64>, data: Bytes, eof: bool) -> Result<()> {
         let chunk = v1::StdinChunk { execution_id: String::new(), offset, data, eof };
         if self.chunks.send(chunk).await.is_err() {
-            // The call has ended: its status says why.
+            // The call has ended: its status has the reason.
             self.next_written().await?;
             return Err(ContractError::Disconnected("the input was closed".into()));
         }
@@ -67,7 +68,7 @@ impl StdinWriter {
     }
 
     async fn next_written(&mut self) -> Result<u64> {
-        let gone = || Fault::new(FaultKind::Conflict, "the program reads no more input");
+        let gone = || Fault::new(FaultKind::Conflict, "the program no longer reads input");
         Ok(self.written.message().await?.ok_or_else(gone)?.offset)
     }
 }

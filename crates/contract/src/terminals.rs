@@ -1,4 +1,4 @@
-//! What an emulator on the worker knows of a terminal: its screen, its sizes, and what its shell told.
+//! The state of terminals, from the worker's emulator: screen, sizes, and the shell's marks.
 
 use std::collections::VecDeque;
 
@@ -13,57 +13,57 @@ use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
 
-/// What a terminal shows.
+/// The contents of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// All events up to this one are in it: following goes on after it.
+    /// The last event that is included. Continue following after it.
     pub seq: Seq,
-    /// How large it is.
+    /// The size of the terminal.
     pub size: TtySize,
-    /// What draws it on an empty terminal of that size: scrollback, screen, cursor, modes.
+    /// The bytes that draw it on an empty terminal of that size: scrollback, screen, cursor, modes.
     pub data: Bytes,
-    /// The title that its program gave it; data of the program's.
+    /// The title that the program set. It is untrusted.
     pub title: String,
 }
 
 /// A size that a terminal has had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeChange {
-    /// Since the start.
+    /// Milliseconds since the start.
     pub at_ms: u64,
-    /// The event that came before it.
+    /// The event before the change.
     pub after: Seq,
-    /// The size from then on.
+    /// The size after the change.
     pub size: TtySize,
 }
 
-/// What a shell told of its prompts and commands. All of it is data of the program's.
+/// A mark that a shell printed about its prompts and commands. It is untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// The event of the log whose bytes carried it.
+    /// The event of the log whose bytes contain it.
     pub seq: Seq,
-    /// What it told.
+    /// The kind of mark.
     pub kind: MarkKind,
 }
 
-/// What a shell told.
+/// The kinds of marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MarkKind {
-    /// It waits for a command.
+    /// The shell waits for a command.
     Prompt,
-    /// It begins to carry one out.
+    /// The shell runs a command.
     Command {
-        /// As it was typed, if that is known.
+        /// The command as typed, if known.
         line: Option<String>,
     },
-    /// It has carried it out.
+    /// The command has ended.
     Ended {
-        /// How, if that is known.
+        /// Its exit code, if known.
         exit_code: Option<i32>,
     },
-    /// It is in another folder.
+    /// The shell changed its directory.
     Directory {
-        /// Which.
+        /// The new directory.
         path: String,
     },
 }
@@ -71,43 +71,43 @@ pub enum MarkKind {
 fn size(rows: u32, cols: u32) -> Result<TtySize> {
     match (u16::try_from(rows), u16::try_from(cols)) {
         (Ok(rows), Ok(cols)) => Ok(TtySize { rows, cols }),
-        _ => Err(ContractError::Malformed(format!("a terminal of {rows} rows and {cols} columns"))),
+        _ => Err(ContractError::Malformed(format!("a terminal with {rows} rows and {cols} columns"))),
     }
 }
 
-/// None for kinds that a newer worker may know.
-fn mark(told: v1::Mark) -> Option<Mark> {
+/// `None` for kinds of a newer worker.
+fn mark(message: v1::Mark) -> Option<Mark> {
     use v1::mark::Kind;
-    let kind = match told.kind? {
+    let kind = match message.kind? {
         Kind::Prompt(_) => MarkKind::Prompt,
         Kind::Command(command) => MarkKind::Command { line: command.line },
         Kind::Ended(ended) => MarkKind::Ended { exit_code: ended.exit_code },
         Kind::Directory(directory) => MarkKind::Directory { path: directory.path },
     };
-    Some(Mark { seq: Seq(told.seq), kind })
+    Some(Mark { seq: Seq(message.seq), kind })
 }
 
 impl Client {
-    /// What a terminal shows now, with at most so many lines of scrollback (none: all that are kept).
+    /// The contents of a terminal, with at most this many lines of scrollback (`None`: all that are kept).
     pub async fn snapshot(&self, id: ExecutionId, scrollback_lines: Option<u32>) -> Result<Snapshot> {
         let request = v1::SnapshotRequest { execution_id: id.to_string(), scrollback_lines };
-        let told = self.terminals().snapshot(request).await?.into_inner();
-        let (seq, size) = (Seq(told.seq), size(told.rows, told.cols)?);
-        Ok(Snapshot { seq, size, data: told.data, title: told.title })
+        let answer = self.terminals().snapshot(request).await?.into_inner();
+        let (seq, size) = (Seq(answer.seq), size(answer.rows, answer.cols)?);
+        Ok(Snapshot { seq, size, data: answer.data, title: answer.title })
     }
 
-    /// How a terminal's size changed, the first one included.
+    /// The sizes that a terminal has had, the first one included.
     pub async fn sizes(&self, id: ExecutionId) -> Result<Vec<SizeChange>> {
         let request = v1::ListSizesRequest { execution_id: id.to_string() };
-        let told = self.terminals().list_sizes(request).await?.into_inner().sizes;
-        let change = |told: v1::SizeChange| {
-            let size = size(told.rows, told.cols)?;
-            Ok(SizeChange { at_ms: told.at_ms, after: Seq(told.after_seq), size })
+        let answer = self.terminals().list_sizes(request).await?.into_inner().sizes;
+        let change = |answer: v1::SizeChange| {
+            let size = size(answer.rows, answer.cols)?;
+            Ok(SizeChange { at_ms: answer.at_ms, after: Seq(answer.after_seq), size })
         };
-        told.into_iter().map(change).collect()
+        answer.into_iter().map(change).collect()
     }
 
-    /// What a terminal's shell tells after this event. The stream goes on over a restart of the worker.
+    /// Follows a terminal's marks after this event. The stream continues over a restart of the worker.
     pub async fn follow_marks(&self, id: ExecutionId, after: Seq) -> Result<MarkFollower> {
         let marks = ResumingStream::new(self.clone(), Some(open(self.clone(), id, after).await?));
         Ok(MarkFollower { id, after, marks, ready: VecDeque::new() })
@@ -129,7 +129,7 @@ pub struct MarkFollower {
 }
 
 impl MarkFollower {
-    /// The next mark; none when there are no more. Dropping the future loses nothing.
+    /// The next mark; `None` after the last. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Result<Option<Mark>> {
         loop {
             if let Some(mark) = self.ready.pop_front() {
@@ -139,7 +139,7 @@ impl MarkFollower {
             let Some(batch) = self.marks.next(|client| open(client, id, after)).await? else {
                 return Ok(None);
             };
-            // The marks of one event come together: whoever goes on after it has them all.
+            // The marks of one event are sent together, so continuing after the event misses none.
             self.ready.extend(batch.marks.into_iter().filter_map(mark));
             self.after = self.ready.back().map_or(self.after, |last| last.seq);
         }

@@ -1,4 +1,4 @@
-//! Whole trees of a workspace: one method a call, and the streams that some of them answer with.
+//! Whole trees of a workspace: one method per call, and the streams that some calls return.
 
 use bytes::Bytes;
 use headwater_protocol::{SessionId, SnapshotId};
@@ -11,19 +11,19 @@ use crate::v1;
 
 type Result<T> = std::result::Result<T, ContractError>;
 
-/// Messages as the worker tells them. They end for good if it goes away: what they tell of is not kept anywhere.
+/// A stream of messages. It ends if the worker restarts: its messages are not stored.
 #[derive(Debug)]
 pub struct Messages<T>(Streaming<T>);
 
 impl<T> Messages<T> {
-    /// The next message; none after the last.
+    /// The next message; `None` after the last.
     pub async fn next(&mut self) -> Result<Option<T>> {
         Ok(self.0.message().await?)
     }
 }
 
 impl Client {
-    /// Tells what changes below a path from now on.
+    /// Reports changes below a path from now on.
     pub async fn watch_tree(
         &self,
         session: SessionId,
@@ -34,12 +34,12 @@ impl Client {
         Ok(Messages(self.trees().watch(request).await?.into_inner()))
     }
 
-    /// Looks for names and contents.
+    /// Searches names and contents.
     pub async fn search_tree(&self, request: v1::SearchRequest) -> Result<Messages<v1::SearchResponse>> {
         Ok(Messages(self.trees().search(request).await?.into_inner()))
     }
 
-    /// A folder as an archive.
+    /// Packs a folder into an archive.
     pub async fn pack(
         &self,
         session: SessionId,
@@ -50,7 +50,7 @@ impl Client {
         Ok(Messages(self.trees().pack(request).await?.into_inner()))
     }
 
-    /// Unpacks an archive: the first message says where to, the last one that it was all.
+    /// Unpacks an archive. The first message has the target, and the last one marks the end.
     pub async fn unpack(
         &self,
         messages: impl Stream<Item = v1::UnpackRequest> + Send + 'static,
@@ -58,7 +58,7 @@ impl Client {
         Ok(self.trees().unpack(messages).await?.into_inner())
     }
 
-    /// What is different now from a snapshot, or from the session's start.
+    /// Compares the workspace with a snapshot, or with the session's start.
     pub async fn diff(
         &self,
         session: SessionId,
@@ -70,7 +70,7 @@ impl Client {
         Ok(Messages(self.trees().diff(request).await?.into_inner()))
     }
 
-    /// Keeps a copy of a workspace; asking twice with the same id makes one.
+    /// Creates a snapshot of a workspace. Repeating the call with the same id creates only one.
     pub async fn create_snapshot(
         &self,
         session: SessionId,
@@ -82,27 +82,28 @@ impl Client {
         Ok(self.trees().create_snapshot(request).await?.into_inner())
     }
 
-    /// All that are kept of a session, oldest first.
+    /// The snapshots of a session, oldest first.
     pub async fn snapshots(&self, session: SessionId) -> Result<Vec<v1::Snapshot>> {
         let request = v1::ListSnapshotsRequest { session_id: session.to_string() };
         Ok(self.trees().list_snapshots(request).await?.into_inner().snapshots)
     }
 
-    /// Removes one.
+    /// Removes a snapshot.
     pub async fn remove_snapshot(&self, session: SessionId, id: SnapshotId) -> Result<()> {
         let (session_id, snapshot_id) = (session.to_string(), id.to_string());
         self.trees().remove_snapshot(v1::RemoveSnapshotRequest { session_id, snapshot_id }).await?;
         Ok(())
     }
 
-    /// Puts one in place of what is in the workspace.
+    /// Replaces the contents of the workspace with a snapshot.
     pub async fn restore_snapshot(&self, session: SessionId, id: SnapshotId) -> Result<v1::Snapshot> {
         let (session_id, snapshot_id) = (session.to_string(), id.to_string());
         let request = v1::RestoreSnapshotRequest { session_id, snapshot_id };
         Ok(self.trees().restore_snapshot(request).await?.into_inner())
     }
 
-    /// Makes a session like another, with a copy of its workspace; asking twice with the same id makes one.
+    /// Creates a session like another, with a copy of its workspace. Repeating the call with the same id
+    /// creates only one.
     pub async fn fork_session(&self, request: v1::ForkRequest) -> Result<()> {
         self.trees().fork(request).await?;
         Ok(())

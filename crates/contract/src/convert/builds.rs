@@ -1,4 +1,4 @@
-//! Builds: what is to be compiled, and what became of it.
+//! Conversions of builds: what to compile, and the result.
 
 use headwater_protocol::build::{
     BuildResult, BuildStatus, CompileSpec, Compiled, Diagnostic, Fix, Note, Range, Severity,
@@ -189,7 +189,7 @@ impl From<&Range> for v1::SourceRange {
     }
 }
 
-/// An absent range is an empty one, as in JSON.
+/// A missing range is an empty one, as in JSON.
 fn range(range: Option<v1::SourceRange>) -> Range {
     let range = range.unwrap_or_default();
     Range {

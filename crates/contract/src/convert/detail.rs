@@ -1,6 +1,7 @@
-//! The detail of a verdict.
+//! Conversions of the detail of a verdict.
 //!
-//! What a later version added is read as [`ExitDetail::Other`]: an end must not be lost because its detail is new.
+//! A kind of a later version is read as [`ExitDetail::Other`], so that no verdict is lost because its detail
+//! is new.
 
 use headwater_protocol::{ExitDetail, LimitKind};
 
