@@ -2,19 +2,12 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use headwater_protocol::api::read_event;
+use headwater_protocol::frames::{CREDIT, EOF, EVENT, OUTPUT, RESIZE, SIGNAL, STDIN};
 use headwater_protocol::{Event, Seq, Stream, TtySize};
 use serde::Deserialize;
 
 use crate::Result;
 use crate::error::{ApiError, ClientError};
-
-const OUTPUT: u8 = 0x01;
-const EVENT: u8 = 0x02;
-const STDIN: u8 = 0x10;
-const EOF: u8 = 0x11;
-const RESIZE: u8 = 0x12;
-const SIGNAL: u8 = 0x13;
-const CREDIT: u8 = 0x14;
 
 /// What the server sends.
 #[derive(Debug, Clone, PartialEq, Eq)]

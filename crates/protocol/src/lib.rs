@@ -8,6 +8,7 @@ pub mod build;
 mod detail;
 mod event;
 mod execution;
+pub mod frames;
 mod id;
 mod limits;
 mod session;

@@ -1,4 +1,4 @@
-//! Frames of the WebSocket, as `wire/native.md` fixes them.
+//! Frames of the WebSocket; their kinds are in [`headwater_protocol::frames`].
 //!
 //! What a client sends is understood by its kind: binary messages are binary frames, text messages are JSON ones,
 //! whatever the mode; the mode is about what the server sends.
@@ -8,18 +8,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{BufMut, Bytes, BytesMut};
 use headwater_protocol::api::{RequestError, SignalName, write_event};
+use headwater_protocol::frames::{CREDIT, EOF, EVENT, OUTPUT, RESIZE, SIGNAL, STDIN};
 use headwater_protocol::{Event, EventKind, Seq, Stream, TtySize};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
-
-const OUTPUT: u8 = 0x01;
-const EVENT: u8 = 0x02;
-const STDIN: u8 = 0x10;
-const EOF: u8 = 0x11;
-const RESIZE: u8 = 0x12;
-const SIGNAL: u8 = 0x13;
-const CREDIT: u8 = 0x14;
 
 /// What a client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
