@@ -1,8 +1,8 @@
-//! The file descriptors of this process: how many it may have, and who holds how many.
+//! The file descriptors of this process: how many it may have open, and what they are held for.
 //!
-//! Whatever a caller can make the worker keep open takes a [`Hold`] first and is refused when the descriptors run low,
-//! so that cancelling, reading, listing, deleting and stopping always find one. Costs are what a thing can come to in
-//! the worst case. What takes no hold is found by counting the open descriptors now and then ([`measure`]).
+//! Everything that a caller can make the worker keep open takes a [`Hold`] first and is refused when descriptors run
+//! low, so that cancelling, reading, listing, deleting and stopping always work. Costs are for the worst case.
+//! Descriptors that are open without a hold are found by counting from time to time ([`measure`]).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,35 +12,36 @@ use headwater_protocol::SessionId;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// An execution without open input: two pipes, the index and two files of its log, and what its start needs for a
-/// moment (the given input, the files of its cgroup).
+/// Descriptors of an execution without open input: two pipes, the index and two files of its log, and those that its
+/// start needs for a moment (the given input, the files of its cgroup).
 pub const EXECUTION: usize = 8;
-/// One with open input or a terminal: the writing end and the buffer of the input, and a terminal's relay.
+/// Descriptors of an execution with open input or a terminal: also the write end and the buffer of the input, and a
+/// terminal's relay.
 pub const INTERACTIVE: usize = 10;
-/// A session: the link to its init, the process, and the outlet to the network.
+/// Descriptors of a session: the link to its init, the process, and the outlet to the network.
 pub const SESSION: usize = 4;
-/// A reader of a log that is closed: the index and the files of three streams.
+/// Descriptors of a reader of a closed log: the index and the files of three streams.
 pub const READER: usize = 4;
-/// A watch: the kernel's notes and the workspace.
+/// Descriptors of a file watch: the inotify instance and the workspace.
 pub const WATCH: usize = 3;
-/// A connection of a program to the network: its own and the one to the other end.
-pub const VISIT: usize = 2;
+/// Descriptors of a program's connection to the network: its own and the one to the other end.
+pub const CONNECTION: usize = 2;
 
-/// Of the limit, one part in so many is kept back for calls that must always work ...
-const RESERVE_PART: usize = 8;
-/// ... but at least this many descriptors, and at most that many: more than such calls use at once.
-const RESERVE: std::ops::RangeInclusive<usize> = 96..=1024;
+/// One part in eight of the limit is kept back for calls that must always work ...
+const RESERVE_DIVISOR: usize = 8;
+/// ... within these bounds, which are more descriptors than such calls use at once.
+const RESERVE_RANGE: std::ops::RangeInclusive<usize> = 96..=1024;
 
-/// What a hold is for, which decides how much of the limit it leaves alone.
+/// What a hold is for, which decides how much of the reserve it must leave free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Something new: leaves the whole reserve.
+    /// Starting something new: leaves the whole reserve.
     Start,
-    /// Reading what is there: leaves half of the reserve.
+    /// Reading something that exists: leaves half of the reserve.
     Read,
 }
 
-/// Descriptors that somebody may have open; given back when it is dropped.
+/// Descriptors that the holder may have open; dropping it releases them.
 #[derive(Debug)]
 pub struct Hold {
     table: &'static Table,
@@ -61,14 +62,14 @@ struct Table {
     counted: Mutex<Counted>,
 }
 
-/// What was open when it was last counted.
+/// The result of the last count of open descriptors, with the sum of all holds at that time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
     open: usize,
     held: usize,
 }
 
-/// The limit and the holds belong to the process, and so does this table.
+/// The table is global because the limit and the holds belong to the process.
 static TABLE: OnceLock<Table> = OnceLock::new();
 
 fn table() -> &'static Table {
@@ -79,45 +80,45 @@ fn table() -> &'static Table {
 }
 
 /// Raises the soft limit of open files to the hard one: each session and each execution holds a few. Programs do not
-/// inherit it: each gets the limit of its session. To be called before the first hold.
+/// inherit it: each gets the limit of its session. Must be called before the first hold.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
     {
         tracing::warn!(%error, "the limit of open files cannot be raised");
     }
-    // The first random number may open a file, which stays open: now, while there is one.
+    // The first random number may open a file that stays open: do it while a descriptor is free.
     let _ = SessionId::random();
     tracing::info!(limit = table().limit, reserve = table().reserve(), "open files");
 }
 
-/// Takes descriptors for something, or says why not.
+/// Takes descriptors, or fails with [`FaultKind::Exhausted`].
 pub fn hold(count: usize, purpose: Purpose) -> Result<Hold, Fault> {
     table().hold(count, purpose).ok_or_else(|| {
-        Fault::new(FaultKind::Exhausted, "the worker has too many files open for this").hint(
+        Fault::new(FaultKind::Exhausted, "the worker has too many open files").hint(
             "end executions or sessions that are not needed; the operator can raise the limit of open files \
              (`ulimit -Hn`, systemd: `LimitNOFILE=`) where the worker is started",
         )
     })
 }
 
-/// Takes descriptors for something that is there already, however many are left.
+/// Takes descriptors for something that is open already, however few are left.
 pub fn hold_anyway(count: usize) -> Hold {
     table().held.fetch_add(count, Ordering::Relaxed);
     Hold { table: table(), count }
 }
 
-/// For how many things of this cost there are descriptors.
+/// How many things of this cost the descriptors suffice for.
 pub fn capacity(cost: usize) -> usize {
     let table = table();
     table.limit.saturating_sub(table.reserve()) / cost
 }
 
-/// Counts what is open, so that what takes no hold is known as well. Takes about a millisecond for ten thousand.
+/// Counts the open descriptors, so that those without a hold are known too. Takes about 1 ms for 10,000.
 pub fn measure() {
     match std::fs::read_dir("/proc/self/fd") {
         Ok(entries) => table().has_open(entries.count()),
-        // Not even one is left for this.
+        // No descriptor is left, not even for the count.
         Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
             table().has_open(table().limit);
         }
@@ -132,7 +133,7 @@ impl Table {
     }
 
     fn reserve(&self) -> usize {
-        (self.limit / RESERVE_PART).clamp(*RESERVE.start(), *RESERVE.end())
+        (self.limit / RESERVE_DIVISOR).clamp(*RESERVE_RANGE.start(), *RESERVE_RANGE.end())
     }
 
     fn counted(&self) -> MutexGuard<'_, Counted> {
@@ -151,7 +152,7 @@ impl Table {
         let held = self.held.fetch_add(count, Ordering::Relaxed) + count;
         let taken = Hold { table: self, count };
         let counted = *self.counted();
-        // All that is promised; or, if that is more, what was open and what was promised since.
+        // The sum of all holds or, if that is more, what was open at the last count plus the holds since then.
         let used = held.max(counted.open + held.saturating_sub(counted.held));
         (used <= self.limit.saturating_sub(reserve)).then_some(taken)
     }
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(kept.len(), (512 - 96) / 8);
         assert!(table.hold(READER, Purpose::Read).is_some());
         kept.pop();
-        assert!(table.hold(8, Purpose::Start).is_some(), "what is given back can be taken again");
+        assert!(table.hold(8, Purpose::Start).is_some(), "a released hold can be taken again");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Places among what may be open at once: for each session, for each owner, and in all.
+//! Permits: how many of something may be open at once, for each session, for each owner and in all.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,122 +8,121 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::SessionId;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
-/// How many there may be at once: of all owners, of one owner, and of one session. Whoever may look at one session must
-/// not use up its owner's share, and no owner may use up what all have.
+/// How many permits exist. A caller with access to one session must not use up the share of the session's owner, and
+/// no owner may use up the permits of all.
 #[derive(Debug, Clone, Copy)]
-pub struct Most {
-    /// Of all owners together.
-    pub all: usize,
-    /// Of one owner.
-    pub of_owner: usize,
-    /// Of one session.
-    pub of_session: usize,
+pub struct PermitLimits {
+    /// Permits of all owners together.
+    pub total: usize,
+    /// Permits of one owner.
+    pub per_owner: usize,
+    /// Permits of one session.
+    pub per_session: usize,
 }
 
-/// A place among those that are open at once.
+/// A permit to have one thing open; dropping it releases it.
 #[derive(Debug)]
-pub struct Place {
-    _of_session: OwnedSemaphorePermit,
-    _of_owner: OwnedSemaphorePermit,
-    _of_all: OwnedSemaphorePermit,
-    /// The turn to work, if it is work: given back while its reader is slow.
-    pub turn: Option<OwnedSemaphorePermit>,
+pub struct Permit {
+    _session: OwnedSemaphorePermit,
+    _owner: OwnedSemaphorePermit,
+    _total: OwnedSemaphorePermit,
+    /// The permit to do work, where work is limited: released while the reader of the result is slow.
+    pub work: Option<OwnedSemaphorePermit>,
 }
 
-/// Places of all, of each owner and of each session.
+/// The permits of all owners and sessions for one kind of call.
 #[derive(Debug)]
-pub struct Places {
-    most: Most,
-    /// The places of all owners together.
-    pub all: Arc<Semaphore>,
-    owners: Shares<String>,
-    sessions: Shares<SessionId>,
-    /// Turns to work; none are needed for what only waits.
-    pub working: Option<Arc<Semaphore>>,
+pub struct Permits {
+    limits: PermitLimits,
+    /// The permits of all owners together.
+    pub total: Arc<Semaphore>,
+    owners: KeyedSemaphores<String>,
+    sessions: KeyedSemaphores<SessionId>,
+    /// Permits to do work; `None` for calls that mostly wait.
+    pub work: Option<Arc<Semaphore>>,
 }
 
-/// The places of each of many, as long as somebody has or wants one.
+/// A semaphore for each key; a key without holders and waiters takes no memory.
 #[derive(Debug)]
-pub struct Shares<K>(Mutex<HashMap<K, Arc<Semaphore>>>);
+pub struct KeyedSemaphores<K>(Mutex<HashMap<K, Arc<Semaphore>>>);
 
-impl<K> Default for Shares<K> {
+impl<K> Default for KeyedSemaphores<K> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Hash + Eq> Shares<K> {
-    /// The semaphore of this key.
-    pub fn of(&self, key: K, most: usize) -> Arc<Semaphore> {
-        let mut shares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever has a place or waits for one has a reference, too.
-        shares.retain(|_, places| Arc::strong_count(places) > 1);
-        Arc::clone(shares.entry(key).or_insert_with(|| Arc::new(Semaphore::new(most))))
+impl<K: Hash + Eq> KeyedSemaphores<K> {
+    /// The semaphore of this key, created with `permits` if there is none.
+    pub fn of(&self, key: K, permits: usize) -> Arc<Semaphore> {
+        let mut semaphores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Holders and waiters each have a reference of their own.
+        semaphores.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
+        Arc::clone(semaphores.entry(key).or_insert_with(|| Arc::new(Semaphore::new(permits))))
     }
 }
 
-impl Places {
-    /// `working`: how many of them may work at the same time.
-    pub fn new(most: Most, working: Option<usize>) -> Self {
+impl Permits {
+    /// `working`: how many of the open calls may do work at the same time.
+    pub fn new(limits: PermitLimits, working: Option<usize>) -> Self {
         Self {
-            most,
-            all: Arc::new(Semaphore::new(most.all)),
-            owners: Shares::default(),
-            sessions: Shares::default(),
-            working: working.map(|working| Arc::new(Semaphore::new(working))),
+            limits,
+            total: Arc::new(Semaphore::new(limits.total)),
+            owners: KeyedSemaphores::default(),
+            sessions: KeyedSemaphores::default(),
+            work: working.map(|working| Arc::new(Semaphore::new(working))),
         }
     }
 
-    /// Takes a place, or says that there are too many of `what`.
-    pub fn take(&self, owner: &str, session: SessionId, what: &str) -> Result<Place, Fault> {
+    /// Takes a permit without waiting, or fails because too many of `what` are open.
+    pub fn try_acquire(&self, owner: &str, session: SessionId, what: &str) -> Result<Permit, Fault> {
         let full = |whose: &'static str| {
             let fault = Fault::new(FaultKind::Exhausted, format!("too many {what} {whose}at once"));
             move |_| {
-                fault.hint(
-                    "ask again when others have ended; those whose answer is not read end by themselves",
-                )
+                fault.hint("try again when others have ended; one whose result is not read ends by itself")
             }
         };
-        let Most { of_owner, of_session, .. } = self.most;
-        let of_session = self.sessions.of(session, of_session).try_acquire_owned();
-        let of_owner = self.owners.of(owner.to_owned(), of_owner).try_acquire_owned();
-        Ok(Place {
-            _of_session: of_session.map_err(full("in this session "))?,
-            _of_owner: of_owner.map_err(full("of this owner "))?,
-            _of_all: Arc::clone(&self.all).try_acquire_owned().map_err(full(""))?,
-            turn: match &self.working {
-                Some(working) => Some(Arc::clone(working).try_acquire_owned().map_err(full(""))?),
+        let PermitLimits { per_owner, per_session, .. } = self.limits;
+        let of_session = self.sessions.of(session, per_session).try_acquire_owned();
+        let of_owner = self.owners.of(owner.to_owned(), per_owner).try_acquire_owned();
+        Ok(Permit {
+            _session: of_session.map_err(full("in this session "))?,
+            _owner: of_owner.map_err(full("of this owner "))?,
+            _total: Arc::clone(&self.total).try_acquire_owned().map_err(full(""))?,
+            work: match &self.work {
+                Some(work) => Some(Arc::clone(work).try_acquire_owned().map_err(full(""))?),
                 None => None,
             },
         })
     }
 }
 
-/// Turns at something of which only so much is done at once. Who waits, waits first for those of the same owner.
+/// Permits that callers wait for. An owner's callers queue behind each other first, so that one owner's queue does
+/// not delay the others.
 #[derive(Debug)]
-pub struct OwnerTurns {
-    all: Arc<Semaphore>,
-    owners: Shares<String>,
-    of_owner: usize,
+pub struct OwnerPermits {
+    total: Arc<Semaphore>,
+    owners: KeyedSemaphores<String>,
+    per_owner: usize,
 }
 
-/// A turn; dropping it gives it to the next.
+/// A permit that was waited for; dropping it releases it.
 #[derive(Debug)]
-pub struct OwnerTurn {
-    _of_owner: OwnedSemaphorePermit,
-    _of_all: OwnedSemaphorePermit,
+pub struct OwnerPermit {
+    _owner: OwnedSemaphorePermit,
+    _total: OwnedSemaphorePermit,
 }
 
-impl OwnerTurns {
-    /// So many in all, and so many of each owner.
-    pub fn new(all: usize, of_owner: usize) -> Self {
-        Self { all: Arc::new(Semaphore::new(all)), owners: Shares::default(), of_owner }
+impl OwnerPermits {
+    /// `total` permits in all, at most `per_owner` of them for one owner.
+    pub fn new(total: usize, per_owner: usize) -> Self {
+        Self { total: Arc::new(Semaphore::new(total)), owners: KeyedSemaphores::default(), per_owner }
     }
 
-    /// Waits for a turn of this owner.
-    pub async fn turn(&self, owner: &str) -> Result<OwnerTurn, AcquireError> {
-        let of_owner = self.owners.of(owner.to_owned(), self.of_owner).acquire_owned().await?;
-        Ok(OwnerTurn { _of_owner: of_owner, _of_all: Arc::clone(&self.all).acquire_owned().await? })
+    /// Waits for a permit of this owner.
+    pub async fn acquire(&self, owner: &str) -> Result<OwnerPermit, AcquireError> {
+        let of_owner = self.owners.of(owner.to_owned(), self.per_owner).acquire_owned().await?;
+        Ok(OwnerPermit { _owner: of_owner, _total: Arc::clone(&self.total).acquire_owned().await? })
     }
 }
 
@@ -132,10 +131,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_uses_up_its_own_places_and_not_those_of_others() {
-        let places = Places::new(Most { all: 6, of_owner: 4, of_session: 3 }, Some(6));
+    fn an_owner_uses_up_its_own_permits_and_not_those_of_others() {
+        let permits = Permits::new(PermitLimits { total: 6, per_owner: 4, per_session: 3 }, Some(6));
         let (one, two) = (SessionId::random(), SessionId::random());
-        let take = |owner: &str, session| places.take(owner, session, "searches");
+        let take = |owner: &str, session| permits.try_acquire(owner, session, "searches");
         let mut held: Vec<_> = (0..3).map(|_| take("ann", one).unwrap()).collect();
         assert!(take("ann", one).unwrap_err().message.contains("in this session"));
         held.push(take("ann", two).unwrap());
@@ -147,12 +146,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_owner_that_waits_for_its_turn_keeps_no_other_waiting() {
-        let turns = OwnerTurns::new(3, 2);
-        let held = (turns.turn("ann").await, turns.turn("ann").await);
-        let mut waiting = std::pin::pin!(turns.turn("ann"));
+    async fn an_owner_that_waits_for_a_permit_does_not_delay_others() {
+        let permits = OwnerPermits::new(3, 2);
+        let held = (permits.acquire("ann").await, permits.acquire("ann").await);
+        let mut waiting = std::pin::pin!(permits.acquire("ann"));
         assert!(futures_util::poll!(waiting.as_mut()).is_pending());
-        assert!(turns.turn("bob").await.is_ok());
+        assert!(permits.acquire("bob").await.is_ok());
         drop(held);
         assert!(waiting.await.is_ok());
     }

@@ -1,4 +1,4 @@
-//! Which addresses belong to the internet: everything else is somebody's own network, and no session's business.
+//! Which addresses are public. Sessions may not reach any other: those belong to private networks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -23,10 +23,10 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// All that is given out of IPv6 for the internet.
+/// The block of IPv6 from which public addresses are allocated.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Blocks within it that are not: protocol assignments (tunnels by Teredo among them), examples, 6to4, examples again.
+/// Blocks within it that are not public: protocol assignments (with Teredo), examples, 6to4, more examples.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -34,11 +34,11 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Addresses that stand for one of IPv4, in their last 32 bits: the kernel's own form, and that of gateways (NAT64).
+/// Addresses that contain one of IPv4 in their last 32 bits: IPv4-mapped, and those of NAT64 gateways.
 const WITH_V4_INSIDE: [(Ipv6Addr, u32); 2] =
     [(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96), (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96)];
 
-/// Whether an address is one of the internet.
+/// Whether an address is public.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

@@ -1,57 +1,57 @@
-//! Which hosts a session with `network: packages` may name.
+//! The allow list: which hosts a session with `network: packages` may reach.
 
 use super::target::{Host, Target, TargetError, split};
 
-/// The ports of an entry that names none.
+/// The ports of an entry without a port.
 const PORTS: [u16; 2] = [443, 80];
 
-/// One entry: `pypi.org`, `*.example.org`, `registry.example.org:8443`, `10.0.0.7:8080`.
+/// One entry of the list: `pypi.org`, `*.example.org`, `registry.example.org:8443`, `10.0.0.7:8080`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    who: Who,
+    host: HostPattern,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Who {
-    Exactly(Host),
-    /// Every name below this one, which begins with a dot.
-    Below(String),
+enum HostPattern {
+    Exact(Host),
+    /// Every subdomain of this suffix, which begins with a dot.
+    Subdomains(String),
 }
 
 impl Pattern {
-    /// Reads an entry.
+    /// Parses an entry.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let (host, port) = split(text);
         let port = port.map(|_| Target::parse(text.trim_start_matches("*."), None)).transpose()?;
-        let who = match host.strip_prefix("*.") {
+        let host = match host.strip_prefix("*.") {
             Some(suffix) => match Host::parse(suffix)? {
-                Host::Name(name) => Who::Below(format!(".{name}")),
+                Host::Name(name) => HostPattern::Subdomains(format!(".{name}")),
                 Host::Address(_) => return Err(TargetError::Host(text.to_owned())),
             },
-            None => Who::Exactly(Host::parse(host)?),
+            None => HostPattern::Exact(Host::parse(host)?),
         };
-        Ok(Self { who, port: port.map(|target| target.port) })
+        Ok(Self { host, port: port.map(|target| target.port) })
     }
 
-    /// Whether it admits this one.
+    /// Whether the entry allows this host and port.
     pub fn admits(&self, target: &Target) -> bool {
-        let who = match (&self.who, &target.host) {
-            (Who::Exactly(host), other) => host == other,
-            (Who::Below(suffix), Host::Name(name)) => {
+        let host = match (&self.host, &target.host) {
+            (HostPattern::Exact(host), other) => host == other,
+            (HostPattern::Subdomains(suffix), Host::Name(name)) => {
                 name.len() > suffix.len() && name.ends_with(suffix.as_str())
             }
-            (Who::Below(_), Host::Address(_)) => false,
+            (HostPattern::Subdomains(_), Host::Address(_)) => false,
         };
-        who && self.port.map_or_else(|| PORTS.contains(&target.port), |port| port == target.port)
+        host && self.port.map_or_else(|| PORTS.contains(&target.port), |port| port == target.port)
     }
 }
 
 impl std::fmt::Display for Pattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.who {
-            Who::Exactly(host) => write!(f, "{host}")?,
-            Who::Below(suffix) => write!(f, "*{suffix}")?,
+        match &self.host {
+            HostPattern::Exact(host) => write!(f, "{host}")?,
+            HostPattern::Subdomains(suffix) => write!(f, "*{suffix}")?,
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }

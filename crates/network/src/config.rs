@@ -11,15 +11,15 @@ pub use crate::allow::Pattern;
 pub use crate::target::{Host, Target};
 
 /// The registries behind pip and npm.
-const REGISTRIES: [&str; 3] = ["pypi.org", "files.pythonhosted.org", "registry.npmjs.org"];
-const PYTHON_INDEX: &str = "https://pypi.org/simple";
-const NPM_REGISTRY: &str = "https://registry.npmjs.org";
-const CACHE_BYTES: u64 = 5 << 30;
+const DEFAULT_REGISTRIES: [&str; 3] = ["pypi.org", "files.pythonhosted.org", "registry.npmjs.org"];
+const DEFAULT_PYTHON_INDEX: &str = "https://pypi.org/simple";
+const DEFAULT_NPM_REGISTRY: &str = "https://registry.npmjs.org";
+const DEFAULT_CACHE_BYTES: u64 = 5 << 30;
 /// A cache smaller than this could not hold one package of the usual size.
-const LEAST_CACHE: u64 = 1 << 20;
+const MIN_CACHE_BYTES: u64 = 1 << 20;
 
-/// Connections of an owner: enough for 16 busy sessions, and a quarter of all there may be.
-const CONNECTIONS_OF_OWNER: usize = 1024;
+/// Connections of one owner: enough for 16 busy sessions, and a quarter of all connections.
+const DEFAULT_CONNECTIONS_OF_OWNER: usize = 1024;
 
 /// What sessions may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +32,9 @@ pub struct NetworkConfig {
     pub max_connections_of_owner: usize,
     /// The hosts that `network: packages` reaches.
     pub registries: Vec<Pattern>,
-    /// Hosts that may have a private address all the same.
+    /// Hosts that may be reached although their address is private.
     pub allow_private: Vec<Target>,
-    /// Names whose addresses are written here instead of asked for.
+    /// Host names with fixed addresses, which are not looked up.
     pub hosts: BTreeMap<String, Vec<IpAddr>>,
 }
 
@@ -45,7 +45,7 @@ pub struct PackagesConfig {
     pub python_index: Option<Url>,
     /// The registry of npm packages behind the mirror.
     pub npm_registry: Option<Url>,
-    /// How much of them is kept.
+    /// The size limit of the cache.
     pub cache_bytes: u64,
 }
 
@@ -54,8 +54,8 @@ impl Default for NetworkConfig {
         Self {
             allow_packages: true,
             allow_full: false,
-            max_connections_of_owner: CONNECTIONS_OF_OWNER,
-            registries: REGISTRIES.iter().filter_map(|name| Pattern::parse(name).ok()).collect(),
+            max_connections_of_owner: DEFAULT_CONNECTIONS_OF_OWNER,
+            registries: DEFAULT_REGISTRIES.iter().filter_map(|name| Pattern::parse(name).ok()).collect(),
             allow_private: Vec::new(),
             hosts: BTreeMap::new(),
         }
@@ -65,17 +65,17 @@ impl Default for NetworkConfig {
 impl Default for PackagesConfig {
     fn default() -> Self {
         Self {
-            python_index: PYTHON_INDEX.parse().ok(),
-            npm_registry: NPM_REGISTRY.parse().ok(),
-            cache_bytes: CACHE_BYTES,
+            python_index: DEFAULT_PYTHON_INDEX.parse().ok(),
+            npm_registry: DEFAULT_NPM_REGISTRY.parse().ok(),
+            cache_bytes: DEFAULT_CACHE_BYTES,
         }
     }
 }
 
-/// An address as it may be shown.
+/// The URL without its password, for display.
 pub fn without_password(url: &Url) -> String {
     let mut url = url.clone();
-    // Refused only for addresses that cannot have one.
+    // Fails only for URLs that cannot have a password.
     let _ = url.set_password(None);
     url.into()
 }
@@ -133,7 +133,7 @@ impl FileNetwork {
         config.allow_private = self.allow_private.iter().map(read).collect::<Result<_, _>>()?;
         for (name, addresses) in self.hosts {
             let Ok(Host::Name(host)) = Host::parse(&name) else {
-                return Err(format!("network.hosts: `{name}` is no host name"));
+                return Err(format!("network.hosts: `{name}` is not a host name"));
             };
             config.hosts.insert(host, addresses.parse(&name)?);
         }
@@ -147,8 +147,9 @@ impl OneOrMore {
             Self::One(text) => vec![text],
             Self::More(texts) => texts,
         };
-        let read =
-            |text: &String| text.parse().map_err(|_| format!("network.hosts.{name}: `{text}` is no address"));
+        let read = |text: &String| {
+            text.parse().map_err(|_| format!("network.hosts.{name}: `{text}` is not an IP address"))
+        };
         texts.iter().map(read).collect()
     }
 }
@@ -165,22 +166,22 @@ impl FilePackages {
         }
         if let Some(text) = self.cache {
             config.cache_bytes = parse_bytes(&text).map_err(|e| format!("packages.cache: {e}"))?;
-            if config.cache_bytes < LEAST_CACHE {
-                return Err(format!("packages.cache: `{text}` is too small: give it at least `1Mi`"));
+            if config.cache_bytes < MIN_CACHE_BYTES {
+                return Err(format!("packages.cache: `{text}` is too small, the minimum is `1Mi`"));
             }
         }
         Ok(config)
     }
 }
 
-/// The address of a registry; an empty one means that there is none.
+/// The URL of a registry; an empty text means none.
 fn registry(name: &str, text: &str) -> Result<Option<Url>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     let url: Url = text.parse().map_err(|error| format!("packages.{name}: `{text}`: {error}"))?;
-    let good = matches!(url.scheme(), "https" | "http") && url.query().is_none() && url.fragment().is_none();
-    if good { Ok(Some(url)) } else { Err(format!("packages.{name}: `{text}` is no address of a registry")) }
+    let valid = matches!(url.scheme(), "https" | "http") && url.query().is_none() && url.fragment().is_none();
+    if valid { Ok(Some(url)) } else { Err(format!("packages.{name}: `{text}` is not the URL of a registry")) }
 }
 
 #[cfg(test)]
@@ -199,7 +200,7 @@ mod tests {
     fn without_a_word_packages_come_from_the_public_registries_and_nothing_else_is_reached() {
         let (network, packages) = (network("").unwrap(), packages("").unwrap());
         assert!(network.allow_packages && !network.allow_full && network.allow_private.is_empty());
-        assert_eq!(network.registries.len(), REGISTRIES.len());
+        assert_eq!(network.registries.len(), DEFAULT_REGISTRIES.len());
         assert!(packages.python_index.is_some() && packages.npm_registry.is_some());
     }
 

@@ -1,4 +1,4 @@
-//! Dialling: the addresses that were checked are the addresses that are dialled, whatever a name says a moment later.
+//! Dialling: a name is resolved once, and the addresses that were checked are the ones that are dialled.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,72 +8,72 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 
 use super::address::is_public;
-use super::names::Names;
+use super::resolver::Resolver;
 use super::target::{Host, Target};
 
-/// How long one address may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How many addresses of a name are tried.
-const TRIED: usize = 4;
+/// How long a connection to one address may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most addresses of a name that are tried.
+const MAX_ADDRESSES: usize = 4;
 
-/// Why nobody was reached.
+/// Why a host could not be reached.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
-    /// It has an address in somebody's own network.
-    #[error("`{target}` has the address `{address}`, which is not one of the internet")]
+    /// The host has a private address.
+    #[error("`{target}` has the address `{address}`, which is not public")]
     Private {
-        /// Who was to be reached.
+        /// The host and port.
         target: Target,
-        /// Where that would have been.
+        /// The address that is not public.
         address: IpAddr,
     },
-    /// Its name leads nowhere.
+    /// The name cannot be resolved.
     #[error("the name of `{target}` cannot be resolved: {source}")]
-    Unknown {
-        /// Who was to be reached.
+    Unresolved {
+        /// The host and port.
         target: Target,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// It does not answer.
+    /// No address accepts a connection.
     #[error("`{target}` does not answer: {source}")]
-    Silent {
-        /// Who was to be reached.
+    Unreachable {
+        /// The host and port.
         target: Target,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// The one way out.
+/// Opens all connections that leave the host.
 #[derive(Debug, Clone)]
 pub(crate) struct Dialler {
-    names: Arc<dyn Names>,
-    /// Who may have a private address: the operator's exceptions.
+    names: Arc<dyn Resolver>,
+    /// Hosts that may have a private address: the operator's exceptions.
     private: Arc<[Target]>,
 }
 
 impl Dialler {
-    pub(crate) fn new(names: Arc<dyn Names>, private: &[Target]) -> Self {
+    pub(crate) fn new(names: Arc<dyn Resolver>, private: &[Target]) -> Self {
         Self { names, private: private.into() }
     }
 
-    /// Whether the operator excepted it.
+    /// Whether the operator allows this target a private address.
     pub(crate) fn is_exception(&self, target: &Target) -> bool {
         self.private.contains(target)
     }
 
-    /// All addresses, for a target that was found to be an exception.
+    /// All addresses of a target, without the check; only for exceptions.
     pub(crate) async fn unchecked(&self, target: &Target) -> Result<Vec<SocketAddr>, DialError> {
         let found = match &target.host {
             Host::Address(address) => vec![*address],
             Host::Name(name) => {
                 let found = self.names.addresses(name).await;
-                found.map_err(|source| DialError::Unknown { target: target.clone(), source })?
+                found.map_err(|source| DialError::Unresolved { target: target.clone(), source })?
             }
         };
         if found.is_empty() {
-            return Err(DialError::Unknown {
+            return Err(DialError::Unresolved {
                 target: target.clone(),
                 source: io::ErrorKind::NotFound.into(),
             });
@@ -81,7 +81,7 @@ impl Dialler {
         Ok(found.into_iter().map(|address| SocketAddr::new(address, target.port)).collect())
     }
 
-    /// The addresses that may be dialled. One that may not spoils them all: a name that has both is up to something.
+    /// The addresses of a target. One private address among them refuses all: such a name is probably an attack.
     pub(crate) async fn addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, DialError> {
         let found = self.unchecked(target).await?;
         if !self.is_exception(target)
@@ -92,13 +92,13 @@ impl Dialler {
         Ok(found)
     }
 
-    /// A connection to one of them.
+    /// Connects to the first address that answers.
     pub(crate) async fn connect(&self, target: &Target) -> Result<TcpStream, DialError> {
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
-        for address in self.addresses(target).await?.into_iter().take(TRIED) {
-            match tokio::time::timeout(PATIENCE, TcpStream::connect(address)).await {
+        for address in self.addresses(target).await?.into_iter().take(MAX_ADDRESSES) {
+            match tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => {
-                    // Small pieces of a handshake must not wait for each other.
+                    // The small messages of a handshake must not be delayed.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }
@@ -106,7 +106,7 @@ impl Dialler {
                 Err(_) => failure = io::ErrorKind::TimedOut.into(),
             }
         }
-        Err(DialError::Silent { target: target.clone(), source: failure })
+        Err(DialError::Unreachable { target: target.clone(), source: failure })
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) mod tests {
         }
     }
 
-    impl Names for Changing {
+    impl Resolver for Changing {
         fn addresses<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
             let mut answers = self.0.lock().unwrap();
             let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
@@ -164,7 +164,7 @@ pub(crate) mod tests {
         let port = listener.local_addr().unwrap().port();
         // Public when it is checked, ours when it is asked again: a dialler that asks twice would come to us.
         let names = Changing::new(&[&["1.1.1.1"], &["127.0.0.1"]]);
-        let dialler = Dialler::new(Arc::<Changing>::clone(&names) as Arc<dyn Names>, &[]);
+        let dialler = Dialler::new(Arc::<Changing>::clone(&names) as Arc<dyn Resolver>, &[]);
         let it = target(&format!("rebinding.example:{port}"));
         let addresses = dialler.addresses(&it).await.unwrap();
         assert_eq!(addresses, [SocketAddr::new("1.1.1.1".parse().unwrap(), port)]);
@@ -175,7 +175,7 @@ pub(crate) mod tests {
         // The control: as an exception it is reached, by one question.
         let names = Changing::new(&[&["127.0.0.1"], &["10.0.0.1"], &["10.0.0.1"]]);
         let dialler =
-            Dialler::new(Arc::<Changing>::clone(&names) as Arc<dyn Names>, std::slice::from_ref(&it));
+            Dialler::new(Arc::<Changing>::clone(&names) as Arc<dyn Resolver>, std::slice::from_ref(&it));
         let (stream, _) = tokio::join!(dialler.connect(&it), listener.accept());
         assert_eq!(stream.unwrap().peer_addr().unwrap().port(), port);
         assert_eq!(names.left(), 2);

@@ -1,5 +1,5 @@
-//! Plain HTTP to a host that was allowed and checked. Both sides of the exchange are taken apart and put together anew, so
-//! that they agree where each message ends.
+//! Forwards plain HTTP to a host that was allowed and checked. Requests and responses are parsed and framed anew, so
+//! that both sides agree where each message ends.
 
 use std::io;
 use std::pin::Pin;
@@ -15,60 +15,60 @@ use hyper::{Request, Response, Uri, Version};
 use hyper_util::rt::TokioIo;
 use tokio::time::{Instant, Sleep};
 
-use super::answer::{Body, Refusal};
 use super::headers;
 use super::meter::add;
-use super::outlet::Visit;
+use super::outlet::Connection;
+use super::response::{Body, Refusal};
 use super::target::Target;
 
-/// How long a host may take to begin its answer, and between two parts of it.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a host may take to begin its response, and between two parts of it.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Passes a request on and its answer back.
+/// Forwards a request and returns the response.
 pub(crate) async fn forward(
-    visit: &Arc<Visit>,
+    connection: &Arc<Connection>,
     mut request: Request<Incoming>,
     target: &Target,
 ) -> Result<Response<Body>, Refusal> {
     headers::outgoing(request.headers_mut(), target)?;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    *request.uri_mut() = path.parse::<Uri>().map_err(|_| Refusal::bad("the request has no good path"))?;
+    *request.uri_mut() = path.parse::<Uri>().map_err(|_| Refusal::bad("the request has no valid path"))?;
     *request.version_mut() = Version::HTTP_11;
-    let stream = visit.network.dialler.connect(target).await.map_err(|error| {
-        tracing::debug!(%error, "a request is not passed on");
+    let stream = connection.network.dialler.connect(target).await.map_err(|error| {
+        tracing::debug!(%error, "cannot forward a request");
         Refusal::from(error)
     })?;
-    let broken = |_| Refusal::upstream(format!("`{target}` broke off"));
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    let over = visit.over.clone();
+    let broken = |_| Refusal::upstream(format!("`{target}` closed the connection"));
+    let (mut sender, driver) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let over = connection.over.clone();
     tokio::spawn(async move {
         tokio::select! {
             () = over.cancelled() => {}
-            _ = connection => {} // what breaks is seen by whoever waits for the answer
+            _ = driver => {} // the caller of `send_request` sees the error
         }
     });
-    let answered = tokio::time::timeout(PATIENCE, sender.send_request(request)).await;
+    let answered = tokio::time::timeout(RESPONSE_TIMEOUT, sender.send_request(request)).await;
     let late = |_| Refusal::upstream(format!("`{target}` does not answer"));
     let mut response = answered.map_err(late)?.map_err(broken)?;
     headers::strip(response.headers_mut());
-    let visit = Arc::clone(visit);
-    Ok(response.map(|body| Watched::new(body, visit).boxed_unsync()))
+    let connection = Arc::clone(connection);
+    Ok(response.map(|body| CountedBody::new(body, connection).boxed_unsync()))
 }
 
-/// A body on its way to a program: counted, and given up when nothing comes for too long.
-struct Watched {
+/// A response body: its bytes are counted, and it fails if no data arrives within [`RESPONSE_TIMEOUT`].
+struct CountedBody {
     body: Incoming,
-    visit: Arc<Visit>,
-    patience: Pin<Box<Sleep>>,
+    connection: Arc<Connection>,
+    timeout: Pin<Box<Sleep>>,
 }
 
-impl Watched {
-    fn new(body: Incoming, visit: Arc<Visit>) -> Self {
-        Self { body, visit, patience: Box::pin(tokio::time::sleep(PATIENCE)) }
+impl CountedBody {
+    fn new(body: Incoming, connection: Arc<Connection>) -> Self {
+        Self { body, connection, timeout: Box::pin(tokio::time::sleep(RESPONSE_TIMEOUT)) }
     }
 }
 
-impl HttpBody for Watched {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -79,13 +79,13 @@ impl HttpBody for Watched {
         let this = &mut *self;
         match Pin::new(&mut this.body).poll_frame(context) {
             Poll::Ready(frame) => {
-                this.patience.as_mut().reset(Instant::now() + PATIENCE);
+                this.timeout.as_mut().reset(Instant::now() + RESPONSE_TIMEOUT);
                 if let Some(Ok(data)) = frame.as_ref().map(|frame| frame.as_ref().map(Frame::data_ref)) {
-                    add(&this.visit.meter.received, data.map_or(0, Bytes::len));
+                    add(&this.connection.meter.received, data.map_or(0, Bytes::len));
                 }
                 Poll::Ready(frame.map(|frame| frame.map_err(io::Error::other)))
             }
-            Poll::Pending => match this.patience.as_mut().poll(context) {
+            Poll::Pending => match this.timeout.as_mut().poll(context) {
                 Poll::Ready(()) => Poll::Ready(Some(Err(io::ErrorKind::TimedOut.into()))),
                 Poll::Pending => Poll::Pending,
             },

@@ -1,4 +1,4 @@
-//! Which headers go on, and which end here.
+//! Which headers are forwarded, and which apply only to one hop.
 
 use hyper::HeaderMap;
 use hyper::header::{
@@ -6,11 +6,11 @@ use hyper::header::{
     PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
-use super::answer::Refusal;
+use super::response::Refusal;
 use super::target::Target;
 
-/// Of one connection only, not of the message (RFC 9110, 7.6.1), and what clients say to proxies.
-const OF_THE_CONNECTION: [HeaderName; 8] = [
+/// Headers of one connection and not of the message (RFC 9110, 7.6.1), and those that clients send to proxies.
+const HOP_BY_HOP: [HeaderName; 8] = [
     CONNECTION,
     TE,
     TRAILER,
@@ -22,7 +22,7 @@ const OF_THE_CONNECTION: [HeaderName; 8] = [
 ];
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
-/// Takes away what is of the connection, also what the message itself says is.
+/// Removes hop-by-hop headers, including those that `Connection` names.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -33,23 +33,23 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
         // A message must not lose its length or its host by naming them.
         .filter(|name| *name != HOST && *name != CONTENT_LENGTH)
         .collect();
-    for name in OF_THE_CONNECTION.iter().chain(&named).chain([&PROXY_CONNECTION]) {
+    for name in HOP_BY_HOP.iter().chain(&named).chain([&PROXY_CONNECTION]) {
         headers.remove(name);
     }
 }
 
-/// The headers of a request as the host gets them. The body is framed anew on the way, so that both sides agree where it
-/// ends; a request that says two things about that is refused all the same.
+/// Rewrites the headers of a request for the host. The body is framed anew, so that both sides agree where it ends; a
+/// request with contradictory lengths is refused anyway.
 pub(crate) fn outgoing(headers: &mut HeaderMap, target: &Target) -> Result<(), Refusal> {
     let lengths = headers.get_all(CONTENT_LENGTH).iter().count();
     if lengths > 1 || (lengths == 1 && headers.contains_key(TRANSFER_ENCODING)) {
-        return Err(Refusal::bad("the request says twice how long its body is"));
+        return Err(Refusal::bad("the request states the length of its body twice"));
     }
     strip(headers);
-    headers.remove(EXPECT); // answered here
+    headers.remove(EXPECT); // the proxy answers it itself
     let host = if target.port == 80 { target.host.to_string() } else { target.to_string() };
-    let host = HeaderValue::from_str(&host).map_err(|_| Refusal::bad("the request has no good host"))?;
-    headers.insert(HOST, host); // the one that was checked, whatever the request says
+    let host = HeaderValue::from_str(&host).map_err(|_| Refusal::bad("the request has no valid host"))?;
+    headers.insert(HOST, host); // the one that was checked, not the client's
     Ok(())
 }
 
@@ -113,7 +113,7 @@ mod tests {
             }
             if outgoing(&mut map, &Target::parse("a.example:81", None).unwrap()).is_ok() {
                 prop_assert_eq!(&map[HOST], "a.example:81");
-                prop_assert!(OF_THE_CONNECTION.iter().all(|name| !map.contains_key(name)));
+                prop_assert!(HOP_BY_HOP.iter().all(|name| !map.contains_key(name)));
             }
         }
     }

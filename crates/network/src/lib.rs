@@ -1,26 +1,26 @@
-//! What a session reaches of the network: the filtering proxy and the mirror of package registries.
+//! The network of sessions: the filtering proxy and the mirror of package registries.
 //!
-//! A session with `network: packages` has no network but its own loopback device. There its init listens
-//! ([`PORT`]), and the worker accepts: [`outlet`] takes connections, [`proxy`] decides what each request is. A request to
-//! another host goes through [`forward`] or [`tunnel`] and the [`dial`]ler, if the operator's list [`allow`]s it; a request to
-//! the outlet itself is for the [`mirror`], which fetches packages itself and keeps them for all sessions.
+//! A session with `network: packages` has only its own loopback device. Its init listens there ([`PORT`]), and the
+//! worker accepts: [`outlet`] takes connections, [`proxy`] routes each request. A request to another host goes through
+//! [`forward`] or [`tunnel`] and the [`dial`]ler, if the operator's list [`allow`]s it; a request to the outlet itself
+//! is for the [`mirror`], which fetches packages and caches them for all sessions.
 
 mod address;
 pub mod allow;
-mod answer;
 pub mod config;
+mod connection_permits;
 mod dial;
 mod forward;
 mod headers;
 mod meter;
 mod mirror;
-mod names;
 mod outlet;
-mod patient;
 mod proxy;
-mod seats;
+mod resolver;
+mod response;
 pub mod target;
 mod tunnel;
+mod write_timeout;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,17 +30,17 @@ use headwater_protocol::{Network as Wanted, SandboxKind};
 use tokio::runtime::Handle;
 
 use crate::config::{NetworkConfig, PackagesConfig};
+use connection_permits::ConnectionPermits;
 use dial::Dialler;
 use mirror::Mirror;
-use names::HostNames;
-use seats::Seats;
+use resolver::HostResolver;
 
-/// Where the outlet is, on 127.0.0.1 of each session. One number for all: what is written into a lock file or a
-/// configuration in one session holds in the next.
+/// The port of the outlet on 127.0.0.1 of each session. The same for all, so that lock files and configuration that
+/// were written in one session work in the next.
 pub const PORT: u16 = 41_080;
 
-/// Connections of all sessions together: those of four owners who use all of theirs.
-const ALL_SEATS: usize = 4096;
+/// Connections of all sessions together: enough for four owners at their limit.
+const MAX_CONNECTIONS: usize = 4096;
 
 /// The network of a worker's sessions.
 #[derive(Debug)]
@@ -48,19 +48,19 @@ pub struct Network {
     rules: NetworkConfig,
     dialler: Dialler,
     mirror: Mirror,
-    seats: Seats,
-    /// Apart from the runtime that moves output.
+    permits: ConnectionPermits,
+    /// Separate from the runtime that moves output.
     runtime: Handle,
 }
 
 impl Network {
-    /// `data` is the worker's folder: packages are kept in it.
+    /// `data` is the worker's data folder, which holds the package cache.
     pub fn new(rules: NetworkConfig, packages: &PackagesConfig, data: &Path, runtime: Handle) -> Arc<Self> {
-        let dialler = Dialler::new(Arc::new(HostNames::new(rules.hosts.clone())), &rules.allow_private);
+        let dialler = Dialler::new(Arc::new(HostResolver::new(rules.hosts.clone())), &rules.allow_private);
         Arc::new(Self {
             mirror: Mirror::new(packages, dialler.clone(), data.join("packages")),
             dialler,
-            seats: Seats::new(ALL_SEATS, rules.max_connections_of_owner),
+            permits: ConnectionPermits::new(MAX_CONNECTIONS, rules.max_connections_of_owner),
             rules,
             runtime,
         })
@@ -71,15 +71,15 @@ impl Network {
         let refuse = |message: &str, hint: &str| Err(Fault::new(FaultKind::Invalid, message).hint(hint));
         match wanted {
             Wanted::Packages if sandbox == SandboxKind::None => refuse(
-                "without walls there is no network of packages: a session has the host's network as it is",
-                "leave `network` out, or run the worker with walls",
+                "the network `packages` needs isolation: without it a session uses the host's network",
+                "leave out `network`, or run the worker with isolation",
             ),
             Wanted::Packages if !self.rules.allow_packages => refuse(
-                "sessions with the network `packages` are turned off here",
+                "sessions with the network `packages` are disabled on this server",
                 "the operator can set `allow_packages = true` in `[network]` of the configuration",
             ),
             Wanted::Full if !self.rules.allow_full => refuse(
-                "sessions with the network `full` are not allowed here",
+                "sessions with the network `full` are not allowed on this server",
                 "use `packages`, or have the operator set `allow_full = true` in `[network]` of the configuration",
             ),
             Wanted::None | Wanted::Packages | Wanted::Full => Ok(()),
@@ -87,8 +87,8 @@ impl Network {
     }
 }
 
-/// What programs of a session with `network: packages` find in their environment, so that package managers need not be
-/// told anything.
+/// The environment of programs in a session with `network: packages`, so that package managers work without
+/// configuration.
 pub fn environment(packages: &PackagesConfig) -> Vec<(&'static str, String)> {
     let outlet = format!("http://127.0.0.1:{PORT}");
     let local = "127.0.0.1,localhost,::1";
@@ -106,7 +106,7 @@ pub fn environment(packages: &PackagesConfig) -> Vec<(&'static str, String)> {
     }
     if packages.npm_registry.is_some() {
         all.push(("npm_config_registry", format!("{outlet}/npm/")));
-        // The mirror takes no reports, and a lock file must not name the outlet of one session.
+        // The mirror accepts no audit reports, and a lock file must not contain the address of the outlet.
         all.push(("npm_config_audit", "false".to_owned()));
         all.push(("npm_config_omit_lockfile_registry_resolved", "true".to_owned()));
     }

@@ -1,8 +1,8 @@
-//! The mirror: packages for all sessions, fetched by the worker itself.
+//! The mirror: a cache of packages for all sessions, fetched by the worker.
 //!
-//! A session names a package and a file of it, never an address or a checksum: those come from the index that the operator
-//! configured. What a file must be is checked while it comes ([`files`]), and it is kept under that checksum. So whatever
-//! a session asks for, it changes nothing for others but what is fetched already.
+//! A session names a package and a file of it, never a URL or a checksum: those come from the index that the operator
+//! configured. The checksum of a file is verified during the download ([`files`]), and the file is cached under it. So
+//! a session cannot change what others get; its requests only decide which files are cached already.
 //!
 //! | path | what |
 //! | --- | --- |
@@ -28,18 +28,18 @@ use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_LENGTH};
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::answer::{Body, Refusal, whole, with_type};
 use super::dial::Dialler;
-use super::outlet::Visit;
+use super::outlet::Connection;
+use super::response::{Body, Refusal, whole, with_type};
 use crate::config::PackagesConfig;
-use fetch::Fetch;
+use fetch::Fetcher;
 use files::Files;
 use npm::Npm;
 use pages::{Page, Pages};
 use pypi::Pypi;
 use store::Store;
 
-/// Where packages come from and where they are kept.
+/// The registries and the cache.
 #[derive(Debug)]
 pub(crate) struct Mirror {
     pypi: Option<Pypi>,
@@ -48,9 +48,9 @@ pub(crate) struct Mirror {
     files: Arc<Files>,
 }
 
-/// What a path asks for.
+/// A request to the mirror, parsed from its path.
 #[derive(Debug, PartialEq, Eq)]
-enum Asked<'a> {
+enum MirrorRequest<'a> {
     PypiPage(&'a str),
     PypiFile(&'a str, &'a str),
     NpmPage(String),
@@ -63,7 +63,7 @@ impl Mirror {
         let store = Arc::new(Store::new(folder, config.cache_bytes));
         let registries =
             [&config.python_index, &config.npm_registry].into_iter().flatten().cloned().collect();
-        let fetch = Arc::new(Fetch::new(dialler, registries));
+        let fetch = Arc::new(Fetcher::new(dialler, registries));
         Self {
             pypi: config.python_index.clone().map(Pypi::new),
             npm: config.npm_registry.clone().map(Npm::new),
@@ -75,55 +75,64 @@ impl Mirror {
     /// Answers a request to the mirror.
     pub(crate) async fn answer(
         &self,
-        visit: &Visit,
+        connection: &Connection,
         request: &Request<Incoming>,
     ) -> Result<Response<Body>, Refusal> {
         let head = match *request.method() {
             Method::GET => false,
             Method::HEAD => true,
             _ => {
-                let refusal = "the mirror of packages is only read";
+                let refusal = "the package mirror is read-only";
                 return Err(Refusal { status: StatusCode::METHOD_NOT_ALLOWED, message: refusal.into() });
             }
         };
-        let asked = asked(request.uri().path())
-            .ok_or_else(|| Refusal::missing("there is nothing at this path of the mirror of packages"))?;
+        let wanted = parse_path(request.uri().path())
+            .ok_or_else(|| Refusal::missing("the package mirror has nothing at this path"))?;
         let accept: Vec<_> =
             request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-        let response = self.find(visit, asked, &accept.join(", ")).await?;
+        let response = self.find(connection, wanted, &accept.join(", ")).await?;
         Ok(if head { without_body(response) } else { response })
     }
 
-    async fn find(&self, visit: &Visit, asked: Asked<'_>, accept: &str) -> Result<Response<Body>, Refusal> {
-        match asked {
-            Asked::NpmPing => Ok(with_type(StatusCode::OK, "application/json", "{}")),
-            Asked::PypiPage(name) => {
+    async fn find(
+        &self,
+        connection: &Connection,
+        wanted: MirrorRequest<'_>,
+        accept: &str,
+    ) -> Result<Response<Body>, Refusal> {
+        match wanted {
+            MirrorRequest::NpmPing => Ok(with_type(StatusCode::OK, "application/json", "{}")),
+            MirrorRequest::PypiPage(name) => {
                 let source = self.pypi()?.source(name)?;
                 if pypi::wants_json(accept) {
-                    return Ok(shown(
-                        visit,
-                        self.pages.get(&visit.owner, &source, Page::json).await?,
+                    return Ok(page_response(
+                        connection,
+                        self.pages.get(&connection.owner, &source, Page::json).await?,
                         pypi::JSON,
                     ));
                 }
-                Ok(shown(visit, self.pages.get(&visit.owner, &source, Page::html).await?, pypi::HTML))
+                Ok(page_response(
+                    connection,
+                    self.pages.get(&connection.owner, &source, Page::html).await?,
+                    pypi::HTML,
+                ))
             }
-            Asked::PypiFile(name, file) => {
+            MirrorRequest::PypiFile(name, file) => {
                 let entries =
-                    self.pages.get(&visit.owner, &self.pypi()?.source(name)?, Page::entries).await?;
-                self.files.get(visit, entries.get(file)).await
+                    self.pages.get(&connection.owner, &self.pypi()?.source(name)?, Page::entries).await?;
+                self.files.get(connection, entries.get(file)).await
             }
-            Asked::NpmPage(name) => {
+            MirrorRequest::NpmPage(name) => {
                 let page =
-                    self.pages.get(&visit.owner, &self.npm()?.source(&name, accept), Page::json).await?;
-                Ok(shown(visit, page, npm::kind(accept)))
+                    self.pages.get(&connection.owner, &self.npm()?.source(&name, accept), Page::json).await?;
+                Ok(page_response(connection, page, npm::content_type(accept)))
             }
-            Asked::NpmFile(name, file) => {
+            MirrorRequest::NpmFile(name, file) => {
                 let entries = self
                     .pages
-                    .get(&visit.owner, &self.npm()?.source(&name, npm::SHORT), Page::entries)
+                    .get(&connection.owner, &self.npm()?.source(&name, npm::SHORT), Page::entries)
                     .await?;
-                self.files.get(visit, entries.get(file)).await
+                self.files.get(connection, entries.get(file)).await
             }
         }
     }
@@ -139,35 +148,37 @@ impl Mirror {
     }
 }
 
-/// An answer with a page.
-fn shown(visit: &Visit, page: Page, kind: &'static str) -> Response<Body> {
+/// A response with a page.
+fn page_response(connection: &Connection, page: Page, kind: &'static str) -> Response<Body> {
     let Page { file, bytes } = page;
     let mut response = with_type(StatusCode::OK, kind, "");
     response.headers_mut().insert(CONTENT_LENGTH, bytes.into());
-    response.map(|_| reader::whole(file.into(), bytes, &visit.meter))
+    response.map(|_| reader::complete(file.into(), bytes, &connection.meter))
 }
 
-/// The same answer to HEAD.
+/// The same response to HEAD.
 fn without_body(response: Response<Body>) -> Response<Body> {
     response.map(|_| whole(""))
 }
 
-fn asked(path: &str) -> Option<Asked<'_>> {
+fn parse_path(path: &str) -> Option<MirrorRequest<'_>> {
     if let Some(rest) = path.strip_prefix("/pypi/") {
         let parts: Vec<_> = rest.split('/').collect();
         return match parts[..] {
-            ["simple", name, ""] | ["simple", name] if !name.is_empty() => Some(Asked::PypiPage(name)),
-            ["files", name, file] => Some(Asked::PypiFile(name, file)),
+            ["simple", name, ""] | ["simple", name] if !name.is_empty() => {
+                Some(MirrorRequest::PypiPage(name))
+            }
+            ["files", name, file] => Some(MirrorRequest::PypiFile(name, file)),
             _ => None,
         };
     }
     let rest = path.strip_prefix("/npm/")?;
     if rest == "-/ping" {
-        return Some(Asked::NpmPing);
+        return Some(MirrorRequest::NpmPing);
     }
     match rest.split_once("/-/") {
-        Some((name, file)) => Some(Asked::NpmFile(npm::name(name)?, file.rsplit('/').next()?)),
-        None => Some(Asked::NpmPage(npm::name(rest)?)),
+        Some((name, file)) => Some(MirrorRequest::NpmFile(npm::name(name)?, file.rsplit('/').next()?)),
+        None => Some(MirrorRequest::NpmPage(npm::name(rest)?)),
     }
 }
 
@@ -177,14 +188,17 @@ mod tests {
 
     #[test]
     fn a_path_names_a_package_and_a_file_of_it_and_nothing_else() {
-        assert_eq!(asked("/pypi/simple/six/"), Some(Asked::PypiPage("six")));
-        assert_eq!(asked("/pypi/files/six/six-1.tar.gz"), Some(Asked::PypiFile("six", "six-1.tar.gz")));
-        assert_eq!(asked("/npm/@a%2fb"), Some(Asked::NpmPage("@a/b".into())));
-        assert_eq!(asked("/npm/@a/b/-/b-1.tgz"), Some(Asked::NpmFile("@a/b".into(), "b-1.tgz")));
-        assert_eq!(asked("/npm/-/ping"), Some(Asked::NpmPing));
+        assert_eq!(parse_path("/pypi/simple/six/"), Some(MirrorRequest::PypiPage("six")));
+        assert_eq!(
+            parse_path("/pypi/files/six/six-1.tar.gz"),
+            Some(MirrorRequest::PypiFile("six", "six-1.tar.gz"))
+        );
+        assert_eq!(parse_path("/npm/@a%2fb"), Some(MirrorRequest::NpmPage("@a/b".into())));
+        assert_eq!(parse_path("/npm/@a/b/-/b-1.tgz"), Some(MirrorRequest::NpmFile("@a/b".into(), "b-1.tgz")));
+        assert_eq!(parse_path("/npm/-/ping"), Some(MirrorRequest::NpmPing));
         for path in ["/", "/pypi/", "/pypi/simple/", "/pypi/simple/a/b/", "/npm/", "/npm/../x", "/npm/a/b/c"]
         {
-            assert_eq!(asked(path), None, "{path}");
+            assert_eq!(parse_path(path), None, "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The outlet of a session: takes the connections of its programs, a bounded number at a time.
+//! The outlet of a session: accepts the connections of its programs, a limited number at a time.
 
 use std::io;
 use std::net::TcpListener as StdListener;
@@ -16,34 +16,34 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::connection_permits::{ConnectionPermit, refuse};
 use super::meter::{Meter, add};
-use super::patient::Patient;
-use super::seats::{Seat, send_away};
+use super::write_timeout::WriteTimeout;
 use super::{Network, proxy};
 
-/// Connections of one session at once; more wait in the socket.
-const SEATS: usize = 64;
-/// The longest head of a request.
-const HEAD_BYTES: usize = 16 * 1024;
-/// How long a head may take, and a connection may be idle between two.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
-/// How long a program may take nothing of what it is sent.
-const STUCK: Duration = Duration::from_mins(2);
-/// Waits when there is no descriptor to spare, at first and at last.
-const REST: Duration = Duration::from_millis(100);
-const LONGEST_REST: Duration = Duration::from_secs(2);
+/// Open connections of one session; more wait in the socket's queue.
+const MAX_SESSION_CONNECTIONS: usize = 64;
+/// The largest head of a request.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// How long the head of a request may take, and a connection may be idle between two requests.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a program may read nothing of a response.
+const WRITE_TIMEOUT: Duration = Duration::from_mins(2);
+/// Pauses before the next `accept` when no descriptor is free, at first and at last.
+const MIN_ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+const MAX_ACCEPT_PAUSE: Duration = Duration::from_secs(2);
 
-/// One connection. Whoever works for it holds it: its seats are free when nobody does.
+/// One connection of a program. Every task that works for it holds a reference: the last one releases the permits.
 #[derive(Debug)]
-pub(crate) struct Visit {
+pub(crate) struct Connection {
     pub network: Arc<Network>,
     pub meter: Arc<Meter>,
-    /// Set when the session is over.
+    /// Set when the session ends.
     pub over: CancellationToken,
-    /// Whose session it is.
+    /// The owner of the session.
     pub owner: Arc<str>,
-    _of_session: OwnedSemaphorePermit,
-    _seat: Seat,
+    _session_permit: OwnedSemaphorePermit,
+    _permit: ConnectionPermit,
     _descriptors: Hold,
 }
 
@@ -59,7 +59,7 @@ impl Network {
         let network = Arc::clone(self);
         self.runtime.spawn(async move {
             if let Err(error) = network.serve(session, owner, outlet, over).await {
-                tracing::error!(%session, %error, "a session's outlet cannot be served");
+                tracing::error!(%session, %error, "cannot serve a session's outlet");
             }
         });
     }
@@ -75,62 +75,63 @@ impl Network {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let meter = Arc::new(Meter::new(session));
-        let own = Arc::new(Semaphore::new(SEATS));
-        let mut backoff = Backoff::new(REST, LONGEST_REST);
+        let session_permits = Arc::new(Semaphore::new(MAX_SESSION_CONNECTIONS));
+        let mut backoff = Backoff::new(MIN_ACCEPT_PAUSE, MAX_ACCEPT_PAUSE);
         loop {
             let next = async {
-                let own = Arc::clone(&own).acquire_owned().await.map_err(io::Error::other)?;
-                Ok::<_, io::Error>((listener.accept().await, own))
+                let session_permit =
+                    Arc::clone(&session_permits).acquire_owned().await.map_err(io::Error::other)?;
+                Ok::<_, io::Error>((listener.accept().await, session_permit))
             };
-            let (accepted, of_session) = tokio::select! {
+            let (accepted, session_permit) = tokio::select! {
                 () = over.cancelled() => return Ok(()),
                 next = next => next?,
             };
-            let taken = accepted.ok().zip(descriptors::hold(descriptors::VISIT, Purpose::Start).ok());
+            let taken = accepted.ok().zip(descriptors::hold(descriptors::CONNECTION, Purpose::Start).ok());
             let Some(((stream, _), descriptors)) = taken else {
                 backoff.pause().await;
                 continue;
             };
             backoff.reset();
-            let seat = match self.seats.take(&owner) {
-                Ok(seat) => seat,
+            let permit = match self.permits.try_acquire(&owner) {
+                Ok(permit) => permit,
                 Err(why) => {
                     tokio::spawn(async move {
-                        send_away(stream, &why).await;
-                        drop((of_session, descriptors));
+                        refuse(stream, &why).await;
+                        drop((session_permit, descriptors));
                     });
                     continue;
                 }
             };
             add(&meter.connections, 1);
-            let visit = Visit {
+            let connection = Connection {
                 network: Arc::clone(&self),
                 meter: Arc::clone(&meter),
                 over: over.clone(),
                 owner: Arc::clone(&owner),
-                _of_session: of_session,
-                _seat: seat,
+                _session_permit: session_permit,
+                _permit: permit,
                 _descriptors: descriptors,
             };
-            tokio::spawn(receive(Arc::new(visit), stream));
+            tokio::spawn(serve_connection(Arc::new(connection), stream));
         }
     }
 }
 
-/// Answers the requests of one connection, one after the other.
-async fn receive(visit: Arc<Visit>, stream: TcpStream) {
+/// Answers the requests of one connection in order.
+async fn serve_connection(connection: Arc<Connection>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
-    let over = visit.over.clone();
-    let answer = service_fn(move |request| proxy::answer(Arc::clone(&visit), request));
+    let over = connection.over.clone();
+    let service = service_fn(move |request| proxy::handle(Arc::clone(&connection), request));
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
-        .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(Patient::new(stream, STUCK)), answer)
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream, WRITE_TIMEOUT)), service)
         .with_upgrades();
     tokio::select! {
         () = over.cancelled() => {}
-        // Broken off or nonsense: the program at the other end knows, and nobody else has to.
+        // A broken connection or an invalid request concerns only the program at the other end.
         _ = serving => {}
     }
 }

@@ -1,30 +1,30 @@
-//! Who is meant: a host and a port, as requests and the configuration write them.
+//! A target of a connection: a host and a port, as requests and the configuration write them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The longest name that DNS knows.
-const NAME_BYTES: usize = 253;
-/// The longest part of one.
-const LABEL_BYTES: usize = 63;
+/// The longest name in DNS.
+const MAX_NAME_BYTES: usize = 253;
+/// The longest label of a name.
+const MAX_LABEL_BYTES: usize = 63;
 
-/// Why a text names nobody.
+/// Why a text is not a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// No host, or something that is none.
-    #[error("`{0}` is no host name")]
+    /// The host is missing or not valid.
+    #[error("`{0}` is not a host name")]
     Host(String),
-    /// No port, or something that is none.
-    #[error("`{0}` has no good port")]
+    /// The port is missing or not valid.
+    #[error("`{0}` has no valid port")]
     Port(String),
 }
 
 /// A host: a name in lower case, or an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
-    /// Letters, digits, `-`, `_` and dots; no dot at its end.
+    /// A name of letters, digits, `-`, `_` and dots, without a dot at its end.
     Name(String),
-    /// Written as such.
+    /// An IP address.
     Address(IpAddr),
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Host {
 }
 
 impl Host {
-    /// Reads a host; an address of IPv6 is in brackets.
+    /// Parses a host; an IPv6 address is in brackets.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let wrong = || TargetError::Host(shown(text));
         if let Some(inner) = text.strip_prefix('[') {
@@ -51,14 +51,14 @@ impl Host {
             return Ok(Self::Address(IpAddr::V4(address)));
         }
         let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
-        let good = |label: &str| {
-            (1..=LABEL_BYTES).contains(&label.len())
+        let is_label = |label: &str| {
+            (1..=MAX_LABEL_BYTES).contains(&label.len())
                 && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
         };
         // `127.1`, `0x7f.1` and the like are addresses to some programs and names to others: here they are neither.
         let last = name.rsplit('.').next().unwrap_or_default();
         let numeric = last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x");
-        if name.len() > NAME_BYTES || numeric || !name.split('.').all(good) {
+        if name.len() > MAX_NAME_BYTES || numeric || !name.split('.').all(is_label) {
             return Err(wrong());
         }
         Ok(Self::Name(name))
@@ -68,9 +68,9 @@ impl Host {
 /// A host and a port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// Who.
+    /// The name or address.
     pub host: Host,
-    /// Where.
+    /// The TCP port.
     pub port: u16,
 }
 
@@ -81,12 +81,12 @@ impl fmt::Display for Target {
 }
 
 impl Target {
-    /// Reads `host:port`; without a port, the one that is given.
+    /// Parses `host:port`; `default_port` applies if the port is left out.
     pub fn parse(text: &str, default_port: Option<u16>) -> Result<Self, TargetError> {
         let (host, port) = split(text);
         let no_port = || TargetError::Port(shown(text));
         let port = match port {
-            // `u16::from_str` takes `+80`, too.
+            // `u16::from_str` also accepts `+80`.
             Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
                 port.parse().ok().filter(|port| *port > 0).ok_or_else(no_port)?
             }
@@ -97,7 +97,7 @@ impl Target {
     }
 }
 
-/// The host and, if there is one, the port.
+/// Splits a text into the host and the port, if it has one.
 pub fn split(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, Some(port)),
@@ -105,7 +105,7 @@ pub fn split(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// As much of a text as belongs into a message.
+/// The beginning of a text, escaped for a message.
 fn shown(text: &str) -> String {
     text.chars().take(100).flat_map(char::escape_default).collect()
 }

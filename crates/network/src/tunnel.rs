@@ -1,4 +1,4 @@
-//! CONNECT: bytes to and from a host that was allowed and checked, as they are.
+//! CONNECT: relays bytes to and from a host that was allowed and checked.
 
 use std::io;
 use std::sync::Arc;
@@ -13,61 +13,61 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::answer::{Body, Refusal, whole};
 use super::meter::add;
-use super::outlet::Visit;
+use super::outlet::Connection;
+use super::response::{Body, Refusal, whole};
 use super::target::Target;
 
-/// A tunnel through which nothing moves for so long is closed.
-const IDLE: Duration = Duration::from_mins(2);
-/// Bytes on their way, in each direction.
+/// A tunnel that is idle for this long is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(2);
+/// The buffer for each direction.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// Reaches the host, and lets the program talk to it.
+/// Connects to the host and relays bytes between it and the program.
 pub(crate) async fn open(
-    visit: &Arc<Visit>,
+    connection: &Arc<Connection>,
     mut request: Request<Incoming>,
     target: &Target,
 ) -> Result<Response<Body>, Refusal> {
-    let there = visit.network.dialler.connect(target).await.map_err(|error| {
-        tracing::debug!(%error, "no tunnel");
+    let host = connection.network.dialler.connect(target).await.map_err(|error| {
+        tracing::debug!(%error, "cannot open a tunnel");
         Refusal::from(error)
     })?;
-    let here = hyper::upgrade::on(&mut request);
-    let visit = Arc::clone(visit);
+    let program = hyper::upgrade::on(&mut request);
+    let connection = Arc::clone(connection);
     tokio::spawn(async move {
         tokio::select! {
-            () = visit.over.cancelled() => {}
-            // Either side may break it off at any time.
-            _ = join(&visit, here, there) => {}
+            () = connection.over.cancelled() => {}
+            // Either side may close it at any time.
+            _ = relay(&connection, program, host) => {}
         }
     });
     Ok(Response::new(whole("")))
 }
 
-async fn join(visit: &Visit, here: OnUpgrade, there: TcpStream) -> io::Result<()> {
-    let here = TokioIo::new(here.await.map_err(io::Error::other)?);
-    let (said, answer) = tokio::io::split(here);
-    let (answered, say) = there.into_split();
-    let pulse = Pulse::new();
+async fn relay(connection: &Connection, program: OnUpgrade, host: TcpStream) -> io::Result<()> {
+    let program = TokioIo::new(program.await.map_err(io::Error::other)?);
+    let (from_program, to_program) = tokio::io::split(program);
+    let (from_host, to_host) = host.into_split();
+    let activity = Activity::new();
     let both = async {
         tokio::try_join!(
-            pump(said, say, &visit.meter.sent, &pulse),
-            pump(answered, answer, &visit.meter.received, &pulse),
+            pump(from_program, to_host, &connection.meter.sent, &activity),
+            pump(from_host, to_program, &connection.meter.received, &activity),
         )
     };
     tokio::select! {
         done = both => done.map(drop),
-        () = pulse.stops(IDLE) => Err(io::ErrorKind::TimedOut.into()),
+        () = activity.idle_for(IDLE_TIMEOUT) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
-/// Moves bytes until their end, which it passes on.
+/// Copies bytes up to the end of the stream, and then closes the other one.
 async fn pump(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     moved: &AtomicU64,
-    pulse: &Pulse,
+    activity: &Activity,
 ) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
@@ -77,28 +77,28 @@ async fn pump(
         }
         to.write_all(buffer.get(..length).unwrap_or_default()).await?;
         add(moved, length);
-        pulse.beat();
+        activity.touch();
     }
 }
 
-/// When something last moved.
-struct Pulse {
+/// When bytes last moved through a tunnel.
+struct Activity {
     begun: Instant,
     last_ms: AtomicU64,
 }
 
-impl Pulse {
+impl Activity {
     fn new() -> Self {
         Self { begun: Instant::now(), last_ms: AtomicU64::new(0) }
     }
 
-    fn beat(&self) {
+    fn touch(&self) {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_ms.store(now, Ordering::Relaxed);
     }
 
-    /// Returns when nothing has moved for so long.
-    async fn stops(&self, idle: Duration) {
+    /// Returns when no bytes have moved for this long.
+    async fn idle_for(&self, idle: Duration) {
         loop {
             let end = self.begun + Duration::from_millis(self.last_ms.load(Ordering::Relaxed)) + idle;
             if Instant::now() >= end {
@@ -115,15 +115,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_tunnel_is_idle_only_when_nothing_moves() {
-        let pulse = Pulse::new();
+        let activity = Activity::new();
         let begun = Instant::now();
-        let beating = async {
+        let touching = async {
             for _ in 0..10 {
-                tokio::time::sleep(IDLE / 2).await;
-                pulse.beat();
+                tokio::time::sleep(IDLE_TIMEOUT / 2).await;
+                activity.touch();
             }
         };
-        tokio::join!(beating, pulse.stops(IDLE));
-        assert!(begun.elapsed() + Duration::from_millis(10) >= IDLE * 6, "{:?}", begun.elapsed());
+        tokio::join!(touching, activity.idle_for(IDLE_TIMEOUT));
+        assert!(begun.elapsed() + Duration::from_millis(10) >= IDLE_TIMEOUT * 6, "{:?}", begun.elapsed());
     }
 }

@@ -4,7 +4,7 @@ mod builds;
 pub(crate) mod connections;
 pub(crate) mod files;
 pub(crate) mod languages;
-pub(crate) mod stream;
+pub(crate) mod response_stream;
 mod terminals;
 pub(crate) mod trees;
 pub(crate) mod worker;
@@ -27,7 +27,7 @@ use tonic::codegen::{BoxFuture, Service as Tower};
 
 use self::builds::Builds;
 use self::terminals::Terminals;
-use self::trees::Trees;
+use self::trees::TreesService;
 use crate::engine::Engine;
 use crate::rpc::files::Files;
 use crate::rpc::languages::Known;
@@ -38,7 +38,7 @@ use crate::rpc::worker::Service;
 pub(crate) struct Services {
     worker: WorkerServer<Service>,
     files: FilesServer<Files>,
-    trees: TreesServer<Trees>,
+    trees: TreesServer<TreesService>,
     builds: BuildsServer<Builds>,
     terminals: TerminalsServer<Terminals>,
     languages: LanguagesServer<Known>,
@@ -57,7 +57,7 @@ impl Services {
         Self {
             worker: server!(WorkerServer, Service::new(Arc::clone(engine))),
             files: server!(FilesServer, Files::new(Arc::clone(engine))),
-            trees: server!(TreesServer, Trees::new(Arc::clone(engine))),
+            trees: server!(TreesServer, TreesService::new(Arc::clone(engine))),
             builds: server!(BuildsServer, Builds::new(Arc::clone(engine))),
             languages: server!(LanguagesServer, Known::new(Arc::clone(engine))),
             terminals: server!(TerminalsServer, Terminals::new(Arc::clone(engine))),

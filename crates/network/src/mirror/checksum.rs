@@ -1,4 +1,4 @@
-//! What a file must be: a checksum that an index tells.
+//! The checksums by which an index identifies files.
 
 use std::fmt;
 use std::fmt::Write;
@@ -7,12 +7,12 @@ use base64::Engine;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256, Sha512};
 
-/// A checksum: its kind and its bytes in hexadecimal, which is also the name that a file is kept under.
+/// A checksum: its algorithm and its bytes in hexadecimal. Files are cached under this name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum Checksum {
-    /// Of Python's indexes.
+    /// As Python's indexes give it.
     Sha256(String),
-    /// Of npm's registries.
+    /// As npm's registries give it.
     Sha512(String),
 }
 
@@ -26,13 +26,13 @@ impl fmt::Display for Checksum {
 }
 
 impl Checksum {
-    /// From its hexadecimal form, in whatever case.
+    /// Parses the hexadecimal form, in either case.
     pub(super) fn sha256(hex: &str) -> Option<Self> {
-        let good = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
-        good.then(|| Self::Sha256(hex.to_ascii_lowercase()))
+        let valid = hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+        valid.then(|| Self::Sha256(hex.to_ascii_lowercase()))
     }
 
-    /// The strongest that we know of those in npm's form: `sha512-BASE64 sha256-BASE64`.
+    /// Parses npm's form, `sha512-BASE64 sha256-BASE64`, and returns the strongest checksum in it.
     pub(super) fn integrity(text: &str) -> Option<Self> {
         let find = |kind: &str, length: usize| {
             let of_kind = |word: &str| Some(word.strip_prefix(kind)?.split('?').next()?.to_owned());
@@ -43,24 +43,24 @@ impl Checksum {
         find("sha512-", 64).map(Self::Sha512).or_else(|| find("sha256-", 32).map(Self::Sha256))
     }
 
-    /// What to put the bytes through.
-    pub(super) fn begin(&self) -> Check {
+    /// A hasher of the same algorithm.
+    pub(super) fn hasher(&self) -> Hasher {
         match self {
-            Self::Sha256(_) => Check::Sha256(Sha256::new()),
-            Self::Sha512(_) => Check::Sha512(Sha512::new()),
+            Self::Sha256(_) => Hasher::Sha256(Sha256::new()),
+            Self::Sha512(_) => Hasher::Sha512(Sha512::new()),
         }
     }
 }
 
-/// A checksum in the making.
+/// A hasher of one of the algorithms.
 #[derive(Debug)]
-pub(super) enum Check {
+pub(super) enum Hasher {
     Sha256(Sha256),
     Sha512(Sha512),
 }
 
-impl Check {
-    /// More bytes.
+impl Hasher {
+    /// Adds bytes.
     pub(super) fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Sha256(state) => state.update(bytes),
@@ -68,7 +68,7 @@ impl Check {
         }
     }
 
-    /// Of all bytes.
+    /// The checksum of all bytes.
     pub(super) fn finish(self) -> Checksum {
         match self {
             Self::Sha256(state) => Checksum::Sha256(hex(&state.finalize())),
@@ -79,7 +79,7 @@ impl Check {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // a string takes everything
+        let _ = write!(text, "{byte:02x}"); // writing to a string does not fail
         text
     })
 }
@@ -90,15 +90,15 @@ mod tests {
 
     #[test]
     fn bytes_match_a_checksum_or_do_not() {
-        let told =
+        let expected =
             Checksum::sha256("BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD").unwrap();
-        let mut check = told.begin();
-        check.update(b"a");
-        check.update(b"bc");
-        assert_eq!(check.finish(), told);
-        let mut check = told.begin();
-        check.update(b"abd");
-        assert_ne!(check.finish(), told);
+        let mut hasher = expected.hasher();
+        hasher.update(b"a");
+        hasher.update(b"bc");
+        assert_eq!(hasher.finish(), expected);
+        let mut hasher = expected.hasher();
+        hasher.update(b"abd");
+        assert_ne!(hasher.finish(), expected);
         assert_eq!(Checksum::sha256("../../etc/passwd"), None);
     }
 
@@ -106,10 +106,10 @@ mod tests {
     fn the_strongest_of_npms_forms_counts() {
         let sha512 =
             "sha512-3a81oZNherrMQXNJriBBMRLm+k6JqX6iCp7u5ktV05ohkpkqJ0/BqDa6PCOj/uu9RU1EI2Q86A4qmslPpUyknw==";
-        let told = Checksum::integrity(&format!("sha1-AAAA sha256-AAAA {sha512}?opt")).unwrap();
-        let mut check = told.begin();
-        check.update(b"abc");
-        assert_eq!(check.finish(), told);
+        let expected = Checksum::integrity(&format!("sha1-AAAA sha256-AAAA {sha512}?opt")).unwrap();
+        let mut hasher = expected.hasher();
+        hasher.update(b"abc");
+        assert_eq!(hasher.finish(), expected);
         for text in ["", "sha1-AAAA", "sha512-AAAA", "sha512-!!"] {
             assert_eq!(Checksum::integrity(text), None, "{text}");
         }

@@ -1,7 +1,7 @@
-//! Files: each is fetched once, by the worker, checked while it comes, and kept under its checksum.
+//! Files of packages: the worker downloads each one once, verifies it meanwhile, and caches it under its checksum.
 //!
-//! Whoever asks while it is on its way reads along ([`reader`](super::reader)), up to the last part, which nobody gets before
-//! the whole of it was found to be what the index says.
+//! Requests for a file that is being downloaded read along ([`reader`](super::reader)). The last part is held back
+//! until the checksum of the whole file was found to match.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -9,105 +9,105 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use headwater_limits::permits::{OwnerTurn, OwnerTurns};
+use headwater_limits::permits::{OwnerPermit, OwnerPermits};
 use hyper::header::CONTENT_LENGTH;
 use hyper::{HeaderMap, Response, StatusCode};
 use reqwest::Url;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
-use super::super::answer::{Body, Refusal, with_type};
-use super::super::meter::Seldom;
-use super::super::outlet::Visit;
+use super::super::meter::LogThrottle;
+use super::super::outlet::Connection;
+use super::super::response::{Body, Refusal, with_type};
 use super::checksum::Checksum;
-use super::fetch::Fetch;
+use super::fetch::Fetcher;
 use super::pages::Entry;
 use super::reader;
 use super::store::Store;
 
-/// Files that are fetched at once.
-const AT_ONCE: usize = 16;
-/// The same of those that one owner asked for first: four owners with slow downloads keep nobody else waiting.
-const OF_OWNER: usize = 4;
+/// Downloads at the same time.
+const MAX_DOWNLOADS: usize = 16;
+/// Downloads of one owner at the same time: it takes four owners with slow downloads to delay the others.
+const MAX_DOWNLOADS_PER_OWNER: usize = 4;
 
-/// How far a file has come.
+/// The progress of a download.
 #[derive(Debug, Clone)]
-pub(super) enum Coming {
-    /// Nothing is known yet.
-    Asked,
-    /// So much of it is in the draft.
-    Here { draft: PathBuf, bytes: u64, total: Option<u64> },
-    /// All of it, and it is what it must be.
-    Whole { bytes: u64 },
-    /// It is not to be had.
+pub(super) enum Download {
+    /// The registry has not answered yet.
+    Requested,
+    /// The draft has this many bytes.
+    Receiving { draft: PathBuf, bytes: u64, total: Option<u64> },
+    /// The file is complete and its checksum matches.
+    Complete { bytes: u64 },
+    /// The download failed.
     Failed(Arc<str>),
 }
 
 /// The files of the mirror.
 #[derive(Debug)]
 pub(super) struct Files {
-    fetch: Arc<Fetch>,
+    fetcher: Arc<Fetcher>,
     store: Arc<Store>,
-    coming: Mutex<HashMap<Checksum, watch::Receiver<Coming>>>,
-    turns: OwnerTurns,
-    told: Seldom,
+    downloads: Mutex<HashMap<Checksum, watch::Receiver<Download>>>,
+    permits: OwnerPermits,
+    log_throttle: LogThrottle,
 }
 
 impl Files {
-    pub(super) fn new(fetch: Arc<Fetch>, store: Arc<Store>) -> Self {
+    pub(super) fn new(fetcher: Arc<Fetcher>, store: Arc<Store>) -> Self {
         Self {
-            fetch,
+            fetcher,
             store,
-            coming: Mutex::default(),
-            turns: OwnerTurns::new(AT_ONCE, OF_OWNER),
-            told: Seldom::default(),
+            downloads: Mutex::default(),
+            permits: OwnerPermits::new(MAX_DOWNLOADS, MAX_DOWNLOADS_PER_OWNER),
+            log_throttle: LogThrottle::default(),
         }
     }
 
     /// Answers with a file.
     pub(super) async fn get(
         self: &Arc<Self>,
-        visit: &Visit,
+        connection: &Connection,
         entry: Option<&Entry>,
     ) -> Result<Response<Body>, Refusal> {
         let entry = entry.ok_or_else(|| Refusal::missing("the package has no such file"))?;
-        if let Some((file, bytes)) = self.kept(&entry.checksum).await {
-            return Ok(answer(reader::whole(file, bytes, &visit.meter), Some(bytes)));
+        if let Some((file, bytes)) = self.cached(&entry.checksum).await {
+            return Ok(answer(reader::complete(file, bytes, &connection.meter), Some(bytes)));
         }
-        let mut coming = if let Some(coming) = self.on_its_way(&entry.checksum) {
-            coming
+        let mut download = if let Some(download) = self.download_of(&entry.checksum) {
+            download
         } else {
-            // It waits among the others of its owner, and only for as long as the program does.
-            let turn = self.turns.turn(&visit.owner).await.map_err(|_| stopping())?;
-            self.fetched(entry, turn)
+            // Waits behind other requests of its owner, and only while the program waits.
+            let permit = self.permits.acquire(&connection.owner).await.map_err(|_| stopping())?;
+            self.start_download(entry, permit)
         };
-        let first = coming.wait_for(|now| !matches!(now, Coming::Asked)).await.map(|now| now.clone());
+        let first = download.wait_for(|now| !matches!(now, Download::Requested)).await.map(|now| now.clone());
         match first.map_err(|_| stopping())? {
-            Coming::Here { draft, total, .. } => {
-                // Moved to its place meanwhile, perhaps.
+            Download::Receiving { draft, total, .. } => {
+                // It may have been moved into the cache meanwhile.
                 let file = match tokio::fs::File::open(&draft).await {
                     Ok(file) => file,
-                    Err(_) => tokio::fs::File::open(self.place(&entry.checksum)).await.map_err(lost)?,
+                    Err(_) => tokio::fs::File::open(self.path(&entry.checksum)).await.map_err(lost)?,
                 };
-                Ok(answer(reader::growing(file, coming, &visit.meter), total))
+                Ok(answer(reader::growing(file, download, &connection.meter), total))
             }
-            Coming::Whole { .. } => {
+            Download::Complete { .. } => {
                 let (file, bytes) =
-                    self.kept(&entry.checksum).await.ok_or_else(|| lost(io::ErrorKind::NotFound.into()))?;
-                Ok(answer(reader::whole(file, bytes, &visit.meter), Some(bytes)))
+                    self.cached(&entry.checksum).await.ok_or_else(|| lost(io::ErrorKind::NotFound.into()))?;
+                Ok(answer(reader::complete(file, bytes, &connection.meter), Some(bytes)))
             }
-            Coming::Failed(why) => Err(Refusal::upstream(why.to_string())),
-            Coming::Asked => Err(Refusal::upstream("the file does not come")),
+            Download::Failed(why) => Err(Refusal::upstream(why.to_string())),
+            Download::Requested => Err(Refusal::upstream("the download did not start")),
         }
     }
 
-    fn place(&self, checksum: &Checksum) -> PathBuf {
+    fn path(&self, checksum: &Checksum) -> PathBuf {
         self.store.file(&checksum.to_string())
     }
 
-    /// A file that is there.
-    async fn kept(&self, checksum: &Checksum) -> Option<(tokio::fs::File, u64)> {
-        let path = self.place(checksum);
+    /// A file in the cache.
+    async fn cached(&self, checksum: &Checksum) -> Option<(tokio::fs::File, u64)> {
+        let path = self.path(checksum);
         let open = move || {
             let file = File::open(path).ok()?;
             Store::touch(&file);
@@ -117,86 +117,86 @@ impl Files {
         tokio::task::spawn_blocking(open).await.ok().flatten()
     }
 
-    /// A file that is on its way.
-    fn on_its_way(&self, checksum: &Checksum) -> Option<watch::Receiver<Coming>> {
-        self.coming.lock().unwrap_or_else(PoisonError::into_inner).get(checksum).cloned()
+    /// The download of this file, if one is running.
+    fn download_of(&self, checksum: &Checksum) -> Option<watch::Receiver<Download>> {
+        self.downloads.lock().unwrap_or_else(PoisonError::into_inner).get(checksum).cloned()
     }
 
-    /// A file that is on its way, or set on its way by this. It comes to its end also when nobody waits any more.
-    fn fetched(self: &Arc<Self>, entry: &Entry, turn: OwnerTurn) -> watch::Receiver<Coming> {
-        let mut all = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(coming) = all.get(&entry.checksum) {
-            return coming.clone();
+    /// Starts a download, or joins the one that is running. It is completed even if no request waits for it any more.
+    fn start_download(self: &Arc<Self>, entry: &Entry, permit: OwnerPermit) -> watch::Receiver<Download> {
+        let mut all = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(download) = all.get(&entry.checksum) {
+            return download.clone();
         }
-        let (told, coming) = watch::channel(Coming::Asked);
-        all.insert(entry.checksum.clone(), coming.clone());
+        let (progress, download) = watch::channel(Download::Requested);
+        all.insert(entry.checksum.clone(), download.clone());
         let (files, entry) = (Arc::clone(self), entry.clone());
         tokio::spawn(async move {
-            let _turn = turn;
-            let end = match files.fetch(&entry, &told).await {
-                Ok(bytes) => Coming::Whole { bytes },
+            let _permit = permit;
+            let end = match files.fetch(&entry, &progress).await {
+                Ok(bytes) => Download::Complete { bytes },
                 Err(why) => {
-                    if files.told.may() {
-                        tracing::warn!(checksum = %entry.checksum, why, "a file of a package is not kept");
+                    if files.log_throttle.allows() {
+                        tracing::warn!(checksum = %entry.checksum, why, "cannot cache a file of a package");
                     }
-                    Coming::Failed(why.into())
+                    Download::Failed(why.into())
                 }
             };
-            files.coming.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.checksum);
-            told.send_replace(end);
+            files.downloads.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.checksum);
+            progress.send_replace(end);
         });
-        coming
+        download
     }
 
-    async fn fetch(&self, entry: &Entry, told: &watch::Sender<Coming>) -> Result<u64, String> {
+    async fn fetch(&self, entry: &Entry, progress: &watch::Sender<Download>) -> Result<u64, String> {
         let store = Arc::clone(&self.store);
         let draft = tokio::task::spawn_blocking(move || store.draft()).await;
         let (draft, file) = draft.map_err(io::Error::other).and_then(|draft| draft).map_err(cannot_keep)?;
-        let fetched = self.fill(entry, told, &draft, tokio::fs::File::from_std(file)).await;
-        let (store, place) = (Arc::clone(&self.store), self.place(&entry.checksum));
-        let settle = move || match fetched {
-            Ok(bytes) => store.keep(&draft, &place).map(|()| bytes).map_err(cannot_keep),
+        let fetched = self.receive(entry, progress, &draft, tokio::fs::File::from_std(file)).await;
+        let (store, path) = (Arc::clone(&self.store), self.path(&entry.checksum));
+        let finish = move || match fetched {
+            Ok(bytes) => store.keep(&draft, &path).map(|()| bytes).map_err(cannot_keep),
             Err(why) => {
-                let _ = fs::remove_file(&draft); // else the next worker does
+                let _ = fs::remove_file(&draft); // else the next worker removes it
                 Err(why)
             }
         };
-        tokio::task::spawn_blocking(settle).await.map_err(|error| error.to_string())?
+        tokio::task::spawn_blocking(finish).await.map_err(|error| error.to_string())?
     }
 
     /// Fetches a file into a draft and checks it.
-    async fn fill(
+    async fn receive(
         &self,
         entry: &Entry,
-        told: &watch::Sender<Coming>,
+        progress: &watch::Sender<Download>,
         draft: &Path,
         mut file: tokio::fs::File,
     ) -> Result<u64, String> {
-        let url: Url = entry.url.parse().map_err(|_| "the index gives no good address for the file")?;
-        let mut response = self.fetch.get(&url, HeaderMap::new()).await.map_err(|error| {
-            tracing::debug!(%error, "a file of a package cannot be fetched");
+        let url: Url = entry.url.parse().map_err(|_| "the index has no valid URL for the file")?;
+        let mut response = self.fetcher.get(&url, HeaderMap::new()).await.map_err(|error| {
+            tracing::debug!(%error, "cannot download a file of a package");
             "the registry does not answer".to_owned()
         })?;
         if response.status() != StatusCode::OK {
             return Err(format!("the registry answers with {}", response.status()));
         }
         let total = response.content_length();
-        let mut check = entry.checksum.begin();
+        let mut hasher = entry.checksum.hasher();
         let mut bytes = 0;
         loop {
             if bytes.max(total.unwrap_or(0)) > self.store.limit() {
-                return Err("the file is larger than the cache of packages: raise `packages.cache`".into());
+                return Err("the file is larger than the package cache: raise `packages.cache`".into());
             }
-            told.send_replace(Coming::Here { draft: draft.to_owned(), bytes, total });
-            let part = response.chunk().await.map_err(|_| "the registry broke off")?;
+            progress.send_replace(Download::Receiving { draft: draft.to_owned(), bytes, total });
+            let part = response.chunk().await.map_err(|_| "the registry closed the connection")?;
             let Some(part) = part else { break };
-            check.update(&part);
+            hasher.update(&part);
             file.write_all(&part).await.map_err(cannot_keep)?;
             file.flush().await.map_err(cannot_keep)?;
             bytes += part.len() as u64;
         }
-        if check.finish() != entry.checksum || total.is_some_and(|total| total != bytes) {
-            return Err("the file is not what the index says it is: its checksum is another".into());
+        if hasher.finish() != entry.checksum || total.is_some_and(|total| total != bytes) {
+            return Err("the checksum of the file differs from the one in the index".into());
         }
         Ok(bytes)
     }
@@ -214,14 +214,14 @@ fn answer(body: Body, length: Option<u64>) -> Response<Body> {
     response.map(|_| body)
 }
 
-#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
+#[allow(clippy::needless_pass_by_value)] // the signature that `map_err` needs
 fn cannot_keep(error: io::Error) -> String {
-    tracing::error!(%error, "the cache of packages cannot be written");
-    "the mirror cannot keep the file".to_owned()
+    tracing::error!(%error, "cannot write to the package cache");
+    "the mirror cannot store the file".to_owned()
 }
 
 #[allow(clippy::needless_pass_by_value)]
 fn lost(error: io::Error) -> Refusal {
-    tracing::error!(%error, "the cache of packages cannot be read");
-    Refusal::upstream("the mirror cannot read what it keeps")
+    tracing::error!(%error, "cannot read from the package cache");
+    Refusal::upstream("the mirror cannot read its cache")
 }

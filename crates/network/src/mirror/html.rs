@@ -1,4 +1,4 @@
-//! Pages of Python's older indexes (PEP 503), read and written: a list of links. Only what matters of HTML is known here.
+//! Reads and writes the HTML pages of Python's older indexes (PEP 503): a list of links. Other HTML is ignored.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ pub(super) struct Link {
     pub text: String,
 }
 
-/// All links of a page. What is no link is passed over.
+/// All links of a page.
 pub(super) fn links(page: &str) -> Vec<Link> {
     let mut found = Vec::new();
     let mut rest = page;
@@ -66,7 +66,7 @@ fn unescape(text: &str) -> String {
     ESCAPES.iter().fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
 }
 
-/// A text as it stands in a page.
+/// Escapes a text for a page.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

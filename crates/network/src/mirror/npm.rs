@@ -1,17 +1,17 @@
-//! npm's registry: what it tells of a package, with the addresses of its files led to the mirror.
+//! npm's registry: the metadata of a package, with the URLs of its files rewritten to the mirror.
 
 use reqwest::Url;
 use serde_json::Value;
 
 use super::super::PORT;
 use super::checksum::Checksum;
-use super::pages::{Apart, Entries, Entry, Source};
+use super::pages::{Entries, Entry, ParsedPage, Source};
 
-/// What installing needs; the registry's other form has everything, texts included.
+/// The abbreviated form, enough to install; the full form also has readmes and descriptions.
 pub(super) const SHORT: &str = "application/vnd.npm.install-v1+json";
 const WHOLE: &str = "application/json";
 /// The longest name of a package.
-const NAME_BYTES: usize = 214;
+const MAX_NAME_BYTES: usize = 214;
 
 /// A registry of npm packages.
 #[derive(Debug)]
@@ -24,48 +24,48 @@ impl Npm {
         Self { registry }
     }
 
-    /// Where a package is told of, in the form that is accepted.
+    /// Where the metadata of a package is, in the form that the client accepts.
     pub(super) fn source(&self, name: &str, accept: &str) -> Source {
         let mut url = self.registry.clone();
         // A name with a slash is one part of the path.
         let path = format!("{}/{}", url.path().trim_end_matches('/'), name.replace('/', "%2f"));
         url.set_path(&path);
-        Source { url, accept: kind(accept), read, name: name.to_owned() }
+        Source { url, accept: content_type(accept), parse, name: name.to_owned() }
     }
 }
 
-/// The form that is accepted.
-pub(super) fn kind(accept: &str) -> &'static str {
+/// The form that the client accepts.
+pub(super) fn content_type(accept: &str) -> &'static str {
     if accept.contains(SHORT) { SHORT } else { WHOLE }
 }
 
-/// A package's name as paths have it: `name`, `@scope/name` or `@scope%2fname`.
+/// Parses the name of a package in a path: `name`, `@scope/name` or `@scope%2fname`.
 pub(super) fn name(path: &str) -> Option<String> {
     let name = path.replace("%2f", "/").replace("%2F", "/").replace("%40", "@");
     let part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '~' | '_'))
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
     };
-    let good = match name.strip_prefix('@') {
+    let valid = match name.strip_prefix('@') {
         Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| part(scope) && part(name)),
         None => part(&name) && name != "-",
     };
-    (good && name.len() <= NAME_BYTES).then_some(name)
+    (valid && name.len() <= MAX_NAME_BYTES).then_some(name)
 }
 
-/// Leads the addresses of all versions to the mirror. One whose checksum is not told cannot be checked, and is left out.
-fn read(url: &Url, _: &str, bytes: &[u8], name: &str) -> Result<Apart, String> {
-    let mut page: Value =
-        serde_json::from_slice(bytes).map_err(|error| format!("the registry answers nonsense: {error}"))?;
+/// Rewrites the URLs of all versions to the mirror. Versions without a checksum cannot be verified and are left out.
+fn parse(url: &Url, _: &str, bytes: &[u8], name: &str) -> Result<ParsedPage, String> {
+    let mut page: Value = serde_json::from_slice(bytes)
+        .map_err(|error| format!("the registry's answer is not valid: {error}"))?;
     let versions = page.get_mut("versions").and_then(Value::as_object_mut);
-    let versions = versions.ok_or("the registry tells of no versions")?;
+    let versions = versions.ok_or("the registry's answer has no versions")?;
     let mut entries = Entries::new();
-    versions.retain(|_, version| take(version, url, name, &mut entries).is_some());
+    versions.retain(|_, version| redirect_to_mirror(version, url, name, &mut entries).is_some());
     let json = serde_json::to_vec(&page).map_err(|error| error.to_string())?;
-    Ok(Apart { json, html: Vec::new(), entries })
+    Ok(ParsedPage { json, html: Vec::new(), entries })
 }
 
-fn take(version: &mut Value, page: &Url, name: &str, entries: &mut Entries) -> Option<()> {
+fn redirect_to_mirror(version: &mut Value, page: &Url, name: &str, entries: &mut Entries) -> Option<()> {
     let dist = version.get_mut("dist")?.as_object_mut()?;
     let checksum = Checksum::integrity(dist.get("integrity")?.as_str()?)?;
     let url = page.join(dist.get("tarball")?.as_str()?).ok()?;
@@ -106,7 +106,8 @@ mod tests {
             "1.0.0": { "dist": { "tarball": "https://files.example/a/-/a-1.0.0.tgz", "integrity": SUM } },
             "0.1.0": { "dist": { "tarball": "https://files.example/a/-/a-0.1.0.tgz", "shasum": "00" } },
         }});
-        let Apart { json: body, entries, .. } = read(&url, "", page.to_string().as_bytes(), "a").unwrap();
+        let ParsedPage { json: body, entries, .. } =
+            parse(&url, "", page.to_string().as_bytes(), "a").unwrap();
         let shown: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(
             shown["versions"]["1.0.0"]["dist"]["tarball"],
@@ -114,7 +115,7 @@ mod tests {
         );
         assert!(shown["versions"].get("0.1.0").is_none());
         assert_eq!(entries["a-1.0.0.tgz"].url, "https://files.example/a/-/a-1.0.0.tgz");
-        assert!(read(&url, "", b"{}", "a").is_err() && read(&url, "", b"<", "a").is_err());
+        assert!(parse(&url, "", b"{}", "a").is_err() && parse(&url, "", b"<", "a").is_err());
     }
 
     proptest! {

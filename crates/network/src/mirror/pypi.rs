@@ -1,21 +1,21 @@
-//! Python's index: pages of either form (PEP 503 in HTML, PEP 691 in JSON) come in, and either form goes out.
+//! Python's index: reads pages in HTML (PEP 503) or JSON (PEP 691), and serves both forms.
 
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 use super::super::PORT;
-use super::super::answer::Refusal;
+use super::super::response::Refusal;
 use super::checksum::Checksum;
 use super::html;
-use super::pages::{Apart, Entries, Entry, Source};
+use super::pages::{Entries, Entry, ParsedPage, Source};
 
 pub(super) const JSON: &str = "application/vnd.pypi.simple.v1+json";
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, text/html;q=0.5";
-/// What a file's metadata is called (PEP 658).
+/// The suffix of a file's metadata (PEP 658).
 const METADATA: &str = ".metadata";
-/// Keys by which a page tells of a file's metadata.
-const TELLS_METADATA: [&str; 3] = ["core-metadata", "data-dist-info-metadata", "dist-info-metadata"];
+/// Keys under which a page has the checksum of a file's metadata.
+const METADATA_KEYS: [&str; 3] = ["core-metadata", "data-dist-info-metadata", "dist-info-metadata"];
 
 /// An index of Python packages.
 #[derive(Debug)]
@@ -30,17 +30,18 @@ impl Pypi {
 
     /// Where the page of a package is.
     pub(super) fn source(&self, name: &str) -> Result<Source, Refusal> {
-        let name = normal(name).ok_or_else(|| Refusal::missing("this is no name of a Python package"))?;
+        let name = normalise(name)
+            .ok_or_else(|| Refusal::missing("this is not a valid name of a Python package"))?;
         let mut url = self.index.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push(&name).push("");
         }
-        Ok(Source { url, accept: ACCEPT, read, name })
+        Ok(Source { url, accept: ACCEPT, parse, name })
     }
 }
 
-/// The one form of a package's name (PEP 503), if it is one.
-fn normal(name: &str) -> Option<String> {
+/// The normalised name of a package (PEP 503), if it is valid.
+fn normalise(name: &str) -> Option<String> {
     let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = name.as_bytes();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
@@ -51,36 +52,39 @@ fn normal(name: &str) -> Option<String> {
     Some(parts.collect::<Vec<_>>().join("-").to_ascii_lowercase())
 }
 
-/// Takes a page apart: what is shown is always JSON.
-fn read(url: &Url, kind: &str, bytes: &[u8], name: &str) -> Result<Apart, String> {
+/// Parses a page in either form.
+fn parse(url: &Url, kind: &str, bytes: &[u8], name: &str) -> Result<ParsedPage, String> {
     let mut page = if kind.contains("json") {
-        serde_json::from_slice(bytes).map_err(|error| format!("the index answers nonsense: {error}"))?
+        serde_json::from_slice(bytes).map_err(|error| format!("the index's answer is not valid: {error}"))?
     } else {
         from_html(&String::from_utf8_lossy(bytes), name)
     };
-    let files = page.get_mut("files").and_then(Value::as_array_mut).ok_or("the index tells of no files")?;
+    let files =
+        page.get_mut("files").and_then(Value::as_array_mut).ok_or("the index's answer has no files")?;
     let mut entries = Entries::new();
-    files.retain_mut(|file| file.as_object_mut().is_some_and(|file| take(file, url, name, &mut entries)));
+    files.retain_mut(|file| {
+        file.as_object_mut().is_some_and(|file| redirect_to_mirror(file, url, name, &mut entries))
+    });
     let json = serde_json::to_vec(&page).map_err(|error| error.to_string())?;
-    Ok(Apart { json, html: to_html(&page).into_bytes(), entries })
+    Ok(ParsedPage { json, html: to_html(&page).into_bytes(), entries })
 }
 
-/// Leads a file's address to the mirror. A file whose checksum is not told is left out: nobody could check it.
-fn take(file: &mut Map<String, Value>, page: &Url, name: &str, entries: &mut Entries) -> bool {
+/// Rewrites a file's URL to the mirror. A file without a checksum cannot be verified and is left out.
+fn redirect_to_mirror(file: &mut Map<String, Value>, page: &Url, name: &str, entries: &mut Entries) -> bool {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-    let told = |value: Option<&Value>| Checksum::sha256(value?.get("sha256")?.as_str()?);
+    let checksum_in = |value: Option<&Value>| Checksum::sha256(value?.get("sha256")?.as_str()?);
     let (Some(filename), Some(url)) = (text(file.get("filename")), text(file.get("url"))) else {
         return false;
     };
-    let Some(checksum) = told(file.get("hashes")) else { return false };
+    let Some(checksum) = checksum_in(file.get("hashes")) else { return false };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.+!".contains(&byte);
     let Ok(mut url) = page.join(&url) else { return false };
     if filename.is_empty() || !filename.bytes().all(plain) {
         return false;
     }
     url.set_fragment(None);
-    let metadata = TELLS_METADATA.iter().find_map(|key| told(file.get(*key)));
-    for key in TELLS_METADATA {
+    let metadata = METADATA_KEYS.iter().find_map(|key| checksum_in(file.get(*key)));
+    for key in METADATA_KEYS {
         file.remove(key);
     }
     if let Some(checksum) = metadata {
@@ -128,7 +132,7 @@ fn from_html(page: &str, name: &str) -> Value {
     json!({ "meta": { "api-version": "1.0" }, "name": name, "files": files })
 }
 
-/// Whether a program wants the newer form.
+/// Whether a client accepts the JSON form.
 pub(super) fn wants_json(accept: &str) -> bool {
     accept.contains(JSON)
 }
@@ -167,9 +171,9 @@ mod tests {
 
     #[test]
     fn names_are_normalised_and_never_paths() {
-        assert_eq!(normal("Ruamel.YAML__x").as_deref(), Some("ruamel-yaml-x"));
+        assert_eq!(normalise("Ruamel.YAML__x").as_deref(), Some("ruamel-yaml-x"));
         for name in ["", "..", ".", "-a", "a/", "a/b", "a%2f", "ä"] {
-            assert_eq!(normal(name), None, "{name}");
+            assert_eq!(normalise(name), None, "{name}");
         }
         let url = Pypi::new("https://index.example/simple".parse().unwrap()).source("A_b").unwrap().url;
         assert_eq!(url.as_str(), "https://index.example/simple/a-b/");
@@ -187,9 +191,9 @@ mod tests {
             "<a href=\"../../f/a-1.whl#sha256={SUM}\" data-requires-python=\"&gt;=3\" data-yanked=\"\" \
              data-core-metadata=\"sha256={SUM}\">a-1.whl</a><a href=no-sum.whl>no-sum.whl</a>"
         );
-        let Apart { json, html: written, entries } = read(&page(), JSON, json.as_bytes(), "a").unwrap();
-        let Apart { json: other, entries: same, .. } =
-            read(&page(), "text/html", html.as_bytes(), "a").unwrap();
+        let ParsedPage { json, html: written, entries } = parse(&page(), JSON, json.as_bytes(), "a").unwrap();
+        let ParsedPage { json: other, entries: same, .. } =
+            parse(&page(), "text/html", html.as_bytes(), "a").unwrap();
         assert_eq!(entries, same);
         assert_eq!(entries["a-1.whl"].url, "https://index.example/f/a-1.whl");
         assert_eq!(entries["a-1.whl.metadata"].url, "https://index.example/f/a-1.whl.metadata");
@@ -205,9 +209,9 @@ mod tests {
     #[test]
     fn an_invalid_page_is_refused() {
         for (kind, text) in [(JSON, "{"), (JSON, "[]"), (JSON, "{\"files\":1}")] {
-            assert!(read(&page(), kind, text.as_bytes(), "a").is_err(), "{text}");
+            assert!(parse(&page(), kind, text.as_bytes(), "a").is_err(), "{text}");
         }
         let odd = format!("<a href=\"x#sha256={SUM}\">../../a</a>");
-        assert!(read(&page(), "text/html", odd.as_bytes(), "a").unwrap().entries.is_empty());
+        assert!(parse(&page(), "text/html", odd.as_bytes(), "a").unwrap().entries.is_empty());
     }
 }

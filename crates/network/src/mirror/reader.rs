@@ -1,4 +1,4 @@
-//! Files on their way to a program: those that are there, and those that are still coming.
+//! Response bodies of files: cached ones, and ones that are still being downloaded.
 
 use std::io;
 use std::sync::Arc;
@@ -11,34 +11,35 @@ use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 
-use super::super::answer::Body;
 use super::super::meter::{Meter, add};
-use super::files::Coming;
+use super::super::response::Body;
+use super::files::Download;
 
-/// Read at once.
-const PIECE: usize = 64 * 1024;
-/// The end of a file that nobody gets before all of it is known to be good: a program that has it whole has it right.
-const HELD_BACK: u64 = 64 * 1024;
+/// The bytes of one read.
+const READ_BYTES: usize = 64 * 1024;
+/// The end of a file that is held back until its checksum was verified: a program that gets the whole file gets the
+/// right one.
+const HELD_BACK_BYTES: u64 = 64 * 1024;
 
-/// A file that is there.
-pub(super) fn whole(file: File, bytes: u64, meter: &Arc<Meter>) -> Body {
-    let (_, coming) = watch::channel(Coming::Whole { bytes });
-    growing(file, coming, meter)
+/// The body of a cached file.
+pub(super) fn complete(file: File, bytes: u64, meter: &Arc<Meter>) -> Body {
+    let (_, download) = watch::channel(Download::Complete { bytes });
+    growing(file, download, meter)
 }
 
-/// A file that is coming: as much of it as may be had, and an error if it turns out to be something else.
-pub(super) fn growing(file: File, coming: watch::Receiver<Coming>, meter: &Arc<Meter>) -> Body {
-    let reader = Reader { file, coming, at: 0, meter: Arc::clone(meter) };
-    let pieces = stream::try_unfold(reader, async |mut reader| {
-        let piece = reader.next().await?;
-        Ok(piece.map(|piece| (Frame::data(piece), reader)))
+/// The body of a file that is being downloaded; it ends with an error if the download fails or the checksum differs.
+pub(super) fn growing(file: File, download: watch::Receiver<Download>, meter: &Arc<Meter>) -> Body {
+    let reader = Reader { file, download, at: 0, meter: Arc::clone(meter) };
+    let chunks = stream::try_unfold(reader, async |mut reader| {
+        let chunk = reader.next().await?;
+        Ok(chunk.map(|chunk| (Frame::data(chunk), reader)))
     });
-    StreamBody::new(pieces).boxed_unsync()
+    StreamBody::new(chunks).boxed_unsync()
 }
 
 struct Reader {
     file: File,
-    coming: watch::Receiver<Coming>,
+    download: watch::Receiver<Download>,
     at: u64,
     meter: Arc<Meter>,
 }
@@ -46,33 +47,33 @@ struct Reader {
 impl Reader {
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
         let at = self.at;
-        let now = self.coming.wait_for(|now| may_be_had(now) > at || is_settled(now)).await;
+        let now = self.download.wait_for(|now| readable_bytes(now) > at || is_finished(now)).await;
         let now = now.map_err(io::Error::other)?.clone();
-        if let Coming::Failed(why) = now {
+        if let Download::Failed(why) = now {
             return Err(io::Error::other(why.to_string()));
         }
-        let length = usize::try_from(may_be_had(&now) - at).unwrap_or(usize::MAX).min(PIECE);
+        let length = usize::try_from(readable_bytes(&now) - at).unwrap_or(usize::MAX).min(READ_BYTES);
         if length == 0 {
             return Ok(None);
         }
-        let mut piece = vec![0; length];
-        self.file.read_exact(&mut piece).await?;
+        let mut chunk = vec![0; length];
+        self.file.read_exact(&mut chunk).await?;
         self.at += length as u64;
         add(&self.meter.received, length);
-        Ok(Some(piece.into()))
+        Ok(Some(chunk.into()))
     }
 }
 
-fn may_be_had(now: &Coming) -> u64 {
+fn readable_bytes(now: &Download) -> u64 {
     match now {
-        Coming::Here { bytes, .. } => bytes.saturating_sub(HELD_BACK),
-        Coming::Whole { bytes } => *bytes,
-        Coming::Asked | Coming::Failed(_) => 0,
+        Download::Receiving { bytes, .. } => bytes.saturating_sub(HELD_BACK_BYTES),
+        Download::Complete { bytes } => *bytes,
+        Download::Requested | Download::Failed(_) => 0,
     }
 }
 
-fn is_settled(now: &Coming) -> bool {
-    matches!(now, Coming::Whole { .. } | Coming::Failed(_))
+fn is_finished(now: &Download) -> bool {
+    matches!(now, Download::Complete { .. } | Download::Failed(_))
 }
 
 #[cfg(test)]
@@ -85,21 +86,21 @@ mod tests {
     async fn no_file_is_complete_before_its_checksum_matches() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        let bytes = HELD_BACK + 10;
+        let bytes = HELD_BACK_BYTES + 10;
         std::fs::write(&path, vec![7; usize::try_from(bytes).unwrap()]).unwrap();
         let meter = Arc::new(Meter::new(SessionId::random()));
-        for good in [true, false] {
-            let here = Coming::Here { draft: path.clone(), bytes, total: Some(bytes) };
-            let (told, coming) = watch::channel(here);
-            let mut body = growing(File::open(&path).await.unwrap(), coming, &meter);
+        for valid in [true, false] {
+            let here = Download::Receiving { draft: path.clone(), bytes, total: Some(bytes) };
+            let (progress, download) = watch::channel(here);
+            let mut body = growing(File::open(&path).await.unwrap(), download, &meter);
             let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
             assert_eq!(first.len(), 10);
-            let end = if good { Coming::Whole { bytes } } else { Coming::Failed("another".into()) };
-            told.send_replace(end);
+            let end = if valid { Download::Complete { bytes } } else { Download::Failed("another".into()) };
+            progress.send_replace(end);
             let rest = body.collect().await;
-            assert_eq!(rest.is_ok(), good);
+            assert_eq!(rest.is_ok(), valid);
             if let Ok(rest) = rest {
-                assert_eq!(rest.to_bytes().len() as u64, HELD_BACK);
+                assert_eq!(rest.to_bytes().len() as u64, HELD_BACK_BYTES);
             }
         }
     }

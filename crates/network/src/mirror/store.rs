@@ -1,9 +1,9 @@
-//! The folder of the mirror: pages and files, the ones that were not used for longest removed when there are too many.
+//! The folder of the mirror: pages and files. The least recently used ones are evicted first.
 //!
 //! ```text
-//! DIR/packages/pages/<hash>       what an index told, see `pages`
-//!             /files/<checksum>   a file, whole and checked
-//!             /new/               on its way there
+//! DIR/packages/pages/<hash>       a page of an index, see `pages`
+//!             /files/<checksum>   a complete, verified file
+//!             /new/               unfinished downloads
 //! ```
 
 use std::fs::{self, DirBuilder, File};
@@ -14,51 +14,51 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::SystemTime;
 
-/// A bounded folder.
+/// A folder with a size limit.
 #[derive(Debug)]
 pub(super) struct Store {
     folder: PathBuf,
     limit: u64,
     prepared: Once,
-    /// As far as is known; looked at again when it seems to be too much.
+    /// The bytes in use, as far as known; measured again when they exceed the limit.
     used: Mutex<u64>,
-    next: AtomicU64,
+    next_draft: AtomicU64,
 }
 
 impl Store {
     pub(super) const fn new(folder: PathBuf, limit: u64) -> Self {
-        Self { folder, limit, prepared: Once::new(), used: Mutex::new(0), next: AtomicU64::new(0) }
+        Self { folder, limit, prepared: Once::new(), used: Mutex::new(0), next_draft: AtomicU64::new(0) }
     }
 
-    /// What it may hold.
+    /// The size limit in bytes.
     pub(super) const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Where a page is kept.
+    /// The path of a page.
     pub(super) fn page(&self, name: &str) -> PathBuf {
         self.folder.join("pages").join(name)
     }
 
-    /// Where a file is kept.
+    /// The path of a file.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.folder.join("files").join(name)
     }
 
-    /// A new file that nobody else writes to. Blocks.
+    /// Creates a new, unshared file. Blocks.
     pub(super) fn draft(&self) -> io::Result<(PathBuf, File)> {
         self.prepared.call_once(|| self.prepare());
-        let path = self.folder.join("new").join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
+        let path = self.folder.join("new").join(self.next_draft.fetch_add(1, Ordering::Relaxed).to_string());
         let file = File::options().write(true).create_new(true).open(&path)?;
         Ok((path, file))
     }
 
-    /// Makes the folders, and removes what another worker did not finish.
+    /// Creates the folders, and removes what an earlier worker did not finish.
     fn prepare(&self) {
         let _ = fs::remove_dir_all(self.folder.join("new"));
         for name in ["pages", "files", "new"] {
             if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(self.folder.join(name)) {
-                tracing::error!(%error, "the folder of packages cannot be made");
+                tracing::error!(%error, "cannot create the folder of the package cache");
             }
         }
         *self.used() = entries(&self.folder).iter().map(|entry| entry.bytes).sum();
@@ -68,26 +68,26 @@ impl Store {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a draft into its place, and makes room. Blocks.
-    pub(super) fn keep(&self, draft: &Path, place: &Path) -> io::Result<()> {
+    /// Moves a draft to its path, and evicts others if necessary. Blocks.
+    pub(super) fn keep(&self, draft: &Path, path: &Path) -> io::Result<()> {
         let bytes = fs::metadata(draft)?.len();
-        fs::rename(draft, place)?;
+        fs::rename(draft, path)?;
         let mut used = self.used();
         *used += bytes;
         if *used > self.limit {
-            *used = self.make_room();
+            *used = self.evict();
         }
         Ok(())
     }
 
-    /// It was used just now. Blocks.
+    /// Marks a file as recently used. Blocks.
     pub(super) fn touch(file: &File) {
-        // Without it, it is removed earlier than it should be.
+        // On failure it is only evicted earlier.
         let _ = file.set_modified(SystemTime::now());
     }
 
-    /// Removes what was not used for longest. Says how much is left.
-    fn make_room(&self) -> u64 {
+    /// Removes the least recently used files. Returns the bytes that are left.
+    fn evict(&self) -> u64 {
         let mut entries = entries(&self.folder);
         entries.sort_by_key(|entry| entry.used_at);
         let mut used: u64 = entries.iter().map(|entry| entry.bytes).sum();
@@ -95,7 +95,7 @@ impl Store {
             if used <= self.limit {
                 break;
             }
-            // Whoever reads it just now goes on reading.
+            // Open readers can still read it.
             if fs::remove_file(&entry.path).is_ok() {
                 used -= entry.bytes;
             }
@@ -143,8 +143,8 @@ mod tests {
         Store::touch(&File::open(store.file("older")).unwrap());
         let store = Store::new(folder.path().join("packages"), 250);
         put(&store, "new", 0);
-        let there = |name: &str| store.file(name).exists();
-        assert_eq!(["old", "older", "new"].map(there), [false, true, true]);
+        let exists = |name: &str| store.file(name).exists();
+        assert_eq!(["old", "older", "new"].map(exists), [false, true, true]);
     }
 
     #[test]

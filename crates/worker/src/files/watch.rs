@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{Fault, v1};
-use headwater_limits::permits::Place;
+use headwater_limits::permits::Permit;
 use headwater_workspace::{Workspace, WorkspacePath};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -41,7 +41,7 @@ pub(crate) async fn watch(
     path: WorkspacePath,
     recursive: bool,
     over: impl Future<Output = ()> + Send + 'static,
-    permit: Place,
+    permit: Permit,
 ) -> Result<Receiver<Message>, Fault> {
     let notes = blocking(move || Notes::begin(workspace, path, recursive)).await?;
     let inotify = register(notes.inotify(), Interest::READABLE).map_err(|error| disk_fault(&error))?;

@@ -1,5 +1,5 @@
-//! A connection to a program that must take what it is sent: one that stops reading loses it, since its seat is one of all
-//! sessions'.
+//! A timeout for writes to a program: one that stops reading loses its connection, because the permit it holds is one
+//! of those of all sessions.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,33 +9,33 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream with a limit to how long it may take nothing.
+/// A stream whose writes fail if the other end accepts no bytes for a time.
 #[derive(Debug)]
-pub(crate) struct Patient<S> {
+pub(crate) struct WriteTimeout<S> {
     stream: S,
-    patience: Duration,
-    /// Runs while it takes nothing.
-    stuck: Option<Pin<Box<Sleep>>>,
+    limit: Duration,
+    /// Runs while a write is pending.
+    timeout: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
-    pub(crate) const fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, stuck: None }
+impl<S> WriteTimeout<S> {
+    pub(crate) const fn new(stream: S, limit: Duration) -> Self {
+        Self { stream, limit, timeout: None }
     }
 
-    /// What came of a write.
-    fn judge<T>(&mut self, context: &mut Context<'_>, came: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if came.is_ready() {
-            self.stuck = None;
-            return came;
+    /// Starts, stops or applies the timeout after an attempt to write.
+    fn check<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.timeout = None;
+            return written;
         }
-        let patience = self.patience;
-        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(patience)));
-        stuck.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let limit = self.limit;
+        let timeout = self.timeout.get_or_insert_with(|| Box::pin(sleep(limit)));
+        timeout.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -45,14 +45,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let came = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.judge(context, came)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.check(context, written)
     }
 
     fn poll_write_vectored(
@@ -60,8 +60,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let came = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
-        self.judge(context, came)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.check(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -85,20 +85,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_stalled_reader_is_dropped_and_a_slow_one_is_not() {
-        let patience = Duration::from_secs(10);
+        let limit = Duration::from_secs(10);
         let (ours, mut theirs) = duplex(4);
-        let mut stream = Patient::new(ours, patience);
+        let mut stream = WriteTimeout::new(ours, limit);
         let slow = tokio::spawn(async move {
             let mut piece = [0; 4];
             for _ in 0..5 {
-                sleep(patience / 2).await;
+                sleep(limit / 2).await;
                 theirs.read_exact(&mut piece).await.unwrap();
             }
             theirs
         });
         stream.write_all(&[0; 20]).await.unwrap();
         let _theirs = slow.await.unwrap();
-        let stuck = stream.write_all(&[0; 20]).await.unwrap_err();
-        assert_eq!(stuck.kind(), io::ErrorKind::TimedOut);
+        let timeout = stream.write_all(&[0; 20]).await.unwrap_err();
+        assert_eq!(timeout.kind(), io::ErrorKind::TimedOut);
     }
 }
