@@ -40,7 +40,7 @@ function typeOf(schema) {
   if (many) return many.map(typeOf).filter((type, n, all) => type && type !== 'null' && all.indexOf(type) === n).join(' | ');
   if (real.allOf) return real.allOf.map(typeOf).filter(Boolean).join(' & ');
   const types = [].concat(real.type || (real.properties ? 'object' : 'any'));
-  // What may be left out may be null too: that is not worth a word.
+  // Optional fields may be null, too: this is not shown.
   return types.filter((type) => type !== 'null' || types.length === 1).map((type) => {
     if (type === 'array') return `${typeOf(real.items)}[]`;
     if (type === 'object' && real.additionalProperties && !real.properties) return `{ [name]: ${typeOf(real.additionalProperties) || 'any'} }`;
@@ -49,7 +49,7 @@ function typeOf(schema) {
   }).join(' | ');
 }
 
-/** The object schemas inside of one: what can be looked into. */
+/** The object schemas inside a schema, which can be expanded. */
 function inside(schema, depth = 0) {
   const real = resolve(schema);
   if (depth > 6) return [];
@@ -80,7 +80,7 @@ function field(name, schema, required, about, seen, depth) {
   const deeper = depth < 5 ? inside(schema).filter((part) => !seen.includes(part.schema)) : [];
   for (const part of deeper) {
     const more = el('details', {}, el('summary', {}, part.name));
-    // Made when it is opened: schemas refer to each other without end.
+    // Created when it is opened, because schemas can refer to each other in cycles.
     more.addEventListener('toggle', () => {
       if (more.open && more.childElementCount === 1) more.append(fields(part.schema, [...seen, part.schema], depth + 1));
     });
@@ -191,7 +191,7 @@ const ORDER = ['executions', 'sessions', 'streams', 'tools', 'editor', 'server']
 const slug = (method, path) => `${method}${path.replace(/[^a-z0-9]+/gi, '-')}`.replace(/-$/, '');
 const routes = [];
 
-/** A path that is broken after a slash, if it must be. */
+/** A path that wraps after a slash if necessary. */
 const breakable = (path) => path.split(/(?<=\/)/).flatMap((part) => [part, el('wbr')]);
 
 function pathView(path) {
@@ -287,7 +287,7 @@ function show() {
     content.append(section);
     nav.append(el('div', {}, el('h2', {}, tag), items));
   }
-  content.append(el('p', { class: 'empty', id: 'none', hidden: '' }, 'No route has these words.'));
+  content.append(el('p', { class: 'empty', id: 'none', hidden: '' }, 'No route matches.'));
   goTo();
 }
 
@@ -319,7 +319,7 @@ const PROGRAMS = {
   bash: 'for i in 1 2 3 4 5; do\n  echo "line $i"\n  sleep 0.3\ndone\nls /nowhere\n',
   node: 'let i = 0\nconst timer = setInterval(() => {\n  console.log("line", i++)\n  if (i === 5) clearInterval(timer)\n}, 300)\n',
 };
-/** What is shown at most; a page with more than this is no pleasure. */
+/** The most output that is shown, so that the page stays responsive. */
 const SHOWN = 200_000;
 const tried = { id: null, seq: 0, shown: 0, running: false };
 
@@ -340,10 +340,10 @@ function take(event) {
   if (event.type === 'started') { tried.id = event.execution_id; say(['running'], [event.execution_id]); }
   if (event.seq) tried.seq = event.seq;
   if (['stdout', 'stderr', 'output'].includes(event.type)) {
-    const text = event.text ?? `[${atob(event.base64).length} bytes that are not text]\n`;
+    const text = event.text ?? `[${atob(event.base64).length} bytes of binary data]\n`;
     print(text, event.type === 'stderr' ? 'stderr' : event.text === undefined ? 'note' : 'stdout');
   }
-  if (event.type === 'gap') print(`[${event.to_byte - event.from_byte} bytes are not here]\n`, 'note');
+  if (event.type === 'gap') print(`[${event.to_byte - event.from_byte} bytes are no longer kept]\n`, 'note');
   if (event.type === 'exited') {
     const good = event.reason === 'exited' && event.code === 0;
     const how = event.reason === 'exited' ? `exited with ${event.code}` : [event.reason.replace('_', ' '), event.message].filter(Boolean).join(': ');
@@ -352,7 +352,7 @@ function take(event) {
   return event.type === 'closed';
 }
 
-/** Reads server-sent events; true when the last one has come. */
+/** Reads server-sent events; returns true after the last one. */
 async function read(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -389,12 +389,12 @@ async function run() {
       }
       if (await read(response).catch(() => false)) return;
       if (!tried.id) break;
-      // The connection is gone and the program runs on: go on where it was.
+      // The connection is lost, but the program keeps running: resume after the last event.
       await new Promise((done) => setTimeout(done, 500));
       const again = await fetch(`/v1/executions/${tried.id}/events?after=${tried.seq}`).catch(() => null);
       if (again) response = again;
     }
-    say(['the connection is lost', 'bad']);
+    say(['connection lost', 'bad']);
   } catch (error) {
     say([String(error), 'bad']);
   } finally {
@@ -426,7 +426,7 @@ $('theme').addEventListener('click', () => {
   const now = document.documentElement.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   const next = now === 'dark' ? 'light' : 'dark';
   theme(next);
-  try { localStorage.setItem('headwater-theme', next); } catch { /* it lasts as long as the page */ }
+  try { localStorage.setItem('headwater-theme', next); } catch { /* kept only while the page is open */ }
 });
 $('open-nav').addEventListener('click', () => {
   const open = document.querySelector('aside').classList.toggle('open');
@@ -448,7 +448,7 @@ addEventListener('keydown', (event) => {
   languages();
   try {
     const response = await fetch('/openapi.json');
-    if (!response.ok) throw new Error(`/openapi.json answered ${response.status}`);
+    if (!response.ok) throw new Error(`/openapi.json returned ${response.status}`);
     api = await response.json();
     $('version').textContent = (api.info || {}).version || '';
     show();
