@@ -21,8 +21,14 @@ fn with_context(lines: usize, name: &str, old: Option<&[u8]>, new: Option<&[u8]>
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
     let mut out = Vec::new();
-    // Writing to memory does not fail.
-    let _ = diff.unified_diff().context_radius(lines).header(&from, &to).to_writer(&mut out);
+    // Hunk by hunk: the library writes a whole diff with bytes that are not UTF-8 replaced, and a hunk as it is.
+    for hunk in diff.unified_diff().context_radius(lines).iter_hunks() {
+        if out.is_empty() {
+            out.extend(format!("--- {from}\n+++ {to}\n").bytes());
+        }
+        // Writing to memory does not fail.
+        let _ = hunk.to_writer(&mut out);
+    }
     out
 }
 
