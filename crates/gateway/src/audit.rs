@@ -12,7 +12,7 @@ use tokio::time::sleep_until;
 use crate::auth::Identity;
 use crate::now_ms;
 use crate::state::Gateway;
-use crate::tick::tick_after;
+use crate::store_ticks::tick_after;
 
 /// A row is written so long after what it tells of, or a little later.
 const DELAY: Duration = Duration::from_millis(20);

@@ -4,20 +4,21 @@
 //! requests. [`recall`] says whom a credential speaks for. [`authorise`] is the one place that says who may do what to
 //! whose things.
 
+pub(crate) mod access;
 mod authorise;
+mod backoff;
 mod cookie;
 mod cors;
 mod credential;
-mod good;
 mod guard;
+mod identity_cache;
 mod jwks;
 mod jwt;
 mod origin;
 mod password;
 mod proxies;
-mod recall;
+mod revocation;
 mod scope;
-mod slow;
 mod tickets;
 mod token;
 
@@ -33,19 +34,19 @@ use headwater_store::{Role, SessionRole};
 pub(crate) use self::authorise::{Need, Whose, authorise, authorise_on};
 pub(crate) use self::cookie::{cleared, set as set_cookie};
 pub(crate) use self::credential::{Credential, Foreign};
-pub(crate) use self::good::OpenStreams;
 pub(crate) use self::guard::{guard, too_many};
 pub use self::jwt::JwtError;
 pub(crate) use self::jwt::Jwts;
 pub(crate) use self::origin::Origins;
 pub(crate) use self::password::Passwords;
 pub use self::password::{PasswordError, check_password, hash_password};
-pub(crate) use self::recall::Recalled;
 pub(crate) use self::scope::{Area, Scope};
-pub(crate) use self::slow::Slow;
 pub(crate) use self::tickets::{AT_START, LIFETIME as TICKET_LIFETIME, is_ticket};
 pub(crate) use self::token::{FIRST_OWNER, LINK_PREFIX, hash, random_hex, secret};
 pub use self::token::{FirstTokenError, NewToken, first_token, make_token};
+pub(crate) use crate::auth::backoff::Slow;
+pub(crate) use crate::auth::identity_cache::Recalled;
+pub(crate) use crate::auth::revocation::OpenStreams;
 use crate::error::ApiError;
 
 /// Who asks.

@@ -4,7 +4,7 @@
 //! So a build that is asked for twice, by its idempotency key or after a kill of this process, is one build.
 
 pub(crate) mod commands;
-mod watch;
+mod result_poller;
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use headwater_protocol::{BuildId, SessionId, SessionSpec, StartSpec};
 use headwater_store::{BuildRow, SessionRow};
 use serde_json::Value;
 
-use crate::access::KnownExecution;
-use crate::admission::Permit;
+use crate::auth::access::KnownExecution;
 use crate::auth::{Identity, Need};
+use crate::bodies::OWNER;
 use crate::error::ApiError;
-use crate::idempotency::Asked;
+use crate::executions::start::{Order, execution_row};
+use crate::http::idempotency::Asked;
 use crate::now_ms;
-use crate::shown::OWNER;
-use crate::start::{Order, execution_row};
+use crate::quota::admission::Permit;
 use crate::state::Gateway;
 
 impl Gateway {

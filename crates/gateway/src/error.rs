@@ -11,7 +11,7 @@ use headwater_protocol::api::{ErrorBody, ErrorDetail, RequestError};
 use headwater_protocol::{IdError, SpecError};
 use headwater_store::StoreError;
 
-use crate::limits::request_id;
+use crate::http::rate_limit::request_id;
 
 /// What a door answers when it does not do what it was asked to.
 #[derive(Debug, Clone)]

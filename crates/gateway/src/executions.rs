@@ -1,6 +1,11 @@
 //! Executions: telling of, ending and removing them. What the worker tells is noted before it is passed on; what it no
 //! longer knows, the store tells.
 
+pub(crate) mod reconcile;
+pub(crate) mod recorder;
+pub(crate) mod removed_logs;
+pub(crate) mod start;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +17,10 @@ use headwater_protocol::{Execution, ExecutionId, ExecutionState};
 use headwater_store::{ExecutionFilter, ExecutionRow, Page, PageRequest, StateFilter};
 
 use crate::auth::{Identity, Need};
+use crate::bodies::execution_by_row;
 use crate::error::ApiError;
-use crate::paging::InParts;
-use crate::recorder::{is_missing, is_removed};
-use crate::shown::execution_by_row;
+use crate::executions::recorder::{is_missing, is_removed};
+use crate::http::paging::InParts;
 use crate::state::Gateway;
 use crate::worker::if_it_fits;
 

@@ -4,50 +4,32 @@
 //! A request's way through: [`serve`] takes the connection, [`routes`] finds the door, the guard in [`auth`] says who
 //! asks, a door in [`doors`] says what for, and [`state::Gateway`] holds what all of them share.
 
-mod access;
-mod admission;
-mod answers;
+pub mod accounts;
 mod audit;
 pub mod auth;
+mod bodies;
 mod builds;
 pub mod config;
-mod documented;
-mod doors;
+mod detached;
 mod error;
 mod executions;
-mod extract;
-mod fair;
-mod feed;
-mod idempotency;
+mod http;
 mod languages;
-mod limits;
 mod metrics;
 mod packages;
-mod paging;
-pub mod people;
-mod quotas;
-mod reconcile;
-mod recorder;
-mod removed;
-mod reserve;
+mod quota;
 mod routes;
 pub mod serve;
-mod session_named;
 mod sessions;
-mod shown;
-mod start;
 mod state;
-mod stream;
-mod strict;
+mod store_ticks;
+mod streams;
 mod terminals;
-mod tick;
-mod to_the_end;
-mod watchdog;
 mod worker;
 
+pub use crate::routes::table::openapi_json;
 pub use config::Config;
 pub use error::ApiError;
-pub use routes::openapi_json;
 pub use serve::{ServeError, serve};
 pub use state::Gateway;
 

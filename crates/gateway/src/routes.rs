@@ -1,166 +1,30 @@
-//! The table of all routes. `/v1/...`, `/api/...` and `/api/v1/...` are the same routes.
+//! The doors: one file for each group of routes. A door takes a request apart, asks [`crate::auth`] whether it may be,
+//! and shapes the answer; what it does is done elsewhere.
 
-use std::sync::Arc;
+#![allow(unused_qualifications)] // utoipa's macro names the type of a query string in full
 
-use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::uri::PathAndQuery;
-use axum::http::{StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
-use headwater_protocol::api::ErrorBody;
-use utoipa::OpenApi;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
-use utoipa_axum::router::OpenApiRouter;
-
-use crate::auth::guard;
-use crate::doors;
-use crate::error::ApiError;
-use crate::state::Gateway;
-
-/// Doors that need no token: they tell nothing but whether the server lives, or are the way to one.
-const PUBLIC: [&str; 5] = ["/healthz", "/readyz", "/login", "/v1/login", "/v1/login/refresh"];
-
-/// Whether a path needs no token.
-pub(crate) fn is_public(path: &str) -> bool {
-    PUBLIC.contains(&path)
-}
-
-/// Whether a token may come in the query string: streams that a browser opens without being able to set a header.
-pub(crate) fn takes_query_token(path: &str) -> bool {
-    path.ends_with("/events")
-        || path.ends_with("/attach")
-        || is_terminal(path)
-        || path.ends_with("/files/watch")
-        || path.starts_with("/tool-progress/")
-        || path.starts_with("/v1/tool-progress/")
-}
-
-/// Whether this is the terminal's WebSocket: its address carries a token or a JWT by requirement.
-pub(crate) fn is_terminal(path: &str) -> bool {
-    path.ends_with("/terminal")
-}
-
-#[derive(OpenApi)]
-#[openapi(
-    info(title = "Headwater", description = "Runs code in isolated sessions and shows its output live."),
-    security(("token" = [])),
-    // Types of `documented` refer to it by name only.
-    components(schemas(ErrorBody))
-)]
-struct Document;
-
-fn all() -> OpenApiRouter<Arc<Gateway>> {
-    let mut document = Document::openapi();
-    let token = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
-    document.components.get_or_insert_default().add_security_scheme("token", token);
-    OpenApiRouter::with_openapi(document)
-        .merge(doors::attach::routes())
-        .merge(doors::audit::routes())
-        .merge(doors::builds::routes())
-        .merge(doors::events::routes())
-        .merge(doors::executions::routes())
-        .merge(doors::feed::routes())
-        .merge(doors::files::routes())
-        .merge(doors::health::routes())
-        .merge(doors::ide::routes())
-        .merge(doors::info::routes())
-        .merge(doors::login::routes())
-        .merge(doors::output::routes())
-        .merge(doors::packages::routes())
-        .merge(doors::recordings::routes())
-        .merge(doors::sessions::routes())
-        .merge(doors::shares::routes())
-        .merge(doors::terminals::routes())
-        .merge(doors::tokens::routes())
-        .merge(doors::tool_progress::routes())
-        .merge(doors::tools::routes())
-        .merge(doors::trees::routes())
-        .merge(doors::usage::routes())
-        .merge(doors::prune::routes())
-        .merge(doors::users::routes())
-}
-
-/// The OpenAPI document of all routes.
-pub fn openapi_json() -> String {
-    all().into_openapi().to_pretty_json().unwrap_or_default()
-}
-
-/// All routes, with the guard before them.
-pub(crate) fn router(gateway: &Arc<Gateway>) -> Router {
-    let (router, _) = all().split_for_parts();
-    router
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(DefaultBodyLimit::max(gateway.config.max_body_bytes))
-        .layer(from_fn_with_state(Arc::clone(gateway), guard))
-        .with_state(Arc::clone(gateway))
-}
-
-async fn nothing_here(uri: Uri) -> ApiError {
-    let path: String = uri.path().chars().take(128).collect();
-    ApiError::new(
-        StatusCode::NOT_FOUND,
-        "no_such_route",
-        format!("there is nothing at `{path}`"),
-        "`/docs` lists all routes",
-    )
-}
-
-async fn wrong_method(request: Request) -> ApiError {
-    let path: String = request.uri().path().chars().take(128).collect();
-    ApiError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        format!("`{path}` does not take `{}`", request.method()),
-        "the header `Allow` and `/docs` tell what it takes",
-    )
-}
-
-/// Leads the other spellings of a path to the one that is routed.
-pub(crate) fn rewrite<B>(request: &mut axum::http::Request<B>) {
-    let path = request.uri().path();
-    let Some(rest) = path.strip_prefix("/api/") else {
-        return;
-    };
-    let rest = rest.strip_prefix("v1/").unwrap_or(rest);
-    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
-    let Ok(path) = PathAndQuery::try_from(format!("/v1/{rest}{query}")) else {
-        return;
-    };
-    let mut parts = request.uri().clone().into_parts();
-    parts.path_and_query = Some(path);
-    if let Ok(uri) = Uri::from_parts(parts) {
-        *request.uri_mut() = uri;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_openapi_document_is_the_committed_one() {
-        let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
-        let document = openapi_json() + "\n";
-        if std::env::var_os("UPDATE_OPENAPI").is_some() {
-            std::fs::write(committed, &document).unwrap();
-        }
-        let is_same = std::fs::read_to_string(committed).is_ok_and(|committed| committed == document);
-        assert!(is_same, "the API has changed: run `make openapi`, and commit docs/openapi.json for review");
-    }
-
-    #[test]
-    fn all_spellings_of_a_path_lead_to_one() {
-        for (asked, routed) in [
-            ("/v1/sessions?limit=1", "/v1/sessions?limit=1"),
-            ("/api/sessions?limit=1", "/v1/sessions?limit=1"),
-            ("/api/v1/sessions", "/v1/sessions"),
-            ("/healthz", "/healthz"),
-            ("/apis", "/apis"),
-        ] {
-            let mut request = axum::http::Request::builder().uri(asked).body(()).unwrap();
-            rewrite(&mut request);
-            assert_eq!(request.uri().to_string(), routed);
-        }
-    }
-}
+pub(crate) mod attach;
+pub(crate) mod audit;
+pub(crate) mod builds;
+pub(crate) mod editor;
+pub(crate) mod events;
+pub(crate) mod executions;
+pub(crate) mod feeds;
+pub(crate) mod files;
+pub(crate) mod health;
+pub(crate) mod info;
+pub(crate) mod login;
+pub(crate) mod output;
+pub(crate) mod packages;
+pub(crate) mod prune;
+pub(crate) mod recordings;
+pub(crate) mod sessions;
+pub(crate) mod shares;
+pub(crate) mod table;
+pub(crate) mod terminals;
+pub(crate) mod tokens;
+pub(crate) mod tool_progress;
+pub(crate) mod tools;
+pub(crate) mod usage;
+pub(crate) mod users;
+pub(crate) mod workspace;

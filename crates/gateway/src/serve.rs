@@ -3,8 +3,9 @@
 //! Closing is gentle: streams are told to come back, requests in flight end, and nothing else is touched: programs, the
 //! worker and its sessions run on.
 
-mod patience;
-mod seat;
+mod connection_permits;
+pub(crate) mod disk_reserve;
+mod slow_reader;
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -32,13 +33,13 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tower_http::timeout::TimeoutBody;
 
-pub(crate) use self::patience::Live;
-use self::patience::{IsLive, Patient};
-pub(crate) use self::seat::Seat;
-use self::seat::{Seats, refuse};
 use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
-use crate::routes;
+use crate::routes::table;
+pub(crate) use crate::serve::connection_permits::Seat;
+use crate::serve::connection_permits::{Seats, refuse};
+pub(crate) use crate::serve::slow_reader::Live;
+use crate::serve::slow_reader::{IsLive, Patient};
 use crate::state::Gateway;
 
 /// The most headers of a request, and (to within one read) the most bytes of all of them.
@@ -124,7 +125,7 @@ pub async fn serve(
 
 /// Takes connections until told to stop, then waits for those that are open.
 async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: CancellationToken) {
-    let router = routes::router(gateway);
+    let router = table::router(gateway);
     let room = Arc::new(Semaphore::new(gateway.config.max_connections.min(most_connections())));
     let seats = Seats::new(&gateway.config, gateway.metrics.connections.clone());
     let mut backoff = Backoff::new(REST, LONGEST_REST);
@@ -191,7 +192,7 @@ async fn connection(
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         // A client that stops in the middle of a body is not waited for.
         let mut request = request.map(|body| Body::new(TimeoutBody::new(patience, body)));
-        routes::rewrite(&mut request);
+        table::rewrite(&mut request);
         request.extensions_mut().insert(ConnectInfo(address));
         request.extensions_mut().insert(seat.clone());
         let (router, is_live) = (router.clone(), is_live.clone());

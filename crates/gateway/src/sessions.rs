@@ -1,5 +1,7 @@
 //! Sessions: making, telling of, changing and removing them. The store says whose they are; the worker, how they are.
 
+pub(crate) mod by_name;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -9,13 +11,13 @@ use headwater_protocol::{Session, SessionId, SessionSpec, SessionState};
 use headwater_store::{Page, PageRequest, SessionFilter, SessionRow};
 
 use crate::auth::{Identity, Need, authorise};
+use crate::bodies::{OWNER, check_metadata, session_by_row};
 use crate::error::ApiError;
-use crate::idempotency::Asked;
+use crate::executions::reconcile::session_row;
+use crate::executions::recorder::is_missing;
+use crate::http::idempotency::Asked;
+use crate::http::paging::InParts;
 use crate::now_ms;
-use crate::paging::InParts;
-use crate::reconcile::session_row;
-use crate::recorder::is_missing;
-use crate::shown::{OWNER, check_metadata, session_by_row};
 use crate::state::Gateway;
 use crate::worker::if_it_fits;
 

@@ -11,20 +11,20 @@ use headwater_store::Store;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::access::Known;
-use crate::admission::Admission;
-use crate::answers::Answers;
+use crate::auth::access::Known;
 use crate::auth::{Jwts, OpenStreams, Origins, Passwords, Recalled, Slow, random_hex};
 use crate::config::Config;
-use crate::doors::terminals::Viewers;
-use crate::fair::Fair;
-use crate::feed::Hub;
+use crate::executions::recorder::Recorder;
+use crate::http::rate_limit::Buckets;
+use crate::http::response_memory::Answers;
 use crate::languages::Languages;
-use crate::limits::Buckets;
 use crate::metrics::Metrics;
 use crate::now_ms;
-use crate::quotas::Meter;
-use crate::recorder::Recorder;
+use crate::quota::admission::Admission;
+use crate::quota::owner_permits::Fair;
+use crate::quota::quotas::Meter;
+use crate::routes::terminals::Viewers;
+use crate::streams::feed::Hub;
 use crate::worker::Worker;
 
 /// Denials of one address that are noted in a second.

@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::idempotency::Asked;
-use crate::start::Order;
+use crate::executions::start::Order;
+use crate::http::idempotency::Asked;
 use crate::state::Gateway;
 
 /// The metadata that makes an execution a terminal: its name.

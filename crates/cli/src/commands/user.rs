@@ -3,8 +3,8 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
+use headwater_gateway::accounts::{owns_sessions, user_name};
 use headwater_gateway::auth::{check_password, hash_password};
-use headwater_gateway::people::{owns_sessions, user_name};
 use headwater_protocol::api::Timestamp;
 use headwater_store::{PageRequest, Role, Store, UserChange, UserRow};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};

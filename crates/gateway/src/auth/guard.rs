@@ -18,16 +18,16 @@ use axum::response::{IntoResponse, Response};
 use headwater_contract::panics;
 use tracing::Instrument;
 
-use super::good::{arriving_while_good, while_good};
 use super::scope::out_of_scope;
 use super::tickets::{Use, with_first_id};
 use super::{
     Area, Credential, Identity, LINK_PREFIX, Need, cookie, cors, hash, is_ticket, proxies, unauthenticated,
 };
 use crate::audit::{Denial, is_denial};
+use crate::auth::revocation::{arriving_while_good, while_good};
 use crate::error::ApiError;
-use crate::limits::{new_request_id, with_request_id};
-use crate::routes;
+use crate::http::rate_limit::{new_request_id, with_request_id};
+use crate::routes::table;
 use crate::serve::Seat;
 use crate::state::Gateway;
 
@@ -94,7 +94,7 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
     if let Some(answer) = cors::preflight(&told, request.method(), request.headers()) {
         return Ok(Admitted::Answered(answer));
     }
-    if routes::is_public(request.uri().path()) {
+    if table::is_public(request.uri().path()) {
         return Ok(Admitted::Inside(request));
     }
     let now = Instant::now();
@@ -168,7 +168,7 @@ fn shown(request: &Request) -> Result<Option<Shown>, ApiError> {
     }
     match query_token(request) {
         Some(token) if is_ticket(&token) => Ok(Some(Shown::Ticket(token, Use::of(request)))),
-        Some(token) if token.starts_with(LINK_PREFIX) || routes::is_terminal(request.uri().path()) => {
+        Some(token) if token.starts_with(LINK_PREFIX) || table::is_terminal(request.uri().path()) => {
             Ok(Some(Shown::Token(token)))
         }
         Some(_) => Err(token_in_address()),
@@ -212,7 +212,7 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
 
 /// Only where a browser can set no header, and only for looking: `EventSource` and `WebSocket`.
 fn query_token(request: &Request) -> Option<String> {
-    if request.method() != Method::GET || !routes::takes_query_token(request.uri().path()) {
+    if request.method() != Method::GET || !table::takes_query_token(request.uri().path()) {
         return None;
     }
     let pairs = request.uri().query()?.split('&').filter_map(|pair| pair.split_once('='));

@@ -1,0 +1,232 @@
+//! Seeing to it that what became of a build reaches the store, whoever waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_contract::{Backoff, ContractError, FollowOptions};
+use headwater_protocol::build::{BuildResult, BuildStatus, SUCCESS, diagnostics_of_text};
+use headwater_protocol::{EventKind, Execution, ExecutionState, Reason, Stream, Utf8Stream, Verdict};
+use headwater_store::BuildRow;
+use tokio::time::{Instant, sleep};
+
+use super::{is_compiled, order_of};
+use crate::error::ApiError;
+use crate::executions::recorder::is_missing;
+use crate::state::Gateway;
+use crate::streams::sse::last;
+
+/// One question for an end.
+const LONG_POLL: Duration = Duration::from_mins(1);
+/// Between two attempts, when the worker or the store did not answer.
+const PAUSE: Duration = Duration::from_millis(500);
+/// The longest wait between two attempts: thousands may wait for the same store.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A build that the worker does not know is begun again so often.
+const ATTEMPTS: u32 = 3;
+/// So much of each stream's end is kept with a build.
+const TAIL_BYTES: usize = 256 << 10;
+
+impl Gateway {
+    /// Goes on with the builds that an earlier gateway left.
+    pub(crate) async fn take_up_builds(self: &Arc<Self>) {
+        match self.store.unfinished_builds().await {
+            Ok(rows) => rows.into_iter().for_each(|row| self.watch_build(row)),
+            Err(error) => tracing::error!(%error, "builds that were going on are not looked after"),
+        }
+    }
+
+    /// Sees to it in the background that the build's result reaches the store.
+    pub(crate) fn watch_build(self: &Arc<Self>, row: BuildRow) {
+        let gateway = Arc::clone(self);
+        self.until_stopped(async move {
+            let mut attempts = 0;
+            let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
+            while let Err(error) = gateway.build_to_its_end(row.clone(), &mut attempts).await {
+                tracing::warn!(build = %row.id, error = %error.message, "the end of a build is not known yet");
+                backoff.pause().await;
+            }
+        });
+    }
+
+    async fn build_to_its_end(
+        self: &Arc<Self>,
+        mut row: BuildRow,
+        attempts: &mut u32,
+    ) -> Result<(), ApiError> {
+        loop {
+            match self.ask_for_build(&row, LONG_POLL).await {
+                Ok(Some(result)) => return self.end_build(&mut row, result).await,
+                Ok(None) => {}
+                Err(error) if is_missing(&error) => {
+                    *attempts += 1;
+                    if let Some(result) = self.begin_again(&row, *attempts).await? {
+                        return self.end_build(&mut row, result).await;
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A worker that was killed before anything ran knows nothing of a build.
+    async fn begin_again(
+        self: &Arc<Self>,
+        row: &BuildRow,
+        attempt: u32,
+    ) -> Result<Option<BuildResult>, ApiError> {
+        let lost = |why: &str| Ok(Some(BuildResult::ended(BuildStatus::Lost, why)));
+        if !is_compiled(row) || attempt > ATTEMPTS {
+            return lost("the worker knows nothing of it");
+        }
+        let Ok(spec) = serde_json::from_value(row.request.clone()) else {
+            return lost("what was asked for cannot be read");
+        };
+        let order = order_of(row, spec);
+        match self.worker.begin_build(&order).await {
+            Ok(mut told) => {
+                if let Some((session, start)) = told.specs.take() {
+                    self.take_up_build_execution(row, session, start, self.admission.take(&row.owner))
+                        .await?;
+                }
+                Ok(told.result)
+            }
+            Err(ContractError::Fault(fault)) => lost(&fault.message),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What became of it, if it has ended by then.
+    async fn ask_for_build(
+        &self,
+        row: &BuildRow,
+        at_most: Duration,
+    ) -> Result<Option<BuildResult>, ContractError> {
+        let id = row.id;
+        if is_compiled(row) {
+            return self.worker.build(id, at_most).await.map(|told| told.result);
+        }
+        let execution = id.execution();
+        let told = self.worker.wait(execution, at_most, false).await?;
+        match &told.state {
+            ExecutionState::Queued | ExecutionState::Running { .. } => Ok(None),
+            ExecutionState::Exited { verdict } | ExecutionState::Closed { verdict } => {
+                self.result_of(row, &told, verdict).await.map(Some)
+            }
+        }
+    }
+
+    /// The build as it is when it has ended, or after so long.
+    pub(crate) async fn wait_for_build(
+        self: &Arc<Self>,
+        mut row: BuildRow,
+        at_most: Duration,
+    ) -> Result<BuildRow, ApiError> {
+        let until = Instant::now() + at_most;
+        while row.result.is_none() && Instant::now() < until && !self.stopping.is_cancelled() {
+            let left = until.saturating_duration_since(Instant::now());
+            let asked = self.ask_for_build(&row, left.min(LONG_POLL));
+            let asked = tokio::select! {
+                asked = asked => asked,
+                () = self.stopping.cancelled() => break,
+            };
+            match asked {
+                Ok(Some(result)) => self.end_build(&mut row, result).await?,
+                Ok(None) => {}
+                Err(error) if is_missing(&error) => {
+                    sleep(PAUSE).await; // whoever watches it finds out
+                    row = self.store.build(row.id).await?.unwrap_or(row);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(row)
+    }
+
+    /// What a command in the session came to.
+    async fn result_of(
+        &self,
+        row: &BuildRow,
+        told: &Execution,
+        verdict: &Verdict,
+    ) -> Result<BuildResult, ContractError> {
+        let status = match (verdict.reason, verdict.code) {
+            (Reason::Exited, Some(0)) => BuildStatus::Success,
+            (Reason::TimedOut, _) => BuildStatus::TimedOut,
+            (Reason::Cancelled, _) => BuildStatus::Cancelled,
+            (Reason::Lost, _) => BuildStatus::Lost,
+            _ => BuildStatus::Failed,
+        };
+        let (stdout, out_truncated) = self.tail(told, Stream::Stdout).await?;
+        let (mut stderr, err_truncated) = self.tail(told, Stream::Stderr).await?;
+        if let Some(why) = &verdict.message {
+            stderr.push_str(why);
+        }
+        // make names files from where the makefile is; `CMake` from the root on.
+        let folder =
+            row.request.get("source_dir").and_then(|path| path.as_str()).filter(|_| row.kind == "make");
+        let name = |file: &str| in_workspace(folder.unwrap_or_default(), file);
+        let mut result = BuildResult::ended(status, stderr);
+        let all = format!("{stdout}\n{}", result.stderr);
+        result.truncated = out_truncated || err_truncated;
+        result.take_diagnostics(diagnostics_of_text(&all, &name));
+        let is_well = status == BuildStatus::Success;
+        result.stdout = if is_well && stdout.is_empty() { SUCCESS.to_owned() } else { stdout };
+        let made = row.request.get("artifacts").and_then(|list| list.as_array()).filter(|_| is_well);
+        result.artifacts =
+            made.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
+        result.duration_ms = verdict.duration_ms;
+        Ok(result)
+    }
+
+    /// The last of a stream, as text (nothing if its log is no longer there), and whether there was more.
+    async fn tail(&self, told: &Execution, stream: Stream) -> Result<(String, bool), ContractError> {
+        let options = FollowOptions {
+            until_closed: true,
+            tail_bytes: Some(TAIL_BYTES as u64),
+            tail_once: true,
+            streams: vec![stream],
+            no_wait: true,
+            ..FollowOptions::default()
+        };
+        let mut follower = match self.worker.follow(told.id, options).await {
+            Ok(follower) => follower,
+            Err(error) if is_missing(&error) => return Ok((String::new(), true)),
+            Err(error) => return Err(error),
+        };
+        let (mut text, mut decoder, mut truncated) = (String::new(), Utf8Stream::default(), false);
+        while let Some(event) = follower.next().await? {
+            match event.kind {
+                EventKind::Output { bytes, .. } => text.push_str(&decoder.push(&bytes)),
+                EventKind::Gap { .. } => truncated = true,
+                _ => {}
+            }
+        }
+        text.push_str(&decoder.finish());
+        truncated |= text.len() > TAIL_BYTES;
+        Ok((last(text, TAIL_BYTES), truncated))
+    }
+}
+
+/// A file that a compiler in this folder names, as the session sees it.
+fn in_workspace(folder: &str, file: &str) -> String {
+    if file.starts_with('/') {
+        return file.to_owned();
+    }
+    let within = folder.strip_prefix("/workspace").filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let names = within.unwrap_or(folder).split('/').chain(file.split('/'));
+    let names: Vec<_> = names.filter(|name| !matches!(*name, "" | ".")).collect();
+    format!("/workspace/{}", names.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_from_the_folder_that_it_was_compiled_in() {
+        assert_eq!(in_workspace("", "./a.cpp"), "/workspace/a.cpp");
+        assert_eq!(in_workspace("/workspace/proj", "src/a.cpp"), "/workspace/proj/src/a.cpp");
+        assert_eq!(in_workspace("/proj/", "a.cpp"), "/workspace/proj/a.cpp");
+        assert_eq!(in_workspace("proj", "/usr/include/x.h"), "/usr/include/x.h");
+    }
+}

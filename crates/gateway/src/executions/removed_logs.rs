@@ -1,0 +1,116 @@
+//! Logs that the worker removed, by retention or by a prune: noted in the store, so that their executions say so. And the
+//! rows that the store itself no longer keeps.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use headwater_contract::ContractError;
+use headwater_contract::v1::RemovedLog;
+use headwater_protocol::{ExecutionId, LogRemoved, Seq, Verdict};
+use headwater_store::{AuditRules, ExecutionEnd, RemovedLogRow, RowRules};
+
+use crate::error::ApiError;
+use crate::executions::recorder::{is_missing, is_removed};
+use crate::now_ms;
+use crate::quota::quotas::day;
+use crate::state::Gateway;
+
+/// Removals that are asked for and noted at once.
+const AT_ONCE: u32 = 500;
+/// Days of processor time that are kept.
+const USAGE_DAYS: u64 = 400;
+
+impl Gateway {
+    /// Notes all removals that the worker knows and the store may not.
+    pub(crate) async fn note_removed_logs(self: &Arc<Self>) -> Result<(), ApiError> {
+        // Held to the end: two at once would note the same.
+        let mut last = self.removed_logs.lock().await;
+        loop {
+            let after = *last;
+            let removed = self.worker.removed(after, AT_ONCE).await?;
+            let Some(newest) = removed.last().map(|one| one.number) else {
+                return Ok(());
+            };
+            let mut rows = Vec::new();
+            for one in removed {
+                rows.extend(self.removed_row(one).await?);
+            }
+            self.store.note_removed_logs(&rows).await?;
+            *last = newest;
+        }
+    }
+
+    /// What the store notes of a removal. How the execution ended comes first, if nobody noted it.
+    async fn removed_row(self: &Arc<Self>, one: RemovedLog) -> Result<Option<RemovedLogRow>, ApiError> {
+        let Ok(id) = one.execution_id.parse::<ExecutionId>() else { return Ok(None) };
+        let removed = LogRemoved { at_ms: one.at_ms, reason: one.reason };
+        let Some(row) = self.store.execution(id).await?.filter(|row| row.log_removed.is_none()) else {
+            return Ok(None);
+        };
+        let verdict = one.verdict.and_then(|verdict| Verdict::try_from(verdict).ok());
+        if let Some(verdict) = verdict.filter(|_| row.end.as_ref().is_none_or(|end| !end.closed)) {
+            let (started_at_ms, last_seq) = (one.started_at_ms, Seq(one.last_seq));
+            let exited_at_ms = started_at_ms.saturating_add(verdict.duration_ms);
+            if self.recorder.is_open(id) {
+                self.note_exit(id, last_seq, &verdict).await?;
+                self.note_closed(id, last_seq).await?;
+            }
+            let end = ExecutionEnd { verdict, started_at_ms, exited_at_ms, last_seq, closed: true };
+            self.store.end_execution(id, &end).await?;
+        }
+        let mut spec = row.spec;
+        spec.command.shorten(); // the code was part of what was removed
+        Ok(Some(RemovedLogRow { id, removed, spec }))
+    }
+
+    /// Whether the worker knows nothing of an execution because it is over and its log was removed. The worker forgets
+    /// after a while that it removed a log; the row of the execution stays.
+    pub(crate) async fn is_over(&self, id: ExecutionId, error: &ContractError) -> bool {
+        if is_removed(error) {
+            return true;
+        }
+        is_missing(error)
+            && matches!(self.store.execution(id).await, Ok(Some(row)) if row.end.as_ref().is_some_and(|end| end.closed))
+    }
+
+    /// The error for a log that cannot be read.
+    pub(crate) async fn unreadable(&self, id: ExecutionId, error: ContractError) -> ApiError {
+        if !is_removed(&error) && self.is_over(id, &error).await {
+            return ApiError::log_removed(format!("the log of `{id}` is no longer kept"));
+        }
+        error.into()
+    }
+
+    /// The error for a program that cannot be reached. With its log or without, one that is over has ended.
+    pub(crate) async fn unreachable(&self, id: ExecutionId, error: ContractError) -> ApiError {
+        if self.is_over(id, &error).await {
+            return ApiError::conflict(format!("`{id}` has ended"), "start it again");
+        }
+        error.into()
+    }
+
+    /// Removes rows that the configuration no longer keeps.
+    pub(crate) async fn remove_old_rows(&self) -> Result<(), ApiError> {
+        let (rules, now) = (&self.config.rows, now_ms());
+        let before = |age: Option<Duration>| {
+            age.map(|age| now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX)))
+        };
+        let rows = RowRules {
+            keys_ms: before(Some(self.config.key_lifetime)).unwrap_or(0),
+            before_ms: before(rules.age),
+            of_owner: rules.of_owner,
+            in_all: rules.in_all,
+            credentials_ms: before(rules.credentials),
+            usage_day: day(now).saturating_sub(USAGE_DAYS),
+        };
+        let audit = AuditRules { now_ms: now, before_ms: before(rules.audit_age), rows: rules.audit };
+        let removed = self.store.remove_old_rows(&rows).await?;
+        let audit = self.store.remove_old_audit(&audit).await?;
+        if removed + audit > 0 {
+            tracing::info!(rows = removed, audit, "old rows removed");
+        }
+        self.metrics.rows_removed.inc_by(removed);
+        self.metrics.audit_removed.inc_by(audit);
+        Ok(())
+    }
+}

@@ -1,0 +1,10 @@
+//! What every route shares of HTTP: extractors, strict JSON, pages, idempotency, rates, OpenAPI responses.
+
+pub(crate) mod extract;
+pub(crate) mod idempotency;
+pub(crate) mod json_stream;
+pub(crate) mod openapi;
+pub(crate) mod paging;
+pub(crate) mod rate_limit;
+pub(crate) mod response_memory;
+pub(crate) mod strict_json;

@@ -1,0 +1,133 @@
+//! What a request carries, taken apart with our own errors: JSON bodies, query strings, ids in paths.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::ApiError;
+use crate::http::strict_json::Strict;
+
+/// A JSON body. An empty body is an empty object, so that nothing has to be sent where nothing is asked for.
+pub(crate) struct Json<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        parse(&json_body(request, state).await?).map(Self)
+    }
+}
+
+/// The bytes of a body that says that it is JSON.
+pub(crate) async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    let has_type = request.headers().get(header::CONTENT_TYPE).cloned();
+    let body = body(request, state).await?;
+    let said = match has_type {
+        // A form or plain text can be sent across sites without asking: JSON cannot.
+        Some(kind) => {
+            let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase();
+            if kind.starts_with("application/json") {
+                return Ok(body);
+            }
+            format!("the body is `{}`", kind.chars().take(64).collect::<String>())
+        }
+        None if body.is_empty() => return Ok(body),
+        None => "the body has no type".to_owned(),
+    };
+    Err(ApiError::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        said,
+        "send JSON with `Content-Type: application/json`",
+    ))
+}
+
+/// Reads JSON, nothing and `null` as an empty object; the error names the field.
+pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    let body = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { body };
+    let Strict(value) = serde_json::from_slice(body).map_err(|error| ApiError::invalid(error.to_string()))?;
+    let value = if value.is_null() { Value::Object(serde_json::Map::new()) } else { value };
+    serde_path_to_error::deserialize(Strict(value)).map_err(|error| {
+        let at = error.path().to_string();
+        let inner = error.into_inner();
+        let message = if at == "." { inner.to_string() } else { format!("`{at}`: {inner}") };
+        ApiError::invalid(message)
+    })
+}
+
+/// The whole body, within the limit that [`crate::http::rate_limit`] sets.
+pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    Bytes::from_request(request, state).await.map_err(|rejection| {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return ApiError::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                "the body is larger than this server takes",
+                "send less, or raise `[server] max_body`",
+            );
+        }
+        ApiError::invalid("the body did not arrive whole")
+    })
+}
+
+/// Whether the client asks for a stream. Only who names it does: `*/*` is JSON.
+pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("text/event-stream")
+    })
+}
+
+/// A query string.
+pub(crate) struct Query<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
+        query.map(|query| Self(query.0)).map_err(|rejection| {
+            let cause = std::error::Error::source(&rejection).map(ToString::to_string);
+            let text = cause.unwrap_or_else(|| rejection.body_text());
+            ApiError::invalid(format!("the query string: {text}"))
+        })
+    }
+}
+
+/// No query string: a door that takes none says so, instead of passing over what a client meant to say.
+pub(crate) struct NoQuery;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        match parts.uri.query() {
+            None | Some("") => Ok(Self),
+            Some(_) => Err(ApiError::invalid("the query string: nothing is asked for here in that way")),
+        }
+    }
+}
+
+/// The one id in a path.
+pub(crate) struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        path.map(|path| Self(path.0)).map_err(|rejection| {
+            // What cannot be an id names nothing: the same answer as for an id that is not there.
+            ApiError::new(
+                StatusCode::NOT_FOUND,
+                "not_found",
+                rejection.body_text(),
+                "ids are `ses_` or `exe_` and 32 hexadecimal digits",
+            )
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! The memory of answers that were made and are not sent yet.
+//!
+//! An answer that was built whole stays in memory until its client has read it, so a client that does not read could
+//! fill the memory of the server. Each such answer counts towards a share of its owner and towards a bound for all; over
+//! them the answer is refused. Answers that are read piece by piece ([`pieces`]) cost one piece and do not count.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http_body::{Body as _, Frame, SizeHint};
+
+use crate::auth::Identity;
+use crate::error::ApiError;
+
+/// Answers up to this size do not count: a connection has a write buffer of that size anyway.
+const SMALL: usize = 64 << 10;
+/// The share of one owner in the bound for all, ...
+const OWNERS: usize = 4;
+/// ... and of all links of one owner in that owner's: whoever has a link cannot use up what its owner needs.
+const LINKS: usize = 4;
+/// When a client that was refused may try again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Who holds answers or connections: an owner by its own credentials, or the links to its sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Holder {
+    owner: String,
+    pub(crate) by_link: bool,
+}
+
+impl Holder {
+    pub(crate) fn of(who: &Identity) -> Self {
+        Self { owner: who.owner.clone(), by_link: who.bounds.link.is_some() }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    all: usize,
+    by: HashMap<Holder, usize>,
+}
+
+/// Counts the bytes of answers that are not sent yet.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    most: usize,
+    held: Mutex<Held>,
+}
+
+/// Which bound was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Full {
+    Own,
+    All,
+}
+
+impl Answers {
+    /// At most so many bytes of all owners together.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, held: Mutex::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn share(&self, holder: &Holder) -> usize {
+        self.most / if holder.by_link { OWNERS * LINKS } else { OWNERS }
+    }
+
+    /// Counts an answer. One that is larger than a bound still fits if nothing else is held: it could never be read
+    /// otherwise.
+    fn take(self: &Arc<Self>, holder: Holder, bytes: usize, force: bool) -> Result<Hold, Full> {
+        let share = self.share(&holder);
+        let mut held = self.held();
+        let own = held.by.get(&holder).copied().unwrap_or(0);
+        if !force && own > 0 && own + bytes > share {
+            return Err(Full::Own);
+        }
+        if !force && held.all > 0 && held.all + bytes > self.most {
+            return Err(Full::All);
+        }
+        held.all += bytes;
+        *held.by.entry(holder.clone()).or_default() += bytes;
+        drop(held);
+        Ok(Hold { answers: Arc::clone(self), holder, bytes })
+    }
+
+    /// Refuses a request that changes something if its answer might not be sent: once the change is made, its answer
+    /// is not refused any more.
+    pub(crate) fn check(&self, who: &Identity, method: &Method) -> Result<(), ApiError> {
+        let holder = Holder::of(who);
+        let own = self.held().by.get(&holder).copied().unwrap_or(0);
+        if method.is_safe() || own < self.share(&holder) { Ok(()) } else { Err(refusal(Full::Own)) }
+    }
+
+    /// The answer, counted until it is sent or its client is gone; or the refusal that is sent in its place.
+    pub(crate) fn count(self: &Arc<Self>, who: &Identity, method: &Method, answer: Response) -> Response {
+        let bytes = answer.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+        let Some(bytes) = bytes.filter(|bytes| *bytes > SMALL && !is_pulled(&answer)) else { return answer };
+        match self.take(Holder::of(who), bytes, !method.is_safe()) {
+            Ok(hold) => {
+                let hold = Arc::new(hold);
+                answer.map(|inner| Body::new(Counted { inner, hold }))
+            }
+            Err(full) => refusal(full).into_response(),
+        }
+    }
+}
+
+/// Marks an answer whose length is known and which is nevertheless read piece by piece.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pulled;
+
+fn is_pulled(answer: &Response) -> bool {
+    answer.extensions().get::<Pulled>().is_some()
+}
+
+fn refusal(full: Full) -> ApiError {
+    let error = match full {
+        Full::Own => ApiError::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "unread_answers",
+            "too many answers that you asked for wait to be read",
+            "read the answers of your open connections or close them, then ask again",
+        ),
+        Full::All => ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unread_answers",
+            "too many answers of this server wait to be read",
+            "ask again in a moment, or ask for less at once",
+        ),
+    };
+    ApiError { retry_after: Some(RETRY), ..error }
+}
+
+/// Bytes that are counted while this lives.
+#[derive(Debug)]
+struct Hold {
+    answers: Arc<Answers>,
+    holder: Holder,
+    bytes: usize,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut held = self.answers.held();
+        held.all = held.all.saturating_sub(self.bytes);
+        if let Some(own) = held.by.get_mut(&self.holder) {
+            *own = own.saturating_sub(self.bytes);
+            if *own == 0 {
+                held.by.remove(&self.holder);
+            }
+        }
+    }
+}
+
+/// A body whose bytes stay counted until the last of them is written, also after the body itself is gone: the connection
+/// keeps parts of it in its buffer.
+struct Counted {
+    inner: Body,
+    hold: Arc<Hold>,
+}
+
+/// Bytes and what counts them.
+struct CountedBytes(Bytes, #[allow(dead_code)] Arc<Hold>); // held, not looked at
+
+impl AsRef<[u8]> for CountedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl http_body::Body for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let hold = Arc::clone(&self.hold);
+        let counted = |bytes| Bytes::from_owner(CountedBytes(bytes, Arc::clone(&hold)));
+        Pin::new(&mut self.inner).poll_frame(cx).map_ok(|frame| frame.map_data(counted))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(owner: &str, by_link: bool) -> Holder {
+        Holder { owner: owner.into(), by_link }
+    }
+
+    #[test]
+    fn an_owner_has_a_share_and_its_links_a_smaller_one_of_their_own() {
+        let answers = Arc::new(Answers::new(1600));
+        let ann = answers.take(holder("ann", false), 400, false).unwrap();
+        assert_eq!(answers.take(holder("ann", false), 1, false).unwrap_err(), Full::Own);
+        let link = answers.take(holder("ann", true), 100, false).unwrap();
+        assert_eq!(answers.take(holder("ann", true), 1, false).unwrap_err(), Full::Own);
+        let others: Vec<_> = ["bob", "cid"]
+            .iter()
+            .map(|name| answers.take(holder(name, false), 400, false).unwrap())
+            .collect();
+        let most = answers.take(holder("dan", false), 300, false).unwrap();
+        assert_eq!(answers.take(holder("eve", false), 1, false).unwrap_err(), Full::All);
+        drop((ann, link, others, most));
+        assert_eq!(answers.held().all, 0);
+        assert!(answers.held().by.is_empty());
+    }
+
+    #[test]
+    fn an_answer_larger_than_a_share_is_sent_alone() {
+        let answers = Arc::new(Answers::new(1600));
+        let large = answers.take(holder("ann", false), 5000, false).unwrap();
+        assert_eq!(answers.take(holder("ann", false), 5000, false).unwrap_err(), Full::Own);
+        drop(large);
+        assert!(answers.take(holder("ann", false), 5000, false).is_ok());
+    }
+}

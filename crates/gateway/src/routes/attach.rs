@@ -1,0 +1,178 @@
+//! The WebSocket: `WS /v1/executions/{id}/attach`. Output comes as it is printed, input goes as it is typed.
+//!
+//! How a socket works is in [`crate::streams::socket`].
+
+mod dialect;
+mod incoming;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use futures_util::StreamExt;
+use headwater_contract::{FollowOptions, Follower};
+use headwater_protocol::api::{ErrorBody, EventViews};
+use headwater_protocol::{ExecutionId, Seq};
+use serde::Deserialize;
+use tokio::time::Instant;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::incoming::Incoming;
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{Path, Query};
+use crate::http::openapi::{Common, NotFound};
+use crate::serve::Seat;
+use crate::state::Gateway;
+use crate::streams::socket::input::Input;
+use crate::streams::socket::outgoing::Outgoing;
+use crate::streams::socket::shared::Shared;
+use crate::streams::socket::{self, bounded};
+use crate::streams::sse::{OpenStream, Until};
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(attach))
+}
+
+/// What the server's frames look like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// Binary frames.
+    #[default]
+    Binary,
+    /// Text frames, each the JSON of an event.
+    Json,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct AttachQuery {
+    /// Events after this `seq`, which must not be after the last one; 0 or absent: all.
+    after: Option<u64>,
+    /// Leave out so many bytes of output after that: for a client with credits that had a part of an event.
+    skip: Option<u64>,
+    /// Begin so that about this many bytes of output are left to read; what is skipped is stated as a gap.
+    tail: Option<u64>,
+    /// What the server's frames look like: `binary` if absent.
+    #[param(inline)]
+    mode: Option<Mode>,
+    /// Look only: input is refused.
+    read_only: Option<bool>,
+    /// The event after which the socket is closed: `closed` if absent.
+    #[param(inline)]
+    until: Option<Until>,
+    /// Miss nothing, as in `GET /v1/executions/{id}/events`. Needs the right to write to the session.
+    lossless: Option<bool>,
+    /// A token or ticket, where no header can be set. The guard has read it.
+    #[serde(rename = "token")]
+    #[allow(dead_code)]
+    token: Option<String>,
+}
+
+impl AttachQuery {
+    fn options(&self) -> FollowOptions {
+        FollowOptions {
+            after: Seq(self.after.unwrap_or(0)),
+            until_closed: self.until.unwrap_or_default() == Until::Closed,
+            tail_bytes: self.tail,
+            tail_once: true,
+            lossless: self.lossless == Some(true),
+            ..FollowOptions::default()
+        }
+    }
+}
+
+/// Attaches to an execution by WebSocket: output as it comes, input, signals and sizes as they go.
+///
+/// Server, `mode=binary`: output is `0x01`, the stream (1 stdout, 2 stderr, 3 output), its `seq` as u64 LE, its bytes;
+/// other events are `0x02` and JSON, as are errors (`{"type": "error", code, message, hint}`), after which the socket
+/// stays open. `mode=json`: text frames, each an event's JSON.
+///
+/// Client, binary: `0x10` input, `0x11` end of input, `0x12` rows u16 LE cols u16 LE, `0x13` signal u8, `0x14` credit u32
+/// LE. Text: `{"type": "stdin", "text" or "base64"}`, `eof`, `resize` with `rows` and `cols`, `signal`, `credit` with
+/// `bytes`, `cancel`. Any number may attach; what several write is joined as it comes.
+///
+/// After the first credit no more bytes of output are sent than were granted; other events are free. An output event that
+/// is larger is divided: a frame that repeats the `seq` of the one before it is a beginning of the next event. Who comes
+/// back after such a frame says `after=` that seq and `skip=` the bytes of those frames.
+///
+/// Close codes: 1000 after the last event; 1012 when the server ends (come back with `after=`); 1009 a message over 1 MiB;
+/// 1002 no WebSocket frames; 1008 the token is no longer good; 1011 the log cannot be read any further.
+#[utoipa::path(get, path = "/v1/executions/{id}/attach", tag = "streams",
+    params(("id" = String, Path, description = "the execution"), AttachQuery),
+    responses(
+        (status = 101, description = "the socket is open"), Common, NotFound,
+        (status = 426, description = "not a WebSocket request", body = ErrorBody),
+))]
+async fn attach(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Query(query): Query<AttachQuery>,
+    seat: Option<Extension<Seat>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, ApiError> {
+    gateway.may_follow(&who, id, query.lossless == Some(true)).await?;
+    let refusal = refusal(&gateway, &who, id, query.read_only == Some(true)).await;
+    let upgrade = bounded(upgrade)?;
+    let follower = gateway.worker.follow(id, query.options()).await?;
+    // A server that ends waits for it, so that its last word is said.
+    let tracked = gateway.tasks.token();
+    Ok(upgrade.on_upgrade(async move |socket| {
+        serve(socket, gateway, who, id, query, follower, refusal).await;
+        drop((tracked, seat));
+    }))
+}
+
+/// Why this one may only look, if it may.
+async fn refusal(
+    gateway: &Arc<Gateway>,
+    who: &Identity,
+    id: ExecutionId,
+    read_only: bool,
+) -> Option<ApiError> {
+    if read_only {
+        let hint = "attach without `read_only=true`";
+        return Some(ApiError::forbidden("this socket is for looking only", hint));
+    }
+    gateway.may_use_execution(who, Need::Write, id).await.err()
+}
+
+async fn serve(
+    socket: WebSocket,
+    gateway: Arc<Gateway>,
+    who: Identity,
+    id: ExecutionId,
+    query: AttachQuery,
+    follower: Follower,
+    refusal: Option<ApiError>,
+) {
+    let (sink, stream) = socket.split();
+    let shared = Arc::new(Shared::default());
+    let outgoing = Outgoing {
+        id,
+        sink,
+        shared: Arc::clone(&shared),
+        dialect: query.mode.unwrap_or_default(),
+        views: EventViews::default(),
+        position: follower.position(),
+        follower,
+        skip: query.skip.unwrap_or(0),
+        heartbeat: gateway.config.heartbeat,
+        open: OpenStream::new(&gateway, "websocket"),
+        due: VecDeque::new(),
+        paced_until: Instant::now(),
+    };
+    let good = gateway.good(&who);
+    let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
+    let incoming = Incoming { gateway, id, who, shared, input, refusal };
+    socket::serve(outgoing, stream, incoming, good.over()).await;
+}

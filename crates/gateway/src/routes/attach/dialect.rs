@@ -1,0 +1,39 @@
+//! How events look to the client of an execution: as binary frames, or each as a JSON text.
+
+use axum::extract::ws::Message;
+use headwater_protocol::Event;
+use headwater_protocol::api::write_event;
+
+use super::Mode;
+use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
+use crate::streams::socket::note::Note;
+use crate::streams::socket::outgoing::Dialect;
+
+impl Dialect for Mode {
+    fn is_text(&self) -> bool {
+        *self == Self::Json
+    }
+
+    fn event(&self, event: &Event) -> Option<Message> {
+        Some(match self {
+            Self::Binary => Message::Binary(binary_event(event)),
+            Self::Json => {
+                let mut json = Vec::new();
+                write_event(event, &mut json);
+                text(json)
+            }
+        })
+    }
+
+    /// Only errors: the rest is about screens, which an execution's log knows nothing of.
+    fn note(&self, note: &Note) -> Option<Message> {
+        let Note::Error(error) = note else {
+            return None;
+        };
+        let json = error_json(error);
+        Some(match self {
+            Self::Binary => Message::Binary(binary_json(&json)),
+            Self::Json => text(json),
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! What the client of an execution asks for: input, signals, sizes, credits, the end.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use headwater_contract::ContractError;
+use headwater_protocol::ExecutionId;
+
+use crate::auth::Identity;
+use crate::error::ApiError;
+use crate::state::Gateway;
+use crate::streams::socket::frames::{Command, parse_binary, parse_text};
+use crate::streams::socket::incoming::Listener;
+use crate::streams::socket::input::Input;
+use crate::streams::socket::shared::Shared;
+
+/// Does what the client asks for.
+pub(crate) struct Incoming {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) id: ExecutionId,
+    pub(crate) who: Identity,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) input: Input,
+    /// Why this one may only look, if it may.
+    pub(crate) refusal: Option<ApiError>,
+}
+
+impl Listener for Incoming {
+    async fn binary(&mut self, frame: Bytes) -> Result<(), ApiError> {
+        self.obey(parse_binary(&frame)?).await
+    }
+
+    async fn text(&mut self, frame: &str) -> Result<(), ApiError> {
+        self.obey(parse_text(frame)?).await
+    }
+}
+
+impl Incoming {
+    async fn obey(&mut self, command: Command) -> Result<(), ApiError> {
+        if let Command::Credit(bytes) = command {
+            self.shared.grant(bytes);
+            return Ok(());
+        }
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
+        match command {
+            Command::Stdin(bytes) => self.input.write(bytes).await,
+            Command::Eof => self.input.end(),
+            other => self.ask(other).await?,
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, command: Command) -> Result<(), ContractError> {
+        let id = self.id;
+        match command {
+            Command::Resize(size) => {
+                self.gateway.worker.resize(id, size).await?;
+                self.gateway.viewers.resized(id, size);
+            }
+            Command::Signal(signal) => {
+                // Not asked again: a signal that comes twice is another thing.
+                self.gateway.worker.once().signal(id, signal, false).await?;
+                self.gateway.audit(&self.who, "execution.signal", id.to_string(), signal.to_string());
+            }
+            Command::Cancel => {
+                self.gateway.worker.cancel(id, None).await?;
+                self.gateway.audit(&self.who, "execution.cancel", id.to_string(), String::new());
+            }
+            Command::Stdin(_) | Command::Eof | Command::Credit(_) => {}
+        }
+        Ok(())
+    }
+}

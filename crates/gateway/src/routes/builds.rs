@@ -1,0 +1,223 @@
+//! Builds: `POST /v1/sessions/build/cpp`, `/v1/sessions/{id}/builds` and what became of them.
+
+mod body;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use headwater_protocol::api::{ErrorBody, PageBody};
+use headwater_protocol::units::parse_duration;
+use headwater_protocol::{BuildId, SessionId};
+use headwater_store::{BuildRow, Page, PageRequest};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::body::{BuildBody, BuildRequest, CompileCommand, CppRequest, compile_commands};
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{NoQuery, Path, Query};
+use crate::http::idempotency::Keyed;
+use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
+use crate::http::paging::{InParts, page_body, page_request};
+use crate::state::Gateway;
+
+/// A build is waited for so long at most; it then goes on, and can be asked for.
+const PATIENCE: Duration = Duration::from_hours(1);
+/// Builds of a session that are looked at for how its sources are compiled.
+const LOOKED_AT: u32 = 32;
+/// Builds on a page: each may hold a megabyte of what it printed.
+const ON_A_PAGE: u32 = 100;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(build_cpp))
+        .routes(routes!(build, list))
+        .routes(routes!(commands))
+        .routes(routes!(get))
+        .routes(routes!(cancel))
+}
+
+/// Compiles and links C++ files of a session's workspace.
+///
+/// Answers when the build has ended, unless `"wait": false`. What was built before from the same files, by the same
+/// compiler and flags, is not built again (`"cached": true`).
+#[utoipa::path(post, path = "/v1/sessions/build/cpp", tag = "builds",
+    params(IdempotencyKey),
+    request_body = CppRequest,
+    responses(
+        (status = 200, body = BuildBody), Common, TakesJson, TakesKey,
+        (status = 404, body = ErrorBody, description = "no such session, or no such source"),
+        (status = 409, body = ErrorBody, description = "the session has ended, or the output cannot be written"),
+))]
+async fn build_cpp(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    request: Keyed<CppRequest>,
+) -> Result<JsonBody<BuildBody>, ApiError> {
+    let Keyed { value, asked } = request;
+    let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
+    let wait = value.wait;
+    let row = gateway.compile(&who, session, value.into(), asked).await?;
+    let row = if wait { gateway.wait_for_build(row, PATIENCE).await? } else { row };
+    Ok(JsonBody(row.into()))
+}
+
+/// Builds in a session: C and C++ files, a `CMake` project, a makefile, or a source in another language.
+#[utoipa::path(post, path = "/v1/sessions/{id}/builds", tag = "builds",
+    params(
+        ("id" = String, Path, description = "the session"),
+        IdempotencyKey,
+    ),
+    request_body = BuildRequest,
+    responses((status = 200, body = BuildBody), Common, NotFound, TakesJson, TakesKey, SessionEnded))]
+async fn build(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    request: Keyed<BuildRequest>,
+) -> Result<JsonBody<BuildBody>, ApiError> {
+    let Keyed { value, asked } = request;
+    gateway.may_use_session(&who, Need::Write, id).await?;
+    let wait = value.wait;
+    let row = if let Some(spec) = value.compiled()? {
+        gateway.compile(&who, id, spec, asked).await?
+    } else {
+        let cpus = gateway.store.session(id).await?.and_then(|row| row.spec.limits.cpus);
+        let commanded = value.command(cpus, &gateway.config.build_path)?;
+        let mut told = serde_json::to_value(&value).unwrap_or_default();
+        if let Some(told) = told.as_object_mut() {
+            told.insert("artifacts".to_owned(), commanded.artifacts.into());
+        }
+        gateway.build_in_session(&who, id, value.kind.name(), told, commanded.spec, asked).await?
+    };
+    let row = if wait { gateway.wait_for_build(row, PATIENCE).await? } else { row };
+    Ok(JsonBody(row.into()))
+}
+
+/// Which builds.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// The most on a page: 100 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    #[param(pattern = "^[0-9]{1,18}$")]
+    cursor: Option<String>,
+}
+
+/// Lists the builds of a session, the newest first, without what they printed.
+#[utoipa::path(get, path = "/v1/sessions/{id}/builds", tag = "builds",
+    params(("id" = String, Path, description = "the session"), ListQuery),
+    responses((status = 200, body = PageBody<BuildBody>), Common, NotFound))]
+async fn list(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Query(query): Query<ListQuery>,
+) -> Result<JsonBody<PageBody<BuildBody>>, ApiError> {
+    gateway.may_use_session(&who, Need::Read, id).await?;
+    let mut page = page_request(query.limit, query.cursor.as_deref())?;
+    page.limit = page.limit.min(ON_A_PAGE);
+    let _turn = gateway.lists.turn(&who.owner).await;
+    let mut parts = InParts::new(page);
+    while let Some(part) = parts.wanted() {
+        parts.add(build_rows(&gateway, id, part).await?);
+    }
+    let found = parts.page();
+    let items = found.items.into_iter().map(|row| BuildBody::from(row).in_short()).collect();
+    Ok(JsonBody(page_body(items, found.next)))
+}
+
+/// A part of a page, without what the builds printed: lists do not have it.
+async fn build_rows(gateway: &Gateway, id: SessionId, part: PageRequest) -> Result<Page<BuildRow>, ApiError> {
+    let mut found = gateway.store.builds(id, part).await?;
+    for result in found.items.iter_mut().filter_map(|row| row.result.as_mut()) {
+        (result.stdout, result.stderr, result.diagnostics) = Default::default();
+    }
+    Ok(found)
+}
+
+/// How the C and C++ sources of a session were compiled last: a compilation database. It ends at about 4 MiB; the newest
+/// builds come first into it.
+#[utoipa::path(get, path = "/v1/sessions/{id}/builds/compile-commands", tag = "builds",
+    params(("id" = String, Path, description = "the session")),
+    responses((status = 200, body = Vec<CompileCommand>), Common, NotFound))]
+async fn commands(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<JsonBody<Vec<CompileCommand>>, ApiError> {
+    gateway.may_use_session(&who, Need::Read, id).await?;
+    let _turn = gateway.lists.turn(&who.owner).await;
+    let page = page_request(Some(LOOKED_AT), None)?;
+    let mut parts = InParts::new(page);
+    while let Some(part) = parts.wanted() {
+        parts.add(build_rows(&gateway, id, part).await?);
+    }
+    let found = parts.page();
+    Ok(JsonBody(compile_commands(&found.items)))
+}
+
+/// How long to wait.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct GetQuery {
+    /// Wait for the end, at most so long: `10s`, `500ms`, `1m`; at most a minute.
+    #[param(pattern = r"^[0-9]{1,6}(\.[0-9]{1,9})?(ms|s|m)?$")]
+    wait: Option<String>,
+}
+
+/// The longest wait of a `GET`.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+
+/// Tells of a build.
+#[utoipa::path(get, path = "/v1/builds/{id}", tag = "builds",
+    params(("id" = String, Path, description = "the build"), GetQuery),
+    responses((status = 200, body = BuildBody), Common, NotFound))]
+async fn get(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<BuildId>,
+    Query(query): Query<GetQuery>,
+) -> Result<JsonBody<BuildBody>, ApiError> {
+    let row = gateway.build_of(&who, Need::Read, id).await?;
+    let wait = query.wait.as_deref().map(parse_duration).transpose();
+    let wait = wait.map_err(|error| ApiError::invalid(format!("`wait`: {error}")))?;
+    Ok(JsonBody(gateway.wait_for_build(row, wait.unwrap_or_default().min(MAX_WAIT)).await?.into()))
+}
+
+/// Cancels a build. Cancelling what has ended is no mistake.
+#[utoipa::path(post, path = "/v1/builds/{id}/cancel", tag = "builds",
+    params(("id" = String, Path, description = "the build")),
+    responses(
+        (status = 204, description = "it is on its way out"), Common, NotFound,
+        (status = 409, body = ErrorBody),
+))]
+async fn cancel(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<BuildId>,
+) -> Result<axum::http::StatusCode, ApiError> {
+    let row = gateway.build_of(&who, Need::Write, id).await?;
+    if row.result.is_none() {
+        let execution = id.execution();
+        if let Err(error) = gateway.worker.cancel(execution, None).await
+            && !crate::executions::recorder::is_missing(&error)
+        {
+            return Err(error.into());
+        }
+    }
+    gateway.audit(&who, "build.cancel", id.to_string(), String::new());
+    Ok(axum::http::StatusCode::NO_CONTENT)
+}

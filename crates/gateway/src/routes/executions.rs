@@ -1,0 +1,292 @@
+//! Executions: starting, telling of and removing them. What acts on a running one is in [`control`] and [`stdin`].
+
+mod control;
+mod stdin;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use headwater_protocol::api::{
+    ErrorBody, EventBody, ExecutionBody, ExecutionStateName, PageBody, StartRequest, Timestamp,
+};
+use headwater_protocol::units::parse_duration;
+use headwater_protocol::{ExecutionId, SessionId};
+use headwater_store::ExecutionFilter;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need};
+use crate::bodies::{check_metadata, execution_body};
+use crate::error::ApiError;
+use crate::executions::Patience;
+use crate::executions::start::Order;
+use crate::http::extract::{NoQuery, Path, Query, wants_events};
+use crate::http::idempotency::Keyed;
+use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
+use crate::http::paging::{page_body, page_request};
+use crate::state::Gateway;
+use crate::streams::sse::{EventQuery, sse};
+
+/// The longest that a request waits for an end.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(start_in_session))
+        .routes(routes!(start, list))
+        .routes(routes!(get, delete))
+        .merge(control::routes())
+        .merge(stdin::routes())
+}
+
+/// Runs something in a session.
+///
+/// Answers with the execution; or, with `Accept: text/event-stream`, with its events as they come, the first of which
+/// is `started` and carries its id. The query string is that of the event stream.
+#[utoipa::path(post, path = "/v1/sessions/{id}/executions", tag = "executions",
+    params(
+        ("id" = String, Path, description = "the session"),
+        IdempotencyKey,
+        EventQuery,
+    ),
+    request_body = StartRequest,
+    responses(
+        (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, as asked for"),
+        (status = 201, body = ExecutionBody, headers(("Location" = String, description = "where it is"))),
+        Common, NotFound, TakesJson, TakesKey, SessionEnded,
+))]
+async fn start_in_session(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Query(query): Query<EventQuery>,
+    headers: HeaderMap,
+    request: Keyed<StartRequest>,
+) -> Result<Response, ApiError> {
+    begin(&gateway, &who, Some(id), query, &headers, request).await
+}
+
+/// Runs something in a session of its own, which ends with it.
+///
+/// Answers like `POST /v1/sessions/{id}/executions`.
+#[utoipa::path(post, path = "/v1/executions", tag = "executions",
+    params(
+        IdempotencyKey,
+        EventQuery,
+    ),
+    request_body = StartRequest,
+    responses(
+        (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, as asked for"),
+        (status = 201, body = ExecutionBody, headers(("Location" = String, description = "where it is"))),
+        Common, NotFound, TakesJson, TakesKey,
+        (status = 409, body = ErrorBody),
+))]
+async fn start(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<EventQuery>,
+    headers: HeaderMap,
+    request: Keyed<StartRequest>,
+) -> Result<Response, ApiError> {
+    begin(&gateway, &who, None, query, &headers, request).await
+}
+
+async fn begin(
+    gateway: &Arc<Gateway>,
+    who: &Identity,
+    session: Option<SessionId>,
+    query: EventQuery,
+    headers: &HeaderMap,
+    request: Keyed<StartRequest>,
+) -> Result<Response, ApiError> {
+    if let Some(id) = session {
+        // Before the body is judged: whoever may not see the session learns nothing of what it would take.
+        gateway.may_use_session(who, Need::Write, id).await?;
+    }
+    let Keyed { value, asked } = request;
+    check_metadata(&value.metadata)?;
+    let order = Order { session, spec: value.try_into()?, asked };
+    let options = query.into_options()?;
+    if wants_events(headers) {
+        let (id, follower) = gateway.run(who, order, options).await?;
+        let mut answer = sse(gateway, id, follower);
+        if let Ok(place) = place(id).parse() {
+            answer.headers_mut().insert(header::LOCATION, place);
+        }
+        return Ok(answer);
+    }
+    let told = gateway.start_for(who, order, options.lossless).await?;
+    let location = [(header::LOCATION, place(told.id))];
+    Ok((StatusCode::CREATED, location, JsonBody(execution_body(told))).into_response())
+}
+
+fn place(id: ExecutionId) -> String {
+    format!("/v1/executions/{id}")
+}
+
+/// Which executions.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// Only those of this session.
+    session_id: Option<String>,
+    /// Only those in this state.
+    #[param(inline)]
+    state: Option<ExecutionStateName>,
+    /// Only those of code in this language.
+    language: Option<String>,
+    /// Only those that were started with this in their metadata.
+    conversation_id: Option<String>,
+    /// Only those that were accepted then or later.
+    #[param(value_type = Option<String>, format = DateTime)]
+    started_after: Option<Timestamp>,
+    /// Only those that were accepted before.
+    #[param(value_type = Option<String>, format = DateTime)]
+    started_before: Option<Timestamp>,
+    /// The most on a page: 100 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    #[param(pattern = "^[0-9]{1,18}$")]
+    cursor: Option<String>,
+}
+
+/// Lists executions, the newest first.
+///
+/// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
+#[utoipa::path(get, path = "/v1/executions", tag = "executions", params(ListQuery), responses(
+        (status = 200, body = PageBody<ExecutionBody>), Common,
+        (status = 404, body = ErrorBody, description = "no such session"),
+))]
+async fn list(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<ListQuery>,
+) -> Result<JsonBody<PageBody<ExecutionBody>>, ApiError> {
+    let page = page_request(query.limit, query.cursor.as_deref())?;
+    let session_id = match query.session_id {
+        Some(text) => {
+            let id = text.parse().map_err(|_| ApiError::not_found("session", &text))?;
+            gateway.may_use_session(&who, Need::Read, id).await?;
+            Some(id)
+        }
+        None => None,
+    };
+    let filter = ExecutionFilter {
+        owner: None,
+        session_id,
+        state: None,
+        language: query.language,
+        conversation_id: query.conversation_id,
+        started_after_ms: query.started_after.map(|at| at.0),
+        started_before_ms: query.started_before.map(|at| at.0),
+        among: None,
+    };
+    let found = gateway.list_executions(&who, filter, query.state, page).await?;
+    Ok(JsonBody(page_body(found.items.into_iter().map(execution_body).collect(), found.next)))
+}
+
+/// What a look waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum WaitFor {
+    /// The program has ended.
+    #[default]
+    Exited,
+    /// No writer is left.
+    Closed,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct GetQuery {
+    /// Wait for the end, at most so long: `10s`, `500ms`, `1m`; at most a minute.
+    #[param(pattern = r"^[0-9]{1,6}(\.[0-9]{1,9})?(ms|s|m)?$")]
+    wait: Option<String>,
+    /// The end that is waited for: `exited` if absent.
+    #[param(inline)]
+    until: Option<WaitFor>,
+}
+
+impl GetQuery {
+    fn patience(&self) -> Result<Patience, ApiError> {
+        let closed = self.until.unwrap_or_default() == WaitFor::Closed;
+        let wait = self.wait.as_deref().map(parse_duration).transpose();
+        let wait = wait.map_err(|error| ApiError::invalid(format!("`wait`: {error}")))?;
+        Ok(Patience { at_most: wait.unwrap_or_default().min(MAX_WAIT), closed })
+    }
+}
+
+/// Tells of an execution, at once or when it has ended.
+#[utoipa::path(get, path = "/v1/executions/{id}", tag = "executions",
+    params(("id" = String, Path, description = "the execution"), GetQuery),
+    responses(
+        (status = 200, body = ExecutionBody, description = "the execution; whether it has ended, `state` tells"),
+        Common, NotFound,
+))]
+async fn get(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Query(query): Query<GetQuery>,
+) -> Result<JsonBody<ExecutionBody>, ApiError> {
+    let told = gateway.look_at_execution(&who, id, query.patience()?).await?;
+    Ok(JsonBody(execution_body(told)))
+}
+
+/// Removes an execution that is closed, and its log.
+#[utoipa::path(delete, path = "/v1/executions/{id}", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    responses(
+        (status = 204, description = "it is gone"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "it is not closed"),
+))]
+async fn delete(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+) -> Result<StatusCode, ApiError> {
+    gateway.delete_execution(&who, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(values: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(header::ACCEPT, value.parse().unwrap());
+        }
+        wants_events(&headers)
+    }
+
+    #[test]
+    fn only_a_client_that_accepts_the_event_stream_gets_one() {
+        assert!(accepts(&["text/event-stream"]));
+        assert!(accepts(&["application/json, Text/Event-Stream;q=0.9"]));
+        assert!(accepts(&["application/json", "text/event-stream"]));
+        assert!(!accepts(&[]) && !accepts(&["*/*"]) && !accepts(&["text/*", "application/json"]));
+    }
+
+    #[test]
+    fn a_wait_is_a_duration_and_has_an_end() {
+        let query = |wait: &str| GetQuery { wait: Some(wait.into()), until: Some(WaitFor::Closed) };
+        let expected = Patience { at_most: Duration::from_millis(1500), closed: true };
+        assert_eq!(query("1.5s").patience().unwrap(), expected);
+        assert_eq!(query("1h").patience().unwrap().at_most, MAX_WAIT);
+        assert_eq!(query("soon").patience().unwrap_err().status, 400);
+        let none = GetQuery { wait: None, until: None };
+        assert_eq!(none.patience().unwrap(), Patience { at_most: Duration::ZERO, closed: false });
+    }
+}

@@ -1,0 +1,161 @@
+//! What acts on a running execution: signals, cancelling, the size of its terminal; and the processes that it has.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::StatusCode;
+use headwater_protocol::api::{ErrorBody, ResizeRequest, SignalRequest};
+use headwater_protocol::{ExecutionId, SpecError, TtySize};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{Json, NoQuery, Path};
+use crate::http::openapi::{Common, NotFound, TakesJson};
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(signal))
+        .routes(routes!(cancel))
+        .routes(routes!(resize))
+        .routes(routes!(processes))
+}
+
+/// Sends a signal to an execution's (foreground) group, or to all its processes.
+#[utoipa::path(post, path = "/v1/executions/{id}/signal", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    request_body = SignalRequest,
+    responses(
+        (status = 204, description = "it is sent"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it has ended"),
+))]
+async fn signal(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Json(request): Json<SignalRequest>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_execution(&who, Need::Write, id).await?;
+    let number = request.signal.number()?;
+    // Not repeated: two signals are not one.
+    if let Err(error) = gateway.worker.once().signal(id, number, request.tree).await {
+        return Err(gateway.unreachable(id, error).await);
+    }
+    gateway.audit(&who, "execution.signal", id.to_string(), format!("signal={number} tree={}", request.tree));
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How to cancel.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+struct CancelRequest {
+    /// Between SIGTERM and SIGKILL; 0 kills at once. Its own if absent.
+    grace_ms: Option<u64>,
+}
+
+/// Cancels an execution: SIGTERM to all its processes, then, after a grace, SIGKILL.
+///
+/// Cancelling what has ended is no mistake.
+#[utoipa::path(post, path = "/v1/executions/{id}/cancel", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    request_body(content = Option<CancelRequest>, description = "may be left out"),
+    responses(
+        (status = 204, description = "it is on its way out"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody),
+))]
+async fn cancel(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Json(request): Json<CancelRequest>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_execution(&who, Need::Write, id).await?;
+    let grace = request.grace_ms.map(Duration::from_millis);
+    let cancelled = gateway.worker.cancel(id, grace).await;
+    if let Err(error) = cancelled
+        && !gateway.is_over(id, &error).await
+    {
+        return Err(error.into());
+    }
+    gateway.audit(&who, "execution.cancel", id.to_string(), String::new());
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Changes the size of an execution's terminal.
+#[utoipa::path(post, path = "/v1/executions/{id}/resize", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    request_body = ResizeRequest,
+    responses(
+        (status = 204, description = "it has that size"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it has no terminal"),
+))]
+async fn resize(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Json(ResizeRequest { rows, cols }): Json<ResizeRequest>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_execution(&who, Need::Write, id).await?;
+    if rows == 0 || cols == 0 {
+        return Err(SpecError::EmptyTerminal.into());
+    }
+    let size = TtySize { rows, cols };
+    let resized = gateway.worker.resize(id, size).await;
+    if let Err(error) = resized {
+        return Err(gateway.unreachable(id, error).await);
+    }
+    gateway.viewers.resized(id, size);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A process of an execution.
+#[derive(Debug, Serialize, ToSchema)]
+struct ProcessBody {
+    /// As seen inside the session.
+    pid: i32,
+    /// Its parent, likewise.
+    ppid: i32,
+    /// Its name, as the kernel has it: at most 15 bytes, chosen by the program.
+    name: String,
+}
+
+/// The processes of an execution.
+#[derive(Debug, Serialize, ToSchema)]
+struct ProcessesBody {
+    /// All that there are now, background children included.
+    processes: Vec<ProcessBody>,
+}
+
+/// The processes that belong to an execution now.
+#[utoipa::path(get, path = "/v1/executions/{id}/processes", tag = "executions",
+    params(("id" = String, Path, description = "the execution")),
+    responses(
+        (status = 200, body = ProcessesBody, description = "none if it has ended"), Common, NotFound,
+        (status = 409, body = ErrorBody),
+))]
+async fn processes(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+) -> Result<JsonBody<ProcessesBody>, ApiError> {
+    gateway.may_use_execution(&who, Need::Read, id).await?;
+    let asked = gateway.worker.processes(id).await;
+    let processes = match asked {
+        Ok(processes) => processes,
+        Err(error) if gateway.is_over(id, &error).await => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let body =
+        |told: headwater_protocol::Process| ProcessBody { pid: told.pid, ppid: told.ppid, name: told.name };
+    Ok(JsonBody(ProcessesBody { processes: processes.into_iter().map(body).collect() }))
+}

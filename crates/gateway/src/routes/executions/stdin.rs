@@ -1,0 +1,187 @@
+//! Writing to a program's standard input: `POST /v1/executions/{id}/stdin`.
+//!
+//! The body goes to the program as it comes, at the pace at which the program reads. Bytes that were sent cannot be
+//! taken back, so whoever wants to be able to repeat a request over a broken connection says where its bytes belong
+//! (`offset=`): those that the program has already are then left out.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use headwater_contract::{ContractError, StdinWriter, reconnect_backoff};
+use headwater_protocol::ExecutionId;
+use headwater_protocol::api::ErrorBody;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{Path, Query};
+use crate::http::openapi::{Common, NotFound};
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(stdin))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct StdinQuery {
+    /// Whether the input ends after this.
+    eof: Option<bool>,
+    /// Where in the input the first byte belongs: what the program has already is left out, so that the same request
+    /// can be sent again. At its end if absent.
+    offset: Option<u64>,
+}
+
+/// Writes to an execution's standard input.
+///
+/// The body is taken as it is, whatever its type. The answer comes when the program's pipe or terminal has all of it.
+#[utoipa::path(post, path = "/v1/executions/{id}/stdin", tag = "executions",
+    params(("id" = String, Path, description = "the execution"), StdinQuery),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "any bytes"),
+    responses(
+        (status = 204, description = "it has them"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "nothing reads it"),
+        (status = 413, body = ErrorBody),
+))]
+async fn stdin(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<ExecutionId>,
+    Query(query): Query<StdinQuery>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_execution(&who, Need::Write, id).await?;
+    let room = gateway.config.max_stdin_bytes;
+    let announced =
+        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > room) {
+        return Err(too_large(room, 0));
+    }
+    let mut input = Input { gateway: &gateway, id, writer: None, at: query.offset, taken: 0 };
+    tokio::select! {
+        written = input.write_all(body, room, query.eof == Some(true)) => written?,
+        // A program that does not read must not keep the server from ending.
+        () = gateway.stopping.cancelled() => return Err(shutting_down()),
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The way to the program, which is opened again when the worker comes back.
+struct Input<'a> {
+    gateway: &'a Gateway,
+    id: ExecutionId,
+    writer: Option<StdinWriter>,
+    /// Where the next byte belongs, if that was told.
+    at: Option<u64>,
+    /// How many bytes of the body the program was given.
+    taken: usize,
+}
+
+impl Input<'_> {
+    async fn write_all(&mut self, body: Body, room: usize, eof: bool) -> Result<(), ApiError> {
+        self.open().await?;
+        let mut body = body.into_data_stream();
+        while let Some(chunk) = body.next().await {
+            let chunk = chunk.map_err(|_| broken_off(self.taken))?;
+            if self.taken + chunk.len() > room {
+                return Err(too_large(room, self.taken));
+            }
+            self.write(chunk).await?;
+        }
+        if eof { self.end().await } else { Ok(()) }
+    }
+
+    async fn open(&mut self) -> Result<&mut StdinWriter, ApiError> {
+        let id = self.id;
+        let writer = if let Some(writer) = self.writer.take() {
+            writer
+        } else {
+            match self.gateway.worker.stdin(id).await {
+                Ok(writer) => writer,
+                Err(error) => return Err(self.gateway.unreachable(id, error).await),
+            }
+        };
+        Ok(self.writer.insert(writer))
+    }
+
+    async fn write(&mut self, chunk: Bytes) -> Result<(), ApiError> {
+        if chunk.is_empty() {
+            return Ok(()); // a chunk without bytes would only ask how many there are
+        }
+        let length = chunk.len();
+        let mut attempts = reconnect_backoff();
+        loop {
+            let at = self.at;
+            let writer = self.open().await?;
+            let before = writer.offset();
+            let written = match at {
+                Some(at) => writer.write_again(at, chunk.clone()).await,
+                None => writer.write(chunk.clone()).await,
+            };
+            match written {
+                Ok(()) => break,
+                Err(ContractError::Disconnected(_)) if attempts.pause().await => {
+                    self.reopen(before, at).await?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.taken += length;
+        self.at = self.at.map(|at| at + u64::try_from(length).unwrap_or(u64::MAX));
+        Ok(())
+    }
+
+    /// The worker went away while a chunk was on its way. It can be sent again if its place is known, or if nobody's
+    /// bytes arrived since.
+    async fn reopen(&mut self, before: u64, at: Option<u64>) -> Result<(), ApiError> {
+        self.writer = None;
+        let now = self.open().await?.offset();
+        if at.is_none() && now != before {
+            let message = format!("the worker was started again; about {} bytes were taken", self.taken);
+            return Err(ApiError::unavailable(
+                message,
+                "say where bytes belong with `offset=` to be able to repeat",
+            ));
+        }
+        Ok(())
+    }
+
+    async fn end(&mut self) -> Result<(), ApiError> {
+        match self.open().await?.end().await {
+            Err(ContractError::Disconnected(_)) => {
+                self.writer = None;
+                Ok(self.open().await?.end().await?)
+            }
+            ended => Ok(ended?),
+        }
+    }
+}
+
+fn too_large(room: usize, taken: usize) -> ApiError {
+    ApiError::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "body_too_large",
+        format!("one request may write {room} bytes; {taken} of these were written"),
+        "write the rest with another request, or raise `[server] max_stdin`",
+    )
+}
+
+fn broken_off(taken: usize) -> ApiError {
+    ApiError::invalid(format!("the body did not arrive whole; {taken} bytes of it were written"))
+}
+
+fn shutting_down() -> ApiError {
+    ApiError::unavailable(
+        "the server is shutting down; some of the body may have been written",
+        "say where bytes belong with `offset=` to be able to repeat",
+    )
+}

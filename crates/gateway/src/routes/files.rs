@@ -1,0 +1,62 @@
+//! Files of a workspace, one at a time (`/v1/sessions/{id}/files...`), and the editor's three routes.
+//!
+//! Paths are bytes on their way to the worker, which alone says what they mean and opens what they name.
+
+mod change;
+mod content;
+pub(crate) mod list;
+pub(crate) mod path;
+pub(crate) mod put;
+
+use std::sync::Arc;
+
+use headwater_contract::v1;
+use headwater_protocol::api::{FileBody, FileType, Timestamp, path_text};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::error::ApiError;
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .merge(content::routes())
+        .merge(list::routes())
+        .merge(change::routes())
+        .merge(crate::routes::editor::files::routes())
+}
+
+/// A thing in a workspace, as the API tells of it.
+fn file_body(entry: v1::FileEntry) -> FileBody {
+    let (path, encoding) = path_text(&entry.path);
+    let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+    FileBody {
+        name,
+        path,
+        encoding,
+        kind: kind(&entry),
+        size: entry.size,
+        mode: format!("{:03o}", entry.mode),
+        modified_at: Timestamp(entry.modified_at_ms),
+        etag: quoted(&entry.etag),
+        target: entry.target.map(|target| String::from_utf8_lossy(&target).into_owned()),
+    }
+}
+
+pub(crate) fn kind(entry: &v1::FileEntry) -> FileType {
+    match entry.kind() {
+        v1::FileKind::File => FileType::File,
+        v1::FileKind::Folder => FileType::Folder,
+        v1::FileKind::Link => FileType::Link,
+        v1::FileKind::Other | v1::FileKind::Unspecified => FileType::Other,
+    }
+}
+
+/// A tag as HTTP writes it.
+pub(crate) fn quoted(etag: &str) -> String {
+    format!("\"{etag}\"")
+}
+
+/// What the worker must tell and did not.
+fn untold() -> ApiError {
+    ApiError::internal(&"the worker tells of a change and not of what changed")
+}

@@ -1,0 +1,198 @@
+//! Changing files: folders, moves, copies, removal, rights.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::StatusCode;
+use bytes::Bytes;
+use headwater_contract::{ContractError, v1};
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{
+    ChmodRequest, CopyBody, ErrorBody, FileBody, MoveRequest, PathEncoding, PathRequest, path_text,
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::path::{QueryPath, encoding, given, mode};
+use super::{file_body, untold};
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{Json, NoQuery, Path, Query};
+use crate::http::openapi::{Common, NotFound, TakesJson};
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(make_folder))
+        .routes(routes!(rename))
+        .routes(routes!(copy))
+        .routes(routes!(remove))
+        .routes(routes!(chmod))
+}
+
+/// Makes a folder and those above it. One that is there already is no failure.
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/folders", tag = "files",
+    params(("id" = String, Path, description = "the session")), request_body = PathRequest,
+    responses(
+        (status = 200, body = FileBody, description = "it was there before"),
+        (status = 201, body = FileBody, description = "it is new"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "something else lies there"),
+))]
+async fn make_folder(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Json(request): Json<PathRequest>,
+) -> Result<(StatusCode, JsonBody<FileBody>), ApiError> {
+    gateway.may_use_session(&who, Need::Write, id).await?;
+    let path = given(&request.path, request.encoding)?;
+    let folder = gateway.worker.create_folder(id, path.clone()).await?;
+    let status = if folder.created { StatusCode::CREATED } else { StatusCode::OK };
+    note(&gateway, &who, "folder.create", id, &path);
+    Ok((status, JsonBody(file_body(folder.entry.ok_or_else(untold)?))))
+}
+
+/// Gives a file or a folder another name, in one step; the folders above it are made.
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/move", tag = "files",
+    params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
+    responses(
+        (status = 200, body = FileBody, description = "as it is now"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "something lies there, or a path goes through a link"),
+))]
+async fn rename(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Json(request): Json<MoveRequest>,
+) -> Result<JsonBody<FileBody>, ApiError> {
+    gateway.may_use_session(&who, Need::Write, id).await?;
+    let (from, to) = (given(&request.from, request.encoding)?, given(&request.to, request.encoding)?);
+    let order = v1::MoveFileRequest {
+        session_id: id.to_string(),
+        from: from.clone(),
+        to: to.clone(),
+        overwrite: request.overwrite,
+    };
+    let moved = once(&gateway, gateway.worker.once().move_file(order)).await?;
+    note(&gateway, &who, "file.move", id, &arrow(&from, &to));
+    Ok(JsonBody(file_body(moved)))
+}
+
+/// Copies a file or a folder with all that is in it. The copy appears whole, or not at all.
+///
+/// Links are copied as links; FIFOs, sockets and devices are left out and counted.
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", tag = "files",
+    params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
+    responses(
+        (status = 200, body = CopyBody), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "something lies there, or a path goes through a link"),
+        (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
+))]
+async fn copy(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Json(request): Json<MoveRequest>,
+) -> Result<JsonBody<CopyBody>, ApiError> {
+    gateway.may_use_session(&who, Need::Write, id).await?;
+    let (from, to) = (given(&request.from, request.encoding)?, given(&request.to, request.encoding)?);
+    let order = v1::CopyFileRequest {
+        session_id: id.to_string(),
+        from: from.clone(),
+        to: to.clone(),
+        overwrite: request.overwrite,
+    };
+    let copied = once(&gateway, gateway.worker.once().copy_file(order)).await?;
+    note(&gateway, &who, "file.copy", id, &arrow(&from, &to));
+    let file = file_body(copied.entry.ok_or_else(untold)?);
+    Ok(JsonBody(CopyBody { file, bytes: copied.bytes, files: copied.files, skipped: copied.skipped }))
+}
+
+/// What to remove.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct RemoveQuery {
+    /// The file, link or folder.
+    #[serde(rename = "path")]
+    #[param(required = true)] // told only to who may know that the session is there
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
+    /// With all that is in it; without, a folder must be empty.
+    recursive: Option<bool>,
+}
+
+/// Removes a file, a link (not what it leads to) or a folder.
+#[utoipa::path(delete, path = "/v1/sessions/{id}/files", tag = "files",
+    params(("id" = String, Path, description = "the session"), RemoveQuery),
+    responses(
+        (status = 204, description = "it is gone"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "the folder is not empty, or the path goes through a link"),
+))]
+async fn remove(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    path: QueryPath,
+    Query(query): Query<RemoveQuery>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_session(&who, Need::Write, id).await?;
+    let (path, recursive) = (path.needed()?, query.recursive == Some(true));
+    once(&gateway, gateway.worker.once().remove_file(id, path.clone(), recursive)).await?;
+    note(&gateway, &who, "file.delete", id, &path);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Changes the rights of a file or a folder.
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/chmod", tag = "files",
+    params(("id" = String, Path, description = "the session")), request_body = ChmodRequest,
+    responses(
+        (status = 200, body = FileBody, description = "as it is now"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it is neither"),
+))]
+async fn chmod(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Json(request): Json<ChmodRequest>,
+) -> Result<JsonBody<FileBody>, ApiError> {
+    gateway.may_use_session(&who, Need::Write, id).await?;
+    let (path, mode) = (given(&request.path, request.encoding)?, mode(&request.mode)?);
+    let changed = gateway.worker.chmod_file(id, path.clone(), mode).await?;
+    note(&gateway, &who, "file.chmod", id, &path);
+    Ok(JsonBody(file_body(changed)))
+}
+
+/// Makes a call that is not repeated, when the worker is there: one that goes away in the middle may have done it.
+async fn once<T>(
+    gateway: &Gateway,
+    call: impl Future<Output = Result<T, ContractError>>,
+) -> Result<T, ApiError> {
+    gateway.worker.info().await?;
+    call.await.map_err(|error| match error {
+        ContractError::Disconnected(_) => ApiError::unavailable(
+            "the worker was started again while it worked on this",
+            "look whether it was done, and ask again if not",
+        ),
+        error => error.into(),
+    })
+}
+
+/// Notes who changed what.
+fn note(gateway: &Arc<Gateway>, who: &Identity, action: &'static str, id: SessionId, path: &[u8]) {
+    gateway.audit(who, action, id.to_string(), path_text(path).0);
+}
+
+fn arrow(from: &Bytes, to: &Bytes) -> Vec<u8> {
+    [from, &b" -> "[..], to].concat()
+}

@@ -1,0 +1,76 @@
+//! Whether the server lives and works; and what it counts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use headwater_protocol::api::ErrorBody;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need, authorise};
+use crate::error::ApiError;
+use crate::http::openapi::Guarded;
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz)).routes(routes!(metrics))
+}
+
+/// Whether the process lives.
+#[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = 200, body = String, content_type = "text/plain")))]
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// How long the store and the worker may take to answer, both at the same time: `/readyz` answers within two seconds.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Waits so long and no longer.
+async fn in_time<E: Into<ApiError>>(
+    what: &'static str,
+    answer: impl Future<Output = Result<(), E>>,
+) -> Result<(), ApiError> {
+    match tokio::time::timeout(PATIENCE, answer).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(ApiError::unavailable(
+            format!("the {what} does not answer"),
+            format!("is the {what} stopped, or the machine overloaded? the server's log may say more"),
+        )),
+    }
+}
+
+/// Whether it can do its work: the store and the worker answer, within two seconds. On a full disk it is ready, because reading and
+/// deleting work, and says so in a second line.
+#[utoipa::path(get, path = "/readyz", tag = "server", security(()), responses(
+    (status = 200, body = String, content_type = "text/plain"),
+    (status = 503, body = ErrorBody),
+))]
+async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError> {
+    let worker = async { gateway.worker.once().info().await.map(drop) };
+    let (store, worker) = tokio::join!(in_time("store", gateway.store.ping()), in_time("worker", worker));
+    store?;
+    worker?;
+    if gateway.stopping.is_cancelled() {
+        return Err(ApiError::unavailable("the server is shutting down", "ask the next one"));
+    }
+    let shortage = gateway.shortage().await;
+    Ok(shortage.map_or_else(
+        || "ready\n".to_owned(),
+        |shortage| format!("ready\n{shortage}: nothing new can be started\n"),
+    ))
+}
+
+/// What the server counts, for Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "server",
+    responses((status = 200, body = String, content_type = "application/openmetrics-text"), Guarded))]
+async fn metrics(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
+    authorise(&who, Need::Admin)?;
+    // What the worker cannot tell now is as it was told last.
+    let _ = gateway.measure_disk().await;
+    gateway.metrics.kept("store", gateway.config.store_bytes());
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, kind)], gateway.metrics.text()))
+}

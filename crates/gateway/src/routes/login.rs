@@ -1,0 +1,135 @@
+//! The way in: a browser gets a cookie, a user an access token; tickets open streams without either.
+
+mod sign_in;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::extract::{ConnectInfo, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use headwater_protocol::api::ErrorBody;
+use headwater_store::{SignInKind, SignInRow};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{
+    Credential, Identity, TICKET_LIFETIME, hash, is_ticket, random_hex, secret, set_cookie, too_many,
+    unauthenticated,
+};
+use crate::error::ApiError;
+use crate::http::extract::Query;
+use crate::http::openapi::{Common, Guarded};
+use crate::now_ms;
+use crate::state::Gateway;
+
+/// What makes the value of a cookie recognisable.
+const COOKIE_PREFIX: &str = "hwc_";
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(login))
+        .routes(routes!(ticket))
+        .merge(sign_in::routes())
+        .route("/", axum::routing::get(|| async { Redirect::to("/docs") }))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+struct LoginQuery {
+    /// The token.
+    token: Option<String>,
+}
+
+/// Sets a cookie for the token or the link in the address, and shows the documentation. For people.
+///
+/// The cookie is a secret of its own: it ends with the token, and the token cannot be read from it.
+#[utoipa::path(get, path = "/login", tag = "server", security(()), params(LoginQuery),
+    responses((status = 303, description = "the cookie is set"), Common))]
+async fn login(
+    State(gateway): State<Arc<Gateway>>,
+    ConnectInfo(address): ConnectInfo<std::net::SocketAddr>,
+    Query(query): Query<LoginQuery>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let token = query.token.unwrap_or_default();
+    // A JWT or a ticket is good for minutes: it does not become something that is good for days.
+    let is_plain = !is_ticket(&token)
+        && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !token.is_empty();
+    let credential = if is_plain { gateway.credential(&token).await? } else { None };
+    let who = match &credential {
+        Some(credential) => gateway.recall(credential, address.ip()).await?,
+        None => None,
+    };
+    let (Some(who), Some(Credential::Token(hash) | Credential::Link(hash))) = (who, credential) else {
+        gateway.failures.take(address.ip(), Instant::now()).map_err(too_many)?;
+        return Err(unauthenticated());
+    };
+    let ends_at_ms = Gateway::latest_end(&who, Some(cookie_end(&gateway)));
+    let cookie = give_cookie(&gateway, &headers, None, Some(hash), ends_at_ms).await?;
+    gateway.audit(&who, "login", who.token_id.clone(), "cookie".into());
+    let headers = [
+        (header::SET_COOKIE, cookie),
+        (header::LOCATION, "/docs".to_owned()),
+        // The address holds the token: it must not travel on.
+        (header::REFERRER_POLICY, "no-referrer".to_owned()),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+    ];
+    Ok((StatusCode::SEE_OTHER, headers).into_response())
+}
+
+/// When a cookie that is set now ends.
+fn cookie_end(gateway: &Gateway) -> u64 {
+    let lifetime = gateway.config.auth.cookie_lifetime.as_millis();
+    now_ms().saturating_add(u64::try_from(lifetime).unwrap_or(u64::MAX))
+}
+
+/// Makes a cookie for a user, or for a token or link; what sets it.
+async fn give_cookie(
+    gateway: &Gateway,
+    headers: &HeaderMap,
+    user_id: Option<String>,
+    stands_for: Option<[u8; 32]>,
+    ends_at_ms: Option<u64>,
+) -> Result<String, ApiError> {
+    let (value, now) = (secret(COOKIE_PREFIX), now_ms());
+    let expires_at_ms = ends_at_ms.unwrap_or_else(|| cookie_end(gateway));
+    let row = SignInRow {
+        id: format!("sgn_{}", random_hex()),
+        kind: SignInKind::Cookie,
+        hash: hash(&value),
+        user_id,
+        stands_for,
+        created_at_ms: now,
+        expires_at_ms,
+    };
+    gateway.store.put_sign_in(&row).await?;
+    Ok(set_cookie(headers, &value, expires_at_ms.saturating_sub(now) / 1000))
+}
+
+/// A ticket, as `?token=` takes it.
+#[derive(Debug, Serialize, ToSchema)]
+struct TicketBody {
+    /// Opens one stream, and resumes it.
+    ticket: String,
+    /// How long it may wait for its first use.
+    expires_in_ms: u64,
+}
+
+/// Makes a ticket: it opens one stream where no header can be set, within 30 s, and resumes that stream.
+///
+/// The first use binds the ticket to the stream: the path and the parameters that select it. Later uses are accepted for
+/// this stream only, and only to resume it: with the header `Last-Event-ID`, or `after=` for a WebSocket. This lets
+/// `EventSource` reconnect by itself, also to a server that was restarted. A ticket ends with the credential that it was
+/// made with. A stream that a ticket opens begins with `id: start`, which `EventSource` sends back if the connection is
+/// lost before the first event.
+#[utoipa::path(post, path = "/v1/tickets", tag = "server",
+    responses((status = 201, body = TicketBody), Guarded, (status = 507, body = ErrorBody)))]
+async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
+    let ticket = gateway.issue_ticket(&who).await?;
+    let expires_in_ms = u64::try_from(TICKET_LIFETIME.as_millis()).unwrap_or(u64::MAX);
+    Ok((StatusCode::CREATED, Json(TicketBody { ticket, expires_in_ms })))
+}

@@ -1,0 +1,84 @@
+//! Removing logs of ended executions by rules: `POST /v1/prune`.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use headwater_contract::v1;
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{ErrorBody, PruneBody, PruneRequest};
+use headwater_protocol::units::parse_duration;
+use headwater_store::Role;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need, authorise};
+use crate::error::ApiError;
+use crate::http::extract::{Json, NoQuery};
+use crate::http::openapi::{Common, TakesJson};
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(prune))
+}
+
+/// Whose logs: those that were asked for, or, for everybody but the operator, their own.
+fn whose(who: &Identity, asked: Option<String>) -> Result<Option<String>, ApiError> {
+    authorise(who, Need::Write)?;
+    match (who.role, asked) {
+        (Role::Admin, asked) => Ok(asked),
+        (_, Some(other)) if other != who.owner => Err(ApiError::forbidden(
+            "other people's logs are for the operator to remove",
+            "leave `owner` out",
+        )),
+        _ => Ok(Some(who.owner.clone())),
+    }
+}
+
+/// Removes logs of ended executions.
+///
+/// Without `older_than`, `keep` and `all` the rules of the configuration (`[retention]`) are applied now. Running
+/// executions are never touched, and logs that somebody reads are not. Members remove their own logs, the operator
+/// those of everybody.
+#[utoipa::path(post, path = "/v1/prune", tag = "executions", request_body = PruneRequest, responses(
+        (status = 200, body = PruneBody), Common, TakesJson,
+        (status = 404, body = ErrorBody, description = "no such session"),
+))]
+async fn prune(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Json(request): Json<PruneRequest>,
+) -> Result<JsonBody<PruneBody>, ApiError> {
+    let owner = whose(&who, request.owner)?;
+    if let Some(text) = &request.session_id {
+        let id: SessionId = text.parse().map_err(|_| ApiError::not_found("session", text))?;
+        gateway.may_use_session(&who, Need::Own, id).await?;
+    }
+    let older_than = request.older_than.as_deref().map(parse_duration).transpose();
+    let older_than = older_than.map_err(|error| ApiError::invalid(format!("`older_than`: {error}")))?;
+    let dry_run = request.dry_run;
+    let call = v1::PruneRequest {
+        owner,
+        session_id: request.session_id,
+        older_than_ms: older_than.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        keep: request.keep,
+        all: request.all,
+        dry_run,
+    };
+    let (at, who) = (Arc::clone(&gateway), who.clone());
+    let pruned = gateway
+        .to_the_end(async move {
+            let pruned = at.worker.prune(call.clone()).await?;
+            if !dry_run {
+                at.meter.outdate();
+                at.note_removed_logs().await?;
+                let object = call.owner.clone().unwrap_or_else(|| "all".to_owned());
+                at.audit(&who, "prune", object, format!("logs={} bytes={}", pruned.logs, pruned.bytes));
+            }
+            Ok(pruned)
+        })
+        .await?;
+    let v1::PruneResponse { logs, bytes, execution_ids } = pruned;
+    Ok(JsonBody(PruneBody { dry_run, logs, bytes, executions: execution_ids }))
+}

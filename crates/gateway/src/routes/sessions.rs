@@ -1,0 +1,178 @@
+//! Sessions: `/v1/sessions`.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use headwater_protocol::api::{
+    ErrorBody, PageBody, SessionBody, SessionPatch, SessionRequest, SessionStateName,
+};
+use headwater_protocol::{SessionId, SessionState};
+use headwater_store::SessionFilter;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, Need};
+use crate::bodies::{session_body, session_body_without_values};
+use crate::error::ApiError;
+use crate::http::extract::{Json, NoQuery, Path, Query};
+use crate::http::idempotency::Keyed;
+use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
+use crate::http::paging::{page_body, page_request};
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(get, patch, delete))
+        .routes(routes!(hibernate))
+}
+
+/// Makes a session: an isolated computer with a workspace of its own.
+///
+/// With an `Idempotency-Key`, asking twice makes one.
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
+    params(IdempotencyKey),
+    request_body(content = Option<SessionRequest>, description = "all of it may be left out"),
+    responses(
+        (status = 201, body = SessionBody, headers(("Location" = String, description = "where it is"))),
+        Common, TakesJson, TakesKey,
+))]
+async fn create(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    request: Keyed<SessionRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let Keyed { value, asked } = request;
+    let session = gateway.create_session(&who, value.into(), asked).await?;
+    let place = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
+    Ok((StatusCode::CREATED, place, JsonBody(session_body(session))))
+}
+
+/// Which sessions.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// The most on a page: 100 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    #[param(pattern = "^[0-9]{1,18}$")]
+    cursor: Option<String>,
+    /// Only those in this state.
+    #[param(inline)]
+    state: Option<SessionStateName>,
+    /// Only those of exactly this name.
+    name: Option<String>,
+    /// Those of others that are shared with you, instead of your own.
+    shared: Option<bool>,
+    /// Only those of this owner. Operators see all owners' sessions, others only their own.
+    owner: Option<String>,
+}
+
+/// Lists sessions, the newest first, without their environments: `GET /v1/sessions/{id}` has that of one.
+///
+/// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
+    responses((status = 200, body = PageBody<SessionBody>), Common))]
+async fn list(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<ListQuery>,
+) -> Result<JsonBody<PageBody<SessionBody>>, ApiError> {
+    let page = page_request(query.limit, query.cursor.as_deref())?;
+    let ended = query.state.map(|state| state == SessionStateName::Ended);
+    let member = (query.shared == Some(true)).then(|| who.owner.clone());
+    let filter =
+        SessionFilter { name: query.name, ended, member, owner: query.owner, ..SessionFilter::default() };
+    let mut found = gateway.list_sessions(&who, filter, page).await?;
+    found.items.retain(|session| query.state.is_none_or(|state| state == state_name(&session.state)));
+    let items = found.items.into_iter().map(|session| session_body(session).in_brief());
+    Ok(JsonBody(page_body(items.collect(), found.next)))
+}
+
+/// Tells of a session. Whoever may look at it and not change it sees the names of its variables, and no values.
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    responses((status = 200, body = SessionBody), Common, NotFound))]
+async fn get(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<JsonBody<SessionBody>, ApiError> {
+    let session = gateway.look_at_session(&who, id).await?;
+    let may_write = gateway.may_use_session(&who, Need::Write, id).await.is_ok();
+    Ok(JsonBody(if may_write { session_body(session) } else { session_body_without_values(session) }))
+}
+
+/// Changes a session: what is absent stays.
+#[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    request_body = Option<SessionPatch>,
+    responses((status = 200, body = SessionBody), Common, NotFound, TakesJson, SessionEnded))]
+async fn patch(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Json(change): Json<SessionPatch>,
+) -> Result<JsonBody<SessionBody>, ApiError> {
+    Ok(JsonBody(session_body(gateway.patch_session(&who, id, change).await?)))
+}
+
+fn state_name(state: &SessionState) -> SessionStateName {
+    match state {
+        SessionState::Ready => SessionStateName::Ready,
+        SessionState::Hibernated => SessionStateName::Hibernated,
+        SessionState::Ended { .. } => SessionStateName::Ended,
+    }
+}
+
+/// Puts a session to sleep: its programs end after a warning (SIGTERM and ten seconds), its workspace stays, and the next
+/// use wakes it. Idle sessions do so by themselves.
+#[utoipa::path(post, path = "/v1/sessions/{id}/hibernate", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    responses(
+        (status = 200, body = SessionBody), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "it has ended, or something is being started in it"),
+))]
+async fn hibernate(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<JsonBody<SessionBody>, ApiError> {
+    Ok(JsonBody(session_body(gateway.hibernate_session(&who, id).await?)))
+}
+
+/// How a session is deleted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct DeleteQuery {
+    /// Keeps the executions and their logs: the session stays listed as `ended`.
+    keep_logs: Option<bool>,
+}
+
+/// Ends a session and its programs, and deletes it: its workspace, its snapshots, its executions and their logs.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "the session"), DeleteQuery),
+    responses(
+        (status = 204, description = "it is gone, or, with `keep_logs`, has ended"), Common, NotFound,
+))]
+async fn delete(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Query(query): Query<DeleteQuery>,
+) -> Result<StatusCode, ApiError> {
+    gateway.delete_session(&who, id, query.keep_logs.unwrap_or(false)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

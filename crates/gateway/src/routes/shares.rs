@@ -1,0 +1,185 @@
+//! Who else may use a session: members with roles, and links.
+
+mod members;
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{ErrorBody, Timestamp};
+use headwater_store::{SessionRole, ShareRow};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{Identity, LINK_PREFIX, Need, hash, random_hex, secret};
+use crate::error::ApiError;
+use crate::http::extract::{Json, NoQuery, Path};
+use crate::http::openapi::{Common, NotFound, TakesJson};
+use crate::now_ms;
+use crate::state::Gateway;
+
+/// The most good links of a session.
+const MAX_SHARES: usize = 100;
+/// How long a link is good, unless told ...
+const DEFAULT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+/// ... and at most.
+const MAX_MS: u64 = 365 * 24 * 60 * 60 * 1000;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(revoke)).merge(members::routes())
+}
+
+/// What whoever has a link may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Access {
+    /// Look.
+    Read,
+    /// Look, start, change and end.
+    Write,
+}
+
+/// A link to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ShareRequest {
+    #[schema(inline)]
+    access: Access,
+    /// For how long it is good: 7 days if absent, at most 365.
+    #[schema(minimum = 1, maximum = 31_536_000_000_u64)]
+    expires_in_ms: Option<u64>,
+}
+
+/// A link to a session.
+#[derive(Debug, Serialize, ToSchema)]
+struct ShareBody {
+    /// `shr_` and 32 hexadecimal digits.
+    id: String,
+    session_id: String,
+    #[schema(inline)]
+    access: Access,
+    made_by: String,
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    revoked_at: Option<Timestamp>,
+    /// What whoever has the link sends, as `Authorization: Bearer` or `?token=`; shown once, when it is made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+impl From<ShareRow> for ShareBody {
+    fn from(row: ShareRow) -> Self {
+        Self {
+            id: row.id,
+            session_id: row.session_id.to_string(),
+            access: match row.role {
+                SessionRole::Viewer => Access::Read,
+                SessionRole::Editor => Access::Write,
+            },
+            made_by: row.made_by,
+            created_at: Timestamp(row.created_at_ms),
+            expires_at: Timestamp(row.expires_at_ms),
+            revoked_at: row.revoked_at_ms.map(Timestamp),
+            token: None,
+        }
+    }
+}
+
+/// All links of a session.
+#[derive(Debug, Serialize, ToSchema)]
+struct ShareList {
+    items: Vec<ShareBody>,
+}
+
+/// Makes a link to a session: whoever has its token may use this session, and nothing else. For its owner.
+#[utoipa::path(post, path = "/v1/sessions/{id}/shares", tag = "sharing",
+    params(("id" = String, Path, description = "the session")), request_body = ShareRequest,
+    responses(
+        (status = 201, body = ShareBody), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "there are too many"),
+))]
+async fn create(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+    Json(request): Json<ShareRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    gateway.may_use_session(&who, Need::Own, id).await?;
+    let lifetime = request.expires_in_ms.unwrap_or(DEFAULT_MS);
+    if !(1..=MAX_MS).contains(&lifetime) {
+        return Err(ApiError::invalid(format!("`expires_in_ms` must be from 1 to {MAX_MS}")));
+    }
+    let is_good = |row: &&ShareRow| row.revoked_at_ms.is_none() && now_ms() < row.expires_at_ms;
+    if gateway.store.shares(id).await?.iter().filter(is_good).count() >= MAX_SHARES {
+        return Err(ApiError::conflict(
+            format!("the session has {MAX_SHARES} links"),
+            "revoke some: `DELETE /v1/sessions/{id}/shares/{share}`",
+        ));
+    }
+    let (token, now) = (secret(LINK_PREFIX), now_ms());
+    let wanted = now.saturating_add(lifetime);
+    let row = ShareRow {
+        id: format!("shr_{}", random_hex()),
+        session_id: id,
+        role: match request.access {
+            Access::Read => SessionRole::Viewer,
+            Access::Write => SessionRole::Editor,
+        },
+        hash: hash(&token),
+        made_by: who.owner.clone(),
+        created_at_ms: now,
+        expires_at_ms: Gateway::latest_end(&who, Some(wanted)).unwrap_or(wanted),
+        revoked_at_ms: None,
+    };
+    gateway.store.put_share(&row).await.map_err(|error| gone(error, id))?;
+    gateway.audit(&who, "share.create", row.id.clone(), format!("{} of {id}", row.role));
+    Ok((StatusCode::CREATED, JsonBody(ShareBody { token: Some(token), ..row.into() })))
+}
+
+/// What is written for a session that was removed in between is refused by the store.
+fn gone(error: headwater_store::StoreError, id: SessionId) -> ApiError {
+    match error {
+        headwater_store::StoreError::Conflict { .. } => ApiError::not_found("session", &id.to_string()),
+        other => other.into(),
+    }
+}
+
+/// Lists the links of a session, without their secrets. For its owner.
+#[utoipa::path(get, path = "/v1/sessions/{id}/shares", tag = "sharing",
+    params(("id" = String, Path, description = "the session")),
+    responses((status = 200, body = ShareList), Common, NotFound))]
+async fn list(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<JsonBody<ShareList>, ApiError> {
+    gateway.may_use_session(&who, Need::Own, id).await?;
+    let rows = gateway.store.shares(id).await?;
+    Ok(JsonBody(ShareList { items: rows.into_iter().map(Into::into).collect() }))
+}
+
+/// Revokes a link: it is refused from now on, and its streams end. For the session's owner.
+#[utoipa::path(delete, path = "/v1/sessions/{id}/shares/{share}", tag = "sharing",
+    params(("id" = String, Path, description = "the session"), ("share" = String, Path, description = "the link's id")),
+    responses((status = 204, description = "it is revoked"), Common, NotFound))]
+async fn revoke(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path((id, share)): Path<(SessionId, String)>,
+) -> Result<StatusCode, ApiError> {
+    gateway.may_use_session(&who, Need::Own, id).await?;
+    if !gateway.store.revoke_share(id, &share, now_ms()).await? {
+        return Err(ApiError::not_found("share", &share).hint("`GET .../shares` lists those that are there"));
+    }
+    gateway.recalled.clear();
+    gateway.audit(&who, "share.revoke", share, String::new());
+    Ok(StatusCode::NO_CONTENT)
+}

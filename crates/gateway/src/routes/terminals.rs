@@ -1,0 +1,278 @@
+//! Terminals of a session: `WS /v1/sessions/{id}/terminal`, which speaks the JSON messages of IDE front ends and the binary
+//! frames of executions; and what can be asked of them by plain HTTP (in [`rest`]). How a socket works is in
+//! [`crate::streams::socket`]; which terminal is meant, in [`crate::terminals`].
+
+mod dialect;
+mod incoming;
+mod list;
+mod messages;
+mod replies;
+mod screen;
+mod viewers;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use futures_util::StreamExt;
+use headwater_contract::Follower;
+use headwater_protocol::api::{ErrorBody, EventViews};
+use headwater_protocol::{Execution, ExecutionId, Seq, SessionId, SpecError, TtySize};
+use serde::Deserialize;
+use tokio::time::Instant;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use self::dialect::ViewerDialect;
+use self::incoming::Incoming;
+use self::screen::{options, screen};
+use self::viewers::Place;
+pub(crate) use self::viewers::Viewers;
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{Path, Query};
+use crate::http::openapi::{Common, NotFound, SessionEnded};
+use crate::serve::Seat;
+use crate::state::Gateway;
+use crate::streams::socket::input::Input;
+use crate::streams::socket::note::Note;
+use crate::streams::socket::outgoing::{Due, Outgoing};
+use crate::streams::socket::shared::Shared;
+use crate::streams::socket::{self, bounded};
+use crate::streams::sse::OpenStream;
+use crate::terminals::{MAIN, Opened, TerminalOrder};
+
+/// The subprotocol that asks for binary frames.
+const FRAMES: &str = "headwater.frames";
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(terminal)).merge(crate::routes::terminals::list::routes())
+}
+
+/// What the server's frames look like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Frames {
+    /// JSON messages, until the client sends a binary frame.
+    #[default]
+    Json,
+    /// Binary frames.
+    Binary,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct TerminalQuery {
+    /// Which terminal of the session: `main` if absent.
+    #[param(pattern = "^[A-Za-z0-9._-]{1,64}$")]
+    name: Option<String>,
+    /// The viewer's lines; 24 if a terminal is made and nothing is said.
+    #[param(minimum = 1, maximum = 65535)]
+    rows: Option<u16>,
+    /// The viewer's columns; 80 likewise.
+    #[param(minimum = 1, maximum = 65535)]
+    cols: Option<u16>,
+    /// Go on after this `seq`. Absent: begin with the screen as it is.
+    after: Option<u64>,
+    /// Leave out so many bytes of output after that: for a client with credits that had a part of an event.
+    skip: Option<u64>,
+    /// The terminal that `after` is about: if another one has its name now, its screen comes instead.
+    execution_id: Option<String>,
+    /// Look only: input is refused.
+    readonly: Option<bool>,
+    /// What the server's frames look like: `json` if absent.
+    #[param(inline)]
+    frames: Option<Frames>,
+    /// A token or ticket, where no header can be set. The guard has read it.
+    #[serde(rename = "token")]
+    #[allow(dead_code)]
+    token: Option<String>,
+}
+
+impl TerminalQuery {
+    fn size(&self) -> Result<Option<TtySize>, ApiError> {
+        match (self.rows, self.cols) {
+            (None, None) => Ok(None),
+            (Some(0), _) | (_, Some(0)) => Err(SpecError::EmptyTerminal.into()),
+            (rows, cols) => {
+                let usual = TtySize::default();
+                Ok(Some(TtySize { rows: rows.unwrap_or(usual.rows), cols: cols.unwrap_or(usual.cols) }))
+            }
+        }
+    }
+
+    /// Where this viewer goes on from, if it has seen something of this very terminal.
+    fn after(&self, now: &Execution) -> Option<Seq> {
+        let is_same = self.execution_id.as_ref().is_none_or(|id| *id == now.id.to_string());
+        self.after.map(Seq).filter(|after| is_same && *after <= now.last_seq)
+    }
+}
+
+/// Opens a terminal of a session by WebSocket: a login shell that lives on when the socket closes.
+///
+/// The terminal of this name is made if none runs. Any number of viewers may look at one; the last one that typed owns
+/// its size.
+///
+/// Client, text: `{"type": "command", "command" or "data"}` (the line and Enter), `{"type": "input", "data"}` (keys as
+/// they are), `{"type": "interrupt"}`, `{"type": "resize", "rows", "cols"}`, `{"type": "credit", "bytes"}`. Binary, as
+/// under `attach`: `0x10` keys, `0x11` what `^D` sends, `0x12` size, `0x13` signal, `0x14` credit.
+///
+/// Server: `{"type": "output", "content", "seq"}`, `{"type": "error", "message"}`, `{"type": "prompt"}`,
+/// `{"type": "exit", "code"}`, `{"type": "resized", "rows", "cols"}`; or, after `frames=binary`, the subprotocol
+/// `headwater.frames` or the client's first binary frame, binary frames as under `attach`, with the events `attached`,
+/// `resized`, `snapshot`, `prompt`, `command_started`, `command_ended` and `directory` besides.
+///
+/// Coming back with `after=` the last `seq` brings what is missing, or, if that is more than 256 KiB, the screen: bytes
+/// that reset the viewer's terminal and draw it. So does falling behind. Who comes without `after=` begins with the
+/// screen. Close codes as under `attach`.
+#[utoipa::path(get, path = "/v1/sessions/{id}/terminal", tag = "terminals",
+    params(("id" = String, Path, description = "the session, or its name"), TerminalQuery),
+    responses(
+        (status = 101, description = "the socket is open"), Common, NotFound, SessionEnded,
+        (status = 422, body = ErrorBody),
+        (status = 426, description = "not a WebSocket request", body = ErrorBody),
+))]
+async fn terminal(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(session): Path<String>,
+    Query(query): Query<TerminalQuery>,
+    seat: Option<Extension<Seat>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, ApiError> {
+    let session = gateway.session_named(&who, Need::Read, &session).await?;
+    let upgrade = bounded(upgrade)?.protocols([FRAMES]);
+    let wants_binary = query.frames == Some(Frames::Binary)
+        || upgrade.selected_protocol().is_some_and(|chosen| chosen == FRAMES);
+    let viewer = Box::pin(Viewer::find(gateway, who, session, query, wants_binary)).await?;
+    // A server that ends waits for it, so that its last word is said.
+    let tracked = viewer.gateway.tasks.token();
+    Ok(upgrade.on_upgrade(async move |socket| {
+        Box::pin(viewer.serve(socket)).await;
+        drop((tracked, seat));
+    }))
+}
+
+/// All that is known before the socket is open.
+struct Viewer {
+    gateway: Arc<Gateway>,
+    who: Identity,
+    id: ExecutionId,
+    name: String,
+    shared: Arc<Shared>,
+    place: Place,
+    /// The size of the viewer's window, if it was sent.
+    asks_for: Option<TtySize>,
+    skip: u64,
+    wants_binary: bool,
+    refusal: Option<ApiError>,
+    follower: Follower,
+    /// What is sent before anything else.
+    due: VecDeque<Due>,
+}
+
+impl Viewer {
+    async fn find(
+        gateway: Arc<Gateway>,
+        who: Identity,
+        session: SessionId,
+        query: TerminalQuery,
+        wants_binary: bool,
+    ) -> Result<Self, ApiError> {
+        let asks_for = query.size()?;
+        let name = query.name.clone().unwrap_or_else(|| MAIN.to_owned());
+        let order = TerminalOrder { name: name.clone(), size: asks_for.unwrap_or_default(), command: None };
+        let Opened { execution, is_new } = gateway.open_terminal(&who, session, order).await?;
+        let refusal = refusal(&gateway, &who, session, query.readonly == Some(true)).await;
+        let id = execution.id;
+        let shared = Arc::new(Shared::default());
+        // Before the size is read: a change after that is sent as `resized`.
+        let place = Place::take(&gateway, id, &shared, refusal.is_none());
+        let size = gateway.terminal_size(&execution).await?;
+        place.found(size);
+        let after = if is_new { Some(Seq(0)) } else { query.after(&execution) };
+        let skip = if after.is_some() { query.skip.unwrap_or(0) } else { 0 };
+        let (follower, drawn) = match after {
+            Some(after) => (gateway.worker.follow(id, options(after)).await?, None),
+            None => match screen(&gateway, id, None).await? {
+                Some((snapshot, follower)) => (follower, Some(snapshot)),
+                None => (gateway.worker.follow(id, options(Seq(0))).await?, None),
+            },
+        };
+        let mut due = VecDeque::from([Due::Note(Note::Attached(size))]);
+        due.extend(drawn.into_iter().flat_map(Due::screen));
+        Ok(Self {
+            gateway,
+            who,
+            id,
+            name,
+            shared,
+            place,
+            asks_for,
+            skip,
+            wants_binary,
+            refusal,
+            follower,
+            due,
+        })
+    }
+
+    async fn serve(self, socket: WebSocket) {
+        let (sink, stream) = socket.split();
+        let (gateway, id, shared, place) = (self.gateway, self.id, self.shared, self.place);
+        if self.wants_binary {
+            shared.speaks_binary();
+        }
+        if let Some(size) = self.asks_for
+            && let Err(error) = place.asks_for(size).await
+        {
+            shared.tell(error.into());
+        }
+        let position = self.follower.position();
+        let marks = gateway.worker.follow_marks(id, position).await;
+        let dialect = ViewerDialect {
+            gateway: Arc::clone(&gateway),
+            id,
+            name: self.name,
+            shared: Arc::clone(&shared),
+            read_only: self.refusal.is_some(),
+            came_at: position,
+            marks: marks.inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks")).ok(),
+            held: None,
+        };
+        let outgoing = Outgoing {
+            id,
+            sink,
+            shared: Arc::clone(&shared),
+            dialect,
+            views: EventViews::default(),
+            position,
+            follower: self.follower,
+            skip: self.skip,
+            heartbeat: gateway.config.heartbeat,
+            open: OpenStream::new(&gateway, "terminal"),
+            due: self.due,
+            paced_until: Instant::now(),
+        };
+        let good = gateway.good(&self.who);
+        let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
+        let (who, refusal) = (self.who, self.refusal);
+        let incoming = Incoming { gateway, id, who, shared, input, place, refusal };
+        Box::pin(socket::serve(outgoing, stream, incoming, good.over())).await;
+    }
+}
+
+/// Why this one may only look, if it may.
+async fn refusal(gateway: &Gateway, who: &Identity, session: SessionId, read_only: bool) -> Option<ApiError> {
+    if read_only {
+        let hint = "open the terminal without `readonly=true`";
+        return Some(ApiError::forbidden("this socket is for looking only", hint));
+    }
+    gateway.may_use_session(who, Need::Write, session).await.err()
+}

@@ -1,0 +1,136 @@
+//! How a terminal's output and events look to a viewer: as JSON messages, or as binary frames from the moment it has sent
+//! one itself or asked for them.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::Message;
+use headwater_contract::{Mark, MarkFollower, MarkKind};
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
+use serde_json::json;
+
+use super::messages::Told;
+use super::screen::screen;
+use crate::bodies::exit_number;
+use crate::error::ApiError;
+use crate::state::Gateway;
+use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
+use crate::streams::socket::note::Note;
+use crate::streams::socket::outgoing::{Dialect, Screen};
+use crate::streams::socket::shared::Shared;
+
+/// Small output in JSON waits so long for more: half a frame of a screen.
+const PACE: Duration = Duration::from_millis(8);
+/// So many lines of scrollback come with the screen of who has fallen behind; who comes back gets all.
+const SCROLLBACK_BEHIND: u32 = 200;
+
+/// What a viewer of a terminal is told.
+pub(crate) struct ViewerDialect {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) id: ExecutionId,
+    pub(crate) name: String,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) read_only: bool,
+    /// Where it went on from.
+    pub(crate) came_at: Seq,
+    /// What the shell tells; none where it cannot be followed.
+    pub(crate) marks: Option<MarkFollower>,
+    /// A mark of an event that has not been sent yet.
+    pub(crate) held: Option<Mark>,
+}
+
+impl Dialect for ViewerDialect {
+    fn is_text(&self) -> bool {
+        !self.shared.is_binary()
+    }
+
+    fn pace(&self) -> Duration {
+        if self.is_text() { PACE } else { Duration::ZERO }
+    }
+
+    fn event(&self, event: &Event) -> Option<Message> {
+        if self.shared.is_binary() {
+            return Some(Message::Binary(binary_event(event)));
+        }
+        let json = match &event.kind {
+            EventKind::Output { bytes, .. } => {
+                // JSON has no other bytes than text; whoever wants them asks for binary frames.
+                Told::Output { content: &String::from_utf8_lossy(bytes), seq: event.seq.0 }.json()
+            }
+            EventKind::Exited(verdict) => Told::Exit { code: exit_number(verdict) }.json(),
+            EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => return None,
+        };
+        Some(text(json))
+    }
+
+    fn note(&self, note: &Note) -> Option<Message> {
+        if self.shared.is_binary() {
+            return Some(Message::Binary(binary_json(&self.frame(note))));
+        }
+        let json = match note {
+            Note::Error(error) => {
+                Told::Error { message: &error.message, code: error.code, hint: &error.hint }.json()
+            }
+            Note::Resized(size) => Told::Resized { rows: size.rows, cols: size.cols }.json(),
+            Note::Mark(Mark { kind: MarkKind::Prompt, .. }) => Told::Prompt.json(),
+            // The screen that follows resets the viewer's terminal by itself.
+            Note::Attached(_) | Note::Snapshot(_) | Note::Mark(_) => return None,
+        };
+        Some(text(json))
+    }
+
+    async fn more(&mut self, position: Seq) -> Note {
+        while let (None, Some(marks)) = (&self.held, &mut self.marks) {
+            match marks.next().await {
+                Ok(Some(mark)) => self.held = Some(mark),
+                Ok(None) => self.marks = None,
+                Err(error) => {
+                    tracing::debug!(%error, id = %self.id, "the marks of a terminal cannot be followed");
+                    self.marks = None;
+                }
+            }
+        }
+        match self.held.take_if(|mark| mark.seq <= position) {
+            Some(mark) => Note::Mark(mark),
+            None => pending().await,
+        }
+    }
+
+    async fn instead_of_gap(&mut self, position: Seq) -> Result<Option<Screen>, ApiError> {
+        let has_come_back = position == self.came_at;
+        screen(&self.gateway, self.id, (!has_come_back).then_some(SCROLLBACK_BEHIND)).await
+    }
+}
+
+impl ViewerDialect {
+    /// What is no event of the log, as the JSON of an event.
+    fn frame(&self, note: &Note) -> Vec<u8> {
+        let json = match note {
+            Note::Error(error) => return error_json(error),
+            Note::Attached(size) => json!({
+                "type": "attached", "execution_id": self.id.to_string(), "name": self.name,
+                "rows": size.rows, "cols": size.cols, "read_only": self.read_only,
+            }),
+            Note::Resized(size) => json!({ "type": "resized", "rows": size.rows, "cols": size.cols }),
+            Note::Snapshot(head) => json!({
+                "type": "snapshot", "seq": head.seq, "rows": head.size.rows, "cols": head.size.cols,
+                "title": head.title, "bytes": head.bytes,
+            }),
+            Note::Mark(mark) => {
+                let seq = mark.seq.0;
+                match &mark.kind {
+                    MarkKind::Prompt => json!({ "type": "prompt", "seq": seq }),
+                    MarkKind::Command { line } => {
+                        json!({ "type": "command_started", "seq": seq, "line": line })
+                    }
+                    MarkKind::Ended { exit_code } => {
+                        json!({ "type": "command_ended", "seq": seq, "exit_code": exit_code })
+                    }
+                    MarkKind::Directory { path } => json!({ "type": "directory", "seq": seq, "path": path }),
+                }
+            }
+        };
+        json.to_string().into_bytes()
+    }
+}

@@ -1,0 +1,98 @@
+//! The session that calls with one `interactive_id` share.
+//!
+//! It is the newest of its owner that is called `interactive:<id>`. If there is none, or it has ended, the one that
+//! follows it is made under a key that names its predecessor: of many who find the same predecessor at the same time,
+//! all make the same session. It has no idle timeout, which nobody asked for: like others it hibernates.
+
+use std::sync::Arc;
+
+use headwater_protocol::{SandboxKind, Session, SessionId, SessionSpec, SessionState};
+use headwater_store::{Claim, KeyRow, PageRequest, SessionFilter, SessionRow};
+
+use crate::auth::Identity;
+use crate::bodies::OWNER;
+use crate::error::ApiError;
+use crate::executions::recorder::is_missing;
+use crate::now_ms;
+use crate::state::Gateway;
+
+/// The session of this name.
+pub(crate) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) -> Result<SessionId, ApiError> {
+    let name = format!("interactive:{id}");
+    let (owner, name_of) = (Some(who.owner.clone()), Some(name.clone()));
+    let filter = SessionFilter { owner, name: name_of, ..SessionFilter::default() };
+    let newest = gateway.store.sessions(&filter, PageRequest::first(1)).await?.items.into_iter().next();
+    let predecessor = newest.as_ref().map_or_else(|| "none".to_owned(), |row| row.id.to_string());
+    if let Some(row) = newest
+        && row.ended_at_ms.is_none()
+        && is_ready(gateway, &row).await?
+    {
+        return Ok(row.id);
+    }
+    let key = KeyRow {
+        owner: who.owner.clone(),
+        // Nobody else's: the space cannot be in a key that comes with a request.
+        key: format!("{name} after {predecessor}"),
+        request_hash: [0; 32],
+        object: SessionId::random().to_string(),
+        session: None,
+        created_at_ms: now_ms(),
+    };
+    let object = match gateway.store.claim_key(&key).await? {
+        Claim::New => key.object,
+        Claim::Known(known) => known.object,
+    };
+    gateway.may_make_session(&who.owner).await?;
+    let row = row(object.parse()?, &who.owner, name);
+    let gateway = Arc::clone(gateway);
+    let who = who.clone();
+    Arc::clone(&gateway).to_the_end(async move { make(&gateway, &who, &row).await }).await
+}
+
+/// Whether a session that the store knows can be used. One that the worker does not know is being made by another call.
+async fn is_ready(gateway: &Gateway, row: &SessionRow) -> Result<bool, ApiError> {
+    let id = row.id;
+    let told = match gateway.worker.session(id).await {
+        Err(error) if is_missing(&error) => create(gateway, row).await?,
+        told => told?,
+    };
+    match told.state {
+        SessionState::Ready | SessionState::Hibernated => Ok(true),
+        SessionState::Ended { ended_at_ms } => {
+            gateway.store.end_session(id, ended_at_ms).await?;
+            Ok(false)
+        }
+    }
+}
+
+fn row(id: SessionId, owner: &str, name: String) -> SessionRow {
+    let spec = SessionSpec {
+        name: Some(name),
+        metadata: [(OWNER.to_owned(), owner.to_owned())].into(),
+        ..SessionSpec::default()
+    };
+    let (owner, created_at_ms) = (owner.to_owned(), now_ms());
+    SessionRow { id, owner, spec, sandbox: SandboxKind::default(), created_at_ms, ended_at_ms: None }
+}
+
+/// Makes it, or finds it made.
+async fn make(gateway: &Arc<Gateway>, who: &Identity, row: &SessionRow) -> Result<SessionId, ApiError> {
+    let told = create(gateway, row).await?;
+    // As the worker has it, with its defaults.
+    let row = SessionRow {
+        spec: told.spec,
+        sandbox: told.sandbox,
+        created_at_ms: told.created_at_ms,
+        ..row.clone()
+    };
+    if gateway.store.put_session(&row).await? {
+        gateway.audit(who, "session.create", row.id.to_string(), String::new());
+    }
+    gateway.known.put_session(row.id, row.owner);
+    Ok(row.id)
+}
+
+async fn create(gateway: &Gateway, row: &SessionRow) -> Result<Session, ApiError> {
+    let (id, spec) = (row.id, &row.spec);
+    Ok(gateway.worker.create_session(id, spec).await?)
+}

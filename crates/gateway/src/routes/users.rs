@@ -1,0 +1,259 @@
+//! Users: `/v1/users`. Operators make them; each sees itself and sets its own password.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use headwater_protocol::api::{ErrorBody, PageBody};
+use headwater_store::{Role, UserChange, UserRow};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::accounts::{RoleName, UserBody, owns_sessions, user_name};
+use crate::auth::{Identity, Need, Whose, authorise, authorise_on, random_hex, too_many};
+use crate::error::ApiError;
+use crate::http::extract::{Json, NoQuery, Path, Query};
+use crate::http::openapi::{Common, NotFound, TakesJson};
+use crate::http::paging::{page_body, page_request};
+use crate::now_ms;
+use crate::state::Gateway;
+
+pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
+    OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, patch, delete))
+}
+
+/// A user to make.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct UserRequest {
+    /// Letters, digits and `._@+-`; case does not matter.
+    #[schema(min_length = 1, max_length = 64)]
+    name: String,
+    /// At least 8 characters; without one, no password signs in.
+    #[schema(min_length = 8, max_length = 1024)]
+    password: Option<String>,
+    /// `member` if absent.
+    #[schema(inline)]
+    role: Option<RoleName>,
+    /// The user is to have the sessions that belong to its name already. Without it, such a name is refused.
+    take_over: Option<bool>,
+}
+
+/// Makes a user. For operators.
+///
+/// A name to which sessions belong, of a deleted user for one, is refused with the code `name_owns_sessions` unless
+/// `take_over` is true.
+#[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserRequest, responses(
+        (status = 201, body = UserBody, headers(("Location" = String, description = "where it is"))),
+        Common, TakesJson,
+        (status = 409, body = ErrorBody, description = "somebody has the name, or sessions belong to it"),
+))]
+async fn create(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Json(request): Json<UserRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    operator(&who)?;
+    let name = user_name(&request.name).map_err(ApiError::invalid)?;
+    let takes_over = owns_sessions(&*gateway.store, &name).await?;
+    if takes_over && request.take_over != Some(true) {
+        return Err(name_owns_sessions(&name));
+    }
+    let password = match request.password {
+        Some(password) => Some(gateway.passwords.hash(password).await?),
+        None => None,
+    };
+    let row = UserRow {
+        id: format!("usr_{}", random_hex()),
+        name,
+        password,
+        role: request.role.map_or(Role::Member, Into::into),
+        disabled: false,
+        created_at_ms: now_ms(),
+    };
+    if !gateway.store.put_user(&row).await? {
+        let message = format!("there is a user `{}` already", row.name);
+        return Err(ApiError::conflict(message, "choose another name, or change that user"));
+    }
+    gateway.recalled.clear();
+    let takes_over = if takes_over { ", takes over sessions" } else { "" };
+    gateway.audit(&who, "user.create", row.id.clone(), format!("role {}{takes_over}", row.role));
+    let place = [(header::LOCATION, format!("/v1/users/{}", row.id))];
+    Ok((StatusCode::CREATED, place, JsonBody(UserBody::from(row))))
+}
+
+fn name_owns_sessions(name: &str) -> ApiError {
+    ApiError::new(
+        StatusCode::CONFLICT,
+        "name_owns_sessions",
+        format!("sessions belong to the name `{name}`, and the new user would have them"),
+        format!(
+            "choose another name; or delete them (`GET /v1/sessions?owner={name}` lists them); or, if it is the same \
+             person, send `\"take_over\": true`"
+        ),
+    )
+}
+
+fn operator(who: &Identity) -> Result<(), ApiError> {
+    authorise(who, Need::Admin)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// The most on a page: 100 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the page before.
+    #[param(pattern = "^[0-9]{1,18}$")]
+    cursor: Option<String>,
+}
+
+/// Lists users, the newest first. For operators.
+#[utoipa::path(get, path = "/v1/users", tag = "users", params(ListQuery),
+    responses((status = 200, body = PageBody<UserBody>), Common))]
+async fn list(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Query(query): Query<ListQuery>,
+) -> Result<JsonBody<PageBody<UserBody>>, ApiError> {
+    operator(&who)?;
+    let found = gateway.store.users(page_request(query.limit, query.cursor.as_deref())?).await?;
+    Ok(JsonBody(page_body(found.items.into_iter().map(UserBody::from).collect(), found.next)))
+}
+
+/// The user that is meant, if whoever asks may do this with it.
+async fn find(gateway: &Gateway, who: &Identity, need: Need, text: &str) -> Result<UserRow, ApiError> {
+    let missing = || ApiError::not_found("user", text);
+    let row = gateway.find_user(text).await?.ok_or_else(missing)?;
+    authorise_on(who, need, Whose::of(&row.name), missing)?;
+    Ok(row)
+}
+
+/// Tells of a user: operators of all, others of themselves.
+#[utoipa::path(get, path = "/v1/users/{user}", tag = "users",
+    params(("user" = String, Path, description = "its id or name")),
+    responses((status = 200, body = UserBody), Common, NotFound))]
+async fn get(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(user): Path<String>,
+) -> Result<JsonBody<UserBody>, ApiError> {
+    Ok(JsonBody(find(&gateway, &who, Need::Read, &user).await?.into()))
+}
+
+/// What is to change: what is absent stays.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct UserPatch {
+    /// Ends all sign-ins of the user.
+    #[schema(min_length = 8, max_length = 1024)]
+    password: Option<String>,
+    /// Whoever sets their own password says the one that they have.
+    #[schema(max_length = 1024)]
+    current_password: Option<String>,
+    /// Only operators may.
+    #[schema(inline)]
+    role: Option<RoleName>,
+    /// Only operators may. Ends all sign-ins, and refuses all tokens of the user.
+    disabled: Option<bool>,
+}
+
+/// Changes a user: operators all of it, others their own password.
+///
+/// Another password, and being disabled, end all sign-ins of the user and the streams that they have open.
+#[utoipa::path(patch, path = "/v1/users/{user}", tag = "users",
+    params(("user" = String, Path, description = "its id or name")), request_body = Option<UserPatch>,
+    responses((status = 200, body = UserBody), Common, NotFound, TakesJson))]
+async fn patch(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(user): Path<String>,
+    Json(request): Json<UserPatch>,
+) -> Result<JsonBody<UserBody>, ApiError> {
+    let row = find(&gateway, &who, Need::Write, &user).await?;
+    if request.role.is_some() || request.disabled.is_some() {
+        operator(&who)?;
+    }
+    let mut change = UserChange {
+        role: request.role.map(Into::into),
+        disabled: request.disabled,
+        end_sign_ins: request.password.is_some() || request.disabled == Some(true),
+        ..UserChange::default()
+    };
+    if let Some(password) = request.password {
+        if operator(&who).is_err() {
+            check_current(&gateway, &row, who.address, request.current_password).await?;
+        }
+        change.password = Some(gateway.passwords.hash(password).await?);
+    }
+    if !gateway.store.update_user(&row.id, &change).await? {
+        return Err(ApiError::not_found("user", &user));
+    }
+    gateway.recalled.clear();
+    gateway.audit(&who, "user.patch", row.id.clone(), told(&change));
+    let row = gateway.store.user(&row.id).await?.ok_or_else(|| ApiError::not_found("user", &user))?;
+    Ok(JsonBody(row.into()))
+}
+
+async fn check_current(
+    gateway: &Gateway,
+    row: &UserRow,
+    address: IpAddr,
+    said: Option<String>,
+) -> Result<(), ApiError> {
+    let (from, now) = ((row.name.clone(), address), std::time::Instant::now());
+    gateway.slow_names.attempt(from.clone(), now).map_err(too_many)?;
+    if gateway.passwords.verify(said.unwrap_or_default(), row.password.clone()).await? {
+        gateway.slow_names.forget(&from);
+        return Ok(());
+    }
+    Err(ApiError::forbidden(
+        "`current_password` is not the one that you have",
+        "an operator can set another without it",
+    ))
+}
+
+/// What changed, without secrets.
+fn told(change: &UserChange) -> String {
+    let mut words = Vec::new();
+    if change.password.is_some() {
+        words.push("password".to_owned());
+    }
+    words.extend(change.role.map(|role| format!("role {role}")));
+    words.extend(change.disabled.map(|disabled| if disabled { "disabled".into() } else { "enabled".into() }));
+    words.join(", ")
+}
+
+/// Removes a user: its sign-ins end, its tokens are revoked, it is a member of nothing. For operators.
+///
+/// Its sessions stay, for operators to look at and delete (`GET /v1/sessions?owner=NAME`). As long as there are any, a new
+/// user of the same name is refused unless it is said to take them over.
+#[utoipa::path(delete, path = "/v1/users/{user}", tag = "users",
+    params(("user" = String, Path, description = "its id or name")),
+    responses((status = 204, description = "it is gone"), Common, NotFound))]
+async fn delete(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(user): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    operator(&who)?;
+    let missing = || ApiError::not_found("user", &user);
+    let row = gateway.find_user(&user).await?.ok_or_else(missing)?;
+    if !gateway.store.remove_user(&row, now_ms()).await? {
+        return Err(missing());
+    }
+    gateway.recalled.clear();
+    gateway.audit(&who, "user.delete", row.id, row.name);
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,218 @@
+//! Trees as archives: `/v1/sessions/{id}/files/archive`.
+
+use std::sync::Arc;
+
+use axum::Json as JsonBody;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, unfold};
+use headwater_contract::{ContractError, v1};
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{ErrorBody, PathEncoding, UnpackedBody};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{Path, Query};
+use crate::http::openapi::{Common, NotFound};
+use crate::routes::files::path::{QueryPath, encoding};
+use crate::routes::workspace::bodies;
+use crate::state::Gateway;
+use crate::streams::sse::OpenStream;
+
+/// How many FIFOs, sockets and devices an archive does not have.
+const LEFT_OUT: HeaderName = HeaderName::from_static("x-headwater-left-out");
+
+/// Larger pieces of a body are divided.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// A kind of archive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+enum Format {
+    /// tar.
+    #[default]
+    #[serde(rename = "tar")]
+    Tar,
+    /// tar, packed by gzip.
+    #[serde(rename = "tar.gz", alias = "tgz")]
+    TarGz,
+    /// ZIP.
+    #[serde(rename = "zip")]
+    Zip,
+}
+
+impl Format {
+    /// Its number in the contract, its content type and how its files' names end.
+    const fn told(self) -> (v1::ArchiveFormat, &'static str, &'static str) {
+        match self {
+            Self::Tar => (v1::ArchiveFormat::Tar, "application/x-tar", "tar"),
+            Self::TarGz => (v1::ArchiveFormat::TarGz, "application/gzip", "tar.gz"),
+            Self::Zip => (v1::ArchiveFormat::Zip, "application/zip", "zip"),
+        }
+    }
+}
+
+/// Which folder, and which kind of archive.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ArchiveQuery {
+    /// A folder; the workspace if absent.
+    #[serde(rename = "path")]
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
+    /// `tar` if absent.
+    #[param(inline)]
+    format: Option<Format>,
+}
+
+/// Downloads a folder and all that is in it as an archive, made as it is sent.
+///
+/// Names, rights, empty folders and links come as they are (a ZIP has no times). FIFOs, sockets and devices are left out: their
+/// number is in `X-Headwater-Left-Out`. Each file is as it was while it was read. A body that breaks off is no whole archive.
+/// Whatever this returns can be unpacked by `PUT`.
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/archive", tag = "trees",
+    params(("id" = String, Path, description = "the session"), ArchiveQuery),
+    responses(
+        (status = 200, description = "the archive",
+            headers(("X-Headwater-Left-Out" = u64, description = "FIFOs, sockets and devices that are not in it")), content((String = "application/x-tar"), (String = "application/gzip"),
+            (String = "application/zip"))),
+        Common, NotFound,
+        (status = 409, body = ErrorBody, description = "no folder, too much for one archive, or it has ended"),
+))]
+pub(crate) async fn download(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
+    Query(query): Query<ArchiveQuery>,
+) -> Result<Response, ApiError> {
+    gateway.may_use_session(&who, Need::Read, session).await?;
+    let (format, kind, ending) = query.format.unwrap_or_default().told();
+    let path = path.unwrap_or_default();
+    let mut messages = gateway.worker.pack(session, path, format).await?;
+    // What cannot be packed is refused in the first message, which holds no data yet.
+    let left_out = messages.next().await?.map_or(0, |first| first.left_out);
+    let open = OpenStream::new(&gateway, "archive");
+    let rest = unfold(Some((messages, open)), async |state| {
+        let (mut messages, open) = state?;
+        match messages.next().await {
+            Ok(None) => None,
+            Ok(Some(message)) => {
+                open.sent(message.data.len());
+                Some((Ok::<_, ContractError>(message.data), Some((messages, open))))
+            }
+            // The client sees that its body has no end.
+            Err(error) => {
+                tracing::warn!(%error, "an archive broke off");
+                Some((Err(error), None))
+            }
+        }
+    });
+    let headers = [
+        (LEFT_OUT, left_out.to_string()),
+        (header::CONTENT_TYPE, kind.to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{session}.{ending}\"")),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+    ];
+    Ok((headers, Body::from_stream(rest)).into_response())
+}
+
+/// Unpacks an archive into a folder, which is made if it is not there: all of it, or nothing.
+///
+/// Refused whole: paths with `..` or from `/` on, paths that lead through a link, hard links, devices, FIFOs, a path that comes
+/// twice, damaged and encrypted archives, and those that hold more than the session may use. A symbolic link may lead anywhere:
+/// the server follows none. Zeros become holes.
+/// Set-user bits are left out. What is there and has the same path is replaced; a folder takes no file's place, and a file
+/// no folder's (409, before anything is changed).
+#[utoipa::path(put, path = "/v1/sessions/{id}/files/archive", tag = "trees",
+    params(("id" = String, Path, description = "the session"), ArchiveQuery),
+    request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
+    responses(
+        (status = 200, body = UnpackedBody), Common, NotFound,
+        (status = 400, body = ErrorBody, description = "refused"),
+        (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
+        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
+        (status = 507, body = ErrorBody, description = "no room for it"),
+))]
+pub(crate) async fn upload(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
+    Query(query): Query<ArchiveQuery>,
+    body: Body,
+) -> Result<JsonBody<UnpackedBody>, ApiError> {
+    unpack(&gateway, &who, session, path, query.format, body).await
+}
+
+/// The same as `PUT`.
+#[utoipa::path(post, path = "/v1/sessions/{id}/files/archive", tag = "trees",
+    params(("id" = String, Path, description = "the session"), ArchiveQuery),
+    request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
+    responses(
+        (status = 200, body = UnpackedBody), Common, NotFound,
+        (status = 400, body = ErrorBody, description = "refused"),
+        (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
+        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
+        (status = 507, body = ErrorBody, description = "no room for it"),
+))]
+pub(crate) async fn import(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
+    Query(query): Query<ArchiveQuery>,
+    body: Body,
+) -> Result<JsonBody<UnpackedBody>, ApiError> {
+    unpack(&gateway, &who, session, path, query.format, body).await
+}
+
+async fn unpack(
+    gateway: &Arc<Gateway>,
+    who: &Identity,
+    session: SessionId,
+    path: Option<Bytes>,
+    format: Option<Format>,
+    body: Body,
+) -> Result<JsonBody<UnpackedBody>, ApiError> {
+    gateway.may_use_session(who, Need::Write, session).await?;
+    let to = v1::UnpackTo {
+        session_id: session.to_string(),
+        path: path.unwrap_or_default(),
+        format: format.unwrap_or_default().told().0.into(),
+    };
+    let told = gateway.worker.once().unpack(messages(to, body)).await?;
+    gateway.audit(
+        who,
+        "files.unpack",
+        session.to_string(),
+        format!("files={} bytes={}", told.files, told.bytes),
+    );
+    Ok(JsonBody(bodies::unpacked(&told)))
+}
+
+/// The archive in messages. Only a body that came whole has the last one.
+fn messages(to: v1::UnpackTo, body: Body) -> impl stream::Stream<Item = v1::UnpackRequest> + Send + 'static {
+    let first = v1::UnpackRequest { to: Some(to), ..v1::UnpackRequest::default() };
+    let rest = unfold(Some((body.into_data_stream(), Bytes::new())), async |state| {
+        let (mut body, mut held) = state?;
+        while held.is_empty() {
+            match body.next().await {
+                Some(Ok(data)) => held = data,
+                Some(Err(_)) => return None,
+                None => return Some((v1::UnpackRequest { end: true, ..v1::UnpackRequest::default() }, None)),
+            }
+        }
+        let data = held.split_to(held.len().min(PIECE_BYTES));
+        Some((v1::UnpackRequest { data, ..v1::UnpackRequest::default() }, Some((body, held))))
+    });
+    stream::once(async { first }).chain(rest)
+}

@@ -1,0 +1,108 @@
+//! What the worker tells of trees, as clients see it.
+
+use headwater_contract::v1;
+use headwater_protocol::api::{
+    ChangeBody, ChangeName, DifferenceBody, DifferenceName, FileType, MatchBody, SearchSummaryBody,
+    SnapshotBody, Timestamp, UnpackedBody, path_text,
+};
+
+use crate::error::ApiError;
+
+fn node(kind: v1::FileKind) -> FileType {
+    match kind {
+        v1::FileKind::File | v1::FileKind::Unspecified => FileType::File,
+        v1::FileKind::Folder => FileType::Folder,
+        v1::FileKind::Link => FileType::Link,
+        v1::FileKind::Other => FileType::Other,
+    }
+}
+
+/// One event of a watch.
+pub(crate) fn change(change: &v1::Change) -> ChangeBody {
+    let (text, encoding) = path_text(&change.path);
+    let (from, from_encoding) = path_text(&change.from);
+    let has_from = !change.from.is_empty();
+    ChangeBody {
+        change: match change.r#type() {
+            v1::ChangeType::Ready => ChangeName::Ready,
+            v1::ChangeType::Created => ChangeName::Created,
+            v1::ChangeType::Modified | v1::ChangeType::Unspecified => ChangeName::Modified,
+            v1::ChangeType::Removed => ChangeName::Removed,
+            v1::ChangeType::Moved => ChangeName::Moved,
+            v1::ChangeType::Overflow => ChangeName::Overflow,
+            v1::ChangeType::Limit => ChangeName::Limit,
+            v1::ChangeType::Rescan => ChangeName::Rescan,
+        },
+        path: text,
+        encoding,
+        kind: node(change.kind()),
+        from: has_from.then_some(from),
+        from_encoding,
+    }
+}
+
+/// An event of the watch itself.
+pub(crate) fn about_all(change: ChangeName) -> ChangeBody {
+    let (path, kind) = (String::new(), FileType::Folder);
+    ChangeBody { change, path, encoding: None, kind, from: None, from_encoding: None }
+}
+
+/// Something that was found.
+pub(crate) fn found(found: &v1::SearchMatch) -> MatchBody {
+    let (text, encoding) = path_text(&found.path);
+    let has_line = found.line > 0;
+    MatchBody {
+        path: text,
+        encoding,
+        kind: node(found.kind()),
+        line: has_line.then_some(found.line),
+        column: has_line.then_some(found.column),
+        text: has_line.then(|| String::from_utf8_lossy(&found.text).into_owned()),
+        text_offset: (found.text_offset > 0).then_some(found.text_offset),
+        text_truncated: found.text_truncated,
+    }
+}
+
+/// How a search went.
+pub(crate) fn summary(summary: v1::SearchSummary) -> SearchSummaryBody {
+    SearchSummaryBody {
+        matches: summary.matches,
+        files: summary.files,
+        skipped: summary.skipped,
+        stopped: Some(summary.stopped).filter(|stopped| !stopped.is_empty()),
+    }
+}
+
+/// What an archive held.
+pub(crate) const fn unpacked(told: &v1::UnpackResponse) -> UnpackedBody {
+    UnpackedBody { files: told.files, folders: told.folders, links: told.links, bytes: told.bytes }
+}
+
+/// One thing that is different.
+pub(crate) fn difference(told: &v1::Difference) -> DifferenceBody {
+    let (text, encoding) = path_text(&told.path);
+    DifferenceBody {
+        difference: match told.r#type() {
+            v1::ChangeType::Created => DifferenceName::Added,
+            v1::ChangeType::Removed => DifferenceName::Removed,
+            _ => DifferenceName::Modified,
+        },
+        path: text,
+        encoding,
+        kind: node(told.kind()),
+        size: told.size,
+        patch: told.patch.as_ref().map(|patch| String::from_utf8_lossy(patch).into_owned()),
+        patch_too_long: told.patch_too_long,
+    }
+}
+
+/// A snapshot.
+pub(crate) fn snapshot(told: v1::Snapshot) -> Result<SnapshotBody, ApiError> {
+    Ok(SnapshotBody {
+        id: told.id.parse().map_err(|error: headwater_protocol::IdError| ApiError::internal(&error))?,
+        name: Some(told.name).filter(|name| !name.is_empty()),
+        created_at: Timestamp(told.created_at_ms),
+        bytes: told.bytes,
+        files: told.files,
+    })
+}

@@ -1,0 +1,145 @@
+//! What changes in a workspace, as it changes: `GET /v1/sessions/{id}/files/watch`, as SSE or by WebSocket.
+
+mod events;
+mod socket;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::unfold;
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{ChangeBody, PathEncoding};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use self::events::{Events, Next};
+use crate::auth::{Identity, Need};
+use crate::error::ApiError;
+use crate::http::extract::{Path, Query};
+use crate::http::openapi::{Common, NotFound, SessionEnded};
+use crate::routes::files::path::{QueryPath, encoding};
+use crate::serve::Seat;
+use crate::state::Gateway;
+use crate::streams::sse::OpenStream;
+
+/// How long a client waits before it comes back.
+const RETRY: &str = "retry: 1000\n\n";
+
+/// What to watch.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WatchQuery {
+    /// A folder or a file; the workspace if absent.
+    #[serde(rename = "path")]
+    _path: Option<String>,
+    /// How `path` is written, if it was told with an `encoding`.
+    #[serde(default, deserialize_with = "encoding", rename = "encoding")]
+    #[param(inline)]
+    _encoding: Option<PathEncoding>,
+    /// Also the folders below it: true if absent.
+    recursive: Option<bool>,
+    /// Anything: says that this goes on from an earlier watch, which a ticket asks for. Events have no past: it begins
+    /// anew all the same.
+    #[allow(dead_code)] // it may be there
+    after: Option<String>,
+    /// A token or ticket, where no header can be set. The guard has read it.
+    #[allow(dead_code)] // it may be there
+    token: Option<String>,
+}
+
+/// Follows what changes in the workspace.
+///
+/// As SSE each event is `event: <type>`, `data: <json>`; by WebSocket (the same path, with `Upgrade`) each is a text frame. The first is
+/// `ready`: what happens after it is told. What happens to one path within 75 ms is one event; a file that was made and removed
+/// within that time is none. `moved` has `from`. Nothing is lost silently: `overflow` says that more happened than could be
+/// kept, `rescan` that everything has to be looked at again (also after a restart of the worker), `limit` that
+/// there are more folders than the 8192 that are watched. `ended` comes last when the session has ended; `reconnect` when
+/// the server ends: come back, and look at everything again. Events have no ids: who comes back begins anew.
+#[utoipa::path(get, path = "/v1/sessions/{id}/files/watch", tag = "trees",
+    params(("id" = String, Path, description = "the session"), WatchQuery),
+    responses(
+        (status = 101, description = "the socket is open"),
+        (status = 200, description = "the events", content_type = "text/event-stream", body = ChangeBody),
+        Common, NotFound, SessionEnded,
+))]
+pub(crate) async fn watch(
+    who: Identity,
+    State(gateway): State<Arc<Gateway>>,
+    Path(session): Path<SessionId>,
+    QueryPath(path): QueryPath,
+    Query(query): Query<WatchQuery>,
+    seat: Option<Extension<Seat>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, ApiError> {
+    gateway.may_use_session(&who, Need::Read, session).await?;
+    let events =
+        Events::open(&gateway, session, path.unwrap_or_default(), query.recursive != Some(false)).await?;
+    match upgrade {
+        Ok(upgrade) => Ok(socket::answer(upgrade, gateway, who, events, seat)),
+        Err(_) => Ok(sse(&gateway, events)),
+    }
+}
+
+/// At the pace of whoever reads: the worker is asked for more only when what came before is on its way.
+fn sse(gateway: &Arc<Gateway>, events: Events) -> Response {
+    let open = OpenStream::new(gateway, "watch");
+    let pieces = unfold(Some((Some(RETRY), events, open)), async |state| {
+        let (first, mut events, open) = state?;
+        if let Some(first) = first {
+            return Some((first.to_owned(), Some((None, events, open))));
+        }
+        let (piece, goes_on) = match events.next().await {
+            Next::Changes(changes) => (changes.iter().map(frame).collect(), true),
+            Next::Quiet => (": hb\n\n".to_owned(), true),
+            Next::Ended(change) => (frame(&change), false),
+            Next::Stopping => ("event: reconnect\ndata: {}\n\n".to_owned(), false),
+            Next::Failed(error) => {
+                let json = serde_json::to_string(&error.body()).unwrap_or_default();
+                (format!("event: error\ndata: {json}\n\n"), false)
+            }
+        };
+        Some((piece, goes_on.then_some((None, events, open))))
+    });
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), "text/event-stream"),
+        (header::CACHE_CONTROL.as_str(), "no-store"),
+        // nginx would otherwise hold events back until it has a buffer full.
+        ("x-accel-buffering", "no"),
+    ];
+    let pieces = futures_util::StreamExt::map(pieces, Ok::<_, std::convert::Infallible>);
+    (headers, Body::from_stream(pieces)).into_response()
+}
+
+/// A name is within one line of JSON, which has no line's end in it: it cannot look like an event.
+fn frame(change: &ChangeBody) -> String {
+    let json = serde_json::to_string(change).unwrap_or_default();
+    format!("event: {}\ndata: {json}\n\n", change.change.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use headwater_contract::v1;
+
+    use super::frame;
+    use crate::routes::workspace::bodies;
+
+    #[test]
+    fn a_name_cannot_look_like_an_event() {
+        let path = b"x\n\nevent: ended\ndata: {}\r\n\r\xff".to_vec();
+        let change =
+            v1::Change { r#type: v1::ChangeType::Created.into(), path: path.into(), ..v1::Change::default() };
+        let frame = frame(&bodies::change(&change));
+        assert_eq!(frame.lines().count(), 3, "{frame}");
+        assert!(
+            !frame.contains('\r') && frame.starts_with("event: created\ndata: {") && frame.ends_with("}\n\n")
+        );
+        assert!(frame.contains("\"encoding\":\"percent\""), "{frame}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The events of a watch, over restarts of the worker.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use headwater_contract::{ContractError, Messages, v1};
+use headwater_protocol::SessionId;
+use headwater_protocol::api::{ChangeBody, ChangeName};
+
+use crate::error::ApiError;
+use crate::routes::workspace::bodies;
+use crate::state::Gateway;
+
+/// What comes next.
+pub(crate) enum Next {
+    Changes(Vec<ChangeBody>),
+    /// Nothing has for a while.
+    Quiet,
+    /// The session has ended.
+    Ended(ChangeBody),
+    /// The server is about to end.
+    Stopping,
+    Failed(ApiError),
+}
+
+/// A watch.
+pub(crate) struct Events {
+    gateway: Arc<Gateway>,
+    session: SessionId,
+    path: Bytes,
+    recursive: bool,
+    messages: Messages<v1::WatchResponse>,
+}
+
+async fn open(
+    gateway: &Gateway,
+    session: SessionId,
+    path: &Bytes,
+    recursive: bool,
+) -> Result<Messages<v1::WatchResponse>, ContractError> {
+    gateway.worker.watch_tree(session, path.clone(), recursive).await
+}
+
+impl Events {
+    pub(crate) async fn open(
+        gateway: &Arc<Gateway>,
+        session: SessionId,
+        path: Bytes,
+        recursive: bool,
+    ) -> Result<Self, ApiError> {
+        let messages = open(gateway, session, &path, recursive).await?;
+        Ok(Self { gateway: Arc::clone(gateway), session, path, recursive, messages })
+    }
+
+    pub(crate) async fn next(&mut self) -> Next {
+        let gateway = Arc::clone(&self.gateway);
+        tokio::select! {
+            biased;
+            () = gateway.stopping.cancelled() => Next::Stopping,
+            next = self.hear() => next,
+            () = tokio::time::sleep(gateway.config.heartbeat) => Next::Quiet,
+        }
+    }
+
+    /// May be given up and asked again: nothing is taken before it is answered with.
+    async fn hear(&mut self) -> Next {
+        match self.messages.next().await {
+            Ok(Some(message)) => Next::Changes(message.changes.iter().map(bodies::change).collect()),
+            Ok(None) => Next::Ended(bodies::about_all(ChangeName::Ended)),
+            Err(error) if error.is_disconnected() => self.begin_again().await,
+            Err(error) => Next::Failed(error.into()),
+        }
+    }
+
+    /// The worker went away, and nobody knows what changed meanwhile.
+    async fn begin_again(&mut self) -> Next {
+        match open(&self.gateway, self.session, &self.path, self.recursive).await {
+            Ok(messages) => {
+                self.messages = messages;
+                Next::Changes(vec![bodies::about_all(ChangeName::Rescan)])
+            }
+            Err(error) => Next::Failed(error.into()),
+        }
+    }
+}

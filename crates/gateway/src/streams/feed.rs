@@ -1,0 +1,39 @@
+//! Feeds: the executions of one conversation or one session in one stream, as they start, print and end.
+//!
+//! 1. [`Hub`] wakes the feeds of a conversation or session when something starts in it; what started, the store tells.
+//! 2. [`Feed`] follows up to [`MAX_OPEN`] logs at once, each only as fast as its client reads.
+//! 3. A [`Dialect`] makes frames of events: a pure step from a place in a log to the next one.
+//! 4. A [`Token`] is all places of a feed, and so where it goes on: each frame carries one as its SSE `id`.
+
+mod body;
+mod cursor;
+mod dialect;
+mod followed;
+mod hub;
+mod merge;
+mod position;
+mod result;
+mod subject;
+mod text;
+mod tool_calls;
+mod tool_progress;
+
+use headwater_store::ExecutionRow;
+
+pub(crate) use self::body::{feed_response, result_response};
+pub(crate) use self::dialect::Dialect;
+pub(crate) use self::followed::Followed;
+pub(crate) use self::hub::{Hub, Topic};
+pub(crate) use self::merge::{Feed, From};
+pub(crate) use self::result::{Ending, ToolResult, ToolResultBody};
+pub(crate) use self::subject::{INTERACTIVE_KEY, Subject, TOOL_KEY};
+pub(crate) use self::tool_calls::ToolEvent;
+pub(crate) use self::tool_progress::ToolProgress;
+use crate::state::Gateway;
+
+impl Gateway {
+    /// Tells the feeds that this execution is in the store.
+    pub(crate) fn announce_start(&self, row: &ExecutionRow) {
+        self.feeds.announce(row);
+    }
+}

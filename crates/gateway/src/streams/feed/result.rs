@@ -1,0 +1,485 @@
+//! The result of a call: its verdict in the tool's words, and all of its output, read from the log while it goes out.
+//!
+//! Nothing is collected: a result of many megabytes that nobody takes costs one piece of it.
+
+use std::sync::Arc;
+
+use headwater_contract::{FollowOptions, Follower};
+use headwater_protocol::api::Timestamp;
+use headwater_protocol::{
+    Event, EventKind, ExecutionId, ExitDetail, LimitKind, Reason, Seq, Stream, Verdict,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::subject::Subject;
+use super::text::Carry;
+use super::tool_calls::Source;
+use crate::error::ApiError;
+use crate::executions::recorder::is_missing;
+use crate::state::Gateway;
+
+/// The most bytes of each output in a result. All of it is at the output's own address.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The exit codes of what did not end by itself.
+const TIMED_OUT: i32 = -99;
+const NOT_FOUND: i32 = -100;
+const NOT_SET_UP: i32 = -101;
+/// What a shell says for a program that a signal ended: this and the signal's number.
+const SIGNALLED: i32 = 128;
+
+/// How a call ended, in the tool's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
+    exit_code: i32,
+    success: bool,
+    error: Option<String>,
+    source: Option<Source>,
+    /// How many bytes were printed, kept or not: to output, and to error.
+    printed: [u64; 2],
+}
+
+impl Ending {
+    /// Of this verdict.
+    pub(crate) fn of(verdict: &Verdict) -> Self {
+        let message = || verdict.message.clone();
+        let code =
+            || verdict.code.unwrap_or_else(|| verdict.signal.map_or(NOT_SET_UP, |signal| SIGNALLED + signal));
+        let (exit_code, error, source) = match verdict.reason {
+            Reason::Exited => (code(), message(), None),
+            Reason::Signalled => {
+                let killed = || verdict.signal.map(|signal| format!("killed by signal {signal}"));
+                (code(), message().or_else(killed), None)
+            }
+            Reason::TimedOut => (TIMED_OUT, Some(timed_out(verdict)), Some(Source::Timeout)),
+            Reason::Cancelled => (code(), Some("cancelled".into()), None),
+            Reason::SetupFailed => return Self::not_started(verdict),
+            Reason::Oom | Reason::OutputLimit | Reason::DiskLimit | Reason::Lost => {
+                let error = message().unwrap_or_else(|| verdict.reason.name().replace('_', " "));
+                (code(), Some(error), Some(Source::Error))
+            }
+        };
+        let success = verdict.reason == Reason::Exited && exit_code == 0;
+        let printed = [verdict.stdout_bytes + verdict.output_bytes, verdict.stderr_bytes];
+        Self { exit_code, success, error, source, printed }
+    }
+
+    /// Of a program that never ran.
+    fn not_started(verdict: &Verdict) -> Self {
+        match &verdict.detail {
+            Some(ExitDetail::CommandNotFound { name } | ExitDetail::InterpreterNotFound { name }) => {
+                Self::missing(name)
+            }
+            _ => Self::failed(NOT_SET_UP, verdict.message.clone().unwrap_or_default()),
+        }
+    }
+
+    /// Of a command or runtime that is not there.
+    pub(crate) fn missing(name: &str) -> Self {
+        Self::failed(NOT_FOUND, format!("Command or runtime not found: {name}"))
+    }
+
+    const fn failed(exit_code: i32, error: String) -> Self {
+        Self { exit_code, success: false, error: Some(error), source: Some(Source::Error), printed: [0; 2] }
+    }
+
+    /// What is said of it among the output, and as what.
+    pub(crate) fn said(&self) -> Option<(Source, &str)> {
+        self.source.zip(self.error.as_deref())
+    }
+
+    /// What is added to the error output.
+    fn system_line(&self) -> Option<String> {
+        let said = self.said().filter(|(source, _)| *source == Source::Timeout);
+        said.map(|(_, text)| format!("[SYSTEM: {text}]"))
+    }
+}
+
+/// Which time ran out. Without a detail (of an older worker), the time that it took.
+fn timed_out(verdict: &Verdict) -> String {
+    let after_ms = match verdict.detail {
+        Some(ExitDetail::Limit { which: LimitKind::CpuMs, limit }) => {
+            let seconds = in_seconds(limit);
+            return format!("Execution timed out: used more than {seconds} s of cpu time.");
+        }
+        Some(ExitDetail::TimedOut { after_ms }) => after_ms,
+        _ => verdict.duration_ms,
+    };
+    format!("Execution timed out after {} seconds.", in_seconds(after_ms))
+}
+
+fn in_seconds(ms: u64) -> String {
+    let text = format!("{}.{:03}", ms / 1000, ms % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// What is known of a result before its output is read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ToolResult {
+    execution: Option<ExecutionId>,
+    tool_call_id: String,
+    tool_name: String,
+    thread_id: Option<String>,
+    timestamp: Timestamp,
+    ending: Ending,
+}
+
+/// The result of a call, as it is sent.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ToolResultBody {
+    /// `TOOL_RESULT`.
+    pub(crate) r#type: String,
+    /// Which call.
+    pub(crate) tool_call_id: String,
+    /// The tool: `code_execution` or `run_command`.
+    pub(crate) tool_name: String,
+    /// Whether the program returned 0.
+    pub(crate) success: bool,
+    /// The conversation, if it belongs to one.
+    pub(crate) thread_id: Option<String>,
+    /// When it ended.
+    pub(crate) timestamp: Timestamp,
+    /// The execution, for its routes; none if it could not even be accepted.
+    pub(crate) execution_id: Option<String>,
+    /// What came of it.
+    pub(crate) result: ToolOutput,
+}
+
+/// What came of a call.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ToolOutput {
+    /// What the program returned; 128 and the signal's number if a signal ended it; -99 if its time ran out, -100 if
+    /// the command or runtime is missing, -101 if it could not be set up for another reason or nobody saw its end.
+    pub(crate) exit_code: i32,
+    /// What went wrong, if the exit code does not tell.
+    pub(crate) error: Option<String>,
+    /// All that it printed to standard output (or to its terminal), as text. Past 16 MiB there is a note instead.
+    pub(crate) stdout: String,
+    /// Likewise to standard error; if its time ran out, that is said at the end.
+    pub(crate) stderr: String,
+    /// Whether something of it is not here.
+    pub(crate) truncated: bool,
+    /// Where all bytes are that are kept.
+    pub(crate) output_url: Option<String>,
+}
+
+/// The beginning of a [`ToolResultBody`].
+#[derive(Serialize)]
+struct Head<'a> {
+    r#type: &'static str,
+    tool_call_id: &'a str,
+    tool_name: &'a str,
+    success: bool,
+    thread_id: Option<&'a str>,
+    timestamp: Timestamp,
+    execution_id: Option<String>,
+}
+
+impl ToolResult {
+    /// Of this execution.
+    pub(crate) fn new(subject: &Subject, timestamp: Timestamp, ending: Ending) -> Self {
+        Self {
+            execution: subject.id,
+            tool_call_id: subject.call_id.clone(),
+            tool_name: subject.tool_name.clone(),
+            thread_id: subject.conversation_id.clone(),
+            timestamp,
+            ending,
+        }
+    }
+
+    /// Of an execution with this verdict.
+    pub(crate) fn ended(subject: &Subject, verdict: &Verdict) -> Self {
+        let end = Event { seq: Seq(0), at_ms: verdict.duration_ms, kind: EventKind::Closed };
+        Self::new(subject, subject.time_of(&end), Ending::of(verdict))
+    }
+
+    /// All but what is read from the log, as an open JSON object, and what closes it.
+    fn head(&self) -> String {
+        let Ending { exit_code, success, error, .. } = &self.ending;
+        let head = Head {
+            r#type: "TOOL_RESULT",
+            tool_call_id: &self.tool_call_id,
+            tool_name: &self.tool_name,
+            success: *success,
+            thread_id: self.thread_id.as_deref(),
+            timestamp: self.timestamp,
+            execution_id: self.execution.map(|id| id.to_string()),
+        };
+        // Plain data can be written to memory.
+        let mut text = serde_json::to_string(&head).unwrap_or_default();
+        text.pop();
+        let error = serde_json::json!(error);
+        text + &format!(",\"result\":{{\"exit_code\":{exit_code},\"error\":{error},\"stdout\":\"")
+    }
+
+    fn tail(&self, is_truncated: bool) -> String {
+        let url = self.execution.map(|id| format!("/v1/executions/{id}/output"));
+        format!("\",\"truncated\":{is_truncated},\"output_url\":{}}}}}", serde_json::json!(url))
+    }
+}
+
+/// A result on its way out, a piece at a time.
+pub(crate) struct ResultBody {
+    gateway: Arc<Gateway>,
+    result: ToolResult,
+    stage: Stage,
+    is_truncated: bool,
+}
+
+enum Stage {
+    Head,
+    Output(Output),
+    Tail,
+    Over,
+}
+
+/// One of the outputs while it is read.
+struct Output {
+    is_error: bool,
+    follower: Option<Box<Follower>>,
+    carry: Carry,
+    bytes: u64,
+    /// Whether it is known that nothing more of it is shown.
+    is_over: bool,
+    /// Whether what was written last ends a line, or nothing was.
+    is_line_start: bool,
+}
+
+impl Output {
+    const fn new(is_error: bool) -> Self {
+        Self { is_error, follower: None, carry: Carry::EMPTY, bytes: 0, is_over: false, is_line_start: true }
+    }
+
+    fn streams(&self) -> Vec<Stream> {
+        if self.is_error { vec![Stream::Stderr] } else { vec![Stream::Stdout, Stream::Output] }
+    }
+}
+
+impl ResultBody {
+    /// Of this result.
+    pub(crate) const fn new(gateway: Arc<Gateway>, result: ToolResult) -> Self {
+        Self { gateway, result, stage: Stage::Head, is_truncated: false }
+    }
+
+    /// The next piece of JSON, without a line's end; none when all is out. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Option<String>, ApiError> {
+        match &mut self.stage {
+            Stage::Head => {
+                self.stage = Stage::Output(Output::new(false));
+                Ok(Some(self.result.head()))
+            }
+            Stage::Output(output) => {
+                let printed = self.result.ending.printed[usize::from(output.is_error)];
+                let piece = match self.result.execution {
+                    Some(id) => read(&self.gateway, id, output, printed).await?,
+                    None => None,
+                };
+                Ok(Some(match piece {
+                    Some(bytes) => self.printed(&bytes),
+                    None => self.output_ends(),
+                }))
+            }
+            Stage::Tail => {
+                self.stage = Stage::Over;
+                Ok(Some(self.result.tail(self.is_truncated)))
+            }
+            Stage::Over => Ok(None),
+        }
+    }
+
+    /// Bytes, or a gap, as the inside of a JSON string.
+    fn printed(&mut self, piece: &Piece) -> String {
+        let Stage::Output(output) = &mut self.stage else {
+            return String::new();
+        };
+        let text = match piece {
+            Piece::Bytes(bytes) => {
+                output.bytes += bytes.len() as u64;
+                let (text, carry) = output.carry.decode(bytes);
+                output.carry = carry;
+                text
+            }
+            Piece::Missing { bytes, why } => {
+                self.is_truncated = true;
+                let lost = std::mem::take(&mut output.carry).lost();
+                format!("{lost}\n[SYSTEM: {bytes} bytes {why}.]\n")
+            }
+        };
+        if let Some(last) = text.as_bytes().last() {
+            output.is_line_start = *last == b'\n';
+        }
+        escaped(&text)
+    }
+
+    /// What ends one output and begins the next.
+    fn output_ends(&mut self) -> String {
+        let Stage::Output(output) = &mut self.stage else {
+            return String::new();
+        };
+        let mut text = output.carry.lost().to_owned();
+        if !output.is_error {
+            self.stage = Stage::Output(Output::new(true));
+            return escaped(&text) + "\",\"stderr\":\"";
+        }
+        if let Some(line) = self.result.ending.system_line() {
+            if !(text.is_empty() && output.is_line_start) {
+                text.push('\n');
+            }
+            text += &line;
+        }
+        self.stage = Stage::Tail;
+        escaped(&text)
+    }
+}
+
+/// The inside of the JSON string that says this.
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::json!(text).to_string();
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+enum Piece {
+    Bytes(bytes::Bytes),
+    Missing { bytes: u64, why: &'static str },
+}
+
+/// The next piece of an output; none at its end.
+async fn read(
+    gateway: &Gateway,
+    id: ExecutionId,
+    output: &mut Output,
+    printed: u64,
+) -> Result<Option<Piece>, ApiError> {
+    if output.is_over {
+        return Ok(None);
+    }
+    if output.follower.is_none() {
+        let options = FollowOptions { streams: output.streams(), no_wait: true, ..FollowOptions::default() };
+        match gateway.worker.follow(id, options).await {
+            Ok(follower) => output.follower = Some(Box::new(follower)),
+            // The log was removed: its verdict is all that is left.
+            Err(error) if is_missing(&error) => {
+                output.is_over = true;
+                return Ok((printed > 0).then_some(Piece::Missing { bytes: printed, why: NOT_KEPT }));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let Some(follower) = &mut output.follower else {
+        return Ok(None);
+    };
+    while let Some(event) = follower.next().await? {
+        match event.kind {
+            EventKind::Output { bytes, .. } => {
+                let room = usize::try_from(MAX_BYTES.saturating_sub(output.bytes)).unwrap_or(usize::MAX);
+                if bytes.len() > room {
+                    // Said instead of what would not fit: so the note is the last that is written.
+                    output.is_over = true;
+                    return Ok(Some(Piece::Missing { bytes: MAX_BYTES, why: NO_ROOM }));
+                }
+                return Ok(Some(Piece::Bytes(bytes)));
+            }
+            EventKind::Gap { from_byte, to_byte, .. } => {
+                let bytes = to_byte.saturating_sub(from_byte);
+                return Ok(Some(Piece::Missing { bytes, why: NOT_KEPT }));
+            }
+            EventKind::Exited(_) => return Ok(None),
+            EventKind::Started { .. } | EventKind::Closed => {}
+        }
+    }
+    Ok(None)
+}
+
+const NOT_KEPT: &str = "are no longer kept";
+const NO_ROOM: &str = "are the most that a result shows; `output_url` has all";
+
+#[cfg(test)]
+mod tests {
+    use headwater_protocol::StartSpec;
+
+    use super::super::subject::tests::subject;
+    use super::*;
+
+    fn verdict(reason: Reason, code: Option<i32>, signal: Option<i32>, message: Option<&str>) -> Verdict {
+        let detail = (reason == Reason::TimedOut).then_some(ExitDetail::TimedOut { after_ms: 5000 });
+        Verdict {
+            code,
+            signal,
+            message: message.map(Into::into),
+            detail,
+            duration_ms: 1500,
+            ..Verdict::new(reason)
+        }
+    }
+
+    fn body(verdict: &Verdict) -> ToolResultBody {
+        let result = ToolResult::ended(&subject(StartSpec::shell("x")), verdict);
+        let json = result.head() + "a\",\"stderr\":\"" + &result.tail(false);
+        serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn every_end_has_its_exit_code_and_its_words() {
+        let timeout = "Execution timed out after 5 seconds.";
+        for (reason, code, signal, message, expected) in [
+            (Reason::Exited, Some(0), None, None, (0, true, None)),
+            (Reason::Exited, Some(3), None, None, (3, false, None)),
+            (Reason::Signalled, None, Some(11), None, (139, false, Some("killed by signal 11"))),
+            (Reason::TimedOut, None, Some(15), Some("words"), (-99, false, Some(timeout))),
+            (Reason::TimedOut, Some(0), None, None, (-99, false, Some(timeout))),
+            (Reason::Cancelled, Some(0), None, None, (0, false, Some("cancelled"))),
+            (Reason::Cancelled, None, Some(15), None, (143, false, Some("cancelled"))),
+            (Reason::Oom, None, Some(9), Some("too much"), (137, false, Some("too much"))),
+            (Reason::Lost, None, None, None, (-101, false, Some("lost"))),
+            (Reason::SetupFailed, None, None, Some("bad `x`"), (-101, false, Some("bad `x`"))),
+        ] {
+            let body = body(&verdict(reason, code, signal, message));
+            let got = (body.result.exit_code, body.success, body.result.error.as_deref());
+            assert_eq!(got, expected, "{reason:?}");
+        }
+        for detail in [ExitDetail::command_not_found("x"), ExitDetail::interpreter_not_found("x")] {
+            let missing = Verdict { detail: Some(detail), ..Verdict::new(Reason::SetupFailed) };
+            let body = body(&missing);
+            assert_eq!(body.result.exit_code, -100);
+            assert_eq!(body.result.error.as_deref(), Some("Command or runtime not found: x"));
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_verdict_decide_nothing() {
+        for words in ["command not found: `x`", "the interpreter that `x` asks for is missing"] {
+            let body = body(&verdict(Reason::SetupFailed, None, None, Some(words)));
+            assert_eq!((body.result.exit_code, body.result.error.as_deref()), (-101, Some(words)));
+        }
+    }
+
+    #[test]
+    fn a_result_names_its_call_and_where_all_of_its_output_is() {
+        let body = body(&verdict(Reason::Exited, Some(0), None, None));
+        assert_eq!((body.tool_call_id.as_str(), body.thread_id.as_deref()), ("call", Some("talk")));
+        assert_eq!((body.r#type.as_str(), body.tool_name.as_str()), ("TOOL_RESULT", "code_execution"));
+        let url = format!("/v1/executions/{}/output", body.execution_id.unwrap());
+        assert_eq!((body.result.output_url, body.result.stdout.as_str()), (Some(url), "a"));
+        assert_eq!(body.timestamp, Timestamp(2_500));
+    }
+
+    #[test]
+    fn a_timeout_is_reported_in_seconds() {
+        let told = |detail| {
+            let verdict = Verdict { detail, duration_ms: 1500, ..Verdict::new(Reason::TimedOut) };
+            timed_out(&verdict)
+        };
+        let wall = ExitDetail::TimedOut { after_ms: 700 };
+        assert_eq!(told(Some(wall)), "Execution timed out after 0.7 seconds.");
+        assert_eq!(told(None), "Execution timed out after 1.5 seconds.");
+        let cpu = ExitDetail::Limit { which: LimitKind::CpuMs, limit: 1000 };
+        assert_eq!(told(Some(cpu)), "Execution timed out: used more than 1 s of cpu time.");
+    }
+
+    #[test]
+    fn text_inside_a_string_is_escaped() {
+        assert_eq!(escaped("a\"b\n\u{1}"), "a\\\"b\\n\\u0001");
+    }
+}

@@ -1,0 +1,150 @@
+//! What a feed tells of an execution besides its events: whose call it answers, and what was asked for.
+
+use headwater_protocol::api::Timestamp;
+use headwater_protocol::{Command, Event, ExecutionId, StartSpec};
+use headwater_store::ExecutionRow;
+use serde_json::{Map, Value, json};
+
+/// The tool that an execution belongs to, unless its metadata names another.
+pub(crate) const NAME: &str = "code_execution";
+/// The key of the metadata that names it, and of the session that calls share.
+pub(crate) const TOOL_KEY: &str = "tool_name";
+pub(crate) const INTERACTIVE_KEY: &str = "interactive_id";
+
+/// An execution as a feed knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Subject {
+    /// None if it could not even be accepted.
+    pub(crate) id: Option<ExecutionId>,
+    pub(crate) conversation_id: Option<String>,
+    /// The call that it answers, if it was started for one.
+    pub(crate) named_call: Option<String>,
+    /// ... else it is its own.
+    pub(crate) call_id: String,
+    pub(crate) tool_name: String,
+    /// What the tool was asked for, until that was told: it may be large.
+    pub(crate) tool_args: Value,
+    accepted_at_ms: u64,
+}
+
+impl Subject {
+    /// Of a row of the store.
+    pub(crate) fn new(row: ExecutionRow) -> Self {
+        let mut metadata = row.spec.metadata.clone();
+        let tool_name = metadata.remove(TOOL_KEY).unwrap_or_else(|| NAME.to_owned());
+        Self {
+            id: Some(row.id),
+            conversation_id: row.conversation_id,
+            call_id: row.tool_call_id.clone().unwrap_or_else(|| row.id.to_string()),
+            named_call: row.tool_call_id,
+            tool_args: tool_args(&tool_name, row.spec),
+            tool_name,
+            accepted_at_ms: row.queued_at_ms,
+        }
+    }
+
+    /// The same, of a call that could not even be accepted.
+    pub(crate) fn unaccepted(self) -> Self {
+        Self { id: None, ..self }
+    }
+
+    /// Its name for programs.
+    pub(crate) fn execution_id(&self) -> Option<String> {
+        self.id.map(|id| id.to_string())
+    }
+
+    /// When an event was.
+    pub(crate) const fn time_of(&self, event: &Event) -> Timestamp {
+        Timestamp(self.accepted_at_ms + event.at_ms)
+    }
+}
+
+/// What was asked for, in the words of the tool.
+fn tool_args(tool: &str, spec: StartSpec) -> Value {
+    let (runtime, code, file) = match spec.command {
+        Command::Shell(line) => ("terminal".to_owned(), line, None),
+        Command::Argv(argv) => ("terminal".to_owned(), quoted(&argv), None),
+        Command::Code { language, code, file, .. } => (runtime_of(language), code, file),
+    };
+    if tool == "run_command" {
+        return without_nulls(json!({ "command": code, "workingDirectory": spec.cwd }));
+    }
+    #[allow(clippy::cast_precision_loss)] // exact for 285,000 years
+    let timeout = spec.timeout_ms.map(|ms| ms as f64 / 1000.0);
+    without_nulls(json!({
+        "runtime": runtime,
+        "code": code,
+        "working_dir": spec.cwd,
+        "timeout": timeout,
+        "save_to_file": file,
+        "interactive_id": spec.metadata.get(INTERACTIVE_KEY),
+    }))
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            Value::Object(fields.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>())
+        }
+        other => other,
+    }
+}
+
+fn runtime_of(language: String) -> String {
+    match language.as_str() {
+        "bash" => "terminal".to_owned(),
+        "node" => "nodejs".to_owned(),
+        _ => language,
+    }
+}
+
+/// Arguments as a line that a shell would read as them.
+fn quoted(argv: &[String]) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    let quote = |arg: &String| {
+        if !arg.is_empty() && arg.chars().all(is_plain) {
+            arg.clone()
+        } else {
+            format!("'{}'", arg.replace('\'', r"'\''"))
+        }
+    };
+    argv.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use headwater_protocol::SessionId;
+
+    use super::*;
+
+    /// Of this spec, for the call `call` of the conversation `talk`.
+    pub(crate) fn subject(spec: StartSpec) -> Subject {
+        Subject::new(ExecutionRow {
+            id: ExecutionId::random(),
+            session_id: SessionId::random(),
+            owner: "ann".into(),
+            conversation_id: Some("talk".into()),
+            tool_call_id: Some("call".into()),
+            language: None,
+            spec,
+            number: 1,
+            queued_at_ms: 1_000,
+            end: None,
+            log_removed: None,
+        })
+    }
+
+    #[test]
+    fn the_request_is_shown_in_the_words_of_the_tool() {
+        let mut spec = StartSpec::code("node", "1");
+        (spec.timeout_ms, spec.cwd) = (Some(1500), Some("sub".into()));
+        spec.metadata.insert(INTERACTIVE_KEY.into(), "i".into());
+        let expected = json!({"runtime": "nodejs", "code": "1", "timeout": 1.5, "working_dir": "sub", "interactive_id": "i"});
+        assert_eq!(subject(spec).tool_args, expected);
+        let argv = subject(StartSpec::argv(["ls", "a b", "it's", ""])).tool_args;
+        assert_eq!(argv, json!({"runtime": "terminal", "code": r"ls 'a b' 'it'\''s' ''"}));
+        let mut run = StartSpec::shell("ls");
+        run.metadata.insert(TOOL_KEY.into(), "run_command".into());
+        assert_eq!(subject(run).tool_args, json!({"command": "ls"}));
+    }
+}

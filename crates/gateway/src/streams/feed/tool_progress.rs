@@ -1,0 +1,136 @@
+//! The dialect `tool-progress`: text as it comes, and a word on where a call stands.
+
+use headwater_protocol::api::Timestamp;
+use headwater_protocol::{Event, EventKind, Reason, Stream, Verdict};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::dialect::{Frame, Step, json_frame};
+use super::subject::Subject;
+use super::text::is_binary;
+use crate::streams::feed::position::{Place, View};
+
+/// An event of the stream.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ToolProgress {
+    /// `tool-progress`.
+    pub(crate) r#type: String,
+    /// The call: what it was named, else its execution's id.
+    #[serde(rename = "toolCallId")]
+    pub(crate) tool_call_id: String,
+    /// What is new.
+    pub(crate) progress: ProgressUpdate,
+}
+
+/// What is new of a call.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProgressUpdate {
+    /// The call, again.
+    pub(crate) tool_call_id: String,
+    /// What the content is.
+    pub(crate) r#type: ProgressType,
+    /// The text that follows what came before; or, of a status, where the call stands: `running`, at the end
+    /// `exited 0`, `timed out after 5 s`, `cancelled`; and between them what is not shown.
+    pub(crate) content: String,
+    /// When it was.
+    pub(crate) timestamp: Timestamp,
+    /// The execution: for its routes.
+    pub(crate) execution_id: Option<String>,
+}
+
+/// What a content is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ProgressType {
+    /// Printed to standard output, or to a terminal.
+    Stdout,
+    /// Printed to standard error.
+    Stderr,
+    /// Said by the server.
+    Status,
+}
+
+/// The next frame of an event.
+pub(crate) fn step(subject: &Subject, event: &Event, place: Place) -> Step {
+    let status = |text: String| progress(subject, event, ProgressType::Status, text);
+    match &event.kind {
+        EventKind::Started { .. } => Step::whole(Some(status("running".into())), place, event),
+        EventKind::Output { stream, bytes, .. } => {
+            let View::Text(carry) = place.view(*stream) else {
+                return Step::whole(None, place, event);
+            };
+            if is_binary(carry, bytes) {
+                let name = type_of(*stream).name();
+                let text = format!("{name} is binary and is not shown; its bytes are kept");
+                return Step::whole(Some(status(text)), place.with_view(*stream, View::Binary), event);
+            }
+            let (text, carry) = carry.decode(bytes);
+            let frame = (!text.is_empty()).then(|| progress(subject, event, type_of(*stream), text));
+            Step::whole(frame, place.with_view(*stream, View::Text(carry)), event)
+        }
+        EventKind::Gap { stream, from_byte, to_byte } => {
+            let bytes = to_byte.saturating_sub(*from_byte);
+            let frame = status(format!("{bytes} bytes of {} were skipped", type_of(*stream).name()));
+            let place = match place.view(*stream) {
+                View::Text(_) => place.with_view(*stream, View::default()),
+                View::Binary => place,
+            };
+            Step::whole(Some(frame), place, event)
+        }
+        EventKind::Exited(verdict) => {
+            let mut frames = Vec::new();
+            for (view, kind) in [(place.out, ProgressType::Stdout), (place.err, ProgressType::Stderr)] {
+                if let View::Text(carry) = view
+                    && !carry.is_empty()
+                {
+                    frames.push(progress(subject, event, kind, carry.lost().to_owned()));
+                }
+            }
+            frames.push(status(ended(verdict)));
+            Step::one_of(frames, place, event)
+        }
+        EventKind::Closed => Step::whole(None, place, event),
+    }
+}
+
+const fn type_of(stream: Stream) -> ProgressType {
+    match stream {
+        Stream::Stdout | Stream::Output => ProgressType::Stdout,
+        Stream::Stderr => ProgressType::Stderr,
+    }
+}
+
+impl ProgressType {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Status => "status",
+        }
+    }
+}
+
+/// How it ended, in a word or two.
+fn ended(verdict: &Verdict) -> String {
+    let message = verdict.message.as_deref();
+    match (verdict.reason, verdict.code, verdict.signal) {
+        (Reason::Exited, Some(code), _) => format!("exited {code}"),
+        (Reason::Signalled, _, Some(signal)) => format!("killed by signal {signal}"),
+        (Reason::TimedOut, ..) => message.unwrap_or("timed out").to_owned(),
+        (Reason::Cancelled, ..) => "cancelled".to_owned(),
+        (reason, ..) => message.map_or_else(|| reason.name().replace('_', " "), str::to_owned),
+    }
+}
+
+fn progress(subject: &Subject, event: &Event, r#type: ProgressType, content: String) -> Frame {
+    let tool_call_id = subject.call_id.clone();
+    let progress = ProgressUpdate {
+        tool_call_id: tool_call_id.clone(),
+        r#type,
+        content,
+        timestamp: subject.time_of(event),
+        execution_id: subject.execution_id(),
+    };
+    json_frame(None, &ToolProgress { r#type: "tool-progress".to_owned(), tool_call_id, progress })
+}

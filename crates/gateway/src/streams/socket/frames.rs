@@ -1,0 +1,255 @@
+//! Frames of the WebSocket; their kinds are in [`headwater_protocol::frames`].
+//!
+//! What a client sends is understood by its kind: binary messages are binary frames, text messages are JSON ones,
+//! whatever the mode; the mode is about what the server sends.
+
+use axum::extract::ws::{Message, Utf8Bytes};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::{BufMut, Bytes, BytesMut};
+use headwater_protocol::api::{RequestError, SignalName, write_event};
+use headwater_protocol::frames::{CREDIT, EOF, EVENT, OUTPUT, RESIZE, SIGNAL, STDIN};
+use headwater_protocol::{Event, EventKind, Seq, Stream, TtySize};
+use serde::{Deserialize, Serialize};
+
+use crate::error::ApiError;
+
+/// What a client wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Input for the program.
+    Stdin(Bytes),
+    /// No more input.
+    Eof,
+    /// The terminal has another size.
+    Resize(TtySize),
+    /// A signal for the (foreground) group.
+    Signal(i32),
+    /// SIGTERM, the grace, SIGKILL.
+    Cancel,
+    /// So many more bytes of output may be sent.
+    Credit(u32),
+}
+
+/// Why a frame cannot be understood.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FrameError {
+    #[error("a frame has at least one byte, its kind")]
+    Empty,
+    #[error("there is no frame of the kind `{0:#04x}`")]
+    UnknownKind(u8),
+    #[error("a frame of the kind `{0:#04x}` has `{1}` bytes after it, not `{2}`")]
+    WrongLength(u8, usize, usize),
+    #[error(transparent)]
+    Signal(#[from] RequestError),
+    #[error("a text frame must be JSON with a known `type`: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("`base64` is not base64: {0}")]
+    Base64(#[from] base64::DecodeError),
+    #[error("`stdin` has either `text` or `base64`")]
+    NoInput,
+}
+
+impl From<FrameError> for ApiError {
+    fn from(error: FrameError) -> Self {
+        Self::invalid(error.to_string()).hint("`/docs` describes the frames under `attach`")
+    }
+}
+
+/// Reads a binary frame.
+pub(crate) fn parse_binary(frame: &Bytes) -> Result<Command, FrameError> {
+    let (kind, rest) = frame.split_first().ok_or(FrameError::Empty)?;
+    let exactly = |length: usize| {
+        if rest.len() == length { Ok(()) } else { Err(FrameError::WrongLength(*kind, rest.len(), length)) }
+    };
+    match (*kind, rest) {
+        (STDIN, _) => Ok(Command::Stdin(frame.slice(1..))),
+        (EOF, _) => exactly(0).map(|()| Command::Eof),
+        (RESIZE, [a, b, c, d]) => {
+            let (rows, cols) = (u16::from_le_bytes([*a, *b]), u16::from_le_bytes([*c, *d]));
+            Ok(Command::Resize(TtySize { rows, cols }))
+        }
+        (SIGNAL, [number]) => Ok(Command::Signal(SignalName::Number((*number).into()).number()?)),
+        (CREDIT, [a, b, c, d]) => Ok(Command::Credit(u32::from_le_bytes([*a, *b, *c, *d]))),
+        (RESIZE | CREDIT, _) => Err(FrameError::WrongLength(*kind, rest.len(), 4)),
+        (SIGNAL, _) => Err(FrameError::WrongLength(*kind, rest.len(), 1)),
+        (kind, _) => Err(FrameError::UnknownKind(kind)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+enum TextCommand {
+    Stdin { text: Option<String>, base64: Option<String> },
+    Eof {},
+    Resize { rows: u16, cols: u16 },
+    Signal { signal: SignalName },
+    Cancel {},
+    Credit { bytes: u32 },
+}
+
+/// Reads a JSON frame.
+pub(crate) fn parse_text(frame: &str) -> Result<Command, FrameError> {
+    Ok(match serde_json::from_str(frame)? {
+        TextCommand::Stdin { text: Some(text), base64: None } => Command::Stdin(text.into()),
+        TextCommand::Stdin { text: None, base64: Some(text) } => {
+            Command::Stdin(STANDARD.decode(text)?.into())
+        }
+        TextCommand::Stdin { .. } => return Err(FrameError::NoInput),
+        TextCommand::Eof {} => Command::Eof,
+        TextCommand::Resize { rows, cols } => Command::Resize(TtySize { rows, cols }),
+        TextCommand::Signal { signal } => Command::Signal(signal.number()?),
+        TextCommand::Cancel {} => Command::Cancel,
+        TextCommand::Credit { bytes } => Command::Credit(bytes),
+    })
+}
+
+/// JSON as a text frame.
+pub(crate) fn text(json: Vec<u8>) -> Message {
+    // JSON is UTF-8.
+    Message::Text(Utf8Bytes::try_from(Bytes::from(json)).unwrap_or_default())
+}
+
+/// An event as a binary frame: output has its own kind, the rest is JSON.
+pub(crate) fn binary_event(event: &Event) -> Bytes {
+    if let EventKind::Output { stream, bytes, .. } = &event.kind {
+        return binary_output(*stream, event.seq, bytes);
+    }
+    let mut frame = vec![EVENT];
+    write_event(event, &mut frame);
+    frame.into()
+}
+
+fn binary_output(stream: Stream, seq: Seq, bytes: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(10 + bytes.len());
+    frame.put_u8(OUTPUT);
+    frame.put_u8(stream as u8);
+    frame.put_u64_le(seq.0);
+    frame.put_slice(bytes);
+    frame.freeze()
+}
+
+#[derive(Serialize)]
+struct ErrorEvent<'a> {
+    r#type: &'static str,
+    code: &'static str,
+    message: &'a str,
+    hint: &'a str,
+}
+
+/// An error as the JSON of an event.
+pub(crate) fn error_json(error: &ApiError) -> Vec<u8> {
+    let event = ErrorEvent { r#type: "error", code: error.code, message: &error.message, hint: &error.hint };
+    serde_json::to_vec(&event).unwrap_or_default()
+}
+
+/// JSON as a binary frame.
+pub(crate) fn binary_json(json: &[u8]) -> Bytes {
+    [&[EVENT], json].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn binary(frame: &[u8]) -> Result<Command, FrameError> {
+        parse_binary(&Bytes::copy_from_slice(frame))
+    }
+
+    #[test]
+    fn every_binary_frame_of_the_wire_is_understood() {
+        for (frame, command) in [
+            (&b"\x10hi\0"[..], Command::Stdin("hi\0".into())),
+            (b"\x10", Command::Stdin(Bytes::new())),
+            (b"\x11", Command::Eof),
+            (b"\x12\x18\x00\x50\x01", Command::Resize(TtySize { rows: 24, cols: 0x150 })),
+            (b"\x13\x02", Command::Signal(2)),
+            (b"\x14\x00\x00\x01\x00", Command::Credit(65536)),
+        ] {
+            assert_eq!(binary(frame).unwrap(), command, "{frame:?}");
+        }
+    }
+
+    #[test]
+    fn every_text_frame_is_understood() {
+        for (frame, command) in [
+            (json!({"type": "stdin", "text": "hé"}), Command::Stdin("hé".into())),
+            (json!({"type": "stdin", "base64": "AP8="}), Command::Stdin(Bytes::from_static(&[0, 255]))),
+            (json!({"type": "eof"}), Command::Eof),
+            (json!({"type": "resize", "rows": 1, "cols": 2}), Command::Resize(TtySize { rows: 1, cols: 2 })),
+            (json!({"type": "signal", "signal": "SIGINT"}), Command::Signal(2)),
+            (json!({"type": "signal", "signal": 9}), Command::Signal(9)),
+            (json!({"type": "credit", "bytes": 7}), Command::Credit(7)),
+            (json!({"type": "cancel"}), Command::Cancel),
+        ] {
+            assert_eq!(parse_text(&frame.to_string()).unwrap(), command, "{frame}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_frame_is_refused_by_name() {
+        for frame in [
+            &b""[..],
+            b"\x11x",
+            b"\x12\x01",
+            b"\x13",
+            b"\x13\x00",
+            b"\x13\x41",
+            b"\x14\x01\x02",
+            b"\x01",
+            b"\xff",
+        ] {
+            assert!(binary(frame).is_err(), "{frame:?}");
+        }
+        for frame in [
+            "",
+            "{}",
+            "[]",
+            r#"{"type":"odd"}"#,
+            r#"{"type":"stdin"}"#,
+            r#"{"type":"stdin","text":"a","base64":"YQ=="}"#,
+            r#"{"type":"stdin","base64":"?"}"#,
+            r#"{"type":"resize","rows":1}"#,
+            r#"{"type":"signal","signal":"NOPE"}"#,
+            r#"{"type":"eof","more":1}"#,
+            r#"{"type":"credit","bytes":-1}"#,
+        ] {
+            assert!(parse_text(frame).is_err(), "{frame}");
+        }
+        let error = ApiError::from(binary(b"\x99").unwrap_err());
+        let json: Value = serde_json::from_slice(&error_json(&error)).unwrap();
+        assert_eq!((&json["type"], &json["code"]), (&json!("error"), &json!("invalid_request")));
+        assert!(json["message"].as_str().unwrap().contains("0x99"));
+    }
+
+    #[test]
+    fn output_has_its_stream_and_seq_before_its_bytes() {
+        let kind = EventKind::Output { stream: Stream::Stderr, offset: 9, bytes: Bytes::from_static(b"abc") };
+        let frame = binary_event(&Event { seq: Seq(0x0102), at_ms: 1, kind });
+        assert_eq!(&frame[..], b"\x01\x02\x02\x01\x00\x00\x00\x00\x00\x00abc");
+        let closed = binary_event(&Event { seq: Seq(5), at_ms: 1, kind: EventKind::Closed });
+        assert_eq!(closed[0], 0x02);
+        let json: Value = serde_json::from_slice(&closed[1..]).unwrap();
+        assert_eq!(json, json!({"type": "closed", "seq": 5, "at_ms": 1}));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_and_no_text_make_it_panic(bytes in any::<Vec<u8>>(), text in "\\PC*") {
+            let _ = binary(&bytes);
+            let _ = parse_text(&text);
+            let _ = parse_text(&format!("{{\"type\":\"stdin\",\"base64\":{text:?}}}"));
+        }
+
+        #[test]
+        fn input_is_passed_on_byte_for_byte(bytes in any::<Vec<u8>>()) {
+            let frame = [&[STDIN], &bytes[..]].concat();
+            prop_assert_eq!(binary(&frame).unwrap(), Command::Stdin(bytes.clone().into()));
+            let json = json!({"type": "stdin", "base64": STANDARD.encode(&bytes)}).to_string();
+            prop_assert_eq!(parse_text(&json).unwrap(), Command::Stdin(bytes.into()));
+        }
+    }
+}
