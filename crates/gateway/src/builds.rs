@@ -115,7 +115,7 @@ impl Gateway {
         start: StartSpec,
         permit: Permit,
     ) -> Result<(), ApiError> {
-        let (id, session_id, owner) = (build.id.execution(), build.id.own_session(), build.owner.clone());
+        let (id, session_id, owner) = (build.id.execution(), build.id.build_session(), build.owner.clone());
         let session = SessionRow {
             id: session_id,
             owner: owner.clone(),
@@ -216,7 +216,7 @@ fn order_of(row: &BuildRow, spec: CompileSpec) -> BuildSpec {
         id: row.id,
         session: row.session_id,
         execution: row.id.execution(),
-        build_session: row.id.own_session(),
+        build_session: row.id.build_session(),
         owner: row.owner.clone(),
         metadata: [(OWNER.to_owned(), row.owner.clone()), ("build".to_owned(), row.id.to_string())].into(),
         spec,

@@ -1,7 +1,7 @@
-//! The native API's JSON: what crosses HTTP between a client and the gateway. `wire/native.md` fixes the shapes.
+//! The JSON bodies of the HTTP API between a client and the gateway.
 //!
-//! The engine's own types ([`crate::Session`], [`crate::Execution`], [`crate::Event`]) become these on their way out,
-//! and [`StartRequest`] becomes a [`crate::StartSpec`] on its way in.
+//! The internal types ([`crate::Session`], [`crate::Execution`], [`crate::Event`]) are converted to these in
+//! answers, and [`StartRequest`] is converted to a [`crate::StartSpec`] in requests.
 
 mod error;
 mod event;

@@ -1,4 +1,4 @@
-//! Builds: what is asked for, and what became of it. Both are kept and passed on as JSON.
+//! Builds: requests and results. Both are stored and sent as JSON.
 
 mod text;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 pub use text::diagnostics_of_text;
 
-/// Diagnostics that are told of one build; a template gone wrong can make a compiler print without end.
+/// The maximum number of diagnostics of a build: a template error can make a compiler print without end.
 pub const MAX_DIAGNOSTICS: usize = 1000;
-/// Notes and fixes of one diagnostic.
+/// The maximum number of notes and fixes of a diagnostic.
 pub const MAX_NOTES: usize = 64;
 
-/// Which compiler a build of single files is for.
+/// The language of a build.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,47 +23,47 @@ pub enum Compiled {
     C,
 }
 
-/// Sources that become one binary, or one object.
+/// Sources to compile to one binary or object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompileSpec {
-    /// What they are written in.
+    /// The language of the sources.
     pub language: Compiled,
-    /// Paths in the workspace.
+    /// Paths of the sources in the workspace.
     pub source_files: Vec<String>,
-    /// Where in the workspace the binary goes.
+    /// The path of the binary in the workspace.
     pub output_binary: String,
-    /// One that the operator allows; the operator's choice if absent.
+    /// A compiler that the operator allows; the operator's default if absent.
     pub compiler: Option<String>,
-    /// The compiler's and the linker's.
+    /// Flags for the compiler and the linker.
     pub flags: Vec<String>,
-    /// `address`, `undefined` and so on.
+    /// Sanitizers: `address`, `undefined` and so on.
     pub sanitize: Vec<String>,
-    /// How long it may take, at most what the operator allows.
+    /// The longest time that it may take, up to the operator's maximum.
     pub timeout_ms: Option<u64>,
 }
 
-/// How a build stands.
+/// The state of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BuildStatus {
-    /// It goes on.
+    /// It is running.
     Running,
-    /// It ended well.
+    /// It succeeded.
     Success,
-    /// It ended otherwise.
+    /// It failed.
     Failed,
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
     /// It took too long.
     TimedOut,
-    /// Nobody saw its end.
+    /// Its end was not observed.
     Lost,
 }
 
 impl BuildStatus {
-    /// The name on the wire.
+    /// The name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -76,105 +76,105 @@ impl BuildStatus {
     }
 }
 
-/// How grave a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// There is no binary.
+    /// An error: there is no binary.
     Error,
-    /// There is one, and it may be wrong.
+    /// A warning: there is a binary, which may be wrong.
     Warning,
-    /// It explains another.
+    /// A note that explains another diagnostic.
     Note,
 }
 
-/// A place in a file: lines and columns (bytes) count from 1, and the end is the first place after it.
+/// A range in a file. Lines and columns (in bytes) count from 1, and the end is exclusive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Range {
     /// The path in the workspace, or of a system header.
     pub file: Option<String>,
-    /// Where it begins.
+    /// The first line.
     pub line: u32,
-    /// Where it begins.
+    /// The first column.
     pub column: u32,
-    /// Where it ends.
+    /// The last line.
     pub end_line: u32,
-    /// Where it ends.
+    /// The column after the last.
     pub end_column: u32,
 }
 
-/// A change that would mend what is wrong.
+/// A change that would fix the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Fix {
-    /// What is replaced; nothing, if it ends where it begins.
+    /// The range to replace; empty for an insertion.
     pub range: Range,
-    /// By what.
+    /// The replacement.
     pub text: String,
 }
 
-/// What explains a diagnostic.
+/// A note that explains a diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Note {
-    /// Where.
+    /// The position.
     #[serde(flatten)]
     pub at: Range,
-    /// What.
+    /// The message.
     pub message: String,
-    /// What would mend it.
+    /// Changes that would fix the problem.
     #[serde(default)]
     pub fixes: Vec<Fix>,
 }
 
-/// What a compiler has to say.
+/// A message of a compiler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Diagnostic {
-    /// Where.
+    /// The position.
     #[serde(flatten)]
     pub at: Range,
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// The option that turns it on, as in `-Wunused-variable`.
+    /// The option that enables it, such as `-Wunused-variable`.
     pub option: Option<String>,
-    /// What would mend it.
+    /// Changes that would fix the problem.
     pub fixes: Vec<Fix>,
-    /// What explains it.
+    /// Notes that explain it.
     pub notes: Vec<Note>,
 }
 
-/// What became of a build.
+/// The result of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildResult {
-    /// How it stands.
+    /// The state.
     pub status: BuildStatus,
-    /// For people.
+    /// A summary for people.
     pub stdout: String,
-    /// What compilers and linker printed, as far as it is kept here.
+    /// The output of compilers and linker, as far as it is kept here.
     pub stderr: String,
-    /// Paths of what it made, as programs of the session see them.
+    /// Paths of the created files, as seen inside the session.
     pub artifacts: Vec<String>,
-    /// What the compilers had to say.
+    /// The compilers' messages.
     pub diagnostics: Vec<Diagnostic>,
     /// Whether nothing had to be compiled or linked.
     pub cached: bool,
-    /// How many of the sources had not to be compiled.
+    /// The number of sources that did not have to be compiled.
     pub cached_objects: u32,
-    /// From being asked for to its end.
+    /// The time from the request to the end.
     pub duration_ms: u64,
-    /// Whether `stdout`, `stderr` or `diagnostics` is not all that was printed; the log of its execution has all.
+    /// Whether `stdout`, `stderr` or `diagnostics` is incomplete; the log of the execution has everything.
     #[serde(default)]
     pub truncated: bool,
 }
 
 impl BuildResult {
-    /// One that ended without anything to show.
+    /// A result without output.
     pub fn ended(status: BuildStatus, stderr: impl Into<String>) -> Self {
         Self {
             status,
@@ -190,11 +190,11 @@ impl BuildResult {
     }
 }
 
-/// The most that diagnostics of one build take, as JSON.
+/// The maximum size of the diagnostics of a build, as JSON.
 const MAX_DIAGNOSTICS_BYTES: usize = 1 << 20;
 
 impl BuildResult {
-    /// Takes as many of these, from the first on, as are told of one build, and notes whether there are more.
+    /// Adds the first diagnostics, up to the limits, and notes whether there are more.
     pub fn take_diagnostics(&mut self, all: impl IntoIterator<Item = Diagnostic>) {
         let mut count = 0;
         self.diagnostics = bounded(all.into_iter().inspect(|_| count += 1));
@@ -202,7 +202,7 @@ impl BuildResult {
     }
 }
 
-/// As many of these, from the first on, as are told of one build. Looks at one more, if there is one.
+/// The first diagnostics, up to the limits. Reads one more, if there is one.
 fn bounded(all: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
     let mut bytes = 0;
     let fits = |one: &Diagnostic| {
@@ -214,5 +214,5 @@ fn bounded(all: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
     kept
 }
 
-/// What says that a build went well.
+/// The `stdout` of a successful build.
 pub const SUCCESS: &str = "Compiled successfully";

@@ -1,8 +1,8 @@
-//! Why an execution ended, for programs: what [`Reason`](crate::Reason) leaves open.
+//! Details of an execution's end, for programs, beyond its [`Reason`](crate::Reason).
 
 use serde::{Deserialize, Serialize};
 
-/// The longest name or path in a detail, in bytes. The message has more of it.
+/// The longest name or path in a detail, in bytes. The message has the whole name.
 const MAX_NAME_BYTES: usize = 4096;
 
 /// What is known of an execution's end beyond its reason. Later versions may add kinds.
@@ -10,9 +10,9 @@ const MAX_NAME_BYTES: usize = 4096;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ExitDetail {
-    /// `setup_failed`: there is no such command.
+    /// `setup_failed`: the command does not exist.
     CommandNotFound {
-        /// The command, as it was looked for; at most 4096 bytes of it.
+        /// The command as given; at most 4096 bytes of it.
         name: String,
     },
     /// `setup_failed`: the program names an interpreter that does not exist.
@@ -36,19 +36,20 @@ pub enum ExitDetail {
     NoResources,
     /// `timed_out`: the wall-clock time ran out.
     TimedOut {
-        /// The time that the execution had, in milliseconds.
+        /// The timeout of the execution, in milliseconds.
         after_ms: u64,
     },
-    /// A limit was reached. With the reason `exited` it ended a process of the execution, but not the program itself.
+    /// A limit was reached. With the reason `exited` it ended a process of the execution, but not the program
+    /// itself.
     Limit {
-        /// The limit.
+        /// The limit that was reached.
         which: LimitKind,
-        /// Its value, in the unit that its name ends with.
+        /// Its value, in the unit of its name.
         limit: u64,
     },
-    /// `cancelled`: its session was ended.
+    /// `cancelled`: the session was ended.
     SessionEnded,
-    /// `cancelled`: its session was hibernated.
+    /// `cancelled`: the session was hibernated.
     SessionHibernated,
     /// A kind that this version does not know.
     #[serde(other)]
@@ -75,7 +76,7 @@ pub enum LimitKind {
 }
 
 impl ExitDetail {
-    /// There is no such command.
+    /// The command does not exist.
     pub fn command_not_found(name: &str) -> Self {
         Self::CommandNotFound { name: bounded(name) }
     }

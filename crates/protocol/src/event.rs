@@ -1,4 +1,4 @@
-//! Events: what a log holds and what every watcher sees.
+//! Events: the records of a log, as every reader sees them.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ExecutionId, ExitDetail};
 
-/// The number of a record in an execution's log; the first is 1, and `Seq(0)` stands before it.
+/// The number of an event in an execution's log. The first is 1; `Seq(0)` is before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
 impl Seq {
-    /// The one after this.
+    /// The next number.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
@@ -26,17 +26,17 @@ impl fmt::Display for Seq {
     }
 }
 
-/// Where output bytes came from.
+/// The source of output bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Stream {
-    /// The program's standard output, when it is kept apart.
+    /// The program's standard output, if the streams are separate.
     Stdout = 1,
-    /// The program's standard error, when it is kept apart.
+    /// The program's standard error, if the streams are separate.
     Stderr = 2,
-    /// Both in one: a terminal, or merged mode.
+    /// A terminal, or both streams merged.
     Output = 3,
 }
 
@@ -44,7 +44,7 @@ impl Stream {
     /// All streams, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Stdout, Self::Stderr, Self::Output];
 
-    /// The name, as in file names and on the wire.
+    /// The name in file names and on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
@@ -69,23 +69,23 @@ impl Stream {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// It returned by itself, with an exit code.
+    /// It exited by itself, with an exit code.
     Exited,
-    /// A signal that nobody here asked for ended it.
+    /// A signal ended it that did not come from Headwater.
     Signalled,
-    /// Its wall time or cpu time ran out.
+    /// Its wall time or CPU time ran out.
     TimedOut,
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
-    /// The kernel ended it for lack of memory within its limit.
+    /// The kernel killed it because it reached its memory limit.
     Oom,
-    /// It printed more than it may, and was to be stopped for that.
+    /// It reached its output limit and was stopped.
     OutputLimit,
-    /// Its session used more disk than it may.
+    /// Its session reached its disk limit.
     DiskLimit,
-    /// It never ran: missing command, bad working directory, and the like.
+    /// It could not be started: missing command, bad working directory, and the like.
     SetupFailed,
-    /// Nobody saw how it ended.
+    /// Its end was not observed.
     Lost,
 }
 
@@ -118,19 +118,19 @@ impl Reason {
         }
     }
 
-    /// The reason of this name.
+    /// The reason with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 }
 
-/// What a program used.
+/// Resources that a program used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Usage {
-    /// User and system time of the program and the children it waited for.
+    /// User and system time of the program and the children that it waited for.
     pub cpu_ms: u64,
-    /// The largest resident size of any one of them.
+    /// The peak resident size of any one of them.
     pub max_rss_bytes: u64,
 }
 
@@ -138,34 +138,34 @@ pub struct Usage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verdict {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The exit code, if the program returned one.
+    /// The exit code, unless a signal ended the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// The signal that ended the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// For people: which thing was missing, which limit was hit.
+    /// Details for people: what was missing, or which limit was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// For programs: the same. Absent if nothing is known beyond the reason.
+    /// The same for programs. Absent if nothing is known beyond the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<ExitDetail>,
-    /// From start to end.
+    /// The time from start to exit.
     pub duration_ms: u64,
-    /// Cpu time and peak memory.
+    /// CPU time and peak memory.
     pub usage: Usage,
-    /// Bytes written to each stream when it ended, kept or not.
+    /// Bytes written to standard output when the program exited, kept or not.
     pub stdout_bytes: u64,
-    /// As above; 0 where the streams are one.
+    /// Bytes written to standard error; 0 if the streams are merged.
     pub stderr_bytes: u64,
-    /// As above; 0 where the streams are apart.
+    /// Bytes written to a terminal or to merged output; 0 if the streams are separate.
     pub output_bytes: u64,
 }
 
 impl Verdict {
-    /// An end of which only the reason is known.
+    /// A verdict with a reason only.
     pub const fn new(reason: Reason) -> Self {
         Self {
             reason,
@@ -182,53 +182,53 @@ impl Verdict {
     }
 }
 
-/// One entry of a log as a watcher sees it.
+/// An event of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Its number; for a batch of chunks, the number of the last one.
+    /// The number; for a batch of chunks, the number of the last one.
     pub seq: Seq,
     /// Milliseconds since the execution started.
     pub at_ms: u64,
-    /// What happened.
+    /// The kind of event, with its data.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
-    /// The program runs.
+    /// The program is running.
     Started {
-        /// Which execution this is the log of.
+        /// The execution that this log belongs to.
         execution_id: ExecutionId,
-        /// Its process id, as seen inside its session.
+        /// The program's process id inside its session.
         pid: i32,
     },
-    /// Bytes were printed.
+    /// The program wrote bytes.
     Output {
-        /// Where.
+        /// The stream that they were written to.
         stream: Stream,
         /// The position of the first byte in that stream.
         offset: u64,
-        /// The bytes, exactly.
+        /// The bytes, unchanged.
         bytes: Bytes,
     },
-    /// Bytes that are not here: no longer kept, or skipped because the reader asked for a tail.
+    /// Bytes that are no longer kept, or that were skipped because the reader requested a tail.
     Gap {
-        /// Of this stream.
+        /// The stream that they belong to.
         stream: Stream,
         /// The first missing byte.
         from_byte: u64,
         /// The first byte after the gap.
         to_byte: u64,
     },
-    /// The program ended. Exactly once.
+    /// The program has exited. Occurs exactly once.
     Exited(Verdict),
     /// No writer is left. The last event.
     Closed,
 }
 
 impl EventKind {
-    /// The event's type on the wire.
+    /// The type of the event on the wire.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Started { .. } => "started",

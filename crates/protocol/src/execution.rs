@@ -1,26 +1,26 @@
-//! Executions as told to others.
+//! Executions and their states.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ExecutionId, Seq, SessionId, StartSpec, Verdict};
 
-/// Where an execution stands; each state carries what is known in it.
+/// The state of an execution, with its data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum ExecutionState {
     /// Accepted, not yet started.
     Queued,
-    /// The program runs.
+    /// The program is running.
     Running {
-        /// Its process id, as seen inside its session.
+        /// The program's process id inside its session.
         pid: i32,
     },
-    /// The program has ended; something may still hold its output open.
+    /// The program has exited; another process may still hold its output open.
     Exited {
         /// How it ended.
         verdict: Verdict,
     },
-    /// Ended, and no writer is left.
+    /// The program has exited, and no writer of its output is left.
     Closed {
         /// How it ended.
         verdict: Verdict,
@@ -38,7 +38,7 @@ impl ExecutionState {
         }
     }
 
-    /// How it ended, if it has.
+    /// The verdict, if it has ended.
     pub const fn verdict(&self) -> Option<&Verdict> {
         match self {
             Self::Exited { verdict } | Self::Closed { verdict } => Some(verdict),
@@ -47,49 +47,49 @@ impl ExecutionState {
     }
 }
 
-/// A process that belongs to an execution.
+/// A process of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
-    /// As seen inside the session.
+    /// The process id inside the session.
     pub pid: i32,
-    /// Its parent, likewise.
+    /// The parent's process id inside the session.
     pub ppid: i32,
-    /// Its name, as the kernel has it (at most 15 bytes; chosen by the program, so data).
+    /// The kernel's name of the process: at most 15 bytes, set by the program and so untrusted.
     pub name: String,
 }
 
 /// When and why the log of an execution was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRemoved {
-    /// In milliseconds since 1970.
+    /// The time of removal, in milliseconds since 1970.
     pub at_ms: u64,
-    /// `age`, `number`, `size` or `prune`.
+    /// The rule that removed it: `age`, `number`, `size` or `prune`.
     pub reason: String,
 }
 
-/// An execution as told to others.
+/// An execution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
-    /// Its name for programs.
+    /// The id of the execution.
     pub id: ExecutionId,
-    /// Where it runs.
+    /// The session that it runs in.
     pub session_id: SessionId,
-    /// What was asked for (given stdin bytes left out).
+    /// The spec that it was started with, without the bytes of given input.
     pub spec: StartSpec,
-    /// Where it stands.
+    /// The current state.
     #[serde(flatten)]
     pub state: ExecutionState,
-    /// In milliseconds since 1970.
+    /// The start time, in milliseconds since 1970.
     pub started_at_ms: u64,
-    /// Bytes printed so far, kept or not.
+    /// Bytes written to standard output so far, kept or not.
     pub stdout_bytes: u64,
-    /// As above; 0 where the streams are one.
+    /// Bytes written to standard error so far; 0 if the streams are merged.
     pub stderr_bytes: u64,
-    /// As above; 0 where the streams are apart.
+    /// Bytes written to a terminal or to merged output so far; 0 if the streams are separate.
     pub output_bytes: u64,
-    /// The newest event of its log.
+    /// The newest event of the log.
     pub last_seq: Seq,
-    /// Set if its log was removed: its output can no longer be read.
+    /// Set if the log was removed: the output can no longer be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_removed: Option<LogRemoved>,
 }

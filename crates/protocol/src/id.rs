@@ -1,4 +1,4 @@
-//! Ids: opaque strings with a visible prefix and 128 random bits, so that they can be neither guessed nor confused.
+//! Ids: opaque strings with a prefix and 128 random bits, so that they can be neither guessed nor confused.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,17 +25,17 @@ macro_rules! id {
             /// A new id from the kernel's random source.
             ///
             /// # Panics
-            /// If the kernel has no randomness to give, which no supported kernel does after boot.
-            #[allow(clippy::expect_used)] // an id that can be guessed would be worse than none
+            /// If the kernel returns no random bytes, which no supported kernel does after boot.
+            #[allow(clippy::expect_used)] // a guessable id would be worse than none
             pub fn random() -> Self {
                 let mut bits = [0; 16];
-                getrandom::fill(&mut bits).expect("the kernel gives random bytes");
+                getrandom::fill(&mut bits).expect("the kernel returns random bytes");
                 Self(u128::from_le_bytes(bits))
             }
         }
 
         impl $name {
-            /// Its random bits.
+            /// The random bits of the id.
             pub const fn bits(self) -> u128 {
                 self.0
             }
@@ -85,30 +85,31 @@ macro_rules! id {
 }
 
 id!(
-    /// Names a session: `ses_` and 32 hexadecimal digits.
+    /// The id of a session: `ses_` and 32 hexadecimal digits.
     SessionId, "session", "ses_"
 );
 id!(
-    /// Names an execution: `exe_` and 32 hexadecimal digits.
+    /// The id of an execution: `exe_` and 32 hexadecimal digits.
     ExecutionId, "execution", "exe_"
 );
 id!(
-    /// Names a snapshot of a session's workspace: `snp_` and 32 hexadecimal digits.
+    /// The id of a snapshot of a workspace: `snp_` and 32 hexadecimal digits.
     SnapshotId, "snapshot", "snp_"
 );
 id!(
-    /// Names a build: `bld_` and 32 hexadecimal digits.
+    /// The id of a build: `bld_` and 32 hexadecimal digits.
     BuildId, "build", "bld_"
 );
 
 impl BuildId {
-    /// The execution that runs it: its id has the same digits, so that whoever asks twice is led to the same one.
+    /// The execution of this build. Its id has the same digits, so that a repeated request finds the same
+    /// one.
     pub const fn execution(self) -> ExecutionId {
         ExecutionId(self.0)
     }
 
-    /// The session that it has for itself, likewise.
-    pub const fn own_session(self) -> SessionId {
+    /// The session of this build, with the same digits.
+    pub const fn build_session(self) -> SessionId {
         SessionId(self.0)
     }
 }

@@ -1,7 +1,8 @@
-//! The words of Headwater: every type that crosses a boundary between processes, and nothing that does I/O.
+//! The vocabulary of Headwater: every type that crosses a boundary between processes, and nothing that does
+//! I/O.
 //!
-//! A session is an isolated computer; an execution is one thing run in it; an execution's log is a numbered
-//! list of [`Event`]s, and a [`Seq`] is the one resume token of every door.
+//! A session is an isolated environment; an execution is one program run in it; an execution's log is a
+//! numbered list of [`Event`]s, and a [`Seq`] is the resume token everywhere.
 
 pub mod api;
 pub mod build;

@@ -1,63 +1,63 @@
-//! Limits: what a session, or one execution in it, may use. Absent means: as the level above says.
+//! Limits of a session, or of one execution in it. An absent limit means that of the level above.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The most processes that Linux can have.
+/// The maximum number of processes of Linux.
 const MAX_PIDS: u64 = 4_194_304;
-/// The longest time that a limit may name, in milliseconds: a hundred years. All else is bounded by `max_limits`.
-const MAX_MS: u64 = 100 * 366 * 24 * 60 * 60 * 1000;
+/// The longest time that a limit may have: a hundred years. Everything else is bounded by `max_limits`.
+const MAX_TIME_MS: u64 = 100 * 366 * 24 * 60 * 60 * 1000;
 
 /// Upper bounds; each is optional.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Resident memory, page cache included where the kernel counts it.
+    /// Resident memory, including page cache if the kernel counts it.
     #[cfg_attr(feature = "openapi", schema(minimum = 4_194_304))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Processors' worth of time, `0.5` being half of one.
+    /// Processors; `0.5` is half of one.
     #[cfg_attr(feature = "openapi", schema(minimum = 0.01, maximum = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// Processes and threads.
+    /// The number of processes and threads.
     #[cfg_attr(feature = "openapi", schema(minimum = 2, maximum = 4_194_304))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pids: Option<u64>,
-    /// Open descriptors of one process.
+    /// Open files of each process.
     #[cfg_attr(feature = "openapi", schema(minimum = 8))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
-    /// Size of one file.
+    /// The size of each file.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_bytes: Option<u64>,
-    /// Size of the workspace.
+    /// The size of the workspace.
     #[cfg_attr(feature = "openapi", schema(minimum = 4096))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_bytes: Option<u64>,
-    /// Files and folders in the workspace.
+    /// The number of files and folders in the workspace.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inodes: Option<u64>,
-    /// Output kept of one execution.
+    /// The output that is kept of each execution.
     #[cfg_attr(feature = "openapi", schema(minimum = 4096))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// From start to end of one execution.
+    /// The wall-clock time of each execution.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
-    /// Processor time of one process.
+    /// The processor time of each process.
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_ms: Option<u64>,
 }
 
 impl Limits {
-    /// These limits, with the other's where one is absent here.
+    /// These limits; absent ones are taken from `other`.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Limits {
         }
     }
 
-    /// The tighter of the two, limit by limit: an execution can lower what its session allows, never raise it.
+    /// The lower of the two, limit by limit: an execution can lower a limit of its session, never raise it.
     #[must_use]
     pub fn tightest(&self, other: &Self) -> Self {
         fn low<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
@@ -97,19 +97,19 @@ impl Limits {
         }
     }
 
-    /// These limits, each lowered to the other's where that is lower. What is absent here stays absent.
+    /// These limits, each lowered to `most` if that is lower. Absent limits stay absent.
     #[must_use]
     pub fn at_most(&self, most: &Self) -> Self {
         self.each(most, u64::min, f64::min)
     }
 
-    /// These limits, each raised to the other's where that is higher. What is absent here stays absent.
+    /// These limits, each raised to `least` if that is higher. Absent limits stay absent.
     #[must_use]
     pub fn at_least(&self, least: &Self) -> Self {
         self.each(least, u64::max, f64::max)
     }
 
-    /// What is present here, changed by what is present there.
+    /// Combines limits that are present in both; the others of `self` stay.
     fn each(&self, other: &Self, number: fn(u64, u64) -> u64, cpus: fn(f64, f64) -> f64) -> Self {
         let one = |ours: Option<u64>, other: Option<u64>| {
             ours.map(|ours| other.map_or(ours, |other| number(ours, other)))
@@ -128,12 +128,12 @@ impl Limits {
         }
     }
 
-    /// The first limit that is higher than the most that there may be, in words.
+    /// A message about the first limit that is higher than `most`.
     pub fn above(&self, most: &Self) -> Option<String> {
         if let (Some(cpus), Some(most)) = (self.cpus, most.cpus)
             && cpus > most
         {
-            return Some(format!("limits.cpus is `{cpus}`: at most `{most}` are allowed here"));
+            return Some(format!("limits.cpus is `{cpus}`: it may be at most `{most}` here"));
         }
         let pairs = [
             ("memory_bytes", self.memory_bytes, most.memory_bytes),
@@ -148,12 +148,12 @@ impl Limits {
         ];
         pairs.into_iter().find_map(|(name, value, most)| {
             let (value, most) = (value?, most?);
-            (value > most).then(|| format!("limits.{name} is `{value}`: at most `{most}` are allowed here"))
+            (value > most).then(|| format!("limits.{name} is `{value}`: it may be at most `{most}` here"))
         })
     }
 
-    /// The first limit whose value makes no sense.
-    pub fn nonsense(&self) -> Option<LimitError> {
+    /// The first limit with an invalid value.
+    pub fn first_invalid(&self) -> Option<LimitError> {
         let wrong = |name, value: &dyn fmt::Display, must: String| {
             Some(LimitError { name, value: value.to_string(), must })
         };
@@ -164,8 +164,8 @@ impl Limits {
             return wrong("pids", &pids, format!("at most {MAX_PIDS}"));
         }
         for (name, value) in [("wall_ms", self.wall_ms), ("cpu_ms", self.cpu_ms)] {
-            if let Some(value) = value.filter(|value| *value > MAX_MS) {
-                return wrong(name, &value, format!("at most {MAX_MS}"));
+            if let Some(value) = value.filter(|value| *value > MAX_TIME_MS) {
+                return wrong(name, &value, format!("at most {MAX_TIME_MS}"));
             }
         }
         let least = [
@@ -186,7 +186,7 @@ impl Limits {
     }
 }
 
-/// A limit whose value makes no sense.
+/// A limit with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("limits.{name} is `{value}`: it must be {must}")]
 pub struct LimitError {
@@ -196,7 +196,7 @@ pub struct LimitError {
 }
 
 impl LimitError {
-    /// Whether the limit is a number of bytes.
+    /// Whether the limit is in bytes.
     pub fn is_in_bytes(&self) -> bool {
         matches!(self.name, "memory_bytes" | "file_bytes" | "disk_bytes" | "output_bytes")
     }
@@ -241,13 +241,13 @@ mod tests {
     #[test]
     fn an_invalid_limit_is_named() {
         let limits = Limits { cpus: Some(f64::NAN), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().to_string().contains("limits.cpus"));
+        assert!(limits.first_invalid().unwrap().to_string().contains("limits.cpus"));
         let limits = Limits { pids: Some(MAX_PIDS + 1), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().to_string().contains("at most"));
+        assert!(limits.first_invalid().unwrap().to_string().contains("at most"));
         let limits = Limits { wall_ms: Some(u64::MAX), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().to_string().contains("limits.wall_ms"));
+        assert!(limits.first_invalid().unwrap().to_string().contains("limits.wall_ms"));
         let limits = Limits { memory_bytes: Some(1), ..Limits::default() };
-        assert!(limits.nonsense().unwrap().to_string().contains("limits.memory_bytes"));
-        assert_eq!(Limits::default().nonsense(), None);
+        assert!(limits.first_invalid().unwrap().to_string().contains("limits.memory_bytes"));
+        assert_eq!(Limits::default().first_invalid(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions: what is asked for and what is told of one.
+//! Sessions: specs and states.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::spec::{check_env, check_metadata, check_name};
 use crate::{Limits, SessionId, SpecError};
 
-/// Reserved metadata of a session: its owner. Set by the gateway and kept with the worker.
+/// The reserved metadata key of a session's owner. Set by the gateway and kept by the worker.
 pub const OWNER_METADATA: &str = "headwater.owner";
-/// The owner of sessions that the local command line made.
+/// The owner of sessions that the local command line creates.
 pub const LOCAL_OWNER: &str = "admin";
 
-/// Which walls stand around a session. Shown wherever the session is shown.
+/// The isolation of a session. Shown wherever the session is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxKind {
-    /// All of them.
+    /// All walls.
     #[default]
     Full,
-    /// None: an explicit choice of the operator.
+    /// No walls: an explicit choice of the operator.
     None,
 }
 
@@ -34,22 +34,22 @@ impl SandboxKind {
     }
 }
 
-/// What a session reaches of the network.
+/// The network access of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// Nothing.
+    /// No access.
     #[default]
     None,
-    /// The package registries that the operator configured, through a proxy of the worker's.
+    /// The package registries that the operator has configured, through the worker's proxy.
     Packages,
-    /// Everything that the host reaches: an explicit choice, which the operator must allow.
+    /// Everything that the host can reach. The operator must allow it.
     Full,
 }
 
 impl Network {
-    /// All of them.
+    /// All kinds of network access.
     pub const ALL: [Self; 3] = [Self::None, Self::Packages, Self::Full];
 
     /// The name on the wire.
@@ -62,70 +62,70 @@ impl Network {
     }
 }
 
-/// A request for a session.
+/// The parameters of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionSpec {
-    /// For people; need not be unique.
+    /// A name for people; it need not be unique.
     pub name: Option<String>,
-    /// Variables of every execution in it.
+    /// Environment variables for every execution in the session.
     pub env: BTreeMap<String, String>,
-    /// What it may use.
+    /// Limits of the session.
     pub limits: Limits,
-    /// It ends by itself after so long without an execution.
+    /// The session ends after this long without an execution.
     pub idle_timeout_ms: Option<u64>,
-    /// Anything the caller wants to find again.
+    /// Metadata for the client's own use.
     pub metadata: BTreeMap<String, String>,
-    /// It ends when its first execution has ended and closed.
+    /// Whether the session ends when its first execution has ended and closed.
     pub one_shot: bool,
-    /// What it reaches of the network.
+    /// Network access.
     pub network: Network,
 }
 
 impl SessionSpec {
-    /// Checks what can be known without the host.
+    /// Checks everything that does not depend on the host.
     pub fn check(&self) -> Result<(), SpecError> {
         check_name(self.name.as_deref())?;
         check_env(&self.env)?;
         check_metadata(&self.metadata)?;
-        self.limits.nonsense().map_or(Ok(()), |wrong| Err(wrong.into()))
+        self.limits.first_invalid().map_or(Ok(()), |wrong| Err(wrong.into()))
     }
 
-    /// The owner: what the gateway wrote into the metadata, or the owner of what the local command line makes.
+    /// The owner: from the metadata that the gateway sets, or the owner of local sessions.
     pub fn owner(&self) -> &str {
         self.metadata.get(OWNER_METADATA).map_or(LOCAL_OWNER, String::as_str)
     }
 }
 
-/// Whether a session can run things.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum SessionState {
-    /// Its init waits for work.
+    /// Its init is ready to run executions.
     Ready,
-    /// Nothing runs in it and its workspace is kept; the next use wakes it.
+    /// Nothing runs in it and its workspace is kept; the next use resumes it.
     Hibernated,
-    /// It is over; its executions' logs remain.
+    /// It has ended; the logs of its executions remain.
     Ended {
-        /// When, in milliseconds since 1970.
+        /// The end time, in milliseconds since 1970.
         ended_at_ms: u64,
     },
 }
 
-/// A session as told to others.
+/// A session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its name for programs.
+    /// The id of the session.
     pub id: SessionId,
-    /// What was asked for, defaults filled in.
+    /// The spec that it was created with, including defaults.
     pub spec: SessionSpec,
-    /// Which walls stand around it.
+    /// The isolation of the session.
     pub sandbox: SandboxKind,
-    /// Whether it can run things.
+    /// The current state.
     #[serde(flatten)]
     pub state: SessionState,
-    /// When it was handed out, in milliseconds since 1970.
+    /// When it was handed out from the pool, in milliseconds since 1970.
     pub created_at_ms: u64,
-    /// How many executions in it have not ended.
+    /// The number of executions in it that have not ended.
     pub running: u32,
 }

@@ -1,37 +1,37 @@
-//! The configuration file together with the variables that IDE deployments set (`SESSION_MAX_MEMORY=2Gi` and its like): each
-//! stands for a place in the file and wins over what is written there.
+//! Environment variables of IDE deployments (`SESSION_MAX_MEMORY=2Gi` and the like). Each stands for keys of
+//! the configuration file and overrides them.
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// What a variable becomes in the file.
+/// How a variable's value is converted.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// A text: sizes and durations are understood where they are used.
+    /// To a text: sizes and durations are parsed where they are used.
     Text,
-    /// A number.
+    /// To a number.
     Number,
-    /// The one Python that is looked for.
+    /// To the one Python version to use.
     Python,
-    /// Must be this; nothing else is possible here.
+    /// Only this value is allowed.
     Only(&'static str),
 }
 
-/// A variable, and the places in the file that it stands for.
+/// A variable, and the keys of the file that it stands for.
 #[derive(Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub name: &'static str,
-    /// The places: tables and fields with dots between them.
-    pub places: &'static [&'static str],
+    /// The keys: tables and fields, separated by dots.
+    pub keys: &'static [&'static str],
     kind: Kind,
 }
 
-const fn variable(name: &'static str, places: &'static [&'static str], kind: Kind) -> Variable {
-    Variable { name, places, kind }
+const fn variable(name: &'static str, keys: &'static [&'static str], kind: Kind) -> Variable {
+    Variable { name, keys, kind }
 }
 
-/// All variables of this kind.
+/// All variables.
 pub const VARIABLES: [Variable; 11] = [
     variable("SESSION_PYTHON_VERSION", &["languages.python.interpreters"], Kind::Python),
     variable("SESSION_CPP_COMPILER", &["builds.compiler"], Kind::Text),
@@ -46,28 +46,28 @@ pub const VARIABLES: [Variable; 11] = [
     variable("TERMINAL_MAX_BUFFER", &["terminals.buffer"], Kind::Text),
 ];
 
-/// Reads a configuration file's text, with what the environment says in place of what is written.
-pub fn read<T: DeserializeOwned>(text: &str, look: impl Fn(&str) -> Option<String>) -> Result<T, String> {
-    let said: Vec<_> = VARIABLES
+/// Parses a configuration file. Variables of the environment override its values.
+pub fn read<T: DeserializeOwned>(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<T, String> {
+    let set: Vec<_> = VARIABLES
         .iter()
         .filter_map(|variable| {
-            look(variable.name).filter(|text| !text.is_empty()).map(|text| (variable, text))
+            lookup(variable.name).filter(|text| !text.is_empty()).map(|text| (variable, text))
         })
         .collect();
-    if said.is_empty() {
-        // The plain way, whose mistakes are told with their lines.
+    if set.is_empty() {
+        // Parsing the text directly reports mistakes with their lines.
         return toml::from_str(text).map_err(|error| error.to_string());
     }
     let mut table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
-    for (variable, text) in &said {
+    for (variable, text) in &set {
         let value = variable.kind.value(text).map_err(|why| format!("{}: {why}", variable.name))?;
-        for place in variable.places {
-            put(&mut table, place, value.clone())
-                .ok_or_else(|| format!("`{place}` is not a table's field"))?;
+        for key in variable.keys {
+            put(&mut table, key, value.clone())
+                .ok_or_else(|| format!("`{key}` is not a field of a table"))?;
         }
     }
-    let names: Vec<_> = said.iter().map(|(variable, _)| variable.name).collect();
-    table.try_into().map_err(|error| format!("{error} (with {} of the environment)", names.join(", ")))
+    let names: Vec<_> = set.iter().map(|(variable, _)| variable.name).collect();
+    table.try_into().map_err(|error| format!("{error} (with {} from the environment)", names.join(", ")))
 }
 
 impl Kind {
@@ -79,24 +79,24 @@ impl Kind {
                 _ => Err(format!("`{text}` is not a number: write for example `2` or `0.5`")),
             },
             Self::Python => {
-                let sound =
+                let is_version =
                     text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-                if !sound {
+                if !is_version {
                     return Err(format!("`{text}` is not a version: write for example `3.11`"));
                 }
                 Ok(Value::Array(vec![Value::String(format!("python{text}"))]))
             }
             Self::Only(only) if text.trim_end_matches('/') == only => Ok(Value::Boolean(true)),
             Self::Only(only) => {
-                Err(format!("`{text}` is not possible: programs see the workspace at `{only}`"))
+                Err(format!("`{text}` is not supported: the workspace is always at `{only}`"))
             }
         }
     }
 }
 
-/// Puts a value at a place; `None` if something else is in the way.
-fn put(table: &mut Table, place: &str, value: Value) -> Option<()> {
-    let (tables, field) = place.rsplit_once('.').unwrap_or(("", place));
+/// Sets a value at a key; `None` if something else is there.
+fn put(table: &mut Table, key: &str, value: Value) -> Option<()> {
+    let (tables, field) = key.rsplit_once('.').unwrap_or(("", key));
     let mut inner = table;
     for name in tables.split('.').filter(|name| !name.is_empty()) {
         let entry = inner.entry(name).or_insert_with(|| Value::Table(Table::new()));
@@ -110,8 +110,8 @@ fn put(table: &mut Table, place: &str, value: Value) -> Option<()> {
 mod tests {
     use super::*;
 
-    fn with(text: &str, said: &[(&str, &str)]) -> Result<Table, String> {
-        read(text, |name| said.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    fn with(text: &str, set: &[(&str, &str)]) -> Result<Table, String> {
+        read(text, |name| set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn every_variable_has_its_place_in_the_forms_of_the_documents() {
-        let said = [
+        let set = [
             ("SESSION_PYTHON_VERSION", "3.11"),
             ("SESSION_CPP_COMPILER", "g++-12"),
             ("SESSION_WORKSPACE_PATH", "/workspace"),
@@ -136,7 +136,7 @@ mod tests {
             ("TERMINAL_IDLE_TIMEOUT", "1800s"),
             ("TERMINAL_MAX_BUFFER", "1MB"),
         ];
-        let table = with("", &said).unwrap();
+        let table = with("", &set).unwrap();
         assert_eq!(table["languages"]["python"]["interpreters"][0].as_str(), Some("python3.11"));
         assert_eq!(table["languages"]["python"]["max_runtime"].as_str(), Some("300s"));
         assert_eq!(table["builds"]["compiler"].as_str(), Some("g++-12"));

@@ -1,4 +1,4 @@
-//! What somebody asks to be run.
+//! Parameters of an execution.
 
 use std::collections::BTreeMap;
 
@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LimitError, Limits};
 
-/// The program: one of three ways to say it.
+/// The command, in one of three forms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// A program and its arguments, looked up in `PATH`.
+    /// A program and its arguments, searched in `PATH`.
     Argv(Vec<String>),
-    /// A line for the shell.
+    /// A shell command line.
     Shell(String),
-    /// Source text in a language of the registry.
+    /// Source code in a language of the registry.
     Code {
-        /// The language's name.
+        /// The name of the language.
         language: String,
-        /// The source text.
+        /// The source code.
         code: String,
-        /// A path in the workspace where the code is saved before it runs, and stays.
+        /// A path in the workspace where the code is saved before it runs, and kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// Arguments of the code.
+        /// Arguments for the code.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         args: Vec<String>,
     },
 }
 
-/// Commands up to this size are told whole.
-const LONG_BYTES: usize = 100 << 10;
-/// So much of longer ones.
-const SHORT_BYTES: usize = 4 << 10;
+/// Commands up to this size are returned whole.
+const MAX_COMMAND_BYTES: usize = 100 << 10;
+/// How much of a longer command is returned.
+const SHORTENED_BYTES: usize = 4 << 10;
 
 impl Command {
-    /// Leaves out most of a command that is long: it is not kept in memory for ever, and many of them are told in one
-    /// list. Answers whether it did.
+    /// Shortens a long command: it is not kept in memory for ever, and many of them are returned in one list.
+    /// Returns whether it did.
     pub fn shorten(&mut self) -> bool {
         match self {
             Self::Argv(argv) => shorten_list(argv),
@@ -49,23 +49,23 @@ impl Command {
 }
 
 fn shorten_text(text: &mut String) -> bool {
-    if text.len() <= LONG_BYTES {
+    if text.len() <= MAX_COMMAND_BYTES {
         return false;
     }
-    let begin = text.get(..text.floor_char_boundary(SHORT_BYTES)).unwrap_or_default();
+    let begin = text.get(..text.floor_char_boundary(SHORTENED_BYTES)).unwrap_or_default();
     *text = format!("{begin}\n[{} bytes in all]", text.len());
     true
 }
 
 fn shorten_list(list: &mut Vec<String>) -> bool {
     let bytes: usize = list.iter().map(|text| text.len() + 1).sum();
-    if bytes <= LONG_BYTES {
+    if bytes <= MAX_COMMAND_BYTES {
         return false;
     }
     let mut so_far = 0;
     let fits = |text: &&String| {
         so_far += text.len() + 1;
-        so_far <= SHORT_BYTES
+        so_far <= SHORTENED_BYTES
     };
     let kept = list.iter().take_while(fits).count();
     list.truncate(kept);
@@ -73,16 +73,16 @@ fn shorten_list(list: &mut Vec<String>) -> bool {
     true
 }
 
-/// What the program reads.
+/// Standard input of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdin {
-    /// Nothing: the end of the file at once.
+    /// Empty: end of file at once.
     #[default]
     None,
-    /// These bytes, then the end of the file.
+    /// These bytes, then end of file.
     Given(Bytes),
-    /// What is written to it later, until its end is sent.
+    /// Written later, until it is closed.
     Open,
 }
 
@@ -90,10 +90,10 @@ pub enum Stdin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TtySize {
-    /// Lines.
+    /// The number of rows.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub rows: u16,
-    /// Columns.
+    /// The number of columns.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub cols: u16,
 }
@@ -104,102 +104,102 @@ impl Default for TtySize {
     }
 }
 
-/// What becomes of children that outlive the program.
+/// What happens to child processes that outlive the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Children {
-    /// They run on, visible, until the session ends.
+    /// They keep running until the session ends.
     #[default]
     Keep,
-    /// They are ended with the program.
+    /// They are killed with the program.
     Kill,
 }
 
-/// What happens when more is printed than is kept.
+/// What happens when the output limit is reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnOutputLimit {
-    /// The head and a rolling tail are kept; the gap is stated.
+    /// The beginning and the newest output are kept, with a gap in between.
     #[default]
     Trim,
-    /// The program is ended with the reason `output_limit`.
+    /// The program is stopped with the reason `output_limit`.
     Stop,
 }
 
-/// A request to run something.
+/// The parameters of an execution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartSpec {
-    /// What to run.
+    /// The command to run.
     pub command: Command,
-    /// Where; relative to the workspace, which is the default.
+    /// The working directory, relative to the workspace, which is the default.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// Variables added to the session's.
+    /// Environment variables in addition to the session's.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// What it reads.
+    /// Standard input.
     #[serde(default)]
     pub stdin: Stdin,
-    /// A terminal of this size instead of pipes.
+    /// Use a terminal of this size instead of pipes.
     #[serde(default)]
     pub tty: Option<TtySize>,
-    /// Both outputs in one stream, in exact order.
+    /// Merge stdout and stderr into one stream, in exact order.
     #[serde(default)]
     pub merge_output: bool,
-    /// How long it may run.
+    /// The longest time that it may run.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
-    /// Between SIGTERM and SIGKILL; 5 s unless told.
+    /// The time between SIGTERM and SIGKILL; 5 s by default.
     #[serde(default)]
     pub grace_ms: Option<u64>,
-    /// Lower limits than the session's.
+    /// Limits, lower than the session's.
     #[serde(default)]
     pub limits: Limits,
-    /// What becomes of children that outlive it.
+    /// What happens to child processes that outlive the program.
     #[serde(default)]
     pub children: Children,
-    /// What happens past the output limit.
+    /// What happens when the output limit is reached.
     #[serde(default)]
     pub on_output_limit: OnOutputLimit,
-    /// Anything the caller wants to find again.
+    /// Metadata for the client's own use.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Why a request cannot be run as it stands.
+/// Why a spec is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// No program.
+    /// The command is empty.
     #[error("the command is empty")]
     EmptyCommand,
-    /// C strings end at a zero byte.
+    /// A zero byte, which no C string can contain.
     #[error("{what} contains a zero byte")]
     ZeroByte {
-        /// Which part.
+        /// The part of the spec.
         what: String,
     },
-    /// Not a name that `environ` can carry.
-    #[error("`{name}` cannot name an environment variable")]
+    /// The name cannot be used in the environment.
+    #[error("`{name}` is not a valid name of an environment variable")]
     BadVariable {
-        /// The name.
+        /// The name of the variable.
         name: String,
     },
-    /// More than is kept and told again with every list.
-    #[error("{what} has {bytes} bytes: {most} are the most")]
+    /// A part is too long to be kept and returned in every list.
+    #[error("{what} has {bytes} bytes: the maximum is {most}")]
     TooLarge {
-        /// Which part.
+        /// The part of the spec.
         what: &'static str,
-        /// How large it is.
+        /// Its size in bytes.
         bytes: usize,
-        /// How large it may be.
+        /// The maximum size in bytes.
         most: usize,
     },
-    /// See [`Limits::nonsense`].
+    /// A limit is not valid.
     #[error(transparent)]
     Limits(#[from] LimitError),
-    /// A terminal of no size shows nothing.
+    /// A terminal with zero rows or columns.
     #[error("a terminal needs at least one row and one column")]
     EmptyTerminal,
 }
@@ -228,12 +228,12 @@ impl StartSpec {
         Self::new(Command::Argv(argv.into_iter().map(Into::into).collect()))
     }
 
-    /// A spec that runs a shell line.
+    /// A spec that runs a shell command line.
     pub fn shell(line: impl Into<String>) -> Self {
         Self::new(Command::Shell(line.into()))
     }
 
-    /// A spec that runs source text.
+    /// A spec that runs source code.
     pub fn code(language: impl Into<String>, code: impl Into<String>) -> Self {
         Self::new(Command::Code {
             language: language.into(),
@@ -243,7 +243,7 @@ impl StartSpec {
         })
     }
 
-    /// Checks what can be known without the session.
+    /// Checks everything that does not depend on the session.
     pub fn check(&self) -> Result<(), SpecError> {
         match &self.command {
             Command::Argv(argv) => {
@@ -251,41 +251,41 @@ impl StartSpec {
                     return Err(SpecError::EmptyCommand);
                 }
                 for (n, arg) in argv.iter().enumerate() {
-                    no_zero(arg, || format!("argument {n}"))?;
+                    check_no_zero(arg, || format!("argument {n}"))?;
                 }
             }
-            Command::Shell(line) => no_zero(line, || "the shell line".into())?,
+            Command::Shell(line) => check_no_zero(line, || "the shell line".into())?,
             Command::Code { code, file, args, .. } => {
-                no_zero(code, || "the code".into())?;
-                no_zero(file.as_deref().unwrap_or_default(), || "the file's path".into())?;
+                check_no_zero(code, || "the code".into())?;
+                check_no_zero(file.as_deref().unwrap_or_default(), || "the file's path".into())?;
                 for (n, arg) in args.iter().enumerate() {
-                    no_zero(arg, || format!("argument {n}"))?;
+                    check_no_zero(arg, || format!("argument {n}"))?;
                 }
             }
         }
         check_env(&self.env)?;
         check_metadata(&self.metadata)?;
         if let Some(cwd) = &self.cwd {
-            no_zero(cwd, || "the working directory".into())?;
+            check_no_zero(cwd, || "the working directory".into())?;
         }
         if self.tty.is_some_and(|size| size.rows == 0 || size.cols == 0) {
             return Err(SpecError::EmptyTerminal);
         }
-        self.limits.nonsense().map_or(Ok(()), |wrong| Err(wrong.into()))
+        self.limits.first_invalid().map_or(Ok(()), |wrong| Err(wrong.into()))
     }
 }
 
-fn no_zero(text: &str, what: impl FnOnce() -> String) -> Result<(), SpecError> {
+fn check_no_zero(text: &str, what: impl FnOnce() -> String) -> Result<(), SpecError> {
     if text.contains('\0') { Err(SpecError::ZeroByte { what: what() }) } else { Ok(()) }
 }
 
-/// The most bytes of a session's name, of all metadata of one thing, and of its environment. The last is far below what
-/// the kernel takes together with the arguments.
+/// The maximum size of a session's name, of all metadata, and of the environment. The last is far below what
+/// the kernel accepts for environment and arguments together.
 const MAX_NAME_BYTES: usize = 512;
 const MAX_METADATA_BYTES: usize = 64 << 10;
 const MAX_ENV_BYTES: usize = 512 << 10;
 
-fn no_more_than(what: &'static str, bytes: usize, most: usize) -> Result<(), SpecError> {
+fn check_size(what: &'static str, bytes: usize, most: usize) -> Result<(), SpecError> {
     if bytes > most { Err(SpecError::TooLarge { what, bytes, most }) } else { Ok(()) }
 }
 
@@ -295,22 +295,22 @@ fn bytes_of(pairs: &BTreeMap<String, String>) -> usize {
 
 /// Checks the size of a name.
 pub(crate) fn check_name(name: Option<&str>) -> Result<(), SpecError> {
-    no_more_than("the name", name.map_or(0, str::len), MAX_NAME_BYTES)
+    check_size("the name", name.map_or(0, str::len), MAX_NAME_BYTES)
 }
 
 /// Checks the size of metadata.
 pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), SpecError> {
-    no_more_than("the metadata", bytes_of(metadata), MAX_METADATA_BYTES)
+    check_size("the metadata", bytes_of(metadata), MAX_METADATA_BYTES)
 }
 
 /// Checks the names and values of environment variables.
 pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), SpecError> {
-    no_more_than("the environment", bytes_of(env), MAX_ENV_BYTES)?;
+    check_size("the environment", bytes_of(env), MAX_ENV_BYTES)?;
     for (name, value) in env {
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(SpecError::BadVariable { name: name.clone() });
         }
-        no_zero(value, || format!("the variable `{name}`"))?;
+        check_no_zero(value, || format!("the variable `{name}`"))?;
     }
     Ok(())
 }
@@ -332,9 +332,10 @@ mod tests {
 
     #[test]
     fn a_long_command_is_shown_by_its_beginning() {
-        let mut short = [Command::Shell("é".repeat(LONG_BYTES / 2)), Command::Argv(vec!["a".into(); 100])];
+        let mut short =
+            [Command::Shell("é".repeat(MAX_COMMAND_BYTES / 2)), Command::Argv(vec!["a".into(); 100])];
         assert!(short.iter_mut().all(|command| !command.shorten()));
-        let long = "é".repeat(LONG_BYTES);
+        let long = "é".repeat(MAX_COMMAND_BYTES);
         let arguments =
             || std::iter::once("ls".to_owned()).chain((0..1000).map(|_| "y".repeat(999))).collect();
         let code = Command::Code { language: "x".into(), code: long.clone(), file: None, args: arguments() };
@@ -343,7 +344,7 @@ mod tests {
         {
             assert!(command.shorten() && !command.clone().shorten());
             let text = serde_json::to_string(&command).unwrap();
-            assert!(text.len() < 3 * SHORT_BYTES && text.contains(" bytes in all]"), "{text}");
+            assert!(text.len() < 3 * SHORTENED_BYTES && text.contains(" bytes in all]"), "{text}");
         }
     }
 

@@ -1,14 +1,14 @@
-//! Text views of a byte stream: cut on character borders, whatever the chunks are.
+//! Decoding a byte stream to text, cut only between characters, whatever the chunks are.
 
-/// Decodes a stream of bytes chunk by chunk. A character cut by a chunk's end is completed by the next chunk;
-/// bytes that can be no character become U+FFFD, as in [`String::from_utf8_lossy`].
+/// Decodes a stream of bytes chunk by chunk. A character that a chunk cuts is completed by the next chunk;
+/// invalid bytes become U+FFFD, as in [`String::from_utf8_lossy`].
 #[derive(Debug, Clone, Default)]
 pub struct Utf8Stream {
     carry: Vec<u8>,
 }
 
 impl Utf8Stream {
-    /// The text that is certain after these bytes.
+    /// The complete characters after these bytes.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.carry.extend_from_slice(bytes);
         let certain = self.carry.len() - incomplete_tail(&self.carry);
@@ -17,13 +17,13 @@ impl Utf8Stream {
         text
     }
 
-    /// What is left when no more bytes come: nothing, or one replacement character.
+    /// The rest when no more bytes come: nothing, or one replacement character.
     pub fn finish(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.carry)).into_owned()
     }
 }
 
-/// How many bytes at the end begin a character that the next bytes could complete (0 to 3).
+/// The number of bytes at the end that begin a character which the next bytes could complete (0 to 3).
 fn incomplete_tail(bytes: &[u8]) -> usize {
     let from = bytes.len().saturating_sub(3);
     for start in (from..bytes.len()).rev() {

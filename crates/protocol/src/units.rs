@@ -11,7 +11,8 @@ pub struct UnitError {
     text: String,
 }
 
-/// Bytes: a number with an optional `K`, `M`, `G`, `T` (and `B`: powers of 1000) or `Ki`, `Mi`, `Gi`, `Ti` (powers of 1024).
+/// Parses a size: a number with an optional `K`, `M`, `G`, `T` (and `B`: powers of 1000) or `Ki`, `Mi`, `Gi`,
+/// `Ti` (powers of 1024).
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let wrong = || UnitError { what: "size", example: "`512Mi`, `2Gi` or `1MB`", text: text.to_owned() };
     let (number, unit) = split(text).ok_or_else(wrong)?;
@@ -30,7 +31,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     scaled(number, scale).ok_or_else(wrong)
 }
 
-/// A duration: a number with `ms`, `s`, `m`, `h` or `d`; without a unit, seconds.
+/// Parses a duration: a number with `ms`, `s`, `m`, `h` or `d`; without a unit, seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let wrong = || UnitError { what: "duration", example: "`500ms`, `10s` or `5m`", text: text.to_owned() };
     let (number, unit) = split(text).ok_or_else(wrong)?;

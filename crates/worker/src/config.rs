@@ -331,7 +331,7 @@ impl File {
         if let Some(above) = config.limits.above(&config.max_limits) {
             return Err(format!("{above} (`max_limits`)"));
         }
-        if let Some(nonsense) = config.limits.nonsense() {
+        if let Some(nonsense) = config.limits.first_invalid() {
             return Err(nonsense.to_string());
         }
         for bind in self.binds {

@@ -1,25 +1,25 @@
-//! The one shape of every error that the gateway answers with.
+//! The body of every error of the gateway.
 
 use serde::{Deserialize, Serialize};
 
-/// The body of every answer that is not a success.
+/// The body of every answer with an error status.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorBody {
-    /// What went wrong.
+    /// The error.
     pub error: ErrorDetail,
 }
 
-/// What went wrong.
+/// An error: a code for programs, a message and a hint for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorDetail {
-    /// For programs: a word of a fixed list, in `snake_case`.
+    /// The code, for programs: a word from a fixed list, in `snake_case`.
     pub code: String,
-    /// For people: what is wrong.
+    /// What is wrong, for people.
     pub message: String,
-    /// What to do next.
+    /// What to do about it, for people.
     pub hint: String,
-    /// Also in the answer's `X-Request-Id` and in the server's log.
+    /// The id of the request, as in the header `X-Request-Id` and in the server's log.
     pub request_id: String,
 }

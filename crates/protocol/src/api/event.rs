@@ -1,9 +1,9 @@
 //! Events as JSON: the `data:` of an SSE event, the JSON frames of a WebSocket, the lines of `--json`.
 //!
-//! Two promises pull in different directions: text is cut on the borders of characters, and whoever goes on after a
-//! `seq` misses nothing. So a chunk that ends inside a character is held back as a whole by [`EventViews`], until the
-//! next chunk of its stream completes it (they become one event, with the later `seq`); if anything else happens
-//! first, it goes out as it is, as base64.
+//! Two promises conflict: text is only cut between characters, and a reader that continues after a `seq`
+//! misses nothing. So [`EventViews`] holds back a whole chunk that ends inside a character, until the next
+//! chunk of its stream completes it (they become one event, with the later `seq`). If another event comes
+//! first, the chunk is sent as it is, as base64.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Event, EventKind, ExecutionId, ExitDetail, Reason, Seq, Stream, Usage, Verdict};
 
-/// The most that is held back.
-const HOLD_BYTES: usize = 4 << 20;
+/// The maximum that is held back.
+const MAX_HELD_BYTES: usize = 4 << 20;
 
-/// Cuts output on the borders of characters, as far as whole events allow.
+/// Aligns output events to character boundaries, as far as whole events allow.
 #[derive(Debug, Default)]
 pub struct EventViews {
     held: Option<Held>,
@@ -41,7 +41,7 @@ impl Held {
 }
 
 impl EventViews {
-    /// The events that are certain after this one, in order: at most what was held back, and this.
+    /// The events that are complete after this one, in order: at most a held-back one, and this.
     pub fn push(&mut self, event: Event) -> impl Iterator<Item = Event> + use<> {
         let EventKind::Output { stream, ref bytes, .. } = event.kind else {
             return [self.flush(), Some(event)].into_iter().flatten();
@@ -51,7 +51,7 @@ impl EventViews {
             Some(mut held) if held.stream == stream => {
                 held.bytes.extend_from_slice(bytes);
                 (held.event.seq, held.event.at_ms) = (event.seq, event.at_ms);
-                if ends_inside_a_character(&held.bytes) && held.bytes.len() < HOLD_BYTES {
+                if ends_inside_a_character(&held.bytes) && held.bytes.len() < MAX_HELD_BYTES {
                     self.held = Some(held);
                     return [None, None].into_iter().flatten();
                 }
@@ -59,7 +59,7 @@ impl EventViews {
             }
             held => {
                 let before = held.map(Held::release);
-                if cut && bytes.len() < HOLD_BYTES {
+                if cut && bytes.len() < MAX_HELD_BYTES {
                     let bytes = BytesMut::from(&bytes[..]);
                     self.held = Some(Held { stream, event, bytes });
                     return [before, None].into_iter().flatten();
@@ -69,12 +69,12 @@ impl EventViews {
         }
     }
 
-    /// Whether something is held back: it should be flushed after a short while without more.
+    /// Whether an event is held back. It should be flushed after a short while without more.
     pub const fn holds(&self) -> bool {
         self.held.is_some()
     }
 
-    /// What was held back.
+    /// Returns the held-back event.
     pub fn flush(&mut self) -> Option<Event> {
         self.held.take().map(Held::release)
     }
@@ -86,7 +86,7 @@ fn ends_inside_a_character(bytes: &[u8]) -> bool {
     start.is_some_and(|at| std::str::from_utf8(&bytes[at..]).is_err_and(|error| error.error_len().is_none()))
 }
 
-/// What an output event looks like; field by field because a flood goes through here.
+/// An output event. Serialized by its own type because it is the most frequent one.
 #[derive(Serialize)]
 struct OutputJson<'a> {
     r#type: &'static str,
@@ -99,7 +99,7 @@ struct OutputJson<'a> {
     base64: Option<String>,
 }
 
-/// Appends an event as one line of JSON, without a line's end: `text` where its bytes are text, else `base64`.
+/// Appends an event as JSON, without a line break: `text` if its bytes are text, otherwise `base64`.
 pub fn write_event(event: &Event, out: &mut Vec<u8>) {
     let (seq, at_ms) = (event.seq.0, event.at_ms);
     let written = match &event.kind {
@@ -125,7 +125,7 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) {
     debug_assert!(written.is_ok(), "plain data can be written to memory");
 }
 
-/// The bytes as text, if they are: UTF-8, and without zero bytes, which no text has and which JSON makes six bytes of.
+/// The bytes as text, if they are UTF-8 without zero bytes (which are not text, and take six bytes in JSON).
 fn as_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
@@ -133,18 +133,18 @@ fn as_text(bytes: &[u8]) -> Option<&str> {
 /// Why a text is not an event.
 #[derive(Debug, thiserror::Error)]
 pub enum EventJsonError {
-    /// Not JSON, or not of this shape.
+    /// It is not JSON, or does not have this structure.
     #[error("an event cannot be read: {0}")]
     Json(#[from] serde_json::Error),
-    /// JSON, but a field that its type needs is missing.
-    #[error("an event of the type `{0}` lacks a field, or the type is not known")]
+    /// A field that its type requires is missing.
+    #[error("an event of type `{0}` lacks a field, or the type is unknown")]
     Incomplete(String),
-    /// Its `base64` is not.
+    /// Its `base64` is not valid.
     #[error("an event's bytes cannot be read: {0}")]
     Base64(#[from] base64::DecodeError),
 }
 
-/// All fields of all types: reading them flat is many times faster than by a tagged enum.
+/// All fields of all types: reading a flat structure is many times faster than reading a tagged enum.
 #[derive(Deserialize)]
 struct AnyJson<'a> {
     #[serde(borrow)]
@@ -176,7 +176,7 @@ struct AnyJson<'a> {
     output_bytes: u64,
 }
 
-/// Reads what [`write_event`] wrote.
+/// Parses the output of [`write_event`].
 pub fn read_event(json: &[u8]) -> Result<Event, EventJsonError> {
     let any: AnyJson<'_> = serde_json::from_slice(json)?;
     let (seq, at_ms) = (Seq(any.seq), any.at_ms);
@@ -220,94 +220,95 @@ pub fn read_event(json: &[u8]) -> Result<Event, EventJsonError> {
     Ok(Event { seq, at_ms, kind })
 }
 
-/// The events of an execution's stream. `seq` is the resume token, `at_ms` counts from the start.
+/// An event of an execution's log. `seq` is the resume token, `at_ms` counts from the start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
-    /// The program runs. The first event.
+    /// The program is running. The first event.
     Started {
-        /// The event's number.
+        /// The number of the event.
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,
-        /// Which execution this is the log of.
+        /// The execution that this log belongs to.
         #[cfg_attr(feature = "openapi", schema(value_type = String))]
         execution_id: ExecutionId,
-        /// Its process id, as seen inside its session.
+        /// The program's process id inside its session.
         pid: i32,
     },
     /// Bytes of standard output.
     Stdout {
-        /// The number of the last chunk in it.
+        /// The number of the last chunk in this event.
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,
         /// The position of the first byte in the stream.
         offset: u64,
-        /// The bytes, where they are text.
+        /// The bytes, if they are text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        /// The bytes, where they are not.
+        /// The bytes in base64, if they are not text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base64: Option<String>,
     },
     /// Bytes of standard error.
     Stderr {
-        /// The number of the last chunk in it.
+        /// The number of the last chunk in this event.
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,
         /// The position of the first byte in the stream.
         offset: u64,
-        /// The bytes, where they are text.
+        /// The bytes, if they are text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        /// The bytes, where they are not.
+        /// The bytes in base64, if they are not text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base64: Option<String>,
     },
-    /// Bytes of both in one: a terminal, or merged mode.
+    /// Bytes of a terminal, or of both streams in merged mode.
     Output {
-        /// The number of the last chunk in it.
+        /// The number of the last chunk in this event.
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,
         /// The position of the first byte in the stream.
         offset: u64,
-        /// The bytes, where they are text.
+        /// The bytes, if they are text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        /// The bytes, where they are not.
+        /// The bytes in base64, if they are not text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base64: Option<String>,
     },
-    /// Bytes that are no longer kept, or skipped because `tail` was asked for.
+    /// Bytes that are no longer kept, or that were skipped because of `tail`.
     Gap {
-        /// The event's number.
+        /// The number of the event.
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,
-        /// Of this stream.
+        /// The stream that the bytes belong to.
         stream: Stream,
         /// The first missing byte.
         from_byte: u64,
         /// The first byte after the gap.
         to_byte: u64,
     },
-    /// The verdict, exactly once, after every byte that was in the pipes when the program ended.
+    /// The program has exited. Sent exactly once, after every byte that was in the pipes when the program
+    /// exited.
     Exited {
-        /// The event's number.
+        /// The number of the event.
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,
-        /// How it ended.
+        /// How the execution ended.
         #[serde(flatten)]
         verdict: Verdict,
     },
     /// The last event: no writer is left.
     Closed {
-        /// The event's number.
+        /// The number of the event.
         seq: u64,
         /// Milliseconds since the start.
         at_ms: u64,

@@ -1,4 +1,4 @@
-//! What the JSON of events promises.
+//! Tests of the JSON of events.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Executions as the API tells of them.
+//! Executions in the API.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::{
     Verdict,
 };
 
-/// Where an execution stands.
+/// The state of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionStateName {
     /// Accepted, not yet started.
     Queued,
-    /// The program runs.
+    /// The program is running.
     Running,
-    /// The program has ended; something may still hold its output open.
+    /// The program has exited; another process may still hold its output open.
     Exited,
-    /// Ended, and no writer is left.
+    /// The program has exited, and no writer of its output is left.
     Closed,
 }
 
@@ -29,18 +29,18 @@ pub enum ExecutionStateName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExitBody {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The exit code, if the program returned one.
+    /// The exit code, unless a signal ended the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// The signal that ended the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// For people: which thing was missing, which limit was hit.
+    /// Details for people: what was missing, or which limit was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// For programs: the same. Absent if nothing is known beyond the reason.
+    /// The same for programs. Absent if nothing is known beyond the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<ExitDetail>,
 }
@@ -61,55 +61,55 @@ impl From<&Verdict> for ExitBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogRemovedBody {
-    /// When.
+    /// The time of removal.
     pub at: Timestamp,
-    /// By which rule: `age`, `number`, `size`, or `prune` if somebody asked for it.
+    /// The rule that removed it: `age`, `number`, `size`, or `prune` for an explicit request.
     pub reason: String,
 }
 
-/// An execution as told to clients.
+/// An execution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExecutionBody {
-    /// `exe_` and 32 hexadecimal digits.
+    /// The id: `exe_` and 32 hexadecimal digits.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: ExecutionId,
-    /// Where it runs.
+    /// The session that it runs in.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub session_id: SessionId,
-    /// Where it stands.
+    /// The current state.
     pub state: ExecutionStateName,
-    /// Its process id inside its session, while it runs.
+    /// The program's process id inside its session, while it runs.
     pub pid: Option<i32>,
     /// When it was accepted.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// When the program exited.
     pub exited_at: Option<Timestamp>,
     /// How it ended.
     pub exit: Option<ExitBody>,
-    /// From start to end.
+    /// The time from start to exit.
     pub duration_ms: Option<u64>,
-    /// Cpu time and peak memory.
+    /// CPU time and peak memory.
     pub usage: Option<Usage>,
-    /// Bytes printed so far, kept or not.
+    /// Bytes written to standard output so far, kept or not.
     pub stdout_bytes: u64,
-    /// As above; 0 where the streams are one.
+    /// Bytes written to standard error so far; 0 if the streams are merged.
     pub stderr_bytes: u64,
-    /// As above; 0 where the streams are apart.
+    /// Bytes written to a terminal or to merged output so far; 0 if the streams are separate.
     pub output_bytes: u64,
-    /// The newest event of its log.
+    /// The newest event of the log.
     #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub last_seq: Seq,
-    /// Set if its log was removed: `/output` and `/events` answer 410.
+    /// Set if the log was removed: `/output` and `/events` return 410.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_removed: Option<LogRemovedBody>,
-    /// What runs.
+    /// The command that runs.
     pub command: Command,
-    /// The language, if code was given.
+    /// The language, if the command is code.
     pub language: Option<String>,
-    /// The size of its terminal, if it has one.
+    /// The size of the terminal, if there is one.
     pub tty: Option<TtySize>,
-    /// What the caller wants to find again.
+    /// Metadata that the client set.
     pub metadata: BTreeMap<String, String>,
 }
 

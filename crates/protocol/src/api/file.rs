@@ -1,22 +1,22 @@
-//! Files as the API tells of them.
+//! Files in the API.
 //!
-//! Names are bytes. One that is no text travels percent-encoded (every byte but letters, digits and `-._~/`), and then
-//! `encoding` says so; the same pair of `path` and `encoding` names it in a request.
+//! Names are bytes. A name that is not valid UTF-8 is percent-encoded (every byte except letters, digits and
+//! `-._~/`), and then `encoding` says so; the same pair of `path` and `encoding` names the file in a request.
 
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
 
-/// How a path that is no text is written.
+/// The encoding of a path that is not valid UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PathEncoding {
-    /// Bytes as `%` and two hexadecimal digits.
+    /// Percent-encoding: `%` and two hexadecimal digits for each byte.
     Percent,
 }
 
-/// What kind of thing lies at a path.
+/// The type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -25,98 +25,99 @@ pub enum FileType {
     File,
     /// A folder.
     Folder,
-    /// A symbolic link. Nothing here follows it.
+    /// A symbolic link. The API never follows links.
     Link,
-    /// A FIFO, a socket or a device. Nothing here opens it.
+    /// A FIFO, a socket or a device. The API never opens these.
     Other,
 }
 
-/// A thing in a workspace, as it was at one moment.
+/// A file, a folder or a link in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FileBody {
-    /// From the workspace on, without a slash before it; empty for the workspace itself.
+    /// The path below the workspace, without a leading slash; empty for the workspace itself.
     pub path: String,
-    /// The last name of the path.
+    /// The last component of the path.
     pub name: String,
-    /// How `path` and `name` are written; absent where they are text.
+    /// The encoding of `path` and `name`; absent if they are plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<PathEncoding>,
-    /// What it is.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: FileType,
-    /// Bytes of a file, or of what a link says; 0 for others.
+    /// The size of a file, or the length of a link's target; 0 for other types.
     pub size: u64,
-    /// Its rights in octal digits, such as `644`.
+    /// The permissions in octal digits, such as `644`.
     pub mode: String,
-    /// When its content changed last.
+    /// When the content was last modified.
     pub modified_at: Timestamp,
-    /// Names this state of it: another one has another tag.
+    /// A tag of this state of the file. It changes when the file changes.
     pub etag: String,
-    /// What a link says, as far as that is text.
+    /// The target of a link, if it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CopyBody {
     /// The copy.
     pub file: FileBody,
-    /// Bytes of all files in it.
+    /// The total size of all files in it.
     pub bytes: u64,
-    /// Files, folders and links.
+    /// The number of files, folders and links.
     pub files: u64,
-    /// FIFOs, sockets and devices, which are not copied, and what vanished meanwhile.
+    /// The number of entries that were not copied: FIFOs, sockets, devices, and entries that vanished
+    /// meanwhile.
     pub skipped: u64,
 }
 
-/// A request about one path.
+/// A request with one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PathRequest {
-    /// In the workspace.
+    /// A path in the workspace.
     pub path: String,
-    /// How it is written, if not as text.
+    /// The encoding of the path, if it is not plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<PathEncoding>,
 }
 
-/// A request about two paths.
+/// A request with two paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MoveRequest {
-    /// What is moved or copied.
+    /// The file or folder to move or copy.
     pub from: String,
-    /// Where to; the folders above it are made.
+    /// The new path; missing parent folders are created.
     pub to: String,
-    /// Replace the file, or the empty folder, that is there.
+    /// Whether to replace an existing file or empty folder.
     #[serde(default)]
     pub overwrite: bool,
-    /// How both are written, if not as text.
+    /// The encoding of both paths, if they are not plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<PathEncoding>,
 }
 
-/// A change of rights.
+/// A change of permissions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChmodRequest {
-    /// In the workspace.
+    /// A path in the workspace.
     pub path: String,
-    /// The new rights in octal digits, `000` to `777`.
+    /// The new permissions in octal digits, `000` to `777`.
     #[cfg_attr(feature = "openapi", schema(pattern = "^0?[0-7]{1,3}$"))]
     pub mode: String,
-    /// How the path is written, if not as text.
+    /// The encoding of the path, if it is not plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<PathEncoding>,
 }
 
-/// A path as it is told: as text if it is that, else encoded.
+/// A path as JSON: plain if it is text, otherwise percent-encoded.
 pub fn path_text(bytes: &[u8]) -> (String, Option<PathEncoding>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
@@ -124,7 +125,7 @@ pub fn path_text(bytes: &[u8]) -> (String, Option<PathEncoding>) {
     }
 }
 
-/// The bytes of a path that was told; `None` if it is not written as it says.
+/// The bytes of a path in JSON; `None` if it is not encoded as `encoding` says.
 pub fn path_bytes(text: &str, encoding: Option<PathEncoding>) -> Option<Vec<u8>> {
     match encoding {
         None => Some(text.as_bytes().to_vec()),
@@ -132,7 +133,7 @@ pub fn path_bytes(text: &str, encoding: Option<PathEncoding>) -> Option<Vec<u8>>
     }
 }
 
-/// Bytes as a URL can carry them.
+/// Percent-encodes bytes.
 pub fn percent_encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -149,7 +150,7 @@ pub fn percent_encoded(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that a URL carries; `None` where a `%` is not followed by two hexadecimal digits.
+/// Percent-decodes text; `None` if a `%` is not followed by two hexadecimal digits.
 pub fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.iter());
     while let Some(byte) = rest.next() {

@@ -1,4 +1,4 @@
-//! What the server tells of itself.
+//! Information about the server.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::SandboxKind;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InfoBody {
-    /// Of the gateway.
+    /// The version of the gateway.
     pub version: String,
-    /// Of the worker.
+    /// The version of the worker.
     pub worker_version: String,
     /// When the gateway started.
     pub started_at: Timestamp,
-    /// Which walls new sessions get.
+    /// The isolation of new sessions.
     pub sandbox: SandboxKind,
-    /// Sessions that are ready.
+    /// The number of sessions that are ready.
     pub sessions: u32,
-    /// Executions that have not ended.
+    /// The number of executions that have not ended.
     pub running: u32,
-    /// Sessions waiting in the pool.
+    /// The number of prepared sessions in the pool.
     pub prepared: u32,
-    /// How each limit is enforced on this host, in words.
+    /// How each limit is enforced on this host, for people.
     pub enforcement: BTreeMap<String, String>,
 }
 
@@ -33,36 +33,36 @@ pub struct InfoBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LanguagesBody {
-    /// Those that the server knows, by name.
+    /// All languages in the registry, by name.
     pub languages: Vec<LanguageBody>,
 }
 
-/// A language, whether or not it can be run here.
+/// A language, installed on this host or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LanguageBody {
-    /// As a start names it.
+    /// The name, as used in a start request.
     pub name: String,
-    /// Other names that do.
+    /// Other names of the language.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// How names of its files end, without the dot; the first is the usual one.
+    /// File name extensions without the dot; the first is the usual one.
     #[serde(default)]
     pub suffixes: Vec<String>,
     /// The name of its icon.
     #[serde(default)]
     pub icon: String,
-    /// What its tool calls itself; absent while it has not told, or if it is missing.
+    /// The version of its tool; absent until it is known, or if the tool is missing.
     pub version: Option<String>,
-    /// Whether it can be run here.
+    /// Whether it can be run on this host.
     pub available: bool,
-    /// The Debian package that brings its tool, if that is known.
+    /// The Debian package that provides its tool, if known.
     pub package: Option<String>,
-    /// The interpreter or compiler as seen inside a session; absent if it is missing.
+    /// The path of the interpreter or compiler inside a session; absent if it is missing.
     pub interpreter: Option<String>,
-    /// Whether it is compiled before it runs.
+    /// Whether code is compiled before it runs.
     #[serde(default)]
     pub can_build: bool,
-    /// The longest that its code may run here, if the operator set that.
+    /// The longest time that its code may run here, if the operator has set one.
     pub max_runtime_ms: Option<u64>,
 }

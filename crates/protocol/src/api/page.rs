@@ -1,4 +1,4 @@
-//! Lists, a page at a time.
+//! Pages of lists.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PageBody<T> {
-    /// What is on it.
+    /// The items of this page.
     pub items: Vec<T>,
-    /// Where the next page begins (`cursor=`); absent on the last one.
+    /// The cursor of the next page (`cursor=`); absent on the last page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which logs of ended executions to remove. Without `older_than`, `keep` and `all` the rules of the configuration apply.
+/// Which logs of ended executions to remove. Without `older_than`, `keep` and `all` the rules of the
+/// configuration apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -13,10 +14,10 @@ pub struct PruneRequest {
     /// Only logs of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Logs of executions that ended at least so long ago: `7d`, `12h`.
+    /// Logs of executions that ended at least this long ago: `7d`, `12h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older_than: Option<String>,
-    /// All but the newest so many.
+    /// All logs except this many of the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<u64>,
     /// All logs of ended executions.
@@ -27,15 +28,15 @@ pub struct PruneRequest {
     pub dry_run: bool,
 }
 
-/// What was removed, or would be.
+/// The logs that were removed, or would be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PruneBody {
-    /// Whether nothing was removed.
+    /// Whether this was a dry run, which removes nothing.
     pub dry_run: bool,
-    /// How many logs.
+    /// The number of logs.
     pub logs: u64,
-    /// Their bytes on the disk.
+    /// Their size on disk.
     pub bytes: u64,
     /// The first 1,000 of their executions, oldest first.
     pub executions: Vec<String>,

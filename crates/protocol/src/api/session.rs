@@ -1,4 +1,4 @@
-//! Sessions as the API asks for and tells of them.
+//! Sessions in the API.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use crate::{Limits, Network, SandboxKind, Session, SessionId, SessionSpec, Sessi
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionRequest {
-    /// For people; need not be unique.
+    /// A name for people; it need not be unique.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Variables of every execution in it.
+    /// Environment variables for every execution in the session.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// What it may use.
+    /// Limits of the session.
     pub limits: Limits,
-    /// It ends by itself after so long without an execution.
+    /// The session ends after this long without an execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout_ms: Option<u64>,
-    /// Anything the caller wants to find again.
+    /// Metadata for the client's own use.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// What it reaches of the network: nothing, unless it says so.
+    /// Network access; none by default.
     pub network: Network,
 }
 
@@ -37,7 +37,7 @@ impl From<SessionRequest> for SessionSpec {
     }
 }
 
-/// A change of a session: what is absent stays.
+/// A change of a session; absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -45,70 +45,70 @@ pub struct SessionPatch {
     /// The new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Limits that are present are changed.
+    /// The limits to change; absent ones stay as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// 0 removes it.
+    /// The new idle timeout; 0 removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout_ms: Option<u64>,
-    /// Merged; an empty value removes.
+    /// Merged with the existing metadata; an empty value removes a key.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Whether a session can run things.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStateName {
-    /// It can.
+    /// It can run executions.
     Ready,
-    /// Nothing runs in it and its workspace is kept; the next use wakes it.
+    /// Nothing runs in it and its workspace is kept; the next use resumes it.
     Hibernated,
-    /// It is over; its executions' logs remain.
+    /// It has ended; the logs of its executions remain.
     Ended,
 }
 
-/// A session as told to clients.
+/// A session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SessionBody {
-    /// `ses_` and 32 hexadecimal digits.
+    /// The id: `ses_` and 32 hexadecimal digits.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: SessionId,
-    /// For people.
+    /// A name for people.
     pub name: Option<String>,
-    /// Whether it can run things.
+    /// The current state.
     pub state: SessionStateName,
-    /// Which walls stand around it.
+    /// The isolation of the session.
     pub sandbox: SandboxKind,
-    /// Variables of every execution in it. Whoever may only look at the session is sent their names, with empty values.
-    /// Absent in lists: they can be large.
+    /// Environment variables for every execution in the session. Users with read-only access get the names
+    /// with empty values. Absent in lists, because it can be large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<BTreeMap<String, String>>,
-    /// The values of `env` are not shown to whoever asked.
+    /// Whether the values of `env` are hidden from this user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub env_hidden: bool,
-    /// What it may use.
+    /// Limits of the session.
     pub limits: Limits,
-    /// It ends by itself after so long without an execution.
+    /// The session ends after this long without an execution.
     pub idle_timeout_ms: Option<u64>,
-    /// What the caller wants to find again.
+    /// Metadata that the client set.
     pub metadata: BTreeMap<String, String>,
-    /// What it reaches of the network.
+    /// Network access.
     pub network: Network,
-    /// Made for one execution; it ends with that.
+    /// Whether it was created for one execution and ends with it.
     pub one_shot: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// How many executions in it have not ended.
+    /// The number of executions in it that have not ended.
     pub running: u32,
 }
 
 impl SessionBody {
-    /// As it is in a list: without its environment.
+    /// The form used in lists: without the environment.
     #[must_use]
     pub fn in_brief(self) -> Self {
         Self { env: None, ..self }

@@ -1,4 +1,4 @@
-//! The body that starts an execution, and the small bodies that act on one.
+//! The body that starts an execution, and the small bodies of requests for an execution.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Children, Command, Limits, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
 
-/// What the program reads.
+/// Standard input of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StdinRequest {
-    /// The end of the file at once.
+    /// Empty: end of file at once.
     #[default]
     None,
-    /// What is sent later.
+    /// Sent later, with other requests.
     Open,
-    /// This text, then the end.
+    /// This text, then end of file.
     Text(String),
-    /// These bytes, then the end.
+    /// These bytes in base64, then end of file.
     Base64(String),
 }
 
-/// A request to run something: one of `argv`, `shell`, or `language` with `code`.
+/// A request to start an execution: one of `argv`, `shell`, or `language` with `code`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -32,75 +32,75 @@ pub struct StartRequest {
     /// A program and its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argv: Option<Vec<String>>,
-    /// A line for the shell.
+    /// A shell command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shell: Option<String>,
-    /// A language of `GET /v1/languages`.
+    /// A language from `GET /v1/languages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Source text in that language.
+    /// Source code in that language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// A path in the workspace where the code is saved before it runs, and stays.
+    /// A path in the workspace where the code is saved before it runs, and kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Arguments of the code.
+    /// Arguments for the code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Where; relative to the workspace, which is the default.
+    /// The working directory, relative to the workspace, which is the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Variables added to the session's.
+    /// Environment variables in addition to the session's.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// What it reads.
+    /// Standard input.
     pub stdin: StdinRequest,
-    /// A terminal of this size instead of pipes.
+    /// Use a terminal of this size instead of pipes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tty: Option<TtySize>,
-    /// Both outputs in one stream, in exact order.
+    /// Merge stdout and stderr into one stream, in exact order.
     pub merge_output: bool,
-    /// How long it may run.
+    /// The longest time that it may run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Between SIGTERM and SIGKILL; 5 s unless told.
+    /// The time between SIGTERM and SIGKILL; 5 s by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace_ms: Option<u64>,
-    /// Lower limits than the session's.
+    /// Limits, lower than the session's.
     pub limits: Limits,
-    /// What becomes of children that outlive it.
+    /// What happens to child processes that outlive the program.
     pub children: Children,
-    /// What happens past the output limit.
+    /// What happens when the output limit is reached.
     pub on_output_limit: OnOutputLimit,
-    /// Anything the caller wants to find again. `conversation_id` and `tool_call_id` put it into the streams of
-    /// that conversation.
+    /// Metadata for the client's own use. `conversation_id` and `tool_call_id` add the execution to the
+    /// streams of that conversation.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Why a request cannot be understood.
+/// Why a request is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Nothing to run.
+    /// There is nothing to run.
     #[error("nothing to run: give one of `argv`, `shell`, or `language` with `code`")]
     NoCommand,
-    /// More than one thing to run.
+    /// There is more than one thing to run.
     #[error("more than one thing to run: give only one of `argv`, `shell`, or `language` with `code`")]
     ManyCommands,
-    /// Half of a pair.
+    /// Only one of `language` and `code` is given.
     #[error("`language` and `code` belong together")]
     HalfCode,
-    /// Only code is saved to a file and takes `args`.
-    #[error("`{0}` goes with `language` and `code` only")]
+    /// The field requires `language` and `code`.
+    #[error("`{0}` requires `language` and `code`")]
     OnlyForCode(&'static str),
-    /// Not base64.
-    #[error("`stdin.base64` is not base64: {0}")]
+    /// The input is not valid base64.
+    #[error("`stdin.base64` is not valid base64: {0}")]
     BadBase64(String),
-    /// See [`SpecError`].
+    /// The spec is not valid.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// No such signal.
-    #[error("`{0}` is no signal: give a number from 1 to 64, or a name like `SIGINT`")]
+    /// The signal does not exist.
+    #[error("`{0}` is not a signal: give a number from 1 to 64, or a name like `SIGINT`")]
     BadSignal(String),
 }
 
@@ -202,10 +202,10 @@ impl From<StartSpec> for StartRequest {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ResizeRequest {
-    /// Lines.
+    /// The number of rows.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub rows: u16,
-    /// Columns.
+    /// The number of columns.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 65_535))]
     pub cols: u16,
 }
@@ -215,9 +215,9 @@ pub struct ResizeRequest {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum SignalName {
-    /// 1 to 64.
+    /// A number from 1 to 64.
     Number(i32),
-    /// With or without `SIG`, in any case.
+    /// A name with or without `SIG`, in upper or lower case.
     Name(String),
 }
 
@@ -226,14 +226,14 @@ pub enum SignalName {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SignalRequest {
-    /// Which one.
+    /// The signal to send.
     pub signal: SignalName,
-    /// To every process of the execution instead of its (foreground) group.
+    /// Whether to signal every process of the execution instead of its (foreground) group.
     #[serde(default)]
     pub tree: bool,
 }
 
-/// The signals of Linux by name; the rest are real-time signals and have numbers only.
+/// The signals of Linux with names; the others are real-time signals, which have only numbers.
 const SIGNALS: [(&str, i32); 31] = [
     ("HUP", 1),
     ("INT", 2),
@@ -269,7 +269,7 @@ const SIGNALS: [(&str, i32); 31] = [
 ];
 
 impl SignalName {
-    /// Its number.
+    /// The number of the signal.
     pub fn number(&self) -> Result<i32, RequestError> {
         match self {
             Self::Number(number @ 1..=64) => Ok(*number),

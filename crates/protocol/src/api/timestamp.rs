@@ -1,4 +1,4 @@
-//! Times as the API writes them: RFC 3339, UTC, milliseconds.
+//! Times in the API: RFC 3339, UTC, milliseconds.
 
 use std::fmt;
 use std::num::NonZero;
@@ -12,12 +12,12 @@ use time::format_description::well_known::{Iso8601, Rfc3339};
 /// Milliseconds are always written.
 const MILLISECONDS: EncodedConfig =
     Config::DEFAULT.set_time_precision(TimePrecision::Second { decimal_digits: NonZero::new(3) }).encode();
-/// The last moment of the year 9999, the last that RFC 3339 can write.
+/// The last millisecond of the year 9999, the last time that RFC 3339 can express.
 const LAST_MS: u64 = 253_402_300_799_999;
 /// Nanoseconds in a millisecond.
-const MS_NANOS: i128 = 1_000_000;
+const NANOS_PER_MS: i128 = 1_000_000;
 
-/// A moment, in milliseconds since 1970.
+/// A time in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, format = DateTime))]
 #[serde(try_from = "String", into = "String")]
@@ -25,12 +25,12 @@ pub struct Timestamp(pub u64);
 
 /// Why a text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a time as RFC 3339 writes it, like `2026-11-15T12:00:00Z`")]
+#[error("`{0}` is not an RFC 3339 time, such as `2026-11-15T12:00:00Z`")]
 pub struct TimestampError(String);
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = i128::from(self.0.min(LAST_MS)) * MS_NANOS;
+        let nanos = i128::from(self.0.min(LAST_MS)) * NANOS_PER_MS;
         let at = OffsetDateTime::from_unix_timestamp_nanos(nanos).map_err(|_| fmt::Error)?;
         f.write_str(&at.format(&Iso8601::<MILLISECONDS>).map_err(|_| fmt::Error)?)
     }
@@ -58,10 +58,10 @@ impl From<Timestamp> for String {
     }
 }
 
-/// Any time of RFC 3339; one before 1970 counts as the first moment of it, for nothing here is older.
+/// Parses any RFC 3339 time; one before 1970 counts as the beginning of 1970, since nothing here is older.
 fn parse(text: &str) -> Option<u64> {
     let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-    let ms = u64::try_from(at.unix_timestamp_nanos() / MS_NANOS).unwrap_or(0);
+    let ms = u64::try_from(at.unix_timestamp_nanos() / NANOS_PER_MS).unwrap_or(0);
     Some(ms.min(LAST_MS))
 }
 

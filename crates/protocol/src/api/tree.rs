@@ -1,37 +1,37 @@
-//! Whole trees of a workspace as the API tells of them. Names that are no text are written as those of files are.
+//! Whole trees of a workspace in the API. Names that are not text are encoded like those of files.
 
 use serde::{Deserialize, Serialize};
 
 use super::{FileType, PathEncoding, Timestamp};
 use crate::SnapshotId;
 
-/// What happened, as a watch tells it.
+/// The type of a change that a watch reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeName {
-    /// The watch stands: from here on every change is told.
+    /// The watch is active: every change from now on is reported.
     Ready,
-    /// It was made.
+    /// It was created.
     Created,
-    /// Its content or its rights changed.
+    /// Its content or its permissions changed.
     Modified,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It has another path.
+    /// It was moved to another path.
     Moved,
-    /// More happened than could be kept: some of it is not told.
+    /// Some changes were lost, because too many happened at once.
     Overflow,
-    /// There are too many folders: what happens in this one and in others like it is not told.
+    /// Too many folders: changes in this one and in others are not reported.
     Limit,
-    /// Look at everything again.
+    /// The client has to read everything again.
     Rescan,
     /// The session has ended.
     Ended,
 }
 
 impl ChangeName {
-    /// The name on the wire.
+    /// The name in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ready => "ready",
@@ -47,139 +47,139 @@ impl ChangeName {
     }
 }
 
-/// One event of a watch.
+/// A change that a watch reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangeBody {
-    /// What happened.
+    /// The type of the change.
     #[serde(rename = "type")]
     pub change: ChangeName,
-    /// To what, from the workspace on.
+    /// The path below the workspace.
     pub path: String,
-    /// How `path` is written; absent where it is text.
+    /// The encoding of `path`; absent if it is plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<PathEncoding>,
-    /// What it is.
+    /// The type of the file.
     pub kind: FileType,
-    /// Where it was before, if it moved.
+    /// The previous path, if it was moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// How `from` is written; absent where it is text.
+    /// The encoding of `from`; absent if it is plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_encoding: Option<PathEncoding>,
 }
 
-/// Something that a search found.
+/// A match of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MatchBody {
-    /// Where, from the workspace on.
+    /// The path below the workspace.
     pub path: String,
-    /// How `path` is written; absent where it is text.
+    /// The encoding of `path`; absent if it is plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<PathEncoding>,
-    /// What it is.
+    /// The type of the file.
     pub kind: FileType,
-    /// The line, from 1, where content was looked for.
+    /// The line number, from 1, for a match in the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Where in the line, from 1, in bytes.
+    /// The column, from 1, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
     /// The line, or 400 bytes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Where in the line those begin, if not at its beginning.
+    /// The position in the line where `text` begins, if not at its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_offset: Option<u64>,
-    /// Whether `text` is not the whole line.
+    /// Whether `text` is only a part of the line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub text_truncated: bool,
 }
 
-/// How a search went.
+/// The summary of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchSummaryBody {
-    /// What was found.
+    /// The number of matches.
     pub matches: u64,
-    /// Files whose content was looked at.
+    /// The number of files whose content was searched.
     pub files: u64,
-    /// Files that were passed over: binary, not readable, or with a line that is too long.
+    /// The number of files that were skipped: binary, not readable, or with a line that is too long.
     pub skipped: u64,
-    /// Why it ended before everything was looked at: `limit`, `time` or `entries`.
+    /// Why the search ended early: `limit`, `time` or `entries`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
 }
 
-/// What a search found, all of it.
+/// All results of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchBody {
-    /// What was found.
+    /// The matches.
     pub items: Vec<MatchBody>,
-    /// How it went.
+    /// The summary.
     pub summary: SearchSummaryBody,
 }
 
-/// What an archive held.
+/// The contents of an unpacked archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UnpackedBody {
-    /// Ordinary files.
+    /// The number of files.
     pub files: u64,
-    /// Folders.
+    /// The number of folders.
     pub folders: u64,
-    /// Symbolic links.
+    /// The number of symbolic links.
     pub links: u64,
-    /// The bytes of the files.
+    /// The total size of the files.
     pub bytes: u64,
 }
 
-/// How something is different.
+/// The type of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceName {
-    /// It was not there.
+    /// It did not exist before.
     Added,
-    /// Its content or its rights were others.
+    /// Its content or its permissions changed.
     Modified,
-    /// It is there no more.
+    /// It no longer exists.
     Removed,
 }
 
-/// One thing that is different.
+/// A difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DifferenceBody {
-    /// How.
+    /// The type of the difference.
     #[serde(rename = "type")]
     pub difference: DifferenceName,
-    /// Where, from the workspace on.
+    /// The path below the workspace.
     pub path: String,
-    /// How `path` is written; absent where it is text.
+    /// The encoding of `path`; absent if it is plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<PathEncoding>,
-    /// What it is, or was.
+    /// The type of the file, now or before.
     pub kind: FileType,
-    /// Its size now, or when it was there.
+    /// The size of the file, now or before.
     pub size: u64,
-    /// A unified diff, if it was asked for and both texts are there and short enough.
+    /// A unified diff, if it was requested and both texts are available and short enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
-    /// There is no `patch` because the texts are too long, or the patches of all are.
+    /// Whether `patch` is missing because the text, or all patches together, are too long.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patch_too_long: bool,
 }
 
-/// What is different.
+/// The differences.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DiffBody {
-    /// All that is, or the first of it.
+    /// All differences, or the first of them.
     pub items: Vec<DifferenceBody>,
-    /// There is more.
+    /// Whether there are more.
     pub truncated: bool,
 }
 
@@ -188,26 +188,26 @@ pub struct DiffBody {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct SnapshotRequest {
-    /// For people; need not be unique.
+    /// A name for people; it need not be unique.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub name: Option<String>,
 }
 
-/// A copy of a workspace.
+/// A snapshot of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnapshotBody {
-    /// Its id: `snp_` and 32 hexadecimal digits.
+    /// The id: `snp_` and 32 hexadecimal digits.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: SnapshotId,
-    /// For people.
+    /// A name for people.
     pub name: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// What it uses of the disk, as if it shared nothing with the workspace.
+    /// Its size on disk, as if it shared nothing with the workspace.
     pub bytes: u64,
-    /// Files, folders and links in it.
+    /// The number of files, folders and links in it.
     pub files: u64,
 }
 
@@ -215,19 +215,19 @@ pub struct SnapshotBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnapshotsBody {
-    /// All of them.
+    /// All snapshots.
     pub items: Vec<SnapshotBody>,
 }
 
-/// A request for a session like another.
+/// A request to fork a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ForkRequest {
-    /// The name of the new one.
+    /// The name of the new session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The snapshot that it begins with; as the workspace is now if absent.
+    /// The snapshot to begin with; the current workspace if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub snapshot: Option<SnapshotId>,

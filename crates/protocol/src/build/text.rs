@@ -1,12 +1,12 @@
-//! Diagnostics out of what compilers print for people: gcc's and clang's lines, and clang's lines for programs
-//! (`-fdiagnostics-print-source-range-info -fdiagnostics-parseable-fixits`).
+//! Parses diagnostics from the output of compilers: the lines of gcc and clang, and clang's machine-readable
+//! lines (`-fdiagnostics-print-source-range-info -fdiagnostics-parseable-fixits`).
 
 use super::{Diagnostic, Fix, MAX_DIAGNOSTICS, MAX_NOTES, Note, Range, Severity};
 
-/// The longest line that is looked at.
+/// The longest line that is parsed.
 const MAX_LINE_BYTES: usize = 16 << 10;
 
-/// The diagnostics in a compiler's output. `name` says how a file that it names is told, or none for one of no interest.
+/// The diagnostics in a compiler's output. `name` converts the name of a file in it.
 pub fn diagnostics_of_text(text: &str, name: &dyn Fn(&str) -> String) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for line in text.lines().filter(|line| line.len() <= MAX_LINE_BYTES) {
@@ -29,7 +29,7 @@ pub fn diagnostics_of_text(text: &str, name: &dyn Fn(&str) -> String) -> Vec<Dia
     found
 }
 
-/// A fix belongs to what was said last: a note, if there is one.
+/// Adds a fix to the last message: to its last note, if there is one.
 fn add_fix(found: &mut [Diagnostic], fix: Fix) {
     let Some(last) = found.last_mut() else { return };
     let fixes = match last.notes.last_mut() {
@@ -49,7 +49,7 @@ fn fix(line: &str, name: &dyn Fn(&str) -> String) -> Option<Fix> {
     Some(Fix { range: Range { file: Some(name(&file)), ..range }, text })
 }
 
-/// A string as in C, and what follows it.
+/// Parses a C string; returns it and the rest.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut bytes = Vec::new();
     let inner = text.strip_prefix('"')?;
@@ -73,7 +73,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// `{3:9-3:10}`, and what follows it.
+/// Parses `{3:9-3:10}`; returns the range and the rest.
 fn braced(text: &str) -> Option<(Range, &str)> {
     let (inner, rest) = text.strip_prefix('{')?.split_once('}')?;
     let (from, to) = inner.split_once('-')?;
@@ -91,7 +91,7 @@ type Head = (Range, Severity, String, Option<String>);
 fn head(line: &str, name: &dyn Fn(&str) -> String) -> Option<Head> {
     let (place, severity, message) = split(line)?;
     let (message, option) = without_option(message);
-    let at = place_of(place, name)?;
+    let at = parse_location(place, name)?;
     Some((at, severity, message, option))
 }
 
@@ -109,7 +109,7 @@ fn split(line: &str) -> Option<(&str, Severity, &str)> {
     if let Some((at, word, severity)) = first {
         return Some((line.get(..at)?, severity, line.get(at + word.len()..)?));
     }
-    // The linker's: it names no severity.
+    // The linker prints no severity.
     let at = line.find(": undefined reference to ").or_else(|| line.find(": multiple definition of "))?;
     Some((line.get(..at)?, Severity::Error, line.get(at + 2..)?))
 }
@@ -118,7 +118,7 @@ fn without_option(message: &str) -> (String, Option<String>) {
     let option = message.strip_suffix(']').and_then(|rest| rest.rsplit_once(" ["));
     match option {
         Some((message, option)) if option.starts_with('-') => {
-            // clang names the category after a comma, and gcc writes `-Werror=x`.
+            // clang prints the category after a comma, and gcc prints `-Werror=x`.
             let option = option.split(',').find(|part| *part != "-Werror").unwrap_or(option);
             (message.to_owned(), Some(option.replacen("-Werror=", "-W", 1)))
         }
@@ -126,8 +126,8 @@ fn without_option(message: &str) -> (String, Option<String>) {
     }
 }
 
-/// `a.cpp:3:9`, `a.cpp:3`, `a.cpp:3:9:{3:1-3:9}{..}`, or a program's name, which is no place.
-fn place_of(place: &str, name: &dyn Fn(&str) -> String) -> Option<Range> {
+/// Parses `a.cpp:3:9`, `a.cpp:3` or `a.cpp:3:9:{3:1-3:9}{..}`; a program's name is not a location.
+fn parse_location(place: &str, name: &dyn Fn(&str) -> String) -> Option<Range> {
     let (place, ranges) = match place.split_once(":{") {
         Some((place, ranges)) => (place, format!("{{{ranges}")),
         None => (place, String::new()),
@@ -140,7 +140,7 @@ fn place_of(place: &str, name: &dyn Fn(&str) -> String) -> Option<Range> {
         (Some(line), Some(column), Some(file)) => (file, line, column),
         (None, Some(line), _) => (place.strip_suffix(&format!(":{last}"))?, line, 1),
         _ => {
-            // `/usr/bin/ld: x.o: in function`, `a.cpp:(.text+0x9)`: a file at most, no line.
+            // `/usr/bin/ld: x.o: in function`, `a.cpp:(.text+0x9)`: a file at most, and no line.
             let file = place.split(":(").next().filter(|file| place.contains(":(") && !file.contains(": "));
             return Some(Range { file: file.map(name), ..Range::default() });
         }

@@ -67,7 +67,7 @@ fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::E
 
 fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<Limits, D::Error> {
     let limits = FileLimits::deserialize(from)?.parse().map_err(serde::de::Error::custom)?;
-    limits.nonsense().map_or(Ok(limits), |why| Err(serde::de::Error::custom(why)))
+    limits.first_invalid().map_or(Ok(limits), |why| Err(serde::de::Error::custom(why)))
 }
 
 impl LanguageConfig {
