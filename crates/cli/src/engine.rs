@@ -9,7 +9,7 @@ mod stdin;
 
 use std::time::Duration;
 
-use headwater_client::{ClientError, ExecutionFilter, Key, SessionFilter};
+use headwater_client::{ClientError, ExecutionFilter, IdempotencyKey, SessionFilter};
 use headwater_contract::{Client as Worker, FollowOptions, v1};
 use headwater_protocol::api::{
     ExecutionBody, ExecutionStateName, PageBody, PruneBody, PruneRequest, SessionBody, SessionRequest,
@@ -116,7 +116,7 @@ impl Engine {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.session(id)).await?.into()),
             Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.session(id).await }).await?)
+                Ok(server.retry_known_server(|server| async move { server.session(id).await }).await?)
             }
         }
     }
@@ -131,9 +131,11 @@ impl Engine {
             Self::Remote(server) => {
                 let SessionSpec { name, env, limits, idle_timeout_ms, metadata, network, .. } = spec.clone();
                 let request = SessionRequest { name, env, limits, idle_timeout_ms, metadata, network };
-                let (request, key) = (&request, &Key::random());
+                let (request, key) = (&request, &IdempotencyKey::random());
                 Ok(server
-                    .persist(|server| async move { server.create_session(request, Some(key)).await })
+                    .retry_known_server(
+                        |server| async move { server.create_session(request, Some(key)).await },
+                    )
                     .await?)
             }
         }
@@ -146,9 +148,9 @@ impl Engine {
                 worker.retry(|worker| worker.end_session(id, !keep_logs)).await?;
                 Ok(())
             }
-            Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.delete_session(id, keep_logs).await }).await?)
-            }
+            Self::Remote(server) => Ok(server
+                .retry_known_server(|server| async move { server.delete_session(id, keep_logs).await })
+                .await?),
         }
     }
 
@@ -157,7 +159,7 @@ impl Engine {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.execution(id)).await?.into()),
             Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.execution(id).await }).await?)
+                Ok(server.retry_known_server(|server| async move { server.execution(id).await }).await?)
             }
         }
     }
@@ -179,7 +181,7 @@ impl Engine {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.processes(id)).await?),
             Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.processes(id).await }).await?)
+                Ok(server.retry_known_server(|server| async move { server.processes(id).await }).await?)
             }
         }
     }
@@ -210,7 +212,7 @@ impl Engine {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.cancel(id, grace)).await?),
             Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.cancel(id, grace).await }).await?)
+                Ok(server.retry_known_server(|server| async move { server.cancel(id, grace).await }).await?)
             }
         }
     }
@@ -220,7 +222,7 @@ impl Engine {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.resize(id, size)).await?),
             Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.resize(id, size).await }).await?)
+                Ok(server.retry_known_server(|server| async move { server.resize(id, size).await }).await?)
             }
         }
     }
@@ -244,7 +246,7 @@ impl Engine {
                 Ok(PruneBody { dry_run: request.dry_run, logs, bytes, executions: execution_ids })
             }
             Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.prune(request).await }).await?)
+                Ok(server.retry_known_server(|server| async move { server.prune(request).await }).await?)
             }
         }
     }
@@ -254,7 +256,7 @@ impl Engine {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.forget(id)).await?),
             Self::Remote(server) => {
-                Ok(server.persist(|server| async move { server.forget(id).await }).await?)
+                Ok(server.retry_known_server(|server| async move { server.forget(id).await }).await?)
             }
         }
     }

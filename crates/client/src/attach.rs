@@ -22,12 +22,12 @@ use crate::frames::{ClientFrame, ServerFrame};
 use crate::options::AttachOptions;
 use crate::position::Position;
 use crate::retry::Retry;
-use crate::socket::{Heard, Socket};
+use crate::socket::{Received, Socket};
 
 /// The largest piece of input in one frame.
-const STDIN_BYTES: usize = 64 << 10;
+const MAX_STDIN_FRAME_BYTES: usize = 64 << 10;
 /// Frames that wait for a connection.
-const QUEUE: usize = 16;
+const MAX_QUEUED_FRAMES: usize = 16;
 
 /// Tells the one who sent a frame that it was flushed; dropped if it was lost.
 pub(crate) type Sent = oneshot::Sender<()>;
@@ -75,7 +75,7 @@ pub struct Attachment {
     /// What the server refused last.
     refusal: Option<Box<ApiError>>,
     /// Whether an event came over this connection.
-    has_spoken: bool,
+    has_received: bool,
     retry: Retry,
     ended: bool,
 }
@@ -89,7 +89,7 @@ impl AttachInput {
     /// see the module for what is known when a connection breaks.
     pub async fn send_stdin(&self, mut bytes: Bytes) -> Result<()> {
         while !bytes.is_empty() {
-            let piece = bytes.split_to(bytes.len().min(STDIN_BYTES));
+            let piece = bytes.split_to(bytes.len().min(MAX_STDIN_FRAME_BYTES));
             self.send(ClientFrame::Stdin(piece)).await?;
         }
         Ok(())
@@ -121,9 +121,9 @@ impl AttachInput {
 impl Attachment {
     /// A server that is not there is told at once; a connection that breaks later is made again.
     pub(crate) async fn open(client: Client, id: ExecutionId, options: AttachOptions) -> Result<Self> {
-        let (input, frames) = mpsc::channel(QUEUE);
+        let (input, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
         let mut attachment = Self {
-            retry: client.retry(),
+            retry: client.new_retry(),
             position: Position::after(options.after),
             outbox: Outbox { own: VecDeque::new(), frames },
             client,
@@ -135,7 +135,7 @@ impl Attachment {
             taken: 0,
             part: 0,
             refusal: None,
-            has_spoken: false,
+            has_received: false,
             ended: false,
         };
         attachment.reopen().await?;
@@ -163,16 +163,16 @@ impl Attachment {
     pub async fn next(&mut self) -> Result<Option<Event>> {
         while !self.ended {
             let Some(socket) = self.socket.as_mut() else {
-                self.come_back().await?;
+                self.reconnect().await?;
                 continue;
             };
             match socket.next(&mut self.outbox).await {
-                Ok(Heard::Frame(frame)) => {
+                Ok(Received::Frame(frame)) => {
                     if let Some(event) = self.deliver(ServerFrame::read(frame)?) {
                         return Ok(Some(event));
                     }
                 }
-                Ok(Heard::End) => self.meet_end().await?,
+                Ok(Received::End) => self.handle_end().await?,
                 Err(error) if error.is_transient() => self.leave(),
                 // The server has said why before.
                 Err(error) => return Err(self.refusal.take().map_or(error, ClientError::Api)),
@@ -191,7 +191,7 @@ impl Attachment {
             ServerFrame::Event(event) => event,
             ServerFrame::Output { stream, seq, bytes } if seq == self.position.seq() && self.has_credit() => {
                 self.grant(bytes.len());
-                self.has_spoken = true;
+                self.has_received = true;
                 self.part += bytes.len();
                 let offset = self.position.pass_part(stream, bytes.len());
                 return Some(Event {
@@ -206,8 +206,8 @@ impl Attachment {
                 Event { seq, at_ms: self.at_ms, kind: EventKind::Output { stream, offset, bytes } }
             }
         };
-        self.has_spoken = true;
-        self.retry.has_progress();
+        self.has_received = true;
+        self.retry.reset();
         self.at_ms = event.at_ms;
         let event = self.position.pass(event)?;
         self.options.after = self.position.seq();
@@ -233,19 +233,19 @@ impl Attachment {
     }
 
     fn leave(&mut self) {
-        if self.socket.take().is_some_and(|socket| socket.was_good()) {
-            self.retry.has_progress();
+        if self.socket.take().is_some_and(|socket| socket.was_stable()) {
+            self.retry.reset();
         }
     }
 
     /// As for a follower: who has no more to say says nothing when asked again.
-    async fn meet_end(&mut self) -> Result<()> {
+    async fn handle_end(&mut self) -> Result<()> {
         self.leave();
-        if self.has_spoken {
+        if self.has_received {
             return Ok(());
         }
         let id = self.id;
-        let execution = self.client.insist(|client| async move { client.execution(id).await }).await?;
+        let execution = self.client.retry(|client| async move { client.execution(id).await }).await?;
         self.ended = match execution.state {
             ExecutionStateName::Closed => true,
             ExecutionStateName::Exited => !self.options.until_closed,
@@ -259,7 +259,7 @@ impl Attachment {
         Ok(())
     }
 
-    async fn come_back(&mut self) -> Result<()> {
+    async fn reconnect(&mut self) -> Result<()> {
         loop {
             match self.reopen().await {
                 Err(error) if error.is_transient() => self.retry.pause(error).await?,
@@ -275,7 +275,7 @@ impl Attachment {
             url.query_pairs_mut().append_pair("skip", &self.part.to_string());
         }
         self.socket = Some(Socket::open(&self.client, url).await?);
-        (self.has_spoken, self.taken) = (false, 0);
+        (self.has_received, self.taken) = (false, 0);
         self.outbox.own.clear();
         if let Some(credit) = self.options.credit_bytes {
             self.outbox.credit(credit);

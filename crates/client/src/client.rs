@@ -13,21 +13,21 @@ use crate::retry::Retry;
 use crate::{Result, address};
 
 /// A server that does not take a connection for so long is not there.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a lost server is waited for, unless told otherwise.
-const PATIENCE: Duration = Duration::from_mins(1);
+const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The server says something on a stream every 15 s at least: three times as long means that it cannot be heard any
 /// more.
-const SILENCE: Duration = Duration::from_secs(45);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// A client of one server; cheap to clone, and its clones share connections.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub(crate) http: reqwest::Client,
     base: Arc<Url>,
-    patience: Duration,
-    silence: Duration,
+    retry_timeout: Duration,
+    idle_timeout: Duration,
     /// Whether the server has ever answered.
     has_answered: Arc<AtomicBool>,
 }
@@ -48,7 +48,7 @@ impl Client {
             .default_headers(headers)
             .user_agent(concat!("headwater/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none()) // the API has none, and a token must not follow one
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .resolve_to_addrs("localhost", &address::LOCALHOST);
         if address::is_loopback(&base) {
@@ -67,28 +67,28 @@ impl Client {
         Ok(Self {
             http,
             base: Arc::new(base),
-            patience: PATIENCE,
-            silence: SILENCE,
+            retry_timeout: RETRY_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
             has_answered: Arc::default(),
         })
     }
 
     /// The same, but waiting so long for a server that went away.
     #[must_use]
-    pub const fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub const fn with_retry_timeout(mut self, retry_timeout: Duration) -> Self {
+        self.retry_timeout = retry_timeout;
         self
     }
 
     /// The same, but taking a stream on which nothing was heard for so long for lost.
     #[must_use]
-    pub const fn with_silence(mut self, silence: Duration) -> Self {
-        self.silence = silence;
+    pub const fn with_idle_timeout(mut self, idle_timeout: Duration) -> Self {
+        self.idle_timeout = idle_timeout;
         self
     }
 
-    pub(crate) const fn silence(&self) -> Duration {
-        self.silence
+    pub(crate) const fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
     }
 
     /// Where the server is.
@@ -101,14 +101,14 @@ impl Client {
         self.base.join(path).map_err(ClientError::malformed)
     }
 
-    pub(crate) const fn retry(&self) -> Retry {
-        Retry::new(self.patience)
+    pub(crate) const fn new_retry(&self) -> Retry {
+        Retry::new(self.retry_timeout)
     }
 
     /// Asks, and asks again over a restart of the server: for calls that can be asked twice. A start can be, with a
-    /// [`Key`](crate::Key).
-    pub async fn insist<T, F: Future<Output = Result<T>>>(&self, call: impl Fn(Self) -> F) -> Result<T> {
-        let mut retry = self.retry();
+    /// [`IdempotencyKey`](crate::IdempotencyKey).
+    pub async fn retry<T, F: Future<Output = Result<T>>>(&self, call: impl Fn(Self) -> F) -> Result<T> {
+        let mut retry = self.new_retry();
         loop {
             match call(self.clone()).await {
                 Err(error) if error.is_transient() => retry.pause(error).await?,
@@ -119,8 +119,11 @@ impl Client {
 
     /// The same, but a server that has never answered this client or a clone of it is told at once: a mistyped address
     /// is no restart.
-    pub async fn persist<T, F: Future<Output = Result<T>>>(&self, call: impl Fn(Self) -> F) -> Result<T> {
-        let mut retry = self.retry();
+    pub async fn retry_known_server<T, F: Future<Output = Result<T>>>(
+        &self,
+        call: impl Fn(Self) -> F,
+    ) -> Result<T> {
+        let mut retry = self.new_retry();
         loop {
             match call(self.clone()).await {
                 Err(error @ ClientError::Unreachable { .. })

@@ -18,21 +18,21 @@ use crate::attach::Attachment;
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::follower::{Follower, Start};
-use crate::http::{CALL, json_body};
+use crate::http::{CALL_TIMEOUT, json_body};
 use crate::options::{AttachOptions, FollowOptions};
 use crate::output::{ByteRange, Output, OutputStream};
 
 /// The longest one request waits for an execution's end; asked again until the caller's time is over.
-const LONGEST_POLL: Duration = Duration::from_secs(20);
+const MAX_POLL: Duration = Duration::from_secs(20);
 
 /// Who is answered before the time asks again after this.
-const EARLY: Duration = Duration::from_millis(50);
+const EARLY_ANSWER_DELAY: Duration = Duration::from_millis(50);
 
 /// What makes asking twice do a thing once (`Idempotency-Key`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct IdempotencyKey(String);
 
-impl Key {
+impl IdempotencyKey {
     /// A key of the caller's own.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -91,12 +91,12 @@ impl Client {
         &self,
         session: Option<SessionId>,
         request: &StartRequest,
-        key: Option<&Key>,
+        key: Option<&IdempotencyKey>,
     ) -> Result<ExecutionBody> {
         let (url, body) = (self.route(&start_path(session))?, json_body(request)?);
         let make = || {
-            let request = self.request(Method::POST, url.clone()).timeout(CALL);
-            Ok(Key::on(key, request.header(CONTENT_TYPE, "application/json").body(body.clone())))
+            let request = self.request(Method::POST, url.clone()).timeout(CALL_TIMEOUT);
+            Ok(IdempotencyKey::on(key, request.header(CONTENT_TYPE, "application/json").body(body.clone())))
         };
         if key.is_some() {
             self.json(self.send_idempotent(make)).await
@@ -113,7 +113,7 @@ impl Client {
         request: &StartRequest,
         options: FollowOptions,
     ) -> Result<Follower> {
-        self.run_with_key(session, request, options, Key::random()).await
+        self.run_with_key(session, request, options, IdempotencyKey::random()).await
     }
 
     /// The same with a key of the caller's own: whoever asks with it again follows the same execution.
@@ -122,7 +122,7 @@ impl Client {
         session: Option<SessionId>,
         request: &StartRequest,
         options: FollowOptions,
-        key: Key,
+        key: IdempotencyKey,
     ) -> Result<Follower> {
         let start = Start { path: start_path(session), body: json_body(request)?, key };
         Follower::open(self.clone(), None, options, Some(start)).await
@@ -146,12 +146,12 @@ impl Client {
     /// Tells of an execution when it has ended, or after so long. It waits over restarts of the server.
     pub async fn wait(&self, id: ExecutionId, at_most: Duration) -> Result<ExecutionBody> {
         let until = Instant::now().checked_add(at_most);
-        let mut retry = self.retry();
+        let mut retry = self.new_retry();
         let mut is_known = false;
         loop {
             let asked = Instant::now();
-            let left = until.map_or(LONGEST_POLL, |until| until.saturating_duration_since(asked));
-            let wait = left.min(LONGEST_POLL);
+            let left = until.map_or(MAX_POLL, |until| until.saturating_duration_since(asked));
+            let wait = left.min(MAX_POLL);
             match self.poll(id, wait).await {
                 Ok(execution) if execution.exit.is_some() => return Ok(execution),
                 Ok(execution) => {
@@ -160,9 +160,9 @@ impl Client {
                     }
                     // A server that is about to end answers early: the next one is not there yet.
                     if asked.elapsed() < wait {
-                        tokio::time::sleep(EARLY).await;
+                        tokio::time::sleep(EARLY_ANSWER_DELAY).await;
                     }
-                    retry.has_progress();
+                    retry.reset();
                 }
                 Err(error @ ClientError::Unreachable { .. }) if !is_known => return Err(error),
                 Err(error) if error.is_transient() => retry.pause(error).await?,
@@ -191,7 +191,8 @@ impl Client {
                 url.query_pairs_mut().append_pair(name, &value);
             }
         }
-        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL_TIMEOUT))))
+            .await
     }
 
     /// Writes to an execution's standard input, and with `eof` ends it; answers when the program's pipe or terminal has
@@ -232,14 +233,16 @@ impl Client {
     /// Removes logs of ended executions, or reports which ones the server would remove.
     pub async fn prune(&self, request: &PruneRequest) -> Result<PruneBody> {
         let url = self.route("v1/prune")?;
-        let make = || Ok(self.request(Method::POST, url.clone()).json(request).timeout(CALL));
+        let make = || Ok(self.request(Method::POST, url.clone()).json(request).timeout(CALL_TIMEOUT));
         self.json(self.send_idempotent(make)).await
     }
 
     /// Removes an execution that is closed, and its log.
     pub async fn forget(&self, id: ExecutionId) -> Result<()> {
         let url = self.route(&format!("v1/executions/{id}"))?;
-        self.send_idempotent(|| Ok(self.request(Method::DELETE, url.clone()).timeout(CALL))).await.map(drop)
+        self.send_idempotent(|| Ok(self.request(Method::DELETE, url.clone()).timeout(CALL_TIMEOUT)))
+            .await
+            .map(drop)
     }
 
     /// Changes the size of an execution's terminal.

@@ -10,7 +10,7 @@ use reqwest::{Body, Method, Url};
 
 use crate::Result;
 use crate::client::Client;
-use crate::http::{CALL, json_body};
+use crate::http::{CALL_TIMEOUT, json_body};
 use crate::output::{ByteRange, Output};
 
 /// Where the bytes of a write go.
@@ -52,7 +52,8 @@ impl Client {
     /// What lies at a path.
     pub async fn stat_file(&self, session: SessionId, path: &[u8]) -> Result<FileBody> {
         let url = self.file_url(session, "/stat", path, &[])?;
-        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL_TIMEOUT))))
+            .await
     }
 
     /// A page of what is in a folder.
@@ -69,7 +70,8 @@ impl Client {
             ("cursor", options.cursor.clone()),
         ];
         let url = self.file_url(session, "", path, &more)?;
-        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL_TIMEOUT))))
+            .await
     }
 
     /// The bytes of a file, or a part of them.
@@ -114,7 +116,7 @@ impl Client {
     }
 
     /// Makes a folder and those above it.
-    pub async fn make_folder(&self, session: SessionId, path: &[u8]) -> Result<FileBody> {
+    pub async fn create_folder(&self, session: SessionId, path: &[u8]) -> Result<FileBody> {
         let (path, encoding) = encoded(path);
         self.file_call(session, "folders", &PathRequest { path, encoding }).await
     }
@@ -144,7 +146,7 @@ impl Client {
     /// Removes a file, a link or a folder; one that is not empty only with all that is in it.
     pub async fn remove_file(&self, session: SessionId, path: &[u8], recursive: bool) -> Result<()> {
         let url = self.file_url(session, "", path, &[("recursive", Some(recursive.to_string()))])?;
-        self.send(self.request(Method::DELETE, url).timeout(CALL)).await.map(drop)
+        self.send(self.request(Method::DELETE, url).timeout(CALL_TIMEOUT)).await.map(drop)
     }
 
     async fn file_call<T: serde::de::DeserializeOwned>(
@@ -155,7 +157,7 @@ impl Client {
     ) -> Result<T> {
         let url = self.route(&format!("v1/sessions/{session}/files/{what}"))?;
         let body: Bytes = json_body(body)?;
-        let request = self.request(Method::POST, url).timeout(CALL);
+        let request = self.request(Method::POST, url).timeout(CALL_TIMEOUT);
         let request = request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body);
         self.json(self.send(request)).await
     }

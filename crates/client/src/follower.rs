@@ -13,11 +13,11 @@ use reqwest::{Method, RequestBuilder};
 use crate::Result;
 use crate::client::Client;
 use crate::error::ClientError;
-use crate::executions::Key;
+use crate::executions::IdempotencyKey;
 use crate::options::FollowOptions;
 use crate::position::Position;
 use crate::retry::Retry;
-use crate::stream::{EventStream, Heard};
+use crate::stream::{EventStream, Received};
 
 /// A start that is asked for until it is known to have happened.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Start {
     /// The request, as JSON.
     pub(crate) body: Bytes,
     /// What makes asking twice start one.
-    pub(crate) key: Key,
+    pub(crate) key: IdempotencyKey,
 }
 
 /// The events of one log, each once, over any number of connections.
@@ -55,7 +55,7 @@ impl Follower {
         options: FollowOptions,
         start: Option<Start>,
     ) -> Result<Self> {
-        let (position, retry) = (Position::after(options.after), client.retry());
+        let (position, retry) = (Position::after(options.after), client.new_retry());
         let mut follower =
             Self { client, id, start, options, position, stream: None, first: None, retry, ended: false };
         match follower.reopen().await {
@@ -65,7 +65,7 @@ impl Follower {
             }
             opened => return opened.map(|()| follower),
         }
-        follower.come_back().await?;
+        follower.reconnect().await?;
         Ok(follower)
     }
 
@@ -99,17 +99,17 @@ impl Follower {
     async fn advance(&mut self) -> Result<Option<Event>> {
         while !self.ended {
             let Some(stream) = self.stream.as_mut() else {
-                self.come_back().await?;
+                self.reconnect().await?;
                 continue;
             };
             match stream.next().await {
-                Ok(Heard::Event(event)) => {
+                Ok(Received::Event(event)) => {
                     if let Some(event) = self.deliver(event) {
                         return Ok(Some(event));
                     }
                 }
-                Ok(Heard::Reconnect) => self.come_back_later().await?,
-                Ok(Heard::End) => self.meet_end().await?,
+                Ok(Received::Reconnect) => self.reconnect_later().await?,
+                Ok(Received::End) => self.handle_end().await?,
                 Err(error) if error.is_transient() => self.leave(),
                 Err(error) => return Err(error),
             }
@@ -118,7 +118,7 @@ impl Follower {
     }
 
     fn deliver(&mut self, event: Event) -> Option<Event> {
-        self.retry.has_progress();
+        self.retry.reset();
         if let EventKind::Started { execution_id, .. } = event.kind {
             self.id.get_or_insert(execution_id);
         }
@@ -135,16 +135,16 @@ impl Follower {
     }
 
     fn leave(&mut self) {
-        if self.stream.take().is_some_and(|stream| stream.was_good()) {
-            self.retry.has_progress();
+        if self.stream.take().is_some_and(|stream| stream.was_stable()) {
+            self.retry.reset();
         }
     }
 
     /// The server wants us to come back: at once, unless that is all it says.
-    async fn come_back_later(&mut self) -> Result<()> {
-        let has_spoken = self.stream.as_ref().is_some_and(EventStream::has_spoken);
+    async fn reconnect_later(&mut self) -> Result<()> {
+        let has_received = self.stream.as_ref().is_some_and(EventStream::has_received);
         self.leave();
-        if has_spoken {
+        if has_received {
             return Ok(());
         }
         self.retry.pause(ClientError::Disconnected("the server is not ready".into())).await
@@ -152,14 +152,14 @@ impl Follower {
 
     /// The server ended the stream before the event that was asked for as the last: it has no more to say, or somebody
     /// between us ended it. Who has no more to say says nothing when asked again.
-    async fn meet_end(&mut self) -> Result<()> {
-        let has_spoken = self.stream.as_ref().is_some_and(EventStream::has_spoken);
+    async fn handle_end(&mut self) -> Result<()> {
+        let has_received = self.stream.as_ref().is_some_and(EventStream::has_received);
         self.leave();
-        if has_spoken {
+        if has_received {
             return Ok(());
         }
         if let Some(id) = self.id {
-            let execution = self.client.insist(|client| async move { client.execution(id).await }).await?;
+            let execution = self.client.retry(|client| async move { client.execution(id).await }).await?;
             self.ended = match execution.state {
                 ExecutionStateName::Closed => true,
                 ExecutionStateName::Exited => !self.options.until_closed,
@@ -173,7 +173,7 @@ impl Follower {
     }
 
     /// Goes on after the last event, when the server is there again.
-    async fn come_back(&mut self) -> Result<()> {
+    async fn reconnect(&mut self) -> Result<()> {
         loop {
             match self.reopen().await {
                 Err(error) if error.is_transient() => self.retry.pause(error).await?,
@@ -194,7 +194,7 @@ impl Follower {
             let mut url = self.client.route(&start.path)?;
             self.options.write(&mut url);
             let request = self.client.request(Method::POST, url).header(CONTENT_TYPE, "application/json");
-            return Ok(Key::on(Some(&start.key), request.body(start.body.clone())));
+            return Ok(IdempotencyKey::on(Some(&start.key), request.body(start.body.clone())));
         }
         let id = self.id.ok_or_else(|| ClientError::Malformed("the execution's id was never told".into()))?;
         let mut url = self.client.route(&format!("v1/executions/{id}/events"))?;

@@ -15,7 +15,7 @@ use crate::client::Client;
 use crate::error::{ApiError, ClientError};
 
 /// A plain call that takes longer has lost its server.
-pub(crate) const CALL: Duration = Duration::from_secs(45);
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(45);
 /// The most that is read of an answer that is an error.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
@@ -27,7 +27,7 @@ impl Client {
 
     /// Sends, and answers when the head of a good answer has come.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response> {
-        let answer = request.send().await.map_err(|error| self.broken(&error))?;
+        let answer = request.send().await.map_err(|error| self.request_error(&error))?;
         self.note_answer();
         if answer.status().is_success() || answer.status().as_u16() == 101 {
             return Ok(answer);
@@ -40,7 +40,7 @@ impl Client {
         &self,
         make: impl Fn() -> Result<RequestBuilder>,
     ) -> Result<Response> {
-        let mut retry = self.retry();
+        let mut retry = self.new_retry();
         loop {
             match self.send(make()?).await {
                 Err(error) if error.retry_after().is_some() && !error.is_disconnected() => {
@@ -53,7 +53,8 @@ impl Client {
 
     pub(crate) async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let url = self.route(path)?;
-        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL_TIMEOUT))))
+            .await
     }
 
     /// The answer as JSON.
@@ -61,13 +62,13 @@ impl Client {
         &self,
         answer: impl Future<Output = Result<Response>>,
     ) -> Result<T> {
-        let body = answer.await?.bytes().await.map_err(|error| self.broken(&error))?;
+        let body = answer.await?.bytes().await.map_err(|error| self.request_error(&error))?;
         serde_json::from_slice(&body).map_err(ClientError::malformed)
     }
 
     /// Posts once: nothing says that it may be done twice.
     pub(crate) async fn post_once(&self, path: &str, body: Option<&impl Serialize>) -> Result<()> {
-        let request = self.request(Method::POST, self.route(path)?).timeout(CALL);
+        let request = self.request(Method::POST, self.route(path)?).timeout(CALL_TIMEOUT);
         let request = match body {
             Some(body) => request.json(body),
             None => request,
@@ -76,7 +77,7 @@ impl Client {
     }
 
     /// What a failed request means.
-    pub(crate) fn broken(&self, error: &reqwest::Error) -> ClientError {
+    pub(crate) fn request_error(&self, error: &reqwest::Error) -> ClientError {
         let why = innermost(error);
         if error.is_connect() {
             ClientError::Unreachable { url: self.url().to_owned(), why }
@@ -92,7 +93,7 @@ async fn refusal(mut answer: Response) -> ClientError {
     let (status, after) = (answer.status().as_u16(), retry_after(answer.headers()));
     let mut body = Vec::new();
     // An error that does not arrive whole is told by its status.
-    while let Ok(Ok(Some(chunk))) = tokio::time::timeout(CALL, answer.chunk()).await {
+    while let Ok(Ok(Some(chunk))) = tokio::time::timeout(CALL_TIMEOUT, answer.chunk()).await {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_ERROR_BYTES {
             break;

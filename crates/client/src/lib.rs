@@ -3,7 +3,7 @@
 //! [`Client`] has one method a call. What streams has a type of its own, and goes on by itself over lost connections
 //! and restarts of the server: [`Follower`] (server-sent events) and [`Attachment`] (a WebSocket) deliver each event
 //! once, by its seq. Calls that can be asked twice wait where the server asks for patience (429 with `Retry-After`);
-//! [`Client::insist`] also asks again over a restart.
+//! [`Client::retry`] also asks again over a restart.
 
 mod address;
 mod attach;
@@ -27,7 +27,7 @@ pub use address::is_local;
 pub use attach::{AttachInput, Attachment};
 pub use client::Client;
 pub use error::{ApiError, ClientError};
-pub use executions::{ExecutionFilter, Key};
+pub use executions::{ExecutionFilter, IdempotencyKey};
 pub use files::{ListOptions, WriteAt, WriteIf};
 pub use follower::Follower;
 pub use options::{AttachOptions, FollowOptions};

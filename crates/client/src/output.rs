@@ -74,8 +74,8 @@ impl Output {
     /// The next bytes; `None` at the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
         // Bytes that are kept are sent without waiting for a program.
-        let chunk = timeout(self.client.silence(), self.answer.chunk()).await.map_err(|_| silent())?;
-        chunk.map_err(|error| self.client.broken(&error))
+        let chunk = timeout(self.client.idle_timeout(), self.answer.chunk()).await.map_err(|_| silent())?;
+        chunk.map_err(|error| self.client.request_error(&error))
     }
 
     /// All of it.

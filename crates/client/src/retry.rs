@@ -1,4 +1,4 @@
-//! Waiting for a server to come back: exponential backoff with full jitter, for as long as the patience lasts.
+//! Waiting for a server to come back: exponential backoff with full jitter, for as long as the timeout lasts.
 
 use std::time::Duration;
 
@@ -7,32 +7,32 @@ use tokio::time::Instant;
 use crate::error::ClientError;
 
 /// The first wait is at most this.
-const BASE: Duration = Duration::from_millis(50);
+const FIRST_MAX_DELAY: Duration = Duration::from_millis(50);
 /// No wait is longer.
-const CAP: Duration = Duration::from_secs(2);
+const MAX_DELAY: Duration = Duration::from_secs(2);
 
 /// One episode of a server that is not there.
 #[derive(Debug)]
 pub(crate) struct Retry {
-    patience: Duration,
+    timeout: Duration,
     attempt: u32,
     since: Option<Instant>,
 }
 
 impl Retry {
-    pub(crate) const fn new(patience: Duration) -> Self {
-        Self { patience, attempt: 0, since: None }
+    pub(crate) const fn new(timeout: Duration) -> Self {
+        Self { timeout, attempt: 0, since: None }
     }
 
     /// Something came: the next loss is a new one.
-    pub(crate) const fn has_progress(&mut self) {
+    pub(crate) const fn reset(&mut self) {
         (self.attempt, self.since) = (0, None);
     }
 
-    /// Waits before the next attempt; gives the error back when patience has run out.
+    /// Waits before the next attempt; gives the error back when timeout has run out.
     pub(crate) async fn pause(&mut self, error: ClientError) -> Result<(), ClientError> {
         let since = *self.since.get_or_insert_with(Instant::now);
-        let left = self.patience.saturating_sub(since.elapsed());
+        let left = self.timeout.saturating_sub(since.elapsed());
         let asked = error.retry_after();
         let wait = asked.unwrap_or_else(|| jitter(self.attempt));
         if left.is_zero() || asked.is_some_and(|asked| asked > left) {
@@ -46,7 +46,7 @@ impl Retry {
 
 /// Any time up to twice as long as for the attempt before: many clients of one server do not come back as one.
 fn jitter(attempt: u32) -> Duration {
-    let ceiling = BASE.saturating_mul(1 << attempt.min(16)).min(CAP);
+    let ceiling = FIRST_MAX_DELAY.saturating_mul(1 << attempt.min(16)).min(MAX_DELAY);
     // Without randomness all wait equally long, which is no reason to fail.
     let random = getrandom::u32().unwrap_or(u32::MAX);
     ceiling.mul_f64(f64::from(random) / f64::from(u32::MAX))
@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn waits_grow_to_a_cap_and_differ() {
         for attempt in [0, 1, 3, 10, 40] {
-            let ceiling = BASE.saturating_mul(1 << attempt.min(10)).min(CAP);
+            let ceiling = FIRST_MAX_DELAY.saturating_mul(1 << attempt.min(10)).min(MAX_DELAY);
             assert!((0..200).all(|_| jitter(attempt) <= ceiling), "{attempt}");
         }
         let waits: std::collections::BTreeSet<_> = (0..100).map(|_| jitter(5)).collect();
         assert!(waits.len() > 50, "{}", waits.len());
-        assert!(waits.iter().any(|wait| *wait > CAP / 4));
+        assert!(waits.iter().any(|wait| *wait > MAX_DELAY / 4));
     }
 
     #[tokio::test(start_paused = true)]
@@ -97,7 +97,7 @@ mod tests {
             while begun.elapsed() < Duration::from_secs(5) {
                 retry.pause(lost()).await.unwrap();
             }
-            retry.has_progress();
+            retry.reset();
         }
     }
 

@@ -7,8 +7,8 @@ use reqwest::header::CONTENT_TYPE;
 
 use crate::Result;
 use crate::client::Client;
-use crate::executions::Key;
-use crate::http::{CALL, json_body};
+use crate::executions::IdempotencyKey;
+use crate::http::{CALL_TIMEOUT, json_body};
 
 /// Which sessions to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,11 +25,15 @@ pub struct SessionFilter {
 
 impl Client {
     /// Makes a session; with a key, asking twice makes one.
-    pub async fn create_session(&self, request: &SessionRequest, key: Option<&Key>) -> Result<SessionBody> {
+    pub async fn create_session(
+        &self,
+        request: &SessionRequest,
+        key: Option<&IdempotencyKey>,
+    ) -> Result<SessionBody> {
         let (url, body) = (self.route("v1/sessions")?, json_body(request)?);
         let make = || {
-            let request = self.request(Method::POST, url.clone()).timeout(CALL);
-            Ok(Key::on(key, request.header(CONTENT_TYPE, "application/json").body(body.clone())))
+            let request = self.request(Method::POST, url.clone()).timeout(CALL_TIMEOUT);
+            Ok(IdempotencyKey::on(key, request.header(CONTENT_TYPE, "application/json").body(body.clone())))
         };
         if key.is_some() {
             self.json(self.send_idempotent(make)).await
@@ -63,13 +67,14 @@ impl Client {
                 query.append_pair("limit", &limit.to_string());
             }
         }
-        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL)))).await
+        self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL_TIMEOUT))))
+            .await
     }
 
     /// Changes a session: what is absent stays.
     pub async fn patch_session(&self, id: SessionId, patch: &SessionPatch) -> Result<SessionBody> {
         let url = self.route(&format!("v1/sessions/{id}"))?;
-        let make = || Ok(self.request(Method::PATCH, url.clone()).timeout(CALL).json(patch));
+        let make = || Ok(self.request(Method::PATCH, url.clone()).timeout(CALL_TIMEOUT).json(patch));
         self.json(self.send_idempotent(make)).await
     }
 
@@ -79,7 +84,7 @@ impl Client {
         if keep_logs {
             url.set_query(Some("keep_logs=true"));
         }
-        let make = || Ok(self.request(Method::DELETE, url.clone()).timeout(CALL));
+        let make = || Ok(self.request(Method::DELETE, url.clone()).timeout(CALL_TIMEOUT));
         self.send_idempotent(make).await.map(drop)
     }
 }

@@ -21,14 +21,14 @@ use crate::Result;
 use crate::attach::{Outbox, Sent};
 use crate::client::Client;
 use crate::error::ClientError;
-use crate::stream::{GOOD, silent};
+use crate::stream::{STABLE_AFTER, silent};
 
 /// The largest message: one event of the log is smaller.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// What was heard.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// A frame.
     Frame(Bytes),
     /// The server ended the connection in order.
@@ -40,7 +40,7 @@ pub(crate) enum Heard {
 pub(crate) struct Socket {
     ws: WebSocketStream<Upgraded>,
     /// After so long without a word the server is lost, and after a third of it asked whether it is there.
-    silence: Duration,
+    idle_timeout: Duration,
     opened: Instant,
     heard: Instant,
     asked: Instant,
@@ -53,7 +53,7 @@ pub(crate) struct Socket {
 impl Socket {
     /// Connects and shakes hands.
     pub(crate) async fn open(client: &Client, url: Url) -> Result<Self> {
-        timeout(client.silence(), Self::shake_hands(client, url)).await.map_err(|_| silent())?
+        timeout(client.idle_timeout(), Self::shake_hands(client, url)).await.map_err(|_| silent())?
     }
 
     async fn shake_hands(client: &Client, url: Url) -> Result<Self> {
@@ -73,7 +73,7 @@ impl Socket {
         {
             return Err(ClientError::Malformed("the answer is no WebSocket".into()));
         }
-        let stream = answer.upgrade().await.map_err(|error| client.broken(&error))?;
+        let stream = answer.upgrade().await.map_err(|error| client.request_error(&error))?;
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));
@@ -81,7 +81,7 @@ impl Socket {
         let now = Instant::now();
         Ok(Self {
             ws,
-            silence: client.silence(),
+            idle_timeout: client.idle_timeout(),
             opened: now,
             heard: now,
             asked: now,
@@ -91,18 +91,19 @@ impl Socket {
     }
 
     /// Whether the connection was of any use.
-    pub(crate) fn was_good(&self) -> bool {
-        self.opened.elapsed() >= GOOD
+    pub(crate) fn was_stable(&self) -> bool {
+        self.opened.elapsed() >= STABLE_AFTER
     }
 
     /// What is heard next; meanwhile what is in the outbox is sent. Cancelling this loses nothing.
-    pub(crate) async fn next(&mut self, outbox: &mut Outbox) -> Result<Heard> {
+    pub(crate) async fn next(&mut self, outbox: &mut Outbox) -> Result<Received> {
         loop {
-            let until = (self.heard.max(self.asked) + self.silence / 3).min(self.heard + self.silence);
+            let until =
+                (self.heard.max(self.asked) + self.idle_timeout / 3).min(self.heard + self.idle_timeout);
             if let Ok(heard) = timeout_at(until, std::future::poll_fn(|cx| self.poll(cx, outbox))).await {
                 return heard;
             }
-            if self.heard.elapsed() >= self.silence {
+            if self.heard.elapsed() >= self.idle_timeout {
                 return Err(silent());
             }
             self.asked = Instant::now();
@@ -110,20 +111,20 @@ impl Socket {
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, outbox: &mut Outbox) -> Poll<Result<Heard>> {
+    fn poll(&mut self, cx: &mut Context<'_>, outbox: &mut Outbox) -> Poll<Result<Received>> {
         if let Poll::Ready(Err(error)) = self.poll_write(cx, outbox) {
-            return Poll::Ready(Err(broken(&error)));
+            return Poll::Ready(Err(request_error(&error)));
         }
         loop {
             let message = match ready!(Pin::new(&mut self.ws).poll_next(cx)) {
-                None | Some(Err(WsError::ConnectionClosed)) => return Poll::Ready(Ok(Heard::End)),
-                Some(Err(error)) => return Poll::Ready(Err(broken(&error))),
+                None | Some(Err(WsError::ConnectionClosed)) => return Poll::Ready(Ok(Received::End)),
+                Some(Err(error)) => return Poll::Ready(Err(request_error(&error))),
                 Some(Ok(message)) => message,
             };
             self.heard = Instant::now();
             match message {
-                Message::Binary(frame) => return Poll::Ready(Ok(Heard::Frame(frame))),
-                Message::Close(frame) => return Poll::Ready(farewell(frame)),
+                Message::Binary(frame) => return Poll::Ready(Ok(Received::Frame(frame))),
+                Message::Close(frame) => return Poll::Ready(close_result(frame)),
                 // Pings are answered below us; text is for those who ask for it.
                 Message::Ping(_) | Message::Pong(_) | Message::Text(_) | Message::Frame(_) => {}
             }
@@ -154,7 +155,7 @@ impl Socket {
     }
 }
 
-fn broken(error: &WsError) -> ClientError {
+fn request_error(error: &WsError) -> ClientError {
     match error {
         WsError::Capacity(error) => ClientError::malformed(error),
         WsError::Utf8(error) => ClientError::malformed(error),
@@ -164,9 +165,9 @@ fn broken(error: &WsError) -> ClientError {
 }
 
 /// What the server's last word means: come again, do not, or look whether there is more.
-fn farewell(frame: Option<CloseFrame>) -> Result<Heard> {
+fn close_result(frame: Option<CloseFrame>) -> Result<Received> {
     let Some(CloseFrame { code, reason }) = frame else {
-        return Ok(Heard::End);
+        return Ok(Received::End);
     };
     let why = format!("the server closed the attachment: {reason}");
     match code {
@@ -177,6 +178,6 @@ fn farewell(frame: Option<CloseFrame>) -> Result<Heard> {
         | CloseCode::Policy
         | CloseCode::Size
         | CloseCode::Error => Err(ClientError::Malformed(why)),
-        _ => Ok(Heard::End),
+        _ => Ok(Received::End),
     }
 }

@@ -14,11 +14,11 @@ use crate::error::{ApiError, ClientError};
 use crate::sse::Parser;
 
 /// A connection that has lasted so long was a good one, even if nothing happened on it.
-pub(crate) const GOOD: Duration = Duration::from_secs(10);
+pub(crate) const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// What was heard.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// An event of the log.
     Event(Event),
     /// The server is about to go: come back.
@@ -35,20 +35,20 @@ pub(crate) struct EventStream {
     parser: Parser,
     opened: Instant,
     /// Whether an event has come.
-    has_spoken: bool,
+    has_received: bool,
 }
 
 impl EventStream {
     /// Opens it.
     pub(crate) async fn open(client: &Client, request: RequestBuilder) -> Result<Self> {
         let request = request.header("Accept", "text/event-stream").header("Cache-Control", "no-store");
-        let answer = timeout(client.silence(), client.send(request)).await.map_err(|_| silent())??;
+        let answer = timeout(client.idle_timeout(), client.send(request)).await.map_err(|_| silent())??;
         let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if !kind.to_ascii_lowercase().starts_with("text/event-stream") {
             return Err(ClientError::Malformed(format!("expected a stream of events, got `{kind}`")));
         }
         let (parser, opened) = (Parser::default(), Instant::now());
-        Ok(Self { client: client.clone(), answer, parser, opened, has_spoken: false })
+        Ok(Self { client: client.clone(), answer, parser, opened, has_received: false })
     }
 
     /// Which execution this is, if the answer's head says so.
@@ -58,25 +58,27 @@ impl EventStream {
     }
 
     /// Whether the connection was of any use.
-    pub(crate) fn was_good(&self) -> bool {
-        self.has_spoken || self.opened.elapsed() >= GOOD
+    pub(crate) fn was_stable(&self) -> bool {
+        self.has_received || self.opened.elapsed() >= STABLE_AFTER
     }
 
     /// Whether an event has come.
-    pub(crate) const fn has_spoken(&self) -> bool {
-        self.has_spoken
+    pub(crate) const fn has_received(&self) -> bool {
+        self.has_received
     }
 
     /// What is heard next. Cancelling this loses nothing.
-    pub(crate) async fn next(&mut self) -> Result<Heard> {
+    pub(crate) async fn next(&mut self) -> Result<Received> {
         loop {
             while let Some(message) = self.parser.next().map_err(ClientError::malformed)? {
                 match &message.event[..] {
                     b"started" | b"stdout" | b"stderr" | b"output" | b"gap" | b"exited" | b"closed" => {
-                        self.has_spoken = true;
-                        return read_event(&message.data).map(Heard::Event).map_err(ClientError::malformed);
+                        self.has_received = true;
+                        return read_event(&message.data)
+                            .map(Received::Event)
+                            .map_err(ClientError::malformed);
                     }
-                    b"reconnect" => return Ok(Heard::Reconnect),
+                    b"reconnect" => return Ok(Received::Reconnect),
                     b"error" => {
                         return Err(ClientError::Api(Box::new(ApiError::read(0, None, &message.data))));
                     }
@@ -84,11 +86,11 @@ impl EventStream {
                     _ => {}
                 }
             }
-            match timeout(self.client.silence(), self.answer.chunk()).await {
+            match timeout(self.client.idle_timeout(), self.answer.chunk()).await {
                 Err(_) => return Err(silent()),
                 Ok(Ok(Some(chunk))) => self.parser.push(chunk),
-                Ok(Ok(None)) => return Ok(Heard::End),
-                Ok(Err(error)) => return Err(self.client.broken(&error)),
+                Ok(Ok(None)) => return Ok(Received::End),
+                Ok(Err(error)) => return Err(self.client.request_error(&error)),
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use headwater_client::{AttachOptions, Client, FollowOptions, Key, OutputStream};
+use headwater_client::{AttachOptions, Client, FollowOptions, IdempotencyKey, OutputStream};
 use headwater_protocol::api::{SessionRequest, StartRequest};
 use headwater_protocol::{EventKind, ExecutionId, SessionId};
 use headwater_tests::{Collected, ServerOptions, TestServer};
@@ -36,7 +36,7 @@ async fn read_in_pieces(client: Client, id: ExecutionId, door: Door, at_once: us
                     batch_ms: Some(5),
                     ..FollowOptions::default()
                 };
-                let coming = client.insist(|client| {
+                let coming = client.retry(|client| {
                     let options = options.clone();
                     async move { client.follow(id, options).await }
                 });
@@ -53,7 +53,7 @@ async fn read_in_pieces(client: Client, id: ExecutionId, door: Door, at_once: us
                     read_only: true,
                     ..AttachOptions::default()
                 };
-                let attached = client.insist(|client| {
+                let attached = client.retry(|client| {
                     let options = options.clone();
                     async move { client.attach(id, options).await }
                 });
@@ -83,13 +83,13 @@ async fn run(
     let mut spec = lines.spec();
     spec.metadata.insert("n".into(), n.to_string());
     let request = StartRequest::from(spec);
-    let key = Key::new(format!("start-{n}"));
+    let key = IdempotencyKey::new(format!("start-{n}"));
     let start = |client: Client| {
         let (request, key) = (request.clone(), key.clone());
         async move { client.start(Some(session), &request, Some(&key)).await }
     };
-    let first = client.insist(start).await.context("start")?;
-    let again = client.insist(start).await.context("start again")?;
+    let first = client.retry(start).await.context("start")?;
+    let again = client.retry(start).await.context("start again")?;
     ensure!(first.id == again.id, "the same key started {} and {}", first.id, again.id);
     let mut readers = JoinSet::new();
     for reader in 0..READERS {
@@ -158,7 +158,7 @@ async fn kill(server: &mut TestServer, turn: u64) -> Result<()> {
 /// Each was started once, the store says how each ended, and raw output is what the readers got.
 async fn look_afterwards(client: &Client, ids: &[ExecutionId], count: u64) -> Result<()> {
     let filter = headwater_client::ExecutionFilter { limit: Some(1000), ..Default::default() };
-    let told = client.insist(|client| {
+    let told = client.retry(|client| {
         let filter = filter.clone();
         async move { client.executions(&filter).await }
     });

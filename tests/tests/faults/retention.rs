@@ -44,10 +44,11 @@ async fn logs_are_removed_whole_whatever_is_killed_and_store_and_worker_agree() 
     for round in 0..6 * scale() {
         for _ in 0..5 {
             let request: StartRequest = serde_json::from_value(json!({"shell": "seq 2000"}))?;
-            let key = headwater_client::Key::random();
+            let key = headwater_client::IdempotencyKey::random();
             let (request, key) = (&request, &key);
-            let start =
-                client.persist(|client| async move { client.start(Some(session), request, Some(key)).await });
+            let start = client.retry_known_server(|client| async move {
+                client.start(Some(session), request, Some(key)).await
+            });
             started.push(start.await.context("start")?.id);
         }
         tokio::time::sleep(Duration::from_millis(random.below(120))).await;

@@ -19,7 +19,7 @@ async fn the_client_reads_writes_and_lists_files_of_any_name() -> Result<()> {
     ensure!(client.read_file(id, name, None).await?.bytes().await? == b"One two");
     ensure!(client.read_file(id, name, Some(ByteRange::Last(3))).await?.bytes().await? == b"two");
     ensure!(client.stat_file(id, name).await?.size == 7);
-    client.make_folder(id, b"e/f").await?;
+    client.create_folder(id, b"e/f").await?;
     client.copy_file(id, name, b"e/copy", false).await?;
     client.move_file(id, b"e/copy", b"e/moved", false).await?;
     client.remove_file(id, b"d", true).await?;

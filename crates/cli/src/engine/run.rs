@@ -1,6 +1,6 @@
 //! Starting something so that asking twice starts one: the names under which it is asked for are chosen before.
 
-use headwater_client::{Client as Server, Key};
+use headwater_client::{Client as Server, IdempotencyKey};
 use headwater_contract::{Client as Worker, FollowOptions};
 use headwater_protocol::api::{ExecutionBody, StartRequest};
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec};
@@ -26,7 +26,7 @@ pub struct Run {
     /// On this machine.
     id: ExecutionId,
     /// At a server.
-    key: Key,
+    key: IdempotencyKey,
 }
 
 impl Run {
@@ -36,7 +36,7 @@ impl Run {
             Target::Own(_) => SessionId::random(),
             Target::In(session) => session,
         };
-        Self { target, spec, session, id: ExecutionId::random(), key: Key::random() }
+        Self { target, spec, session, id: ExecutionId::random(), key: IdempotencyKey::random() }
     }
 
     /// The request to a server, and the session it is for. A session of its own gets its limits by the request.
@@ -65,7 +65,7 @@ impl Engine {
                 let request = &request;
                 let start =
                     |server: Server| async move { server.start(session, request, Some(&run.key)).await };
-                Ok(server.persist(start).await?)
+                Ok(server.retry_known_server(start).await?)
             }
         }
     }

@@ -77,7 +77,7 @@ async fn feed_server(
         place = place.map(|at| at + length);
     }
     // To end it twice is to end it.
-    server.persist(|server| async move { server.stdin(id, None, Bytes::new(), true).await }).await
+    server.retry_known_server(|server| async move { server.stdin(id, None, Bytes::new(), true).await }).await
 }
 
 /// Sends at the end of the input, so that two who type do not take each other's bytes for their own; after a loss, by
@@ -90,7 +90,7 @@ async fn send(
 ) -> std::result::Result<(), ClientError> {
     let first = chunk.clone();
     let sent = server
-        .persist(|server| {
+        .retry_known_server(|server| {
             let chunk = first.clone();
             async move {
                 match server.stdin(id, None, chunk, false).await {
@@ -109,5 +109,5 @@ async fn send(
         let chunk = chunk.clone();
         async move { server.stdin(id, Some(place), chunk, false).await }
     };
-    server.persist(again).await
+    server.retry_known_server(again).await
 }

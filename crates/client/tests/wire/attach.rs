@@ -228,7 +228,7 @@ async fn a_server_that_is_silent_is_asked_and_then_left() {
         }
     })
     .await;
-    let client = client(server.address).with_silence(Duration::from_millis(300));
+    let client = client(server.address).with_idle_timeout(Duration::from_millis(300));
     let mut attachment = soon(client.attach(id, until_closed())).await.unwrap();
     assert_eq!(timeless(&collect(&mut attachment).await), timeless(&log));
 }

@@ -87,7 +87,7 @@ async fn a_busy_server_is_asked_again_and_a_failing_one_only_when_the_client_ins
     let client = server.client();
     let lost = soon(client.sessions(&SessionFilter::default())).await.unwrap_err();
     assert!(matches!(lost, ClientError::Disconnected(_)), "{lost}");
-    let page = soon(client.insist(|client| async move { client.sessions(&SessionFilter::default()).await }))
+    let page = soon(client.retry(|client| async move { client.sessions(&SessionFilter::default()).await }))
         .await
         .unwrap();
     assert_eq!((page.items.len(), server.asked().len()), (0, 5));
@@ -145,10 +145,10 @@ async fn a_persistent_client_waits_only_for_a_server_that_has_answered_once() {
     let server = Server::start(|_: &Asked| answer("200 OK", "", EMPTY)).await;
     let (known, unknown, address) = (server.client(), server.client(), server.address);
     let list = |client: Client| async move { client.sessions(&SessionFilter::default()).await };
-    soon(known.persist(list)).await.unwrap();
+    soon(known.retry_known_server(list)).await.unwrap();
     server.stop().await;
-    assert!(matches!(soon(unknown.persist(list)).await, Err(ClientError::Unreachable { .. })));
-    let waiting = tokio::spawn(async move { known.persist(list).await });
+    assert!(matches!(soon(unknown.retry_known_server(list)).await, Err(ClientError::Unreachable { .. })));
+    let waiting = tokio::spawn(async move { known.retry_known_server(list).await });
     let _back = Server::start_at(address, |_: &Asked| answer("200 OK", "", EMPTY)).await;
     assert!(soon(waiting).await.unwrap().is_ok());
 }

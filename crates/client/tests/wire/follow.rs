@@ -139,7 +139,7 @@ async fn a_connection_on_which_nothing_is_heard_is_left() {
         if asked.after() >= 6 { Say::Cut(whole(&text)) } else { Say::Hang(chunk(&text)) }
     })
     .await;
-    let client = server.client().with_silence(Duration::from_millis(200));
+    let client = server.client().with_idle_timeout(Duration::from_millis(200));
     assert_eq!(follow(&client, id, until_closed()).await.unwrap(), log);
     assert!(server.asked().len() >= 3);
 }
@@ -179,7 +179,7 @@ async fn a_server_that_goes_away_and_comes_back_is_followed_on() {
 async fn a_server_that_stays_away_is_reported_when_the_retries_end() {
     let id = ExecutionId::random();
     let server = Server::start(move |_: &Asked| Say::Hang(chunk(&sse(&log(id)[..1])))).await;
-    let client = server.client().with_patience(Duration::from_millis(300));
+    let client = server.client().with_retry_timeout(Duration::from_millis(300));
     let mut follower = soon(client.follow(id, until_closed())).await.unwrap();
     assert!(soon(follower.next()).await.unwrap().is_some());
     server.stop().await;
@@ -257,7 +257,7 @@ async fn a_tail_is_not_asked_for_again_once_output_has_come() {
 #[tokio::test]
 async fn a_server_that_only_says_reconnect_is_asked_with_pauses_and_not_for_ever() {
     let server = Server::start(|_: &Asked| Say::Cut(whole(b"event: reconnect\ndata: {}\n\n"))).await;
-    let client = server.client().with_patience(Duration::from_millis(300));
+    let client = server.client().with_retry_timeout(Duration::from_millis(300));
     assert!(follow(&client, ExecutionId::random(), until_closed()).await.is_err());
     // Without pauses it would be thousands.
     assert!(server.asked().len() < 200, "{}", server.asked().len());

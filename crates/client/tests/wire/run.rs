@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use headwater_client::{ClientError, FollowOptions, Key};
+use headwater_client::{ClientError, FollowOptions, IdempotencyKey};
 use headwater_protocol::ExecutionId;
 use headwater_protocol::api::StartRequest;
 
@@ -90,8 +90,8 @@ async fn a_start_that_is_refused_is_not_repeated() {
 async fn a_plain_start_with_a_key_waits_where_the_server_asks_for_it_and_one_without_does_not() {
     let busy = |_: &Asked| error("429 Too Many Requests", "exhausted", "Retry-After: 0\r\n");
     let server = Server::start(busy).await;
-    let client = server.client().with_patience(std::time::Duration::from_millis(100));
-    let key = Key::new("mine");
+    let client = server.client().with_retry_timeout(std::time::Duration::from_millis(100));
+    let key = IdempotencyKey::new("mine");
     assert!(soon(client.start(None, &request(), Some(&key))).await.is_err());
     let repeated = server.asked().len();
     assert!(repeated > 1 && server.asked().iter().all(|asked| asked.headers["idempotency-key"] == "mine"));
