@@ -37,7 +37,7 @@ openapi: setup ## update docs/openapi.json after a change of the API
 	@UPDATE_OPENAPI=1 $(CARGO) test --quiet -p headwater-gateway --lib the_openapi_document_is_the_committed_one
 
 snapshots: setup ## update the snapshots of the CLI's texts after a change of a help text or message
-	@INSTA_UPDATE=always $(CARGO) test --quiet -p headwater
+	@INSTA_UPDATE=always $(CARGO) test --quiet --workspace --bin headwater
 
 check: setup ## run everything CI runs: format, lints, build, tests
 	@echo "== format ==" && $(CARGO) fmt --check

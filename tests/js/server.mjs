@@ -29,7 +29,7 @@ class Server {
     this.process = spawn(binary, ["serve", "--listen", listen, "--data", this.data], { stdio: ["ignore", "pipe", "inherit"] });
     await new Promise((ready, failed) => {
       let said = "";
-      this.process.stdout.on("data", (text) => (said += text).includes("listens on") && ready());
+      this.process.stdout.on("data", (text) => (said += text).includes("is listening on") && ready());
       this.process.once("exit", (code) => failed(new Error(`the server ended with ${code}`)));
     });
     this.address = JSON.parse(await readFile(join(this.data, "server.json"), "utf8")).address;

@@ -229,10 +229,13 @@ fn the_data_folder_its_free_space_its_logs_and_the_disk_limit_are_reported() -> 
         assert!(check(&report, name)["fix"].is_null(), "the control: nothing is wrong: {report:#}");
     }
     assert!(
-        check(&report, "disk space")["detail"].as_str().unwrap().contains(" free where the data folder is")
+        check(&report, "disk space")["detail"]
+            .as_str()
+            .unwrap()
+            .contains(" free on the disk of the data folder")
     );
     let kept = check(&report, "retention")["detail"].as_str().unwrap();
-    assert!(kept.contains("30 days") && kept.contains("an owner 10000 logs of"), "{kept}");
+    assert!(kept.contains("30 days") && kept.contains("per owner 10000 logs,"), "{kept}");
     let limit = check(&report, "disk limit")["detail"].as_str().unwrap();
     assert!(limit.contains("measured"), "{limit}");
 

@@ -1,4 +1,4 @@
-//! The command line's words.
+//! The command-line arguments.
 
 mod limits;
 mod run;
@@ -19,75 +19,74 @@ pub use self::user::{UserAction, UserArgs};
 use crate::error::CommandError;
 use crate::signals;
 
-/// Runs code in isolated sessions and shows its output live.
+/// Runs code in isolated sessions and streams its output
 #[derive(Debug, Parser)]
 #[command(name = "headwater", version, max_term_width = 110)]
 pub struct Cli {
-    /// The folder that holds everything of one worker [default: `HEADWATER_DATA`, or `headwater` in the user's data
-    /// home]
+    /// Data folder [default: `$HEADWATER_DATA`, or `headwater` in `$XDG_DATA_HOME` or `~/.local/share`]
     #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Which server to talk to.
+    /// The server to use, if any.
     #[command(flatten)]
     pub server: ServerArgs,
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Which server to talk to, instead of the engine on this machine.
+/// The server to use instead of the worker on this machine.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ServerArgs {
-    /// Talk to this server (`http://127.0.0.1:8080`) instead of running things on this machine
+    /// Use the server at this URL (`http://127.0.0.1:8080`) instead of the worker on this machine
     #[arg(long, global = true, value_name = "URL", env = "HEADWATER_URL", hide_env_values = true)]
     pub server: Option<String>,
-    /// The token to show to the server [default: for a server on this machine, the one in its data folder]
+    /// API token for the server [default: for a server on this machine, the token in its data folder]
     #[arg(long, global = true, value_name = "TOKEN", env = "HEADWATER_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
 }
 
-/// The commands.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a program, a shell line or code, and show its output live
+    /// Run a program, a shell command or source code, and stream its output
     Run(Box<RunArgs>),
     /// List, show, create and end sessions
     Sessions(SessionsArgs),
     /// List executions
     Ps(PsArgs),
-    /// Show what an execution printed, from any position
+    /// Show the output of an execution, from any position
     Logs(LogsArgs),
-    /// Watch an execution and type into it; Ctrl+P Ctrl+Q leaves, and leaving never ends it
+    /// Follow an execution and type into it; Ctrl+P Ctrl+Q detaches and leaves it running
     Attach(AttachArgs),
     /// End executions, or send them a signal
     Kill(KillArgs),
-    /// Remove the logs of executions that have ended
+    /// Delete the logs of ended executions
     Forget(ForgetArgs),
-    /// Remove logs of ended executions by the rules of `[retention]`, by age or by number
+    /// Delete logs of ended executions by the `[retention]` rules, by age or by number
     Prune(PruneArgs),
-    /// Serve the API on 127.0.0.1:8080, for programs, browsers and other machines' command lines
+    /// Serve the HTTP API, by default on 127.0.0.1:8080
     Serve(ServeArgs),
-    /// Make, list and revoke the tokens that the server takes
+    /// Create, list and revoke API tokens
     Token(TokenArgs),
-    /// Make, list, disable users, and set their passwords
+    /// Create, list, enable and disable users, and set their passwords
     User(UserArgs),
-    /// Show the configuration that `serve` would use, with all defaults
+    /// Show the configuration that `serve` uses, including defaults
     Config(ConfigArgs),
-    /// Run the worker in the foreground (other commands start one when they need it)
+    /// Run the worker in the foreground (other commands start it in the background when they need it)
     Worker(WorkerArgs),
-    /// End the server and the worker; awake sessions are hibernated, and every workspace stays
+    /// Stop the server and the worker; sessions are hibernated and keep their workspaces
     Stop(StopArgs),
-    /// Tell what this host can and cannot isolate, and how to mend what it cannot
+    /// Check what this host can isolate, and how to fix what it cannot
     Doctor(DoctorArgs),
 }
 
 /// `headwater sessions`.
 #[derive(Debug, Args)]
 pub struct SessionsArgs {
-    /// What to do; `list` if nothing is said.
+    /// The action; `list` if absent.
     #[command(subcommand)]
     pub action: Option<SessionsAction>,
-    /// As for `list`.
+    /// The flags of `list`.
     #[command(flatten)]
     pub list: ListArgs,
 }
@@ -95,46 +94,46 @@ pub struct SessionsArgs {
 /// `headwater sessions list`, and `headwater sessions` alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct ListArgs {
-    /// Those that have ended, too
+    /// Include those that have ended
     #[arg(long, short)]
     pub all: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
 
-/// What to do with sessions.
+/// Actions on sessions.
 #[derive(Debug, Subcommand)]
 pub enum SessionsAction {
-    /// List sessions (what `headwater sessions` alone does)
+    /// List sessions (the default)
     List(ListArgs),
-    /// Make a session and print its id
+    /// Create a session and print its id
     Create(Box<CreateArgs>),
     /// Show one session
     Show {
-        /// Its id, the beginning of it, or its name
+        /// Session id, unique id prefix, or name
         session: String,
-        /// As a JSON object
+        /// Print a JSON object
         #[arg(long)]
         json: bool,
     },
-    /// End sessions and delete them: their programs, workspaces, snapshots, executions and logs
+    /// End sessions and delete their workspaces, snapshots, executions and logs
     End(EndArgs),
 }
 
 /// `headwater sessions end`.
 #[derive(Debug, Args)]
 pub struct EndArgs {
-    /// Their ids, the beginnings of them, or their names
+    /// Session ids, unique id prefixes, or names
     #[arg(required = true)]
     pub sessions: Vec<String>,
-    /// Keep the executions and their logs; the workspace and the snapshots are deleted all the same
+    /// Keep the executions and their logs; workspaces and snapshots are still deleted
     #[arg(long)]
     pub keep_logs: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
-    /// What earlier versions called deleting the logs, too: says it, and does not ask
+    /// The flag of earlier versions for deleting the logs: implies `--yes`
     #[arg(long, hide = true, conflicts_with = "keep_logs")]
     pub forget: bool,
 }
@@ -142,25 +141,25 @@ pub struct EndArgs {
 /// `headwater sessions create`.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// A name, which can be given wherever a session is asked for; no other living session may have it
+    /// A name, which other commands accept in place of the id; unique among sessions that have not ended
     #[arg(long)]
     pub name: Option<String>,
-    /// A variable for every execution in it; without `=VALUE`, the value it has here
+    /// Environment variable for every execution in the session; without `=VALUE`, its current value here
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<Variable>,
-    /// End it and delete its workspace after so long without an execution
+    /// End the session and delete its workspace after this long without an execution
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub idle_timeout: Option<Duration>,
-    /// Wall time of each execution in it
+    /// Wall-clock limit of each execution in the session
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
-    /// What it may use.
+    /// The limits of the session.
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// With walls or without; refused if the running worker does otherwise
+    /// Require this sandbox; refused if the running worker uses the other one
     #[arg(long, value_name = "KIND")]
     pub sandbox: Option<SandboxArg>,
-    /// As a JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -168,16 +167,16 @@ pub struct CreateArgs {
 /// `headwater ps`.
 #[derive(Debug, Args)]
 pub struct PsArgs {
-    /// Those that have ended, too
+    /// Include those that have ended
     #[arg(long, short)]
     pub all: bool,
-    /// Only those of this session
+    /// Only executions of this session
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// The processes of each, too
+    /// List the processes of each execution as well
     #[arg(long)]
     pub processes: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
@@ -185,21 +184,21 @@ pub struct PsArgs {
 /// `headwater logs`.
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// The execution's id, or the beginning of it
+    /// Execution id, or a unique id prefix
     pub execution: String,
-    /// Go on live, until no writer is left
+    /// Follow the output until the last writer has closed it
     #[arg(long, short)]
     pub follow: bool,
-    /// Only events after this one
+    /// Only events after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     pub after: u64,
-    /// Only this stream
+    /// Only this stream; may be repeated
     #[arg(long, value_name = "STREAM")]
     pub stream: Vec<StreamArg>,
-    /// Only the last so many bytes (`4Ki`)
+    /// Only about the last SIZE bytes, such as `4Ki`
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub tail: Option<u64>,
-    /// One JSON object a line for each event
+    /// Print each event as a JSON object on one line
     #[arg(long)]
     pub json: bool,
 }
@@ -207,15 +206,15 @@ pub struct LogsArgs {
 /// `headwater attach`.
 #[derive(Debug, Args)]
 pub struct AttachArgs {
-    /// The execution's id, or the beginning of it
+    /// Execution id, or a unique id prefix
     pub execution: String,
-    /// Show events after this one first, instead of the last 16 KiB
+    /// Start after this sequence number, instead of 16 KiB before the end
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
-    /// Only watch
+    /// Follow the output without passing on input
     #[arg(long)]
     pub no_stdin: bool,
-    /// One JSON object a line for each event
+    /// Print each event as a JSON object on one line
     #[arg(long)]
     pub json: bool,
 }
@@ -223,16 +222,16 @@ pub struct AttachArgs {
 /// `headwater kill`.
 #[derive(Debug, Args)]
 pub struct KillArgs {
-    /// Ids of executions, or the beginnings of them
+    /// Execution ids, or unique id prefixes
     #[arg(required = true)]
     pub executions: Vec<String>,
-    /// Only send this signal (`TERM`, `9`, ...), instead of ending the whole tree
+    /// Send this signal (`TERM`, `9`, ...) instead of ending the whole process tree
     #[arg(long, short, value_parser = signals::parse, allow_hyphen_values = true)]
     pub signal: Option<i32>,
-    /// Send the signal to every process of the execution, not only to its group
+    /// Send the signal to every process of the execution, not only to its process group
     #[arg(long, requires = "signal")]
     pub tree: bool,
-    /// SIGKILL at once, without a grace
+    /// Send SIGKILL at once, without a grace period
     #[arg(long, conflicts_with = "signal")]
     pub now: bool,
 }
@@ -240,37 +239,37 @@ pub struct KillArgs {
 /// `headwater forget`.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
-    /// Ids of executions, or the beginnings of them
+    /// Execution ids, or unique id prefixes
     #[arg(required = true)]
     pub executions: Vec<String>,
 }
 
 /// `headwater prune`.
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools)] // each is a flag of the command line
+#[allow(clippy::struct_excessive_bools)] // each is a flag
 pub struct PruneArgs {
-    /// Logs of executions that ended at least so long ago (`7d`, `12h`)
+    /// Delete logs of executions that ended longer ago than this (`7d`, `12h`)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub older_than: Option<Duration>,
-    /// All but the newest N
+    /// Keep only the newest N logs
     #[arg(long, value_name = "N")]
     pub keep: Option<u64>,
-    /// All logs of ended executions
+    /// Delete the logs of all ended executions
     #[arg(long, conflicts_with_all = ["older_than", "keep"])]
     pub all_logs: bool,
-    /// Only those of this session
+    /// Only executions of this session
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// Only those of this owner
+    /// Only executions of this owner
     #[arg(long, value_name = "OWNER")]
     pub owner: Option<String>,
-    /// Report what would be removed, and remove nothing
+    /// Show what would be deleted, and delete nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
-    /// As a JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -278,19 +277,19 @@ pub struct PruneArgs {
 /// `headwater worker`.
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// With walls, or (an explicit choice) without
+    /// Run programs with a sandbox, or without any isolation
     #[arg(long, value_name = "KIND")]
     pub sandbox: Option<SandboxArg>,
-    /// How many prepared sessions wait
+    /// Number of sessions to prepare in advance
     #[arg(long, value_name = "N")]
     pub pool: Option<usize>,
-    /// The configuration [default: `headwater.toml` in the data folder, if it is there]
+    /// Configuration file [default: `headwater.toml` in the data folder, if it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// How long sessions wait for a worker to come back before they end themselves
+    /// How long programs keep running without a worker before their session is hibernated
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub orphan_timeout: Option<Duration>,
-    /// Leave the terminal: how other commands start a worker
+    /// Detach from the terminal; used by commands that start a worker
     #[arg(long, hide = true)]
     pub detached: bool,
 }
@@ -298,13 +297,13 @@ pub struct WorkerArgs {
 /// `headwater stop`.
 #[derive(Debug, Args)]
 pub struct StopArgs {
-    /// End only the server and the worker: programs run on, and a new worker finds them
+    /// Stop only the server and the worker; programs keep running, and the next worker takes them over
     #[arg(long)]
     pub keep_sessions: bool,
-    /// End all sessions of all users and delete their workspaces and snapshots; the logs stay
+    /// End all sessions of all users and delete their workspaces and snapshots; logs are kept
     #[arg(long, conflicts_with = "keep_sessions")]
     pub end_sessions: bool,
-    /// With `--end-sessions`: do not ask
+    /// With `--end-sessions`: do not ask for confirmation
     #[arg(long, short, requires = "end_sessions")]
     pub yes: bool,
 }
@@ -312,20 +311,20 @@ pub struct StopArgs {
 /// `headwater doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// As a JSON object
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
-    /// The configuration [default: `headwater.toml` in the data folder, if it is there]
+    /// Configuration file [default: `headwater.toml` in the data folder, if it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
 
-/// Walls, or none.
+/// Whether programs are isolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SandboxArg {
-    /// All walls
+    /// Full isolation
     Full,
-    /// No walls: programs can do all that you can
+    /// No isolation: programs can do whatever the user who runs them can
     None,
 }
 
@@ -338,14 +337,14 @@ impl From<SandboxArg> for SandboxKind {
     }
 }
 
-/// A stream by name.
+/// An output stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StreamArg {
     /// Standard output
     Stdout,
     /// Standard error
     Stderr,
-    /// Both in one: a terminal, or merged output
+    /// Both in one stream: a terminal, or `--merge`
     Output,
 }
 
@@ -359,8 +358,7 @@ impl From<StreamArg> for Stream {
     }
 }
 
-/// The data folder: as told, here or in `HEADWATER_DATA`, or `headwater` in the user's data home. What is set to nothing
-/// counts as not set.
+/// The data folder: from `--data`, `HEADWATER_DATA` or the user's data directory. An empty value counts as not set.
 pub fn data_folder(given: Option<PathBuf>) -> Result<PathBuf, CommandError> {
     let home = |name: &str, below: &str| {
         let folder = std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());

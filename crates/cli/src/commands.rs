@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The subcommands, one file each.
 
 pub mod attach;
 pub mod config;

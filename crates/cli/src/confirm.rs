@@ -1,4 +1,4 @@
-//! Asking a person before something of somebody's is deleted.
+//! Confirmation before data is deleted.
 
 use std::io::{BufRead, Write};
 
@@ -6,8 +6,7 @@ use rustix::termios::isatty;
 
 use crate::error::{CommandError, ErrorKind};
 
-/// Returns if the person at the terminal says yes, or said so with `--yes`. Without a terminal nobody can be asked:
-/// that is refused.
+/// Returns if the user confirms at the terminal, or has passed `--yes`. Without a terminal it is an error.
 pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
     if yes {
         return Ok(());
@@ -16,7 +15,7 @@ pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
         return Err(cannot_ask(what));
     }
     eprint!("{what}. Continue? [y/N] ");
-    let _ = std::io::stderr().flush(); // a person who sees no question answers none
+    let _ = std::io::stderr().flush(); // if this fails, the user sees no question and does not confirm it
     let mut answer = String::new();
     std::io::stdin()
         .lock()
@@ -30,7 +29,7 @@ pub fn confirm(what: &str, yes: bool) -> Result<(), CommandError> {
 
 fn cannot_ask(what: &str) -> CommandError {
     CommandError::usage(format!("{what}: not confirmed"))
-        .hint("nothing was changed; say `--yes` to do it without being asked")
+        .hint("nothing was changed; use `--yes` to confirm without a terminal")
 }
 
 fn declined() -> CommandError {
@@ -47,12 +46,12 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn refusals_read_like_this() {
+    fn errors_match_their_snapshot() {
         snapshot::assert_errors("confirm-errors", &[cannot_ask("end the session `work`"), declined()]);
     }
 
     #[test]
-    fn only_a_clear_yes_is_a_yes() {
+    fn only_y_and_yes_confirm() {
         assert!(is_yes("y\n") && is_yes(" YES \n"));
         for answer in ["", "\n", "n\n", "yess\n", "no y\n"] {
             assert!(!is_yes(answer), "{answer:?}");

@@ -1,4 +1,4 @@
-//! Finding the worker of a data folder, or starting it.
+//! Finds the worker of a data folder, or starts it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,38 +15,38 @@ use crate::error::{CommandError, ErrorKind};
 use crate::server::Server;
 use crate::start;
 
-/// A supervisor that looks after the worker gets so long to bring it back before we do.
+/// How long a server may take to restart its worker before we do.
 const HEAD_START: Duration = Duration::from_millis(200);
-/// The longest path of a unix socket, by the kernel's `sun_path`.
+/// The longest path of a Unix socket: the kernel's `sun_path` without its final NUL.
 pub const SOCKET_PATH_BYTES: usize = 107;
 
-/// Where the worker is, and which walls are wanted of it.
+/// The server or worker that a command is for.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// The data folder.
     pub data: PathBuf,
-    /// As told on the command line.
+    /// The sandbox that the command requires, if any.
     pub sandbox: Option<SandboxKind>,
-    /// The configuration of a worker that is started, if it is not the data folder's own.
+    /// The configuration file for a worker that is started, if not the one in the data folder.
     pub config: Option<PathBuf>,
-    /// The server that is meant, if it is not the engine on this machine.
+    /// The server, if the command is not for the worker on this machine.
     pub server: Option<Server>,
 }
 
 impl Place {
-    /// The place of this data folder, whatever its walls.
+    /// The worker of this data folder, with any sandbox.
     pub const fn new(data: PathBuf) -> Self {
         Self { data, sandbox: None, config: None, server: None }
     }
 
-    /// The same, but at this server, if there is one.
+    /// Uses this server instead, if it is given.
     #[must_use]
     pub fn with_server(mut self, server: Option<Server>) -> Self {
         self.server = server;
         self
     }
 
-    /// The server, or the worker, started if it did not run.
+    /// The server, or the worker, which is started if it is not running.
     pub async fn engine(&self) -> Result<Engine, CommandError> {
         match &self.server {
             None => Ok(Engine::Local(self.worker().await?)),
@@ -54,7 +54,7 @@ impl Place {
         }
     }
 
-    /// The server, or the worker of a folder that must be there already: a mistyped `--data` starts nothing.
+    /// The server, or the worker of a data folder that must exist: a mistyped `--data` starts nothing.
     pub async fn existing_engine(&self) -> Result<Engine, CommandError> {
         match &self.server {
             None => Ok(Engine::Local(self.existing().await?)),
@@ -70,13 +70,13 @@ impl Place {
         Ok(Engine::Remote(client))
     }
 
-    /// The worker, if it runs.
+    /// The worker, if it is running.
     pub async fn running(&self) -> Result<Option<Client>, CommandError> {
         let socket = self.socket()?;
         match connect(&socket).await {
             Ok(client) => Ok(Some(client)),
             Err(error) if error.is_disconnected() => match rustix::fs::access(&socket, Access::WRITE_OK) {
-                // There may be a worker: it only is not ours.
+                // A worker may be running, but not for this user.
                 Err(Errno::ACCESS) => Err(self.not_ours()),
                 _ => Ok(None),
             },
@@ -85,11 +85,11 @@ impl Place {
     }
 
     fn not_ours(&self) -> CommandError {
-        let message = format!("the data folder `{}` is not for this user", self.data.display());
+        let message = format!("the data folder `{}` belongs to another user", self.data.display());
         CommandError::new(ErrorKind::NoWorker, message).hint("choose another folder with `--data DIR`")
     }
 
-    /// The worker, started if it did not run; it is brought back if it goes away.
+    /// The worker, started if it is not running, and restarted if it dies.
     pub async fn worker(&self) -> Result<Client, CommandError> {
         let client = if let Some(client) = self.running().await? {
             client
@@ -97,8 +97,8 @@ impl Place {
             start::start(&self.data, self.sandbox, self.config.as_deref()).await?;
             connect(&self.socket()?).await?
         };
-        // One that was just killed may have taken the connection: it will not answer, and has to be started again. At
-        // that point no one relies on it, so it does not matter how it ended.
+        // A worker killed just now may have accepted the connection: it does not answer and has to be restarted. Nothing
+        // depends on it yet, so it does not matter how it ended.
         let client = client.with_restarter(Arc::new(self.starter(self.sandbox, true)));
         let info = client.retry(Client::info).await?;
         let kind = match info.sandbox.as_str() {
@@ -110,7 +110,7 @@ impl Place {
         Ok(client.with_restarter(Arc::new(starter)))
     }
 
-    /// The worker for a server, with whoever brings it back: a server that runs wants one, however the last one ended.
+    /// The worker for a server, and what restarts it: a running server needs one, even if the last one was stopped.
     pub async fn supervised(&self) -> Result<(Client, Arc<dyn WorkerRestarter>), CommandError> {
         let client = self.worker().await?;
         let info = client.retry(Client::info).await?;
@@ -118,8 +118,8 @@ impl Place {
         Ok((client, Arc::new(self.starter(Some(sandbox), true))))
     }
 
-    fn starter(&self, sandbox: Option<SandboxKind>, insists: bool) -> Starter {
-        Starter { data: self.data.clone(), sandbox, config: self.config.clone(), insists }
+    fn starter(&self, sandbox: Option<SandboxKind>, even_if_stopped: bool) -> Starter {
+        Starter { data: self.data.clone(), sandbox, config: self.config.clone(), even_if_stopped }
     }
 
     async fn existing(&self) -> Result<Client, CommandError> {
@@ -130,21 +130,18 @@ impl Place {
     }
 
     fn no_folder(&self) -> CommandError {
-        let message = format!("nothing has run in `{}` yet", self.data.display());
+        let message = format!("the data folder `{}` does not exist", self.data.display());
         CommandError::new(ErrorKind::NotFound, message)
-            .hint("`headwater run -- echo hello` makes it; `--data DIR` names another folder")
+            .hint("`headwater run -- echo hello` creates it; `--data DIR` selects another folder")
     }
 
     fn check(&self, running: SandboxKind) -> Result<(), CommandError> {
         match self.sandbox {
             Some(wanted) if wanted != running => {
-                let message = format!(
-                    "the running worker has the sandbox `{}`, not `{}`",
-                    running.name(),
-                    wanted.name()
-                );
+                let message =
+                    format!("the running worker uses sandbox `{}`, not `{}`", running.name(), wanted.name());
                 Err(CommandError::new(ErrorKind::Refused, message)
-                    .hint("use another folder with `--data DIR`, or `headwater stop`: it hibernates the sessions, which wake again under a worker with their own sandbox"))
+                    .hint("choose another folder with `--data DIR`, or run `headwater stop`: it hibernates the sessions, which resume under a worker with their sandbox"))
             }
             _ => Ok(()),
         }
@@ -154,29 +151,32 @@ impl Place {
         let socket = socket_path(&self.data);
         let length = socket.as_os_str().len();
         if length > SOCKET_PATH_BYTES {
-            let message = format!("`{}` is too long for a socket: {length} bytes", socket.display());
+            let message = format!(
+                "the path `{}` is too long for a socket: {length} bytes of at most {SOCKET_PATH_BYTES}",
+                socket.display()
+            );
             return Err(CommandError::usage(message).hint("choose a shorter `--data DIR`"));
         }
         Ok(socket)
     }
 }
 
-/// Starts a worker again that was killed.
+/// Restarts a worker that was killed.
 #[derive(Debug)]
 struct Starter {
     data: PathBuf,
     sandbox: Option<SandboxKind>,
     config: Option<PathBuf>,
-    /// Also one that was told to end.
-    insists: bool,
+    /// Also restart a worker that was asked to stop.
+    even_if_stopped: bool,
 }
 
 impl WorkerRestarter for Starter {
     fn restart(&self, lost_for: Duration) -> WorkerRestart<'_> {
         Box::pin(async move {
-            // A worker that is told to end removes its socket: it is not for us to undo that.
-            let was_told_to = !self.insists && !is_there(&socket_path(&self.data));
-            if lost_for < HEAD_START || was_told_to {
+            // A worker that is asked to stop removes its socket; restarting it would undo that.
+            let was_stopped = !self.even_if_stopped && !exists(&socket_path(&self.data));
+            if lost_for < HEAD_START || was_stopped {
                 return Ok(());
             }
             let started = start::start(&self.data, self.sandbox, self.config.as_deref()).await;
@@ -185,7 +185,7 @@ impl WorkerRestarter for Starter {
     }
 }
 
-fn is_there(path: &Path) -> bool {
+fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
@@ -195,7 +195,7 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn another_kind_of_walls_than_asked_for_is_refused_by_name() {
+    fn another_sandbox_than_required_is_refused_by_name() {
         let mut place = Place::new("/d".into());
         assert_eq!(place.check(SandboxKind::None), Ok(()));
         place.sandbox = Some(SandboxKind::Full);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_read_like_this() {
+    fn errors_match_their_snapshot() {
         let mut place = Place::new("/data".into());
         place.sandbox = Some(SandboxKind::Full);
         let long = Place::new(format!("/{}", "x".repeat(120)).into());

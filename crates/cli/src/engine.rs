@@ -1,7 +1,6 @@
-//! What a command talks to: the engine on this machine, or a server. Each command's code is one, whichever it is.
+//! One interface to the worker on this machine and to a server, so that each command is written once.
 //!
-//! Both answer in the words of the API. What can be asked twice is asked again over a restart of the worker or of the
-//! server.
+//! Both return the types of the API. Idempotent calls are retried over a restart of the worker or the server.
 
 mod events;
 mod run;
@@ -25,7 +24,7 @@ use crate::error::CommandError;
 
 type Result<T> = std::result::Result<T, CommandError>;
 
-/// What a command talks to.
+/// The worker on this machine, or a server.
 #[derive(Debug, Clone)]
 pub enum Engine {
     /// The worker on this machine.
@@ -37,14 +36,14 @@ pub enum Engine {
 /// Which executions to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// All of them.
+    /// All executions.
     All,
-    /// Those that are not over: also those whose program has ended but whose children still write.
+    /// Executions that are not closed: including those whose program has ended but whose children still write.
     Open,
 }
 
 impl Engine {
-    /// Tells of executions.
+    /// Lists executions.
     pub async fn executions(&self, session: Option<SessionId>, which: Which) -> Result<Vec<ExecutionBody>> {
         match self {
             Self::Local(worker) => {
@@ -73,7 +72,7 @@ impl Engine {
                     };
                     all.extend(pages(page).await?);
                 }
-                // One that went on to its next state while we asked is in two of the lists.
+                // An execution that changed its state between two requests is in both lists.
                 all.sort_by_key(|one| one.id);
                 all.dedup_by_key(|one| one.id);
                 Ok(all)
@@ -81,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Tells of sessions.
+    /// Lists sessions.
     pub async fn sessions(&self, include_ended: bool) -> Result<Vec<SessionBody>> {
         match self {
             Self::Local(worker) => {
@@ -103,7 +102,7 @@ impl Engine {
                     };
                     all.extend(pages(page).await?);
                 }
-                // One that fell asleep while we asked is in both lists.
+                // A session that was hibernated between the two requests is in both lists.
                 all.sort_by_key(|one| one.id);
                 all.dedup_by_key(|one| one.id);
                 Ok(all)
@@ -111,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// Tells of one session.
+    /// Returns one session.
     pub async fn session(&self, id: SessionId) -> Result<SessionBody> {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.session(id)).await?.into()),
@@ -121,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// Makes a session.
+    /// Creates a session.
     pub async fn create_session(&self, spec: &SessionSpec) -> Result<SessionBody> {
         match self {
             Self::Local(worker) => {
@@ -154,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// Tells of one execution.
+    /// Returns one execution.
     pub async fn execution(&self, id: ExecutionId) -> Result<ExecutionBody> {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.execution(id)).await?.into()),
@@ -164,7 +163,7 @@ impl Engine {
         }
     }
 
-    /// The same, and whether it may read what is typed. A server does not tell: one that reads nothing refuses input.
+    /// Returns an execution and whether it accepts input. A server does not report that, but refuses input if not.
     pub async fn execution_and_input(&self, id: ExecutionId) -> Result<(ExecutionBody, bool)> {
         match self {
             Self::Local(worker) => {
@@ -176,7 +175,7 @@ impl Engine {
         }
     }
 
-    /// The processes that belong to an execution now.
+    /// Lists the current processes of an execution.
     pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.processes(id)).await?),
@@ -196,7 +195,7 @@ impl Engine {
         }
     }
 
-    /// Sends a signal, once: one that was delivered before the answer was lost must not come twice.
+    /// Sends a signal. It is not retried: a signal whose answer was lost must not arrive twice.
     pub async fn signal(&self, id: ExecutionId, signal: i32, tree: bool) -> Result<()> {
         match self {
             Self::Local(worker) => Ok(worker.signal(id, signal, tree).await?),
@@ -207,7 +206,7 @@ impl Engine {
         }
     }
 
-    /// Cancels an execution; a grace of 0 kills at once, none means its own.
+    /// Cancels an execution. A grace period of 0 kills at once; `None` uses the execution's own.
     pub async fn cancel(&self, id: ExecutionId, grace: Option<Duration>) -> Result<()> {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.cancel(id, grace)).await?),
@@ -217,7 +216,7 @@ impl Engine {
         }
     }
 
-    /// Changes the size of an execution's terminal.
+    /// Resizes the terminal of an execution.
     pub async fn resize(&self, id: ExecutionId, size: TtySize) -> Result<()> {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.resize(id, size)).await?),
@@ -227,7 +226,7 @@ impl Engine {
         }
     }
 
-    /// Removes logs of ended executions, or reports which ones it would remove.
+    /// Deletes logs of ended executions, or returns which ones it would delete.
     pub async fn prune(&self, request: &PruneRequest) -> Result<PruneBody> {
         match self {
             Self::Local(worker) => {
@@ -251,7 +250,7 @@ impl Engine {
         }
     }
 
-    /// Removes the log of a closed execution.
+    /// Deletes the log of a closed execution.
     pub async fn forget(&self, id: ExecutionId) -> Result<()> {
         match self {
             Self::Local(worker) => Ok(worker.retry(|worker| worker.forget(id)).await?),
@@ -262,7 +261,7 @@ impl Engine {
     }
 }
 
-/// All pages of a list.
+/// Reads all pages of a list.
 async fn pages<T>(
     page: impl AsyncFn(Option<String>) -> std::result::Result<PageBody<T>, ClientError>,
 ) -> Result<Vec<T>> {

@@ -1,4 +1,4 @@
-//! Errors as a person at a terminal sees them: what is wrong, and what to do next.
+//! Errors as the user sees them: what is wrong, and what to do next.
 
 use std::fmt::Write as _;
 
@@ -9,30 +9,30 @@ use crate::escape::message;
 use crate::exit;
 use crate::style::Style;
 
-/// The server's code for a lossless reader that read nothing for too long.
+/// The server's error code for a lossless reader that read nothing for too long.
 const TOO_SLOW: &str = "reader_too_slow";
 
-/// What kind of thing went wrong; decides the exit code.
+/// The kind of a failure, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The command makes no sense as it stands.
+    /// The command or its arguments are invalid.
     Usage,
-    /// There is no such session or execution, or more than one.
+    /// The object does not exist, or the name is ambiguous.
     NotFound,
-    /// It is there, but this cannot be done with it.
+    /// The object exists, but does not allow the operation.
     Refused,
-    /// No worker answers, and none could be started.
+    /// No worker or server answers, and none could be started.
     NoWorker,
-    /// A bug, or a broken host.
+    /// A bug, or a fault of the host.
     Internal,
-    /// Output of the program is missing in what was shown.
+    /// Part of the output of the program was not shown.
     OutputMissing,
-    /// Whoever read our output has gone: no reason to say anything.
+    /// The reader of our output has closed it; nothing is printed.
     ReaderGone,
 }
 
 impl ErrorKind {
-    /// The exit code of a command that failed so (`run` and `attach` exit with 125 instead, but for missing output).
+    /// The exit code of a command that failed in this way (`run` and `attach` exit with 125, except for missing output).
     pub const fn exit_code(self) -> u8 {
         match self {
             Self::ReaderGone => 0,
@@ -46,14 +46,14 @@ impl ErrorKind {
     }
 }
 
-/// Why a command failed.
+/// A failed command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandError {
-    /// For the exit code.
+    /// Determines the exit code.
     pub kind: ErrorKind,
-    /// What is wrong.
+    /// The cause.
     pub message: String,
-    /// What to do next.
+    /// Suggestions for what to do next.
     pub hints: Vec<String>,
 }
 
@@ -63,24 +63,24 @@ impl CommandError {
         Self { kind, message: message.into(), hints: Vec::new() }
     }
 
-    /// The command makes no sense as it stands.
+    /// The command or its arguments are invalid.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, message)
     }
 
-    /// A bug, or a broken host.
+    /// A bug, or a fault of the host.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }
 
-    /// The same with a hint.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Tells the person, on standard error.
+    /// Prints the error to standard error.
     pub fn print(&self) {
         if self.kind == ErrorKind::ReaderGone {
             return;
@@ -92,7 +92,7 @@ impl CommandError {
     pub fn text(&self, style: Style) -> String {
         let mut text = format!("{} {}\n", style.red("error:"), message(&self.message));
         for hint in &self.hints {
-            let _ = writeln!(text, "{} {}", style.cyan("hint:"), message(hint)); // a string takes all
+            let _ = writeln!(text, "{} {}", style.cyan("hint:"), message(hint)); // writing to a string cannot fail
         }
         text
     }
@@ -118,9 +118,9 @@ impl From<ContractError> for CommandError {
                 Self { kind, message: fault.message, hints: fault.hint.into_iter().collect() }
             }
             ContractError::Disconnected(_) => Self::new(ErrorKind::NoWorker, error.to_string())
-                .hint("programs run on without a worker; `headwater ps` starts one and finds them again"),
+                .hint("programs keep running without a worker; `headwater ps` starts one, which takes them over"),
             ContractError::Malformed(_) => Self::new(ErrorKind::Internal, error.to_string()).hint(
-                "is the worker of another version? `headwater stop --keep-sessions` ends it, programs run on",
+                "is the worker another version? `headwater stop --keep-sessions` stops it and leaves programs running",
             ),
         }
     }
@@ -132,22 +132,22 @@ impl From<ClientError> for CommandError {
         match error {
             ClientError::Api(error) => refused(*error),
             ClientError::Unreachable { .. } => Self::new(ErrorKind::NoWorker, text)
-                .hint("is it there? `headwater serve` starts a server; without `--server` things run on this machine"),
+                .hint("is it running? `headwater serve` starts a server; without `--server` the worker on this machine is used"),
             ClientError::Disconnected(_) => Self::new(ErrorKind::NoWorker, text)
-                .hint("programs run on without the server; ask again when it is back"),
+                .hint("programs keep running without the server; try again when it is back"),
             ClientError::Malformed(_) => {
-                Self::new(ErrorKind::Internal, text).hint("is that a headwater server, and of this version?")
+                Self::new(ErrorKind::Internal, text).hint("is it a headwater server of this version?")
             }
             ClientError::BadUrl { .. } => {
                 Self::usage(text).hint("for example `--server http://127.0.0.1:8080`")
             }
-            ClientError::BadToken => Self::usage(text).hint("`headwater token create` makes one"),
+            ClientError::BadToken => Self::usage(text).hint("`headwater token create` creates a token"),
             ClientError::Setup(_) => Self::internal(text),
         }
     }
 }
 
-/// What a server's refusal means here.
+/// Converts an error response of a server.
 fn refused(error: ApiError) -> CommandError {
     let kind = match error.status {
         _ if error.code == TOO_SLOW => ErrorKind::OutputMissing,
@@ -157,7 +157,7 @@ fn refused(error: ApiError) -> CommandError {
         _ => ErrorKind::Refused,
     };
     let hint = match error.status {
-        401 => "give a good token with `--token TOKEN` or in `HEADWATER_TOKEN`".to_owned(),
+        401 => "pass a valid token with `--token TOKEN` or in `HEADWATER_TOKEN`".to_owned(),
         _ => error.hint,
     };
     let hints = if hint.is_empty() { Vec::new() } else { vec![hint] };
@@ -172,18 +172,18 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn a_fault_of_the_worker_keeps_its_words_and_its_hint() {
-        let fault = Fault::new(FaultKind::NotFound, "no such thing").hint("look there");
+    fn a_fault_of_the_worker_keeps_its_message_and_hint() {
+        let fault = Fault::new(FaultKind::NotFound, "no such thing").hint("try that");
         let error = CommandError::from(ContractError::Fault(fault));
         assert_eq!(error.kind, ErrorKind::NotFound);
         assert_eq!(
             (error.message.as_str(), error.hints.as_slice()),
-            ("no such thing", &["look there".to_owned()][..])
+            ("no such thing", &["try that".to_owned()][..])
         );
     }
 
     #[test]
-    fn every_error_of_a_worker_or_a_server_reads_like_this() {
+    fn errors_of_worker_and_server_match_their_snapshot() {
         let api = |status, code: &str, hint: &str| {
             ClientError::Api(Box::new(ApiError {
                 status,

@@ -1,7 +1,7 @@
-//! Text of users and programs on an operator's terminal: whatever could command the terminal, or show something else
-//! than it says, is written as an escape sequence that everybody can read.
+//! Escapes text of users and programs for the terminal: characters that could control the terminal or disguise the text
+//! are written as visible escape sequences.
 //!
-//! It is used for all that this binary prints and logs, except what a program itself printed.
+//! Everything that this binary prints or logs is escaped, except the output of programs.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use serde_json::Value;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Whether a character is shown as itself: not a control character (C0, DEL and C1, U+009B with them), not one that
-/// changes the direction or the lines of a text, and not one that nobody sees.
+/// Whether a character is printed as it is: not a control character (C0, DEL and C1, including U+009B), not one that
+/// changes the direction or the lines of a text, and not an invisible one.
 fn is_shown(c: char) -> bool {
     let hidden = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}'
@@ -32,45 +32,45 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool, escape: impl Fn(&mut Stri
     Cow::Owned(all)
 }
 
-/// `\n`, `\u{1b}`: as in the source of programs.
-fn for_people(all: &mut String, c: char) {
+/// `\n`, `\u{1b}`: as in Rust source code.
+fn as_source(all: &mut String, c: char) {
     all.extend(c.escape_default());
 }
 
-/// `\u001b`: the same character to whoever reads the JSON.
-fn for_json(all: &mut String, c: char) {
+/// `\u001b`: the same character to a JSON parser.
+fn as_json(all: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
-        let _ = write!(all, "\\u{unit:04x}"); // a string takes all that is written
+        let _ = write!(all, "\\u{unit:04x}"); // writing to a string cannot fail
     }
 }
 
-/// The text on one line.
+/// Escapes a text, so that it fits on one line.
 pub fn printable(text: &str) -> String {
-    escaped(text, |_| false, for_people).into_owned()
+    escaped(text, |_| false, as_source).into_owned()
 }
 
-/// The same for a message that may have several lines of our own: all but the first are indented, so that nothing in it
-/// looks like another message.
+/// Escapes a message that may have several lines: all but the first are indented, so that none looks like another
+/// message.
 pub fn message(text: &str) -> String {
-    escaped(text, |c| c == '\n', for_people).replace('\n', "\n  ")
+    escaped(text, |c| c == '\n', as_source).replace('\n', "\n  ")
 }
 
-/// A JSON value on one line.
+/// A JSON value on one line, escaped.
 pub fn json(value: &Value) -> String {
     json_lines(&value.to_string()).into_owned()
 }
 
-/// Lines of JSON: they mean the same as before.
+/// Escapes lines of JSON; their meaning does not change.
 pub fn json_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| c == '\n', for_json)
+    escaped(text, |c| c == '\n', as_json)
 }
 
-/// Standard error for our log: an event is one line, whatever is in it.
+/// Standard error for the log: each event is one line, whatever it contains.
 #[derive(Debug, Clone, Copy)]
 pub struct Log {
-    /// Our own colours are in it. The formatter has escaped those of others.
+    /// The formatter adds colours, and escapes those in values.
     pub colours: bool,
-    /// It is JSON.
+    /// The lines are JSON.
     pub json: bool,
 }
 
@@ -85,12 +85,12 @@ impl<'a> MakeWriter<'a> for Log {
 impl Log {
     fn line(self, text: &str) -> Cow<'_, str> {
         let is_ours = |c: char| self.colours && c == '\u{1b}';
-        escaped(text, is_ours, if self.json { for_json } else { for_people })
+        escaped(text, is_ours, if self.json { as_json } else { as_source })
     }
 }
 
 impl Write for Log {
-    /// The formatter writes an event at a time.
+    /// The formatter writes one event at a time.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
         let (text, end) = text.strip_suffix('\n').map_or((&*text, ""), |text| (text, "\n"));
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// What must never reach a terminal raw.
+    /// Characters that must never reach a terminal unescaped.
     const HOSTILE: [char; 14] = [
         '\u{1b}',
         '\u{7}',
@@ -129,14 +129,14 @@ mod tests {
     ];
 
     #[test]
-    fn nothing_that_commands_a_terminal_is_printed_as_itself() {
+    fn characters_that_control_a_terminal_are_escaped() {
         for c in HOSTILE {
             let text = format!("a{c}b");
             assert!(printable(&text).chars().all(is_shown), "{c:?}: {}", printable(&text));
             let line = json(&json!({ "name": text }));
             assert!(line.chars().all(is_shown), "{c:?}: {line}");
             let again: Value = serde_json::from_str(&line).unwrap();
-            assert_eq!(again["name"], text, "it means the same");
+            assert_eq!(again["name"], text, "the meaning is unchanged");
         }
         assert_eq!(printable("a\u{9b}2J\nb"), "a\\u{9b}2J\\nb");
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_the_log_is_one_line_and_keeps_only_our_colours() {
+    fn a_log_event_is_one_line_and_keeps_only_our_colours() {
         let (plain, painted) = (Log { colours: false, json: false }, Log { colours: true, json: false });
         assert_eq!(plain.line("a\nb\u{9b}\u{1b}[1m"), "a\\nb\\u{9b}\\u{1b}[1m");
         assert_eq!(painted.line("\u{1b}[2ma\rb\u{202e}"), "\u{1b}[2ma\\rb\\u{202e}");

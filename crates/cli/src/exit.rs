@@ -1,22 +1,22 @@
-//! What a verdict means for the one who waits at a terminal: an exit code, and a line if it was no plain exit.
+//! Converts a verdict to an exit code and, unless the program exited normally, a line of text.
 
 use headwater_protocol::{ExitDetail, Reason, Verdict};
 
 use crate::escape::printable;
 use crate::{signals, words};
 
-/// Something of headwater itself went wrong, so that the program has no exit code.
+/// An error of headwater itself: there is no exit code of the program.
 pub const OWN_FAILURE: u8 = 125;
-/// Output of the program is missing in what was shown: it was no longer kept, or we were too slow.
+/// Part of the output was not shown: it was no longer kept, or we read too slowly.
 pub const OUTPUT_MISSING: u8 = 123;
-/// Whoever read our output went away: what a shell shows for a program that SIGPIPE ended.
+/// The reader of our output closed it: the code that a shell reports for SIGPIPE.
 pub const READER_GONE: u8 = 141;
-/// Ctrl+C.
+/// Cancelled, for example with Ctrl+C.
 pub const CANCELLED: u8 = 130;
 
 const TIMED_OUT: u8 = 124;
 const NOT_EXECUTABLE: u8 = 126;
-/// No such program.
+/// The program does not exist.
 pub const NOT_FOUND: u8 = 127;
 const OUT_OF_MEMORY: u8 = 137;
 
@@ -44,7 +44,7 @@ fn setup_code(detail: Option<&ExitDetail>) -> u8 {
     }
 }
 
-/// One line for people; nothing for a plain exit.
+/// One line that says how the program ended; `None` if it exited normally.
 pub fn line(verdict: &Verdict) -> Option<String> {
     let after = || words::duration(verdict.duration_ms);
     let message = verdict.message.as_deref().map(printable);
@@ -54,16 +54,16 @@ pub fn line(verdict: &Verdict) -> Option<String> {
             return Some(message.unwrap_or_else(|| "the program could not be started".into()));
         }
         Reason::Signalled => {
-            format!("ended by {}", verdict.signal.map_or_else(|| "a signal".into(), signals::name))
+            format!("killed by {}", verdict.signal.map_or_else(|| "a signal".into(), signals::name))
         }
         Reason::TimedOut => {
             return Some(message.unwrap_or_else(|| format!("timed out after {}", after())));
         }
         Reason::Cancelled => "cancelled".into(),
         Reason::Oom => "out of memory".into(),
-        Reason::OutputLimit => "ended for printing more than it may".into(),
-        Reason::DiskLimit => "ended for using more disk than it may".into(),
-        Reason::Lost => "lost: nobody saw how it ended".into(),
+        Reason::OutputLimit => "ended: output limit exceeded".into(),
+        Reason::DiskLimit => "ended: disk limit exceeded".into(),
+        Reason::Lost => "lost: its exit status is unknown".into(),
     };
     Some(match message {
         Some(message) => format!("{what} ({message})"),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_end_reads_like_this() {
+    fn every_end_matches_the_snapshot() {
         let lines = Reason::ALL.into_iter().flat_map(|reason| {
             let plain = verdict(reason, None, Some(11), None);
             let message = Some("the engine's message".to_owned());
@@ -121,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_plain_exit_says_nothing() {
+    fn only_a_normal_exit_has_no_line() {
         for reason in Reason::ALL {
             let line = line(&verdict(reason, None, Some(11), None));
             assert_eq!(line.is_none(), reason == Reason::Exited, "{reason:?}");
         }
         assert_eq!(line(&verdict(Reason::TimedOut, None, None, None)).unwrap(), "timed out after 10 s");
-        assert_eq!(line(&verdict(Reason::Signalled, None, Some(11), None)).unwrap(), "ended by SIGSEGV");
+        assert_eq!(line(&verdict(Reason::Signalled, None, Some(11), None)).unwrap(), "killed by SIGSEGV");
     }
 }

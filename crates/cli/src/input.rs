@@ -1,4 +1,4 @@
-//! Our standard input, or a file, as bytes for a program.
+//! Reads our standard input, or a file, as input for a program.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,20 +14,20 @@ use tokio::sync::mpsc;
 use crate::error::CommandError;
 use crate::output::wait;
 
-/// What is read at once: as much as a pipe holds.
+/// Bytes per read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Chunks on the way.
+/// Chunks that may be queued.
 const QUEUE: usize = 4;
 
-/// Bytes for a program's input; the channel's end is the end of the input.
+/// The input of a program; the end of the channel is the end of the input.
 pub type Input = mpsc::Receiver<Bytes>;
 
-/// Our standard input, read by a thread that lives until the process ends: nothing can call it back from its read.
+/// Our standard input, read by a thread that lives until the process exits, since a blocked read cannot be interrupted.
 pub fn own() -> Input {
     read_in_thread(move |buffer| {
         loop {
             match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut *buffer)) {
-                // Somebody who shares the descriptor with us made it non-blocking.
+                // Another process that shares the descriptor has made it non-blocking.
                 Err(Errno::AGAIN) => wait(rustix::stdio::stdin(), PollFlags::IN)?,
                 read => return Ok(read?),
             }
@@ -35,7 +35,7 @@ pub fn own() -> Input {
     })
 }
 
-/// The content of a file.
+/// The contents of a file.
 pub fn file(path: &Path) -> Result<Input, CommandError> {
     let mut file = File::open(path)
         .map_err(|error| CommandError::usage(format!("cannot read `{}`: {error}", path.display())))?;
@@ -46,7 +46,7 @@ fn read_in_thread(mut read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 
     let (sender, receiver) = mpsc::channel(QUEUE);
     thread::spawn(move || {
         let mut buffer = vec![0; CHUNK_BYTES];
-        // A read error is the end of what can be passed on, as for `cat`.
+        // A read error ends the input, as in `cat`.
         while let Ok(count @ 1..) = read(&mut buffer) {
             if sender.blocking_send(Bytes::copy_from_slice(&buffer[..count])).is_err() {
                 break;
@@ -56,7 +56,7 @@ fn read_in_thread(mut read: impl FnMut(&mut [u8]) -> io::Result<usize> + Send + 
     receiver
 }
 
-/// Whether our standard input is `/dev/null` or closed: nobody can ever type there.
+/// Whether our standard input is `/dev/null` or closed, so that no input can ever arrive.
 pub fn own_is_null() -> bool {
     let fd = rustix::stdio::stdin();
     match (rustix::fs::fstat(fd.as_fd()), rustix::fs::stat("/dev/null")) {
@@ -65,8 +65,8 @@ pub fn own_is_null() -> bool {
     }
 }
 
-/// What has come in meanwhile travels along: each write costs a round trip.
-pub fn with_waiting(first: Bytes, input: &mut Input) -> Bytes {
+/// Appends the chunks that are already queued: each write costs a round trip.
+pub fn with_queued(first: Bytes, input: &mut Input) -> Bytes {
     let Ok(next) = input.try_recv() else { return first };
     let mut all = BytesMut::from(first);
     all.extend_from_slice(&next);
@@ -79,7 +79,7 @@ pub fn with_waiting(first: Bytes, input: &mut Input) -> Bytes {
     all.freeze()
 }
 
-/// Finds Ctrl+P Ctrl+Q among the keys. A Ctrl+P is held back until the next key says what it was.
+/// Detects Ctrl+P Ctrl+Q in the input. A Ctrl+P is held back until the next key arrives.
 #[derive(Debug, Default)]
 pub struct DetachKeys {
     pressed_first: bool,
@@ -89,7 +89,7 @@ impl DetachKeys {
     const FIRST: u8 = 0x10;
     const SECOND: u8 = 0x11;
 
-    /// The keys for the program, and whether the person wants to leave.
+    /// Returns the keys for the program, and whether the user wants to detach.
     pub fn pass(&mut self, keys: &[u8]) -> (Vec<u8>, bool) {
         let mut pass = Vec::with_capacity(keys.len() + 1);
         for &key in keys {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ctrl_p_ctrl_q_leaves_however_the_keys_arrive() {
+    fn ctrl_p_ctrl_q_detaches_however_the_keys_arrive() {
         assert_eq!(DetachKeys::default().pass(b"ab\x10\x11c"), (b"ab".to_vec(), true));
         let mut keys = DetachKeys::default();
         assert_eq!(keys.pass(b"a\x10"), (b"a".to_vec(), false));
@@ -137,7 +137,7 @@ mod tests {
         let mut input = file(&path).unwrap();
         let mut read = Vec::new();
         while let Some(chunk) = input.recv().await {
-            read.extend_from_slice(&with_waiting(chunk, &mut input));
+            read.extend_from_slice(&with_queued(chunk, &mut input));
         }
         assert_eq!(read, content);
         assert!(file(&folder.path().join("missing")).unwrap_err().message.contains("missing"));

@@ -1,4 +1,4 @@
-//! Watching an execution live: its output here, our keys there, the window's size, Ctrl+C. What `run` and `attach` share.
+//! Follows an execution live, for `run` and `attach`: output, input, terminal size and Ctrl+C.
 
 use std::time::Duration;
 
@@ -13,58 +13,58 @@ use crate::input::{DetachKeys, Input};
 use crate::show::{Format, Gaps, Shown, show};
 use crate::{terminal, view};
 
-/// Whose the program is: what Ctrl+C (where it is not a key for the program) does.
+/// The effect of Ctrl+C, unless it is a key for the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CtrlC {
-    /// We started it: once cancels, twice kills, thrice leaves.
+    /// For `run`: the first cancels, the second kills, the third detaches.
     Cancels,
-    /// We came later: leaves the program alone.
-    Leaves,
+    /// For `attach`: detaches.
+    Detaches,
 }
 
-/// How to watch.
+/// What to follow, and how.
 #[derive(Debug)]
-pub struct Watch {
-    /// What to talk to.
+pub struct Session {
+    /// The worker or server.
     pub engine: Engine,
-    /// What is watched.
+    /// The execution.
     pub id: ExecutionId,
-    /// How to show it.
+    /// How to print events.
     pub format: Format,
-    /// What to say of missing bytes.
+    /// Which gaps to report.
     pub gaps: Gaps,
-    /// What to pass on.
+    /// Input to forward.
     pub input: Option<Input>,
-    /// Ctrl+P Ctrl+Q leaves.
+    /// Whether Ctrl+P Ctrl+Q detaches.
     pub detach_keys: bool,
-    /// The program has a terminal that is to be as large as ours.
+    /// Whether the program has a terminal, which follows the size of ours.
     pub tty: bool,
-    /// See [`CtrlC`].
+    /// The effect of Ctrl+C.
     pub ctrl_c: CtrlC,
 }
 
-/// How watching ended.
+/// Why following ended.
 #[derive(Debug)]
 pub enum End {
     /// The program has ended.
     Ended(Box<Verdict>, Shown),
-    /// We left; the program did not notice.
-    Left,
-    /// Whoever read our output has gone.
+    /// The user detached; the program keeps running.
+    Detached,
+    /// The reader of our output has closed it.
     ReaderGone,
 }
 
-/// Ctrl+C, and requests to end.
+/// SIGINT and SIGTERM.
 #[derive(Debug)]
 pub struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
-    /// How often they came.
+    /// How many have arrived.
     pub count: u32,
 }
 
 impl Interrupts {
-    /// From now on they come here instead of ending the process.
+    /// From now on the signals are counted here instead of ending the process.
     pub fn listen() -> Result<Self, CommandError> {
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
@@ -73,7 +73,7 @@ impl Interrupts {
         })
     }
 
-    /// Waits for the next one and counts it.
+    /// Waits for the next signal and counts it.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -84,36 +84,40 @@ impl Interrupts {
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, CommandError> {
-    signal(kind).map_err(|error| CommandError::internal(format!("cannot listen to signals: {error}")))
+    signal(kind).map_err(|error| CommandError::internal(format!("cannot handle signals: {error}")))
 }
 
-/// Watches until the program ends or we leave. Interrupts that came before count.
-pub async fn watch(watch: Watch, events: Events, interrupts: &mut Interrupts) -> Result<End, CommandError> {
-    let (leave, mut left) = mpsc::channel::<()>(1);
-    if let Some(input) = watch.input {
-        let input = if watch.detach_keys { with_detach_keys(input, leave.clone()) } else { input };
-        let (engine, id) = (watch.engine.clone(), watch.id);
-        let typing = if watch.ctrl_c == CtrlC::Cancels { Typing::Alone } else { Typing::AmongOthers };
-        // That the program reads no more is no failure, and a lost worker is told by the events.
+/// Follows until the program ends or the user detaches. Earlier interrupts count.
+pub async fn follow(
+    session: Session,
+    events: Events,
+    interrupts: &mut Interrupts,
+) -> Result<End, CommandError> {
+    let (detach, mut detached) = mpsc::channel::<()>(1);
+    if let Some(input) = session.input {
+        let input = if session.detach_keys { with_detach_keys(input, detach.clone()) } else { input };
+        let (engine, id) = (session.engine.clone(), session.id);
+        let typing = if session.ctrl_c == CtrlC::Cancels { Typing::Alone } else { Typing::AmongOthers };
+        // It is not an error if the program closes its input, and the events report a lost worker.
         tokio::task::spawn_local(async move { engine.feed(id, input, typing).await.is_ok() });
     }
     let mut resized = listen(SignalKind::window_change())?;
     let mut handled = 0;
-    let mut shown = std::pin::pin!(show(events, watch.format, watch.gaps));
+    let mut shown = std::pin::pin!(show(events, session.format, session.gaps));
     loop {
         if handled < interrupts.count {
             handled = interrupts.count;
-            match (watch.ctrl_c, handled) {
-                (CtrlC::Leaves, _) | (CtrlC::Cancels, 3..) => return Ok(End::Left),
-                (CtrlC::Cancels, 1) => cancel(&watch.engine, watch.id, None),
-                (CtrlC::Cancels, _) => cancel(&watch.engine, watch.id, Some(Duration::ZERO)),
+            match (session.ctrl_c, handled) {
+                (CtrlC::Detaches, _) | (CtrlC::Cancels, 3..) => return Ok(End::Detached),
+                (CtrlC::Cancels, 1) => cancel(&session.engine, session.id, None),
+                (CtrlC::Cancels, _) => cancel(&session.engine, session.id, Some(Duration::ZERO)),
             }
         }
         tokio::select! {
-            shown = &mut shown => return end(&watch.engine, watch.id, shown).await,
+            shown = &mut shown => return end(&session.engine, session.id, shown).await,
             () = interrupts.next() => {}
-            Some(()) = resized.recv(), if watch.tty => resize(&watch.engine, watch.id),
-            Some(()) = left.recv() => return Ok(End::Left),
+            Some(()) = resized.recv(), if session.tty => resize(&session.engine, session.id),
+            Some(()) = detached.recv() => return Ok(End::Detached),
         }
     }
 }
@@ -127,7 +131,7 @@ async fn end(
         Ok(shown) => {
             let verdict = match shown.verdict.clone() {
                 Some(verdict) => Some(verdict),
-                // We began after it.
+                // We began to follow after the verdict.
                 None => view::verdict(&engine.execution(id).await?),
             };
             let verdict = verdict.ok_or_else(|| CommandError::internal("the log ended without a verdict"))?;
@@ -138,32 +142,32 @@ async fn end(
     }
 }
 
-/// Cancels in the background: the next Ctrl+C must be heard while a lost worker is waited for.
+/// Cancels in the background: the next Ctrl+C must be handled even while we wait for a lost worker.
 fn cancel(engine: &Engine, id: ExecutionId, grace: Option<Duration>) {
     let engine = engine.clone();
-    // Refused if it has ended meanwhile: then there is nothing to cancel.
+    // Refused if the program has ended meanwhile.
     tokio::task::spawn_local(async move { engine.cancel(id, grace).await.is_ok() });
 }
 
-/// Makes the program's terminal as large as ours.
+/// Sets the size of the program's terminal to that of ours.
 pub fn resize(engine: &Engine, id: ExecutionId) {
     let Some(size) = terminal::size() else { return };
     let engine = engine.clone();
     tokio::task::spawn_local(async move { engine.resize(id, size).await.is_ok() });
 }
 
-fn with_detach_keys(mut input: Input, leave: mpsc::Sender<()>) -> Input {
+fn with_detach_keys(mut input: Input, detach: mpsc::Sender<()>) -> Input {
     let (sender, receiver) = mpsc::channel::<Bytes>(1);
     tokio::task::spawn_local(async move {
         let mut keys = DetachKeys::default();
         while let Some(chunk) = input.recv().await {
-            let (pass, wants_to_leave) = keys.pass(&chunk);
+            let (pass, wants_to_detach) = keys.pass(&chunk);
             if !pass.is_empty() && sender.send(pass.into()).await.is_err() {
                 return;
             }
-            if wants_to_leave {
-                let _ = leave.send(()).await; // fails only if we are leaving already
-                // Keeping `sender` alive: our leaving is not the end of the program's input.
+            if wants_to_detach {
+                let _ = detach.send(()).await; // fails only if we are detaching already
+                // Keep `sender` alive: detaching must not end the program's input.
                 std::future::pending::<()>().await;
             }
         }

@@ -1,4 +1,4 @@
-//! The log of worker and server: lines on stderr, and not the same one a thousand times a second.
+//! The log of the worker and the server, on standard error. Lines that repeat too often are suppressed.
 
 mod repeats;
 
@@ -13,19 +13,19 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::repeats::Repeats;
 use crate::escape;
 
-/// Whether lines on stderr are to have colours.
+/// Whether log lines have colours.
 pub fn has_colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
-/// Writes the log to stderr from now on.
+/// Starts logging to standard error.
 pub fn to_stderr(format: LogFormat) {
     let json = format == LogFormat::Json;
     let colours = !json && has_colours();
     write_to(format, colours, escape::Log { colours, json });
 }
 
-/// Writes the log to `writer` from now on. `HEADWATER_LOG` filters it.
+/// Starts logging to `writer`. `HEADWATER_LOG` filters the log.
 pub fn write_to<W>(format: LogFormat, colours: bool, writer: W)
 where
     W: for<'line> MakeWriter<'line> + Send + Sync + 'static,

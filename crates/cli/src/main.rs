@@ -1,8 +1,7 @@
-//! `headwater`, the one binary: the worker, init, and the command line that drives them on one machine.
+//! `headwater`, the only binary: the command line, the server, the worker and init.
 //!
-//! A command is parsed in [`args`], finds a server or finds or starts its worker in [`connect`], talks to either as to
-//! one [`engine`], and lives in a file of its own in
-//! [`commands`]. What follows a log live (`run`, `attach`) meets in [`live`].
+//! A command is parsed in [`args`] and implemented in its own file in [`commands`]. [`connect`] finds a server, or finds
+//! or starts the worker; [`engine`] gives both the same interface. `run` and `attach` share [`live`].
 
 mod args;
 mod commands;
@@ -38,8 +37,8 @@ use crate::error::CommandError;
 use crate::server::Server;
 
 fn main() -> ExitCode {
-    // init must be small: it is dispatched before anything here has touched memory.
-    if std::env::args_os().nth(1).is_some_and(|word| word == "init") {
+    // init must stay small: it is dispatched before anything here allocates memory.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == "init") {
         return ExitCode::from(headwater_sandbox::init::main());
     }
     let cli = Cli::parse();
@@ -69,7 +68,7 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         _ => {}
     }
     let server = match cli.command {
-        Command::Stop(_) => None, // ends what runs in a folder of this machine
+        Command::Stop(_) => None, // always acts on a data folder of this machine
         _ => Server::new(&cli.server, &data)?,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -79,7 +78,7 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
     let local = tokio::task::LocalSet::new();
     let result =
         runtime.block_on(local.run_until(with_worker(Place::new(data).with_server(server), cli.command)));
-    // A thread may still wait for a key or for a slow reader: nobody needs it any more.
+    // A thread may still be blocked on standard input or on a slow reader; it is no longer needed.
     runtime.shutdown_background();
     result
 }
@@ -95,7 +94,7 @@ async fn with_worker(place: Place, command: Command) -> Result<u8, CommandError>
         Command::Forget(args) => commands::forget::forget(&place, &args).await,
         Command::Prune(args) => commands::prune::prune(&place, &args).await,
         Command::Stop(args) => commands::stop::stop(&place, &args).await,
-        // Dispatched before: they need no worker, or start it themselves.
+        // Dispatched above: they need no worker, or start it themselves.
         Command::Worker(_)
         | Command::Doctor(_)
         | Command::Serve(_)

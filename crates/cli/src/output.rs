@@ -1,7 +1,7 @@
-//! Writing to our standard output and standard error.
+//! Writes to standard output and standard error.
 //!
-//! A thread of its own writes: a reader of ours that is slow holds up neither Ctrl+C nor the connection. The channel to
-//! it is bounded, so that a slow reader costs no memory that grows.
+//! A dedicated thread writes, so that a slow reader blocks neither Ctrl+C nor the connection. The channel to it is
+//! bounded, so that memory does not grow.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -17,10 +17,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape;
 
-/// Pieces on the way to the thread; one is at most a few MiB, and mostly far less.
+/// Chunks that may be queued; one is at most a few MiB, and usually far less.
 const QUEUE: usize = 4;
 
-/// Which of the two.
+/// Standard output or standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// Standard output.
@@ -29,17 +29,17 @@ pub enum Target {
     Stderr,
 }
 
-/// Writes, in order, what it is given.
+/// Writes chunks in order.
 #[derive(Debug)]
 pub struct Printer {
-    pieces: mpsc::Sender<(Target, Bytes)>,
+    chunks: mpsc::Sender<(Target, Bytes)>,
     done: oneshot::Receiver<io::Result<()>>,
 }
 
 impl Printer {
     /// Starts the thread.
     pub fn start() -> Self {
-        let (pieces, mut receiver) = mpsc::channel::<(Target, Bytes)>(QUEUE);
+        let (chunks, mut receiver) = mpsc::channel::<(Target, Bytes)>(QUEUE);
         let (finished, done) = oneshot::channel();
         thread::spawn(move || {
             let mut result = Ok(());
@@ -50,25 +50,25 @@ impl Printer {
                 }
             }
             drop(receiver);
-            let _ = finished.send(result); // nobody may want to know any more
+            let _ = finished.send(result); // the receiver may be gone
         });
-        Self { pieces, done }
+        Self { chunks, done }
     }
 
-    /// Writes; returns when there is room for more.
+    /// Queues a chunk; waits while the queue is full.
     pub async fn print(&mut self, to: Target, bytes: Bytes) -> Result<(), CommandError> {
-        if self.pieces.send((to, bytes)).await.is_ok() {
+        if self.chunks.send((to, bytes)).await.is_ok() {
             return Ok(());
         }
         match (&mut self.done).await {
             Ok(Err(error)) => Err(cannot_write(&error)),
-            _ => Err(CommandError::internal("the thread that writes is gone")),
+            _ => Err(CommandError::internal("the writer thread has stopped")),
         }
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     pub async fn finish(self) -> Result<(), CommandError> {
-        drop(self.pieces);
+        drop(self.chunks);
         match self.done.await {
             Ok(Err(error)) => Err(cannot_write(&error)),
             _ => Ok(()),
@@ -76,20 +76,20 @@ impl Printer {
     }
 }
 
-/// Writes a line to standard output: what a command answers with.
-pub fn say(line: &str) -> Result<(), CommandError> {
+/// Writes a line to standard output.
+pub fn print_line(line: &str) -> Result<(), CommandError> {
     let line = format!("{line}\n");
     write_all(Target::Stdout, line.as_bytes()).map_err(|error| cannot_write(&error))
 }
 
-/// Writes a JSON value on a line.
-pub fn say_json(value: &Value) -> Result<(), CommandError> {
-    say(&escape::json(value))
+/// Writes a JSON value as one line.
+pub fn print_json(value: &Value) -> Result<(), CommandError> {
+    print_line(&escape::json(value))
 }
 
 fn cannot_write(error: &io::Error) -> CommandError {
     if error.kind() == io::ErrorKind::BrokenPipe {
-        CommandError::new(ErrorKind::ReaderGone, "whoever read the output has gone")
+        CommandError::new(ErrorKind::ReaderGone, "the reader of the output has closed it")
     } else {
         CommandError::internal(format!("cannot write the output: {error}"))
     }
@@ -103,7 +103,7 @@ fn write_all(to: Target, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match retry_on_intr(|| write(fd, bytes)) {
             Ok(count) => bytes = &bytes[count..],
-            // Somebody who shares the descriptor with us made it non-blocking.
+            // Another process that shares the descriptor has made it non-blocking.
             Err(Errno::AGAIN) => wait(fd, PollFlags::OUT)?,
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! From what a person types to a session or an execution: an id, the beginning of one, or a session's name.
+//! Resolves an id, a unique id prefix or a session's name to a session or an execution.
 
 use headwater_protocol::api::{SessionBody, SessionStateName};
 use headwater_protocol::{ExecutionId, SessionId};
@@ -6,10 +6,10 @@ use headwater_protocol::{ExecutionId, SessionId};
 use crate::engine::{Engine, Which};
 use crate::error::{CommandError, ErrorKind};
 
-/// How many candidates an error names.
-const NAMED: usize = 5;
+/// Candidates listed in an error.
+const MAX_CANDIDATES: usize = 5;
 
-/// The execution that is meant.
+/// Finds an execution.
 pub async fn execution(engine: &Engine, text: &str) -> Result<ExecutionId, CommandError> {
     if let Ok(id) = text.parse() {
         return Ok(id);
@@ -32,7 +32,7 @@ fn no_execution(error: NoSuch, text: &str) -> CommandError {
     }
 }
 
-/// The session that is meant; a name counts only while the session lives.
+/// Finds a session; a name refers only to a session that has not ended.
 pub async fn session(engine: &Engine, text: &str) -> Result<SessionId, CommandError> {
     if let Ok(id) = text.parse() {
         return Ok(id);
@@ -67,24 +67,24 @@ impl NoSuch {
         let message = match self {
             Self::None => format!("there is no {what} `{text}`"),
             Self::Many(ids) => {
-                let more = if ids.len() > NAMED { ", ..." } else { "" };
-                let ids: Vec<_> = ids.into_iter().take(NAMED).collect();
-                format!("`{text}` may be any of several {what}s: {}{more}", ids.join(", "))
+                let more = if ids.len() > MAX_CANDIDATES { ", ..." } else { "" };
+                let ids: Vec<_> = ids.into_iter().take(MAX_CANDIDATES).collect();
+                format!("`{text}` matches several {what}s: {}{more}", ids.join(", "))
             }
         };
         CommandError::new(ErrorKind::NotFound, message)
     }
 }
 
-/// The one id that begins so, with or without its visible prefix.
+/// The only id with this prefix, given with or without `exe_` or `ses_`.
 fn by_prefix<T: Copy + ToString>(prefix: &str, ids: &[T], text: &str) -> Result<T, NoSuch> {
     let digits = text.strip_prefix(prefix).unwrap_or(text);
     if digits.is_empty() {
         return Err(NoSuch::None);
     }
     let full = format!("{prefix}{digits}");
-    let fits: Vec<T> = ids.iter().copied().filter(|id| id.to_string().starts_with(&full)).collect();
-    match fits.as_slice() {
+    let matches: Vec<T> = ids.iter().copied().filter(|id| id.to_string().starts_with(&full)).collect();
+    match matches.as_slice() {
         [] => Err(NoSuch::None),
         [one] => Ok(*one),
         many => Err(NoSuch::Many(many.iter().map(ToString::to_string).collect())),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unique_beginning_names_an_execution_with_and_without_the_visible_prefix() {
+    fn a_unique_prefix_finds_an_execution_with_and_without_its_type() {
         let ids = [id("abc1"), id("abd2"), id("e")];
         for text in ["exe_abc", "abc", "exe_abc1"] {
             assert_eq!(by_prefix("exe_", &ids, text), Ok(ids[0]));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ambiguous_or_unknown_beginning_names_nothing() {
+    fn an_ambiguous_or_unknown_prefix_finds_nothing() {
         let ids = [id("abc1"), id("abd2")];
         assert!(matches!(by_prefix("exe_", &ids, "ab"), Err(NoSuch::Many(many)) if many.len() == 2));
         for text in ["f", "", "exe_", "ses_ab"] {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_read_like_this() {
+    fn errors_match_their_snapshot() {
         let many = || NoSuch::Many((1..=7).map(|digit| id(&digit.to_string()).to_string()).collect());
         let sessions = [("3", "twin"), ("4", "twin")]
             .map(|(digits, name)| session(digits, Some(name), SessionState::Ready));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_the_living_session_of_that_name() {
+    fn a_name_finds_the_session_that_has_not_ended() {
         let all = [
             session("1", Some("work"), SessionState::Ended { ended_at_ms: 1 }),
             session("2", Some("work"), SessionState::Ready),

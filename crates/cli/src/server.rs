@@ -1,4 +1,4 @@
-//! The server that a command is for, if it is not for the engine on this machine: its address and the token.
+//! The server that a command is for, if it is not for the worker on this machine: its URL and the token.
 
 use std::path::Path;
 
@@ -7,51 +7,51 @@ use headwater_client::Client;
 use crate::args::ServerArgs;
 use crate::error::{CommandError, ErrorKind};
 
-/// A server, and how to get in.
+/// A server and the token for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Where it is.
+    /// The URL.
     pub url: String,
-    /// Who we are.
+    /// The API token.
     pub token: String,
 }
 
 impl Server {
-    /// The server that is meant, if one is. What is set to nothing counts as not set.
+    /// The server to use, if any. An empty value counts as not set.
     pub fn new(args: &ServerArgs, data: &Path) -> Result<Option<Self>, CommandError> {
         let Some(url) = args.server.clone().filter(|url| !url.is_empty()) else {
             return Ok(None);
         };
-        // The address that `headwater serve` prints for browsers has the token in it.
+        // The sign-in URL that `headwater serve` prints contains the token.
         let (url, in_url) = match url.split_once("/login?token=") {
             Some((url, token)) => (url.to_owned(), Some(token.to_owned())),
             None => (url, None),
         };
-        let told = args.token.clone().filter(|token| !token.is_empty()).or(in_url);
+        let given = args.token.clone().filter(|token| !token.is_empty()).or(in_url);
         let is_local = headwater_client::is_local(&url)?;
-        let token = match told {
+        let token = match given {
             Some(token) => token,
             None if is_local => own_token(&data.join("token"))?,
             None => {
                 return Err(CommandError::usage(format!("no token for the server `{url}`"))
-                    .hint("give it with `--token TOKEN` or in `HEADWATER_TOKEN`"));
+                    .hint("pass it with `--token TOKEN` or in `HEADWATER_TOKEN`"));
             }
         };
         Ok(Some(Self { url, token }))
     }
 
-    /// A client of it.
+    /// A client for this server.
     pub fn client(&self) -> Result<Client, CommandError> {
         Ok(Client::new(&self.url, &self.token)?)
     }
 }
 
-/// The token that the server of this data folder made at its first start.
+/// The token that the server of this data folder created on its first start.
 fn own_token(path: &Path) -> Result<String, CommandError> {
     let token = std::fs::read_to_string(path).map_err(|error| {
-        let message = format!("no token, and `{}` cannot be read: {error}", path.display());
+        let message = format!("no token given, and cannot read `{}`: {error}", path.display());
         CommandError::new(ErrorKind::Refused, message)
-            .hint("give one with `--token TOKEN` or in `HEADWATER_TOKEN`, or name the server's folder with `--data DIR`")
+            .hint("pass one with `--token TOKEN` or in `HEADWATER_TOKEN`, or select the server's data folder with `--data DIR`")
     })?;
     Ok(token.trim().to_owned())
 }
@@ -74,15 +74,15 @@ mod tests {
             server(url, token, folder.path()).map(|found| found.unwrap().token)
         };
         assert_eq!(token("http://127.0.0.1:1", None).unwrap(), "from_file");
-        assert_eq!(token("localhost:1", Some("told")).unwrap(), "told");
+        assert_eq!(token("localhost:1", Some("given")).unwrap(), "given");
         assert_eq!(token("http://127.0.0.1:1/login?token=in_url", None).unwrap(), "in_url");
-        assert_eq!(token("http://10.0.0.1:1", Some("told")).unwrap(), "told");
-        // Ours is not for others.
+        assert_eq!(token("http://10.0.0.1:1", Some("given")).unwrap(), "given");
+        // The local token is not sent to other machines.
         assert_eq!(token("http://10.0.0.1:1", None).unwrap_err().kind, ErrorKind::Usage);
     }
 
     #[test]
-    fn errors_read_like_this() {
+    fn errors_match_their_snapshot() {
         let data = Path::new("/no/such/folder");
         let errors = ["http://10.0.0.1:1", "http://127.0.0.1:1", "ftp://x"];
         let errors = errors.map(|url| server(url, None, data).unwrap_err());

@@ -1,4 +1,4 @@
-//! Showing a log: the program's bytes as they are, or events as lines of JSON.
+//! Prints a log: the output of the program as it is, or events as lines of JSON.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,99 +14,99 @@ use crate::output::{Printer, Target};
 use crate::style::Style;
 use crate::words;
 
-/// How long half a character waits for its other half before it is shown as bytes.
-const HALF_CHARACTER: Duration = Duration::from_millis(50);
+/// How long an incomplete UTF-8 character waits for its remaining bytes.
+const INCOMPLETE_CHARACTER_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// How to show events.
+/// How to print events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// The bytes, each stream where it belongs.
+    /// The output itself, on standard output and standard error.
     Bytes,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What is said of bytes that are missing.
+/// Which gaps in the output are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gaps {
-    /// All of it.
+    /// All.
     All,
-    /// Nothing before the first output: the user asked for a tail.
+    /// Those after the first output: the user asked for the end of the log.
     AfterOutput,
 }
 
-/// What was shown.
+/// The result of printing a log.
 #[derive(Debug)]
 pub struct Shown {
-    /// How the program ended, if the log says so.
+    /// How the program ended, if the log contains it.
     pub verdict: Option<Verdict>,
-    /// So many bytes of its output were missing.
+    /// Bytes of output that were missing.
     pub missing: u64,
 }
 
 impl Shown {
-    /// An error if output was missing.
+    /// Returns an error if output was missing.
     pub fn check(&self, id: ExecutionId) -> Result<(), CommandError> {
         if self.missing == 0 {
             return Ok(());
         }
         let mut message = format!("{} bytes of the output are missing", self.missing);
         if let Some(verdict) = &self.verdict {
-            let _ = write!(message, "; the program's own exit code is {}", crate::exit::code(verdict));
+            let _ = write!(message, "; the exit code of the program is {}", crate::exit::code(verdict));
         }
         let error = CommandError::new(ErrorKind::OutputMissing, message);
-        Err(error.hint(format!("`headwater logs {id}` shows what is kept; `--output-limit SIZE` keeps more")))
+        Err(error.hint(format!(
+            "`headwater logs {id}` shows the output that is kept; `--output-limit SIZE` keeps more"
+        )))
     }
 }
 
-/// Shows a log to its end.
+/// Prints a log to its end.
 pub async fn show(mut events: Events, format: Format, gaps: Gaps) -> Result<Shown, CommandError> {
-    let mut shower = Shower {
+    let mut log = LogPrinter {
         printer: Printer::start(),
         gaps,
         verdict: None,
         missing: 0,
         at_line_start: true,
-        has_shown: false,
+        has_printed: false,
     };
     match format {
         Format::Bytes => {
             while let Some(event) = events.next().await? {
-                shower.note(&event);
-                shower.bytes(event).await?;
+                log.note(&event);
+                log.bytes(event).await?;
             }
         }
-        Format::Json => shower.all_json(&mut events).await?,
+        Format::Json => log.all_json(&mut events).await?,
     }
-    if !shower.at_line_start
-        && isatty(rustix::stdio::stderr())
-        && shower.verdict.as_ref().is_some_and(needs_a_line)
+    if !log.at_line_start && isatty(rustix::stdio::stderr()) && log.verdict.as_ref().is_some_and(needs_a_line)
     {
-        shower.printer.print(Target::Stderr, "\r\n".into()).await?;
+        log.printer.print(Target::Stderr, "\r\n".into()).await?;
     }
-    shower.printer.finish().await?;
-    Ok(Shown { verdict: shower.verdict, missing: shower.missing })
+    log.printer.finish().await?;
+    Ok(Shown { verdict: log.verdict, missing: log.missing })
 }
 
 fn needs_a_line(verdict: &Verdict) -> bool {
     crate::exit::line(verdict).is_some()
 }
 
-struct Shower {
+struct LogPrinter {
     printer: Printer,
     gaps: Gaps,
     verdict: Option<Verdict>,
     missing: u64,
     at_line_start: bool,
-    has_shown: bool,
+    has_printed: bool,
 }
 
-impl Shower {
-    /// Notes what an event says of the whole.
+impl LogPrinter {
+    /// Records missing bytes and the verdict.
     fn note(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::Output { .. } => self.has_shown = true,
-            EventKind::Gap { from_byte, to_byte, .. } if self.says_gap() => {
+            EventKind::Output { .. } => self.has_printed = true,
+            EventKind::Gap { from_byte, to_byte, .. } if self.reports_gap() => {
                 self.missing = self.missing.saturating_add(to_byte.saturating_sub(*from_byte));
             }
             EventKind::Exited(verdict) => self.verdict = Some(verdict.clone()),
@@ -114,8 +114,8 @@ impl Shower {
         }
     }
 
-    fn says_gap(&self) -> bool {
-        self.gaps == Gaps::All || self.has_shown
+    fn reports_gap(&self) -> bool {
+        self.gaps == Gaps::All || self.has_printed
     }
 
     async fn bytes(&mut self, event: Event) -> Result<(), CommandError> {
@@ -125,9 +125,9 @@ impl Shower {
                 let to = if stream == Stream::Stderr { Target::Stderr } else { Target::Stdout };
                 self.printer.print(to, bytes).await
             }
-            EventKind::Gap { stream, from_byte, to_byte } if self.says_gap() => {
+            EventKind::Gap { stream, from_byte, to_byte } if self.reports_gap() => {
                 let line = gap_line(stream, from_byte, to_byte);
-                // A terminal may be raw.
+                // The terminal may be in raw mode.
                 let end = if isatty(rustix::stdio::stderr()) { "\r\n" } else { "\n" };
                 let line = format!("{}{end}", Style::of_stderr().dim(&line));
                 self.printer.print(Target::Stderr, line.into()).await
@@ -142,7 +142,7 @@ impl Shower {
         let mut views = EventViews::default();
         loop {
             let event = if views.holds() {
-                if let Ok(event) = tokio::time::timeout(HALF_CHARACTER, events.next()).await {
+                if let Ok(event) = tokio::time::timeout(INCOMPLETE_CHARACTER_TIMEOUT, events.next()).await {
                     event?
                 } else {
                     self.json(views.flush()).await?;
@@ -159,7 +159,7 @@ impl Shower {
         }
     }
 
-    /// One line each.
+    /// Prints each event on one line.
     async fn json(&mut self, events: impl IntoIterator<Item = Event>) -> Result<(), CommandError> {
         let mut lines = Vec::new();
         for event in events {
@@ -175,7 +175,7 @@ impl Shower {
 
 fn gap_line(stream: Stream, from_byte: u64, to_byte: u64) -> String {
     let bytes = words::bytes(to_byte.saturating_sub(from_byte));
-    format!("headwater: {bytes} of {} are not here (bytes {from_byte} to {to_byte})", stream.name())
+    format!("headwater: {bytes} of {} are missing (bytes {from_byte} to {to_byte})", stream.name())
 }
 
 #[cfg(test)]
@@ -186,7 +186,7 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn missing_output_reads_like_this() {
+    fn messages_on_missing_output_match_their_snapshots() {
         let id = "exe_00000000000000000000000000000001".parse().unwrap();
         let verdict = Verdict { code: Some(3), ..Verdict::new(Reason::Exited) };
         let shown = |verdict| Shown { verdict, missing: 4096 }.check(id).unwrap_err();

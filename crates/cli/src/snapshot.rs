@@ -1,6 +1,6 @@
-//! Snapshots of what a person reads: helps, tables, questions and errors, in `crates/cli/snapshots`.
+//! Snapshots of help texts, tables, questions and errors, in `crates/cli/snapshots`.
 //!
-//! A test fails if the text is not the committed one. `make snapshots` writes them anew; the diff is then the review.
+//! A test fails if a text differs from its snapshot. `make snapshots` updates them, for review as a diff.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn assert(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// Compares errors, as they are printed, with the snapshot of this name.
+/// Compares errors, as printed, with the snapshot of this name.
 pub fn assert_errors(name: &str, errors: &[CommandError]) {
     let texts: Vec<_> =
         errors.iter().map(|error| format!("[{:?}]\n{}", error.kind, error.text(Style::plain()))).collect();

@@ -1,4 +1,4 @@
-//! Starting a worker in the background.
+//! Starts a worker in the background.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -20,42 +20,42 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::{CommandError, ErrorKind};
 
-/// The exit code of `headwater worker` when another has the folder (`EX_TEMPFAIL`).
+/// The exit code of `headwater worker` if another worker uses the folder (`EX_TEMPFAIL`).
 pub const ALREADY_RUNNING: u8 = 75;
-/// How long a new worker may take to answer; with many sessions to adopt it is busy first.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked for.
-const RETRY: Duration = Duration::from_millis(5);
-/// How much of a dead worker's log is shown.
+/// How long a new worker may take to answer: it first takes over running sessions, which may be many.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often to check whether it answers.
+const POLL: Duration = Duration::from_millis(5);
+/// Lines of a failed worker's log that are shown.
 const LOG_LINES: usize = 12;
 
-/// Starts a worker unless one answers, and waits until it does. Of many who try at once, one starts it.
+/// Starts a worker unless one answers, and waits until it does. If several processes try at once, one of them starts it.
 pub async fn start(
     data: &Path,
     sandbox: Option<SandboxKind>,
     config: Option<&Path>,
 ) -> Result<(), CommandError> {
-    make_folder(data)?;
-    let deadline = Instant::now() + PATIENCE;
-    let _turn = take_turn(data, deadline).await?;
+    create_folder(data)?;
+    let deadline = Instant::now() + START_TIMEOUT;
+    let _lock = lock(data, deadline).await?;
     while !answers(data).await {
         let log = Log::open(data)?;
         let died = spawn(data, sandbox, config, &log)?;
         match wait(data, died, deadline).await {
             Wait::Answers => break,
-            Wait::Died(status) if may_be_tried_again(status) && Instant::now() < deadline => {
-                sleep(10 * RETRY).await;
+            Wait::Died(status) if can_be_retried(status) && Instant::now() < deadline => {
+                sleep(10 * POLL).await;
             }
-            Wait::Died(status) => return Err(log.failure(&format!("the worker ended at once ({status})"))),
+            Wait::Died(status) => return Err(log.failure(&format!("the worker failed to start ({status})"))),
             Wait::TooLong => return Err(log.failure("the worker was started but does not answer")),
         }
     }
     Ok(())
 }
 
-/// Another worker has the folder, and is about to answer or about to end; or somebody killed it, which says nothing
-/// of the next.
-fn may_be_tried_again(status: ExitStatus) -> bool {
+/// Whether another start may succeed: another worker uses the folder and is about to answer or to exit, or the worker
+/// was killed.
+fn can_be_retried(status: ExitStatus) -> bool {
     status.code() == Some(ALREADY_RUNNING.into()) || status.signal() == Some(Signal::KILL.as_raw())
 }
 
@@ -75,7 +75,7 @@ async fn wait(data: &Path, mut died: oneshot::Receiver<ExitStatus>, deadline: In
         }
         tokio::select! {
             Ok(status) = &mut died => return Wait::Died(status),
-            () = sleep(RETRY) => {}
+            () = sleep(POLL) => {}
         }
     }
 }
@@ -89,35 +89,35 @@ fn cannot(what: &str, path: &Path, error: impl Into<io::Error>) -> CommandError 
     CommandError::new(ErrorKind::NoWorker, message).hint("choose another folder with `--data DIR`")
 }
 
-/// Makes the data folder, for its owner alone.
-pub fn make_folder(data: &Path) -> Result<(), CommandError> {
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
-    made.map_err(|error| cannot("make the data folder", data, error))
+/// Creates the data folder, accessible by its owner only.
+pub fn create_folder(data: &Path) -> Result<(), CommandError> {
+    let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
+    created.map_err(|error| cannot("create the data folder", data, error))
 }
 
-/// Holds others back while we start a worker; let go by dropping it, or by dying.
-async fn take_turn(data: &Path, deadline: Instant) -> Result<File, CommandError> {
+/// Takes the lock for starting a worker, which is released when the file is dropped or the process exits.
+async fn lock(data: &Path, deadline: Instant) -> Result<File, CommandError> {
     let path = data.join("worker.starting");
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
     let file = file.map_err(|error| cannot("open", &path, error))?;
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(file),
-            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => sleep(RETRY).await,
+            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < deadline => sleep(POLL).await,
             Err(Errno::WOULDBLOCK) => {
-                return Err(another_starts(data));
+                return Err(locked_by_another(data));
             }
             Err(error) => return Err(cannot("lock", &path, error)),
         }
     }
 }
 
-fn another_starts(data: &Path) -> CommandError {
-    CommandError::new(ErrorKind::NoWorker, "somebody else starts a worker, and it does not answer")
+fn locked_by_another(data: &Path) -> CommandError {
+    CommandError::new(ErrorKind::NoWorker, "another process is starting a worker, which does not answer")
         .hint(format!("see `{}`", data.join("worker.log").display()))
 }
 
-/// Starts `headwater worker`; the receiver tells if it ends.
+/// Starts `headwater worker`; the receiver gets its exit status.
 fn spawn(
     data: &Path,
     sandbox: Option<SandboxKind>,
@@ -132,22 +132,22 @@ fn spawn(
         command.arg("--sandbox").arg(kind.name());
     }
     if let Some(config) = config {
-        // It is started in another folder.
+        // The worker runs in another working directory.
         command.arg("--config").arg(std::path::absolute(config).unwrap_or_else(|_| config.to_owned()));
     }
     command.current_dir("/").stdin(Stdio::null()).stdout(output()?).stderr(output()?);
     let mut child = command.spawn().map_err(|error| cannot("start", &program, error))?;
     let (sender, died) = oneshot::channel();
-    // Also reaps it: while we run, a killed worker is gone and not a zombie of ours.
+    // Reaps the worker, so that a killed one does not remain as our zombie.
     thread::spawn(move || {
         if let Ok(status) = child.wait() {
-            let _ = sender.send(status); // nobody may want to know any more
+            let _ = sender.send(status); // the receiver may be gone
         }
     });
     Ok(died)
 }
 
-/// This binary; by way of the kernel if its file was replaced or removed since.
+/// The path of this binary, or `/proc/self/exe` if the file was replaced or deleted.
 fn own_program() -> PathBuf {
     match std::env::current_exe() {
         Ok(path) if path.exists() => path,
@@ -155,11 +155,11 @@ fn own_program() -> PathBuf {
     }
 }
 
-/// What background workers print.
+/// The log file of background workers.
 struct Log {
     path: PathBuf,
     file: File,
-    /// Where this worker's part begins.
+    /// The offset at which this worker's lines begin.
     from: u64,
 }
 
@@ -173,18 +173,18 @@ impl Log {
     }
 
     fn failure(mut self, what: &str) -> CommandError {
-        let mut said = Vec::new();
-        let read = self.file.seek(SeekFrom::Start(self.from)).and_then(|_| self.file.read_to_end(&mut said));
-        let said = if read.is_ok() { String::from_utf8_lossy(&said) } else { "".into() };
-        no_start(what, &said, &self.path)
+        let mut lines = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(self.from)).and_then(|_| self.file.read_to_end(&mut lines));
+        let lines = if read.is_ok() { String::from_utf8_lossy(&lines) } else { "".into() };
+        failed_start(what, &lines, &self.path)
     }
 }
 
-fn no_start(what: &str, said: &str, log: &Path) -> CommandError {
-    let message = format!("{what}{}", last_lines(said));
+fn failed_start(what: &str, lines: &str, log: &Path) -> CommandError {
+    let message = format!("{what}{}", last_lines(lines));
     CommandError::new(ErrorKind::NoWorker, message)
-        .hint("`headwater doctor` tells what this host lacks")
-        .hint(format!("its whole log is in `{}`", log.display()))
+        .hint("`headwater doctor` checks this host")
+        .hint(format!("the complete log is in `{}`", log.display()))
 }
 
 fn last_lines(text: &str) -> String {
@@ -207,34 +207,34 @@ mod tests {
     }
 
     #[test]
-    fn errors_read_like_this() {
+    fn errors_match_their_snapshot() {
         let (data, log) = (Path::new("/data"), Path::new("/data/worker.log"));
         snapshot::assert_errors(
             "start-errors",
             &[
-                another_starts(data),
-                no_start("the worker ended at once (exit status: 5)", "first line\nlast line\n", log),
-                no_start("the worker was started but does not answer", "", log),
-                cannot("make the data folder", data, Errno::ACCESS),
+                locked_by_another(data),
+                failed_start("the worker failed to start (exit status: 5)", "first line\nlast line\n", log),
+                failed_start("the worker was started but does not answer", "", log),
+                cannot("create the data folder", data, Errno::ACCESS),
             ],
         );
     }
 
     #[test]
-    fn a_killed_worker_is_started_again_and_one_that_failed_is_not() {
-        assert!(may_be_tried_again(ExitStatus::from_raw(9)));
-        assert!(may_be_tried_again(ExitStatus::from_raw(i32::from(ALREADY_RUNNING) << 8)));
-        assert!(!may_be_tried_again(ExitStatus::from_raw(5 << 8)));
-        assert!(!may_be_tried_again(ExitStatus::from_raw(6)), "a crash would come again");
+    fn a_killed_worker_is_restarted_and_a_failed_one_is_not() {
+        assert!(can_be_retried(ExitStatus::from_raw(9)));
+        assert!(can_be_retried(ExitStatus::from_raw(i32::from(ALREADY_RUNNING) << 8)));
+        assert!(!can_be_retried(ExitStatus::from_raw(5 << 8)));
+        assert!(!can_be_retried(ExitStatus::from_raw(6)), "a crash would repeat");
     }
 
     #[tokio::test]
     async fn of_two_processes_that_start_a_worker_one_waits_for_the_other() {
         let folder = tempfile::tempdir().unwrap();
         let now = Instant::now();
-        let first = take_turn(folder.path(), now).await.unwrap();
-        assert!(take_turn(folder.path(), now).await.is_err());
+        let first = lock(folder.path(), now).await.unwrap();
+        assert!(lock(folder.path(), now).await.is_err());
         drop(first);
-        assert!(take_turn(folder.path(), now).await.is_ok());
+        assert!(lock(folder.path(), now).await.is_ok());
     }
 }

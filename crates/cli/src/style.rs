@@ -1,67 +1,67 @@
-//! Colours, on a terminal only.
+//! Colours, if the output is a terminal.
 
 use rustix::termios::isatty;
 
-/// Paints words, or leaves them as they are.
+/// Colours text, or leaves it unchanged.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
-    on: bool,
+    enabled: bool,
 }
 
 impl Style {
-    /// For what is written to standard output.
+    /// The style of standard output.
     pub fn of_stdout() -> Self {
-        Self { on: isatty(rustix::stdio::stdout()) && wanted() }
+        Self { enabled: isatty(rustix::stdio::stdout()) && is_allowed() }
     }
 
-    /// For what is written to standard error.
+    /// The style of standard error.
     pub fn of_stderr() -> Self {
-        Self { on: isatty(rustix::stdio::stderr()) && wanted() }
+        Self { enabled: isatty(rustix::stdio::stderr()) && is_allowed() }
     }
 
-    /// Never paints.
+    /// No colours.
     #[cfg(test)]
     pub const fn plain() -> Self {
-        Self { on: false }
+        Self { enabled: false }
     }
 
-    /// Errors, and executions that ended badly.
+    /// Errors, and executions that failed.
     pub fn red(self, text: &str) -> String {
         self.paint("31;1", text)
     }
 
-    /// What runs.
+    /// Running executions, and checks that passed.
     pub fn green(self, text: &str) -> String {
         self.paint("32", text)
     }
 
-    /// What could be better.
+    /// Warnings.
     pub fn yellow(self, text: &str) -> String {
         self.paint("33", text)
     }
 
-    /// Hints.
+    /// Hints and fixes.
     pub fn cyan(self, text: &str) -> String {
         self.paint("36", text)
     }
 
-    /// Headings.
+    /// Table headings.
     pub fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// Notes of our own between a program's output.
+    /// Our own notes among the output of a program.
     pub fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.enabled { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
 
-/// See <https://no-color.org>; a terminal that can do nothing says so.
-fn wanted() -> bool {
+/// Whether the environment allows colours; see <https://no-color.org>.
+fn is_allowed() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -1,4 +1,4 @@
-//! The person's terminal: raw while keys go to a program, as it was when we are done.
+//! The user's terminal: in raw mode while keys go to a program, and restored afterwards.
 
 use headwater_protocol::TtySize;
 use rustix::process::getpgrp;
@@ -7,19 +7,19 @@ use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tc
 
 use crate::error::CommandError;
 
-/// The terminal in raw mode; dropping this restores it.
+/// The terminal in raw mode; restored on drop.
 #[derive(Debug)]
 pub struct RawMode {
     before: Termios,
 }
 
 impl RawMode {
-    /// Makes the terminal on standard input raw, if there is one.
+    /// Puts the terminal on standard input into raw mode, if it is one.
     pub fn enter() -> Result<Option<Self>, CommandError> {
         if !stdin_is_terminal() {
             return Ok(None);
         }
-        let failed = |error| CommandError::internal(format!("cannot make the terminal raw: {error}"));
+        let failed = |error| CommandError::internal(format!("cannot set the terminal to raw mode: {error}"));
         let before = tcgetattr(stdin()).map_err(failed)?;
         let mut raw = before.clone();
         raw.make_raw();
@@ -30,22 +30,22 @@ impl RawMode {
 
 impl Drop for RawMode {
     fn drop(&mut self) {
-        // `Drain`: what the program printed last is shown as it meant it. Nothing is left to do if this fails.
+        // `Drain`: the last output of the program is still printed in raw mode. A failure cannot be handled.
         let _ = tcsetattr(stdin(), OptionalActions::Drain, &self.before);
     }
 }
 
-/// Whether a person types.
+/// Whether standard input is a terminal.
 pub fn stdin_is_terminal() -> bool {
     isatty(stdin())
 }
 
-/// Whether the terminal that we would read from belongs to another job at the moment: reading would stop us.
+/// Whether we are a background job of the terminal on standard input, so that reading from it would stop us.
 pub fn in_background() -> bool {
     tcgetpgrp(stdin()).is_ok_and(|foreground| foreground != getpgrp())
 }
 
-/// The size of the person's terminal, if there is one.
+/// The size of the user's terminal, if there is one.
 pub fn size() -> Option<TtySize> {
     [stdout(), stdin(), stderr()].into_iter().find_map(|fd| {
         let size = tcgetwinsize(fd).ok()?;

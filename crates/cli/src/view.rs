@@ -1,4 +1,4 @@
-//! Sessions and executions as shown: tables for people, objects in the shape of the native API for machines.
+//! Sessions and executions as output: tables, and JSON objects in the format of the native API.
 
 use headwater_protocol::api::{ExecutionBody, ExecutionStateName};
 use headwater_protocol::{Command, Process, Reason, SandboxKind, Verdict};
@@ -10,17 +10,17 @@ use crate::escape::printable;
 use crate::style::Style;
 use crate::{signals, terminal};
 
-/// Digits of an id in a table on a terminal: enough to be unique among millions.
+/// Characters of an id in a table on a terminal: unique among millions.
 const SHORT_ID: usize = "exe_".len() + 12;
-/// The least that is shown of a command in a table on a terminal, however narrow it is.
-const COMMAND_CHARS: usize = 20;
+/// The least width of the last column on a terminal, however narrow it is.
+const LAST_COLUMN_MIN: usize = 20;
 
-/// An execution or a session for machines: in the shape of the native API.
+/// An execution or a session as JSON, in the format of the native API.
 pub fn object(body: &impl Serialize) -> Value {
     serde_json::to_value(body).unwrap_or_default()
 }
 
-/// How an execution ended, if it has.
+/// The verdict of an execution, if it has ended.
 pub fn verdict(execution: &ExecutionBody) -> Option<Verdict> {
     let exit = execution.exit.clone()?;
     Some(Verdict {
@@ -37,12 +37,12 @@ pub fn verdict(execution: &ExecutionBody) -> Option<Verdict> {
     })
 }
 
-/// A process for machines.
+/// A process as JSON.
 pub fn process_json(process: &Process) -> Value {
     json!({ "pid": process.pid, "ppid": process.ppid, "name": process.name })
 }
 
-/// What an execution runs, on one line; what it says is data, so nothing in it can command the terminal.
+/// The command of an execution on one line, escaped.
 pub fn command_line(command: &Command) -> String {
     match command {
         Command::Argv(argv) => argv.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" "),
@@ -52,11 +52,11 @@ pub fn command_line(command: &Command) -> String {
 }
 
 fn quoted(arg: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^".contains(c); // none of them is escaped
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^".contains(c); // none of these is escaped
     if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{}'", printable(arg)) }
 }
 
-/// An execution's state and, if it has ended, how.
+/// The state of an execution and, if it has ended, how: plain and with colour.
 pub fn state(execution: &ExecutionBody, style: Style) -> (String, String) {
     let Some(exit) = &execution.exit else {
         let name = if execution.state == ExecutionStateName::Queued { "queued" } else { "running" };
@@ -73,17 +73,17 @@ pub fn state(execution: &ExecutionBody, style: Style) -> (String, String) {
     (text, painted)
 }
 
-/// The name of a session's walls, painted if there are none.
+/// The sandbox of a session: plain, and with colour if there is none.
 pub fn sandbox(kind: SandboxKind, style: Style) -> (String, String) {
     let name = kind.name().to_owned();
     let painted = if kind == SandboxKind::None { style.red(&name) } else { name.clone() };
     (name, painted)
 }
 
-/// Rows with columns of equal width. Long values are cut on a terminal only.
+/// A table with aligned columns. Long values are cut on a terminal only.
 pub struct Table {
     style: Style,
-    /// Of the terminal, if it is one.
+    /// Columns of the terminal, if the output is one.
     width: Option<usize>,
     rows: Vec<Vec<(String, String)>>,
 }
@@ -96,12 +96,12 @@ impl Table {
         Self { style, width: terminal_width(), rows: vec![headings.collect()] }
     }
 
-    /// How to paint.
+    /// The style of the output.
     pub const fn style(&self) -> Style {
         self.style
     }
 
-    /// An id, cut on a terminal: its beginning is enough everywhere.
+    /// An id, shortened on a terminal: commands accept a prefix.
     pub fn id(&self, id: &impl ToString) -> String {
         let mut id = id.to_string();
         if self.width.is_some() {
@@ -115,15 +115,15 @@ impl Table {
         self.painted_row(cells.into_iter().map(|cell| (cell.clone(), cell)));
     }
 
-    /// Adds a row of values, each also as painted.
+    /// Adds a row of values, each plain and with colour.
     pub fn painted_row(&mut self, cells: impl IntoIterator<Item = (String, String)>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The lines. On a terminal the last column is cut to what is left of its width.
+    /// The lines of the table. On a terminal the last column is cut to the remaining width.
     pub fn lines(&self) -> Vec<String> {
         let columns = self.rows.first().map_or(0, Vec::len);
-        let whole = |row: &&Vec<_>| row.len() == columns; // a shorter row is a note below the one before it
+        let whole = |row: &&Vec<_>| row.len() == columns; // a shorter row is a note on the previous row
         let width = |at: usize| {
             self.rows
                 .iter()
@@ -134,7 +134,7 @@ impl Table {
         };
         let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0)).collect();
         let before: usize = widths.iter().rev().skip(1).map(|width| width + 2).sum();
-        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(before).max(COMMAND_CHARS));
+        let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(before).max(LAST_COLUMN_MIN));
         self.rows.iter().map(|row| line(row, &widths, room)).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of what is shown.
+//! Tests of tables and JSON objects.
 
 use headwater_protocol::api::SessionBody;
 use headwater_protocol::{
@@ -31,7 +31,7 @@ fn execution() -> Execution {
 }
 
 #[test]
-fn an_execution_for_machines_has_the_fields_of_the_native_api() {
+fn an_execution_as_json_has_the_fields_of_the_native_api() {
     let value = object(&ExecutionBody::from(execution()));
     assert_eq!(value["state"], "closed");
     assert_eq!(value["exit"], json!({"reason": "exited", "code": 3}));
@@ -44,13 +44,13 @@ fn an_execution_for_machines_has_the_fields_of_the_native_api() {
 }
 
 #[test]
-fn a_command_cannot_speak_to_the_terminal() {
+fn a_command_cannot_control_the_terminal() {
     assert_eq!(command_line(&execution().spec.command), "echo 'a b' '\\u{1b}[31m'");
     assert_eq!(command_line(&Command::Shell("a\nb\u{9b}".into())), "a\\nb\\u{9b}");
 }
 
 #[test]
-fn an_ended_session_says_when() {
+fn an_ended_session_has_its_end_time() {
     let mut session = Session {
         id: SessionId::random(),
         spec: SessionSpec::default(),
@@ -69,7 +69,7 @@ fn an_ended_session_says_when() {
 }
 
 #[test]
-fn columns_are_as_wide_as_their_widest_value_without_its_paint() {
+fn colours_do_not_count_in_the_width_of_a_column() {
     let mut table = Table::new(&["A", "B"]);
     table.painted_row([("xyz".into(), "\x1b[1mxyz\x1b[0m".into()), ("1".into(), "1".into())]);
     table.row(["é".into(), "2".into()]);
@@ -77,7 +77,7 @@ fn columns_are_as_wide_as_their_widest_value_without_its_paint() {
 }
 
 #[test]
-fn on_a_terminal_only_the_last_column_gives_way() {
+fn on_a_terminal_only_the_last_column_is_cut() {
     let mut table = Table::new(&["A", "B"]);
     table.width = Some(26);
     table.row(["xyz".into(), "1234567890123456789012345".into()]);

@@ -1,4 +1,4 @@
-//! Numbers and times in words for people.
+//! Numbers, sizes and times as text.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,7 +32,7 @@ pub fn count(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Rounded down to one decimal, which is left out if it is 0.
+/// Rounds down to one decimal, and omits it if it is 0.
 fn tenths(value: u64, of: u64, unit: &str) -> String {
     match (value / of, (value % of) * 10 / of) {
         (whole, 0) => format!("{whole} {unit}"),
@@ -46,7 +46,7 @@ pub fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long ago, for a table.
+/// The age of something that happened at `at_ms`: `5 s ago`.
 pub fn ago(at_ms: u64) -> String {
     match now_ms().saturating_sub(at_ms) / 1_000 {
         0 => "just now".into(),
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_and_sizes_read_as_people_write_them() {
+    fn durations_and_sizes_have_a_suitable_unit() {
         for (ms, text) in
             [(0, "0 ms"), (999, "999 ms"), (1_500, "1.5 s"), (10_040, "10 s"), (90_000, "1.5 min")]
         {

@@ -259,7 +259,7 @@ async fn the_prune_command_reports_asks_and_removes_here_and_at_a_server() -> Re
     let can_be_removed = async |id: &str| {
         eventually("the log can be removed", async || {
             let dry = server.command().args(["prune", "--all-logs", "--dry-run"]).output();
-            dry.is_ok_and(|dry| said(&dry).contains("would remove 1 logs") && said(&dry).contains(id))
+            dry.is_ok_and(|dry| said(&dry).contains("would delete 1 log") && said(&dry).contains(id))
         })
         .await
     };
@@ -270,7 +270,7 @@ async fn the_prune_command_reports_asks_and_removes_here_and_at_a_server() -> Re
     assert!(!asked.status.success() && said(&asked).contains("--yes"), "{}", said(&asked));
     assert_eq!(admin.get(&format!("/v1/executions/{first}/output")).await?.status, 200);
     let local = server.command().args(["prune", "--all-logs", "--yes"]).output()?;
-    assert!(local.status.success() && said(&local).contains("removed 1 logs"), "{}", said(&local));
+    assert!(local.status.success() && said(&local).contains("deleted 1 log"), "{}", said(&local));
     assert_eq!(admin.get(&format!("/v1/executions/{first}/output")).await?.status, 410);
     can_be_removed(&print(&admin, 1).await?).await?;
     let there = ["--server", &server.url(), "--token", server.token()];

@@ -24,7 +24,7 @@ async fn ending_a_session_deletes_its_logs_too_unless_they_are_kept_and_is_confi
     // Nobody can be asked, and nobody said yes.
     let refused = run(&engine, &["sessions", "end", "dev"])?;
     assert_eq!(refused.code, Some(2), "{}", refused.errors());
-    assert!(refused.errors().contains("workspace, snapshots, executions and logs are deleted"));
+    assert!(refused.errors().contains("delete its workspace, snapshots, executions and logs"));
     assert!(refused.errors().contains("hint:") && refused.errors().contains("--yes"), "{}", refused.errors());
     assert!(workspace.join("file").exists());
     // A person is asked, and changes their mind.

@@ -19,13 +19,13 @@ async fn every_usage_error_has_its_exit_code_and_a_hint() -> Result<()> {
             &["run", "--memory", "512", "true"],
             125,
             "memory_bytes",
-            "hint: a number alone is a number of bytes",
+            "hint: a number without a unit is in bytes",
         ),
         (
             &["run", "echo a | wc"],
             127,
             "command not found",
-            "hint: for a line of the shell: `headwater run --shell",
+            "hint: to run a shell command, use `headwater run --shell",
         ),
         (&["run", "--lang", "cobol", "x"], 125, "`cobol` is not a known language", "python"),
         (&["run", "--lang", "python", "print", "1"], 125, "one argument", "hint: put quotes around it"),
@@ -40,7 +40,7 @@ async fn every_usage_error_has_its_exit_code_and_a_hint() -> Result<()> {
             &["run", "--sandbox", "none", "true"],
             125,
             "sandbox `full`, not `none`",
-            "hint: use another folder",
+            "hint: choose another folder",
         ),
         (&["logs"], 2, "<EXECUTION>", "--help"),
         (&["logs", "nothing"], 3, "there is no execution `nothing`", "hint: `headwater ps --all`"),
@@ -51,7 +51,7 @@ async fn every_usage_error_has_its_exit_code_and_a_hint() -> Result<()> {
         (&["kill", "--signal", "NOPE", unknown], 2, "NOPE", "--help"),
         (&["forget", unknown], 3, unknown, "hint: "),
         (&["sessions", "end", "nobody"], 3, "there is no session `nobody`", "hint: "),
-        (&["sessions", "--json", "end", "nobody"], 2, "flags of a list", "hint: "),
+        (&["sessions", "--json", "end", "nobody"], 2, "flags of `list`", "hint: "),
     ] {
         let done = run(&worker, words)?;
         assert_eq!(done.code, Some(code), "{words:?}: {}", done.errors());
@@ -72,7 +72,7 @@ async fn an_ambiguous_prefix_is_refused() -> Result<()> {
     let twice = ids.iter().map(digit).find(|one| ids.iter().filter(|id| digit(id) == *one).count() > 1);
     let done = run(&worker, &["sessions", "end", &twice.expect("there are sixteen digits")])?;
     assert_eq!(done.code, Some(3));
-    assert!(done.errors().contains("may be any of several sessions"), "{}", done.errors());
+    assert!(done.errors().contains("matches several sessions"), "{}", done.errors());
     Ok(())
 }
 
@@ -91,7 +91,7 @@ async fn another_users_folder_is_neither_used_nor_taken_for_an_empty_one() -> Re
         std::os::unix::process::CommandExt::gid(&mut other, 64_323);
         let done = crate::command::Running::start(other)?.finish()?;
         assert_eq!(done.code, Some(code), "{words:?}: {}", done.errors());
-        assert!(done.errors().contains("is not for this user"), "{words:?}: {}", done.errors());
+        assert!(done.errors().contains("belongs to another user"), "{words:?}: {}", done.errors());
         assert!(done.errors().contains("hint: "), "{words:?}: {}", done.errors());
     }
     assert_eq!(answer(&worker, &["run", "--", "echo", "unharmed"])?, "unharmed");

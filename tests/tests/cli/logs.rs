@@ -123,7 +123,7 @@ async fn a_log_past_its_limit_states_what_is_missing() -> Result<()> {
     // Whoever follows fast enough has seen all before it was dropped; whoever comes later has not.
     let done = run(&worker, &["logs", "-f", &id])?;
     let done = if done.stderr.is_empty() { run(&worker, &["logs", &id])? } else { done };
-    assert!(done.errors().contains("of stdout are not here (bytes "), "{}", done.errors());
+    assert!(done.errors().contains("of stdout are missing (bytes "), "{}", done.errors());
     assert!(done.text().starts_with("1\n2\n3\n") && done.text().ends_with("\n199999\n200000\n"));
     Ok(())
 }

@@ -86,13 +86,13 @@ async fn a_folder_where_nothing_ran_starts_nothing() -> Result<()> {
         let done = Running::start(fresh.command(words))?.finish()?;
         assert_eq!(done.code, Some(3), "{words:?}");
         assert!(
-            done.errors().contains("nothing has run") && done.errors().contains("hint:"),
+            done.errors().contains("does not exist") && done.errors().contains("hint:"),
             "{}",
             done.errors()
         );
     }
     let stop = Running::start(fresh.command(&["stop"]))?.finish()?;
-    assert_eq!((stop.code, stop.errors().as_str()), (Some(0), "headwater: no worker runs\n"));
+    assert_eq!((stop.code, stop.errors().as_str()), (Some(0), "headwater: no worker is running\n"));
     assert!(!fresh.data().exists());
     Ok(())
 }

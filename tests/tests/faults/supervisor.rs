@@ -105,8 +105,10 @@ async fn a_hangup_reloads_the_configuration_and_programs_run_on() -> Result<()> 
     let (first, worker) = (server.pid(), server.worker_pid().await?);
     fs::write(server.data().join("headwater.toml"), "[server]\nlisten = 7\n")?;
     signal(i32::try_from(server.supervisor_pid())?, Signal::HUP)?;
-    eventually("the mistake is logged", async || server.log().contains("the configuration stays as it was"))
-        .await?;
+    eventually("the mistake is logged", async || {
+        server.log().contains("the configuration is invalid and was not reloaded")
+    })
+    .await?;
     ensure!(ask(&server, "GET", "/v1/info", "one.example", "").await? == 200);
     // What is right holds for the server and for the worker.
     let config =

@@ -1,4 +1,4 @@
-//! Flags for limits, the same wherever a session or an execution is made.
+//! The flags for limits, shared by `run` and `sessions create`.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use clap::Args;
 use headwater_protocol::Limits;
 use headwater_protocol::units::{parse_bytes, parse_duration};
 
-/// What may be used.
+/// Limits of a session or an execution.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitArgs {
-    /// Memory (`512Mi`, `2Gi`)
+    /// Memory, such as `512Mi` or `2Gi`
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub memory: Option<u64>,
-    /// Processors' worth of time (`0.5` is half of one)
+    /// CPUs; `0.5` is half of one
     #[arg(long, value_name = "N")]
     pub cpus: Option<f64>,
     /// Processes and threads
     #[arg(long, value_name = "N")]
     pub pids: Option<u64>,
-    /// Open descriptors of one process
+    /// Open file descriptors of each process
     #[arg(long, value_name = "N")]
     pub open_files: Option<u64>,
-    /// Size of one file
+    /// Size of a single file
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub file_size: Option<u64>,
     /// Size of the workspace
@@ -31,16 +31,16 @@ pub struct LimitArgs {
     /// Files and folders in the workspace
     #[arg(long, value_name = "N")]
     pub inodes: Option<u64>,
-    /// Output kept of one execution
+    /// Output kept of each execution
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub output_limit: Option<u64>,
-    /// Processor time of one process
+    /// CPU time of each process
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub cpu_time: Option<Duration>,
 }
 
 impl LimitArgs {
-    /// As the contract says it.
+    /// The limits as the protocol has them.
     pub fn limits(&self) -> Limits {
         Limits {
             memory_bytes: self.memory,
@@ -57,7 +57,7 @@ impl LimitArgs {
     }
 }
 
-/// Whole milliseconds.
+/// A duration in whole milliseconds.
 pub fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

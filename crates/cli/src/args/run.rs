@@ -1,4 +1,4 @@
-//! `headwater run`: its flags.
+//! The arguments of `headwater run`.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -12,87 +12,88 @@ use headwater_protocol::{Children, OnOutputLimit};
 
 use super::{LimitArgs, SandboxArg};
 
-/// What `headwater run --help` says at its end.
+/// The end of `headwater run --help`.
 const AFTER_HELP: &str = "\
-Exit code: the program's own; 128+N if signal N ended it; 124 timed out; 130 cancelled; 137 out of memory; 127 the \
-command was not found; 126 it cannot be executed; 123 output is missing in what was shown (the message says how much); 125 anything else (lost, a limit on output or disk, an error of \
-headwater itself). 141 if whoever read our output went away: the program is then cancelled.
+Exit code: the program's own, or 128+N if signal N ended it. 123: part of the output is missing (the message says how \
+much). 124: timed out. 125: any other failure (lost, output or disk limit, an error of headwater itself). 126: the \
+command cannot be executed. 127: the command was not found. 130: cancelled. 137: out of memory. 141: the reader of \
+our output closed it, and the program was cancelled.
 
-Ctrl+C cancels (SIGTERM, the grace, SIGKILL), a second one kills at once, a third one leaves. With --tty all keys go \
-to the program. The output stays: `headwater logs ID`.";
+Ctrl+C cancels the program (SIGTERM, then SIGKILL after the grace period), a second Ctrl+C kills it at once, a third \
+one detaches. With --tty all keys go to the program. `headwater logs ID` shows the output again.";
 
-/// Run a program, a shell line or code, and show its output live.
+/// `headwater run`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
-#[allow(clippy::struct_excessive_bools)] // flags of a command line
+#[allow(clippy::struct_excessive_bools)] // each is a flag
 pub struct RunArgs {
-    /// In this session (its id, the beginning of it, or its name), instead of one of its own that ends with it
+    /// Run in this session (id, unique id prefix, or name) instead of a temporary one
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// The argument is source text in this language (`-` reads it from standard input)
+    /// Treat the argument as source code in this language (`-` reads it from standard input)
     #[arg(long, value_name = "LANGUAGE", conflicts_with = "shell")]
     pub lang: Option<String>,
-    /// The source text is in this file
+    /// Read the source code from this file
     #[arg(long, value_name = "FILE", requires = "lang")]
     pub file: Option<PathBuf>,
-    /// Save the source text at this path of the workspace, where it stays, and run it from there
+    /// Save the source code at this path in the workspace, run it from there and keep it
     #[arg(long, value_name = "PATH", requires = "lang")]
     pub save: Option<String>,
-    /// A line for the shell, instead of a program
+    /// Run this shell command instead of a program
     #[arg(long, value_name = "LINE", conflicts_with = "command")]
     pub shell: Option<String>,
-    /// Give it a terminal
+    /// Allocate a terminal
     #[arg(long, short)]
     pub tty: bool,
-    /// End it after so long
+    /// Wall-clock limit, such as `30s`
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
-    /// Between SIGTERM and SIGKILL [default: 5s]
+    /// Grace period between SIGTERM and SIGKILL [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub grace: Option<Duration>,
-    /// A variable; without `=VALUE`, the value it has here
+    /// Environment variable; without `=VALUE`, its current value here
     #[arg(long, short, value_name = "NAME=VALUE")]
     pub env: Vec<Variable>,
-    /// Its working directory [default: the workspace]
+    /// Working directory [default: the workspace]
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
-    /// What it reads: `none`, `open` (what is typed or piped here, or sent later), `-` (the same, all of it now if
-    /// detached), `text:...`, or a file [default: `open`, but `none` if detached, in the background of a terminal, or
-    /// if standard input is `/dev/null`]
+    /// Standard input of the program: `none`, `open` (typed or piped here, or sent later), `-` (the same, but read in
+    /// full first with --detach), `text:...`, or a file [default: `open`; `none` with --detach, as a background job,
+    /// or if our standard input is `/dev/null`]
     #[arg(long, value_name = "FROM")]
     pub stdin: Option<StdinArg>,
-    /// Both outputs in one stream, in exact order
+    /// Merge standard output and standard error into one stream, in exact order
     #[arg(long)]
     pub merge: bool,
-    /// What becomes of children that outlive it
+    /// What happens to child processes that outlive the program
     #[arg(long, value_name = "RULE", default_value = "keep")]
     pub children: ChildrenArg,
-    /// What happens past the output limit
+    /// What happens when the output limit is reached
     #[arg(long, value_name = "RULE", default_value = "trim")]
     pub on_output_limit: OnOutputLimitArg,
-    /// Print its id and leave it running
+    /// Print the execution id and leave it running
     #[arg(long, short)]
     pub detach: bool,
-    /// With walls or without; refused if the running worker does otherwise
+    /// Require this sandbox; refused if the running worker uses the other one
     #[arg(long, value_name = "KIND")]
     pub sandbox: Option<SandboxArg>,
-    /// One JSON object a line for each event
+    /// Print each event as a JSON object on one line
     #[arg(long)]
     pub json: bool,
-    /// The program and its arguments; with --lang the source text and, after `--`, its arguments
+    /// Program and arguments; with --lang: the source code and, after `--`, its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// What it may use.
+    /// The limits of the execution or its temporary session.
     #[command(flatten)]
     pub limits: LimitArgs,
 }
 
-/// What becomes of children that outlive the program.
+/// What happens to child processes that outlive the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ChildrenArg {
-    /// They run on until the session ends
+    /// Keep them running until the session ends
     Keep,
-    /// They end with it
+    /// End them with the program
     Kill,
 }
 
@@ -105,12 +106,12 @@ impl From<ChildrenArg> for Children {
     }
 }
 
-/// What happens past the output limit.
+/// What happens when the output limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnOutputLimitArg {
-    /// The head and a rolling tail are kept, the gap is stated
+    /// Keep the beginning and a rolling end, and report the gap
     Trim,
-    /// The program is ended
+    /// End the program
     Stop,
 }
 
@@ -123,18 +124,18 @@ impl From<OnOutputLimitArg> for OnOutputLimit {
     }
 }
 
-/// Where a program's input comes from.
+/// The standard input of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StdinArg {
-    /// Nowhere.
+    /// No input.
     None,
-    /// From our standard input, or from whoever attaches later.
+    /// Our standard input, or that of clients that attach later.
     Open,
-    /// From our standard input.
+    /// Our standard input.
     Own,
-    /// From this file.
+    /// This file.
     File(PathBuf),
-    /// From the command line.
+    /// This text.
     Text(String),
 }
 
@@ -169,18 +170,19 @@ impl FromStr for Variable {
             Some((name, value)) => (name, value.to_owned()),
             None => (
                 text,
-                std::env::var(text).map_err(|_| format!("`{text}` is not set here: write `{text}=VALUE`"))?,
+                std::env::var(text)
+                    .map_err(|_| format!("`{text}` is not set in this environment: write `{text}=VALUE`"))?,
             ),
         };
         if name.is_empty() {
-            return Err(format!("`{text}` names no variable: write `NAME=VALUE`"));
+            return Err(format!("`{text}` has no variable name: write `NAME=VALUE`"));
         }
         Ok(Self { name: name.to_owned(), value })
     }
 }
 
 impl Variable {
-    /// All of them; the last of a name counts.
+    /// Collects variables; the last one of a name wins.
     pub fn collect(all: &[Self]) -> BTreeMap<String, String> {
         all.iter().map(|variable| (variable.name.clone(), variable.value.clone())).collect()
     }

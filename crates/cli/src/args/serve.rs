@@ -1,4 +1,4 @@
-//! The words of `serve`, `token` and `config`.
+//! The arguments of `serve`, `token` and `config`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,34 +11,34 @@ use headwater_store::Role;
 
 use super::SandboxArg;
 
-/// What `serve` and `config` take.
+/// The arguments that `serve` and `config` share.
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
-    /// Where to listen [default: 127.0.0.1:8080]
+    /// Address to listen on [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", env = "HEADWATER_LISTEN")]
     pub listen: Option<SocketAddr>,
-    /// Other machines may reach it: an explicit choice
+    /// Allow connections from other machines
     #[arg(long, env = "HEADWATER_ALLOW_REMOTE")]
     pub allow_remote: bool,
-    /// A name by which it may be called, besides its address
+    /// Host name that requests may use besides the address; may be repeated
     #[arg(long, value_name = "NAME", env = "HEADWATER_HOSTS", value_delimiter = ',')]
     pub host: Vec<String>,
-    /// Pages of this origin may call it, besides its own
+    /// Origin whose pages may call the API besides its own; may be repeated
     #[arg(long, value_name = "ORIGIN", env = "HEADWATER_ORIGINS", value_delimiter = ',')]
     pub origin: Vec<String>,
-    /// How the log is written
+    /// Format of the log
     #[arg(long, value_name = "FORMAT", env = "HEADWATER_LOG_FORMAT")]
     pub log_format: Option<LogFormatArg>,
-    /// Requests a second of one token; 0 means any number
+    /// Requests per second of one token; 0 means no limit
     #[arg(long, value_name = "N", env = "HEADWATER_REQUESTS_PER_SECOND")]
     pub requests_per_second: Option<u32>,
-    /// The configuration [default: `headwater.toml` in the data folder, if it is there]
+    /// Configuration file [default: `headwater.toml` in the data folder, if it exists]
     #[arg(long, value_name = "FILE", env = "HEADWATER_CONFIG")]
     pub config: Option<PathBuf>,
 }
 
 impl ConfigArgs {
-    /// What was said, to win over the file.
+    /// The values of flags and variables, which take precedence over the file.
     pub fn overrides(&self) -> Overrides {
         Overrides {
             listen: self.listen,
@@ -54,23 +54,23 @@ impl ConfigArgs {
 /// `headwater serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// The server's own settings.
+    /// The settings of the server.
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// With walls, or (an explicit choice) without; refused if the running worker does otherwise
+    /// Run programs with a sandbox, or without any isolation; refused if the running worker uses the other one
     #[arg(long, value_name = "KIND", env = "HEADWATER_SANDBOX")]
     pub sandbox: Option<SandboxArg>,
-    /// The process that supervises this one and holds its listening socket, which is standard input here
+    /// Process id of the supervisor, which passes the listening socket as standard input
     #[arg(long, value_name = "PID", hide = true)]
     pub supervisor: Option<i32>,
 }
 
-/// How the log is written.
+/// Format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormatArg {
-    /// For people
+    /// Plain text
     Text,
-    /// One object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -86,54 +86,54 @@ impl From<LogFormatArg> for LogFormat {
 /// `headwater token`.
 #[derive(Debug, Args)]
 pub struct TokenArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub action: TokenAction,
 }
 
-/// What to do with tokens.
+/// Actions on tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokenAction {
-    /// Make a token and print it: the only time that it is shown
+    /// Create a token and print its secret, which is not shown again
     Create {
-        /// What it is for
+        /// Description
         #[arg(long, default_value = "")]
         name: String,
-        /// Whom it speaks for: sessions and executions belong to a user
+        /// User that the token authenticates, and that owns the sessions and executions it creates
         #[arg(long, default_value = "admin")]
         user: String,
-        /// What it may do
+        /// Role, which limits what the token may do
         #[arg(long, default_value = "member")]
         role: RoleArg,
-        /// For how long it is good (`30d`, `12h`); for ever unless told
+        /// Lifetime, such as `30d` or `12h` [default: unlimited]
         #[arg(long, value_name = "TIME", value_parser = parse_duration)]
         expires: Option<Duration>,
-        /// As a JSON object
+        /// Print a JSON object
         #[arg(long)]
         json: bool,
     },
     /// List tokens, without their secrets
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Revoke tokens: they are refused within a second
+    /// Revoke tokens; they are rejected within a second
     Revoke {
-        /// Their ids, as `list` shows them
+        /// Token ids, as shown by `list`
         #[arg(required = true)]
         ids: Vec<String>,
     },
 }
 
-/// What a token may do.
+/// A role of a user or a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RoleArg {
-    /// All, also with what belongs to others
+    /// Full access, including sessions of other users
     Admin,
-    /// All with what belongs to its user
+    /// Full access to what the user owns
     Member,
-    /// Look at what belongs to its user
+    /// Read-only access to what the user owns
     Reader,
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the command line's words.
+//! Tests of the command-line arguments.
 
 use clap::CommandFactory;
 
@@ -17,27 +17,27 @@ fn run(line: &[&str]) -> RunArgs {
 }
 
 #[test]
-fn the_words_do_not_contradict_each_other() {
+fn the_arguments_are_consistent() {
     Cli::command().debug_assert();
 }
 
-/// The variables of whoever runs the tests are not part of the help.
+/// Hides the values of environment variables, which differ between machines.
 fn without_env_values(command: clap::Command) -> clap::Command {
     command.mut_args(|arg| arg.hide_env_values(true)).mut_subcommands(without_env_values)
 }
 
-/// Every command with its words: `sessions create`.
-fn commands(command: &mut clap::Command, words: &str, found: &mut Vec<(String, String)>) {
+/// Collects the help of a command and of its subcommands.
+fn commands(command: &mut clap::Command, path: &str, found: &mut Vec<(String, String)>) {
     let help = command.render_long_help().to_string();
-    found.push((words.trim().replace(' ', "-"), help));
+    found.push((path.trim().replace(' ', "-"), help));
     for below in command.get_subcommands_mut().filter(|below| below.get_name() != "help") {
-        let words = format!("{words} {}", below.get_name());
-        commands(below, &words, found);
+        let path = format!("{path} {}", below.get_name());
+        commands(below, &path, found);
     }
 }
 
 #[test]
-fn the_help_of_every_command_reads_like_this() {
+fn the_help_of_every_command_matches_its_snapshot() {
     let mut command = without_env_values(Cli::command()).term_width(100);
     command.build();
     let mut found = Vec::new();
@@ -48,11 +48,11 @@ fn the_help_of_every_command_reads_like_this() {
     let files = std::fs::read_dir(snapshot::folder()).unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     files.retain(|file| file.starts_with("help"));
-    assert_eq!(files.len(), found.len(), "a snapshot of a command that is gone: {files:?}");
+    assert_eq!(files.len(), found.len(), "a snapshot is left of a removed command: {files:?}");
 }
 
 #[test]
-fn mistakes_in_the_command_line_read_like_this() {
+fn usage_errors_match_their_snapshot() {
     let lines: [&[&str]; 8] = [
         &["rum"],
         &["run", "--timeout", "soon", "true"],
@@ -68,7 +68,7 @@ fn mistakes_in_the_command_line_read_like_this() {
 }
 
 #[test]
-fn flags_after_the_command_are_the_commands_own() {
+fn flags_after_the_command_belong_to_the_command() {
     let args = run(&["--timeout", "10s", "ls", "--tty", "-l", "--", "x"]);
     assert_eq!(args.command, ["ls", "--tty", "-l", "--", "x"]);
     assert!(!args.tty);
@@ -77,7 +77,7 @@ fn flags_after_the_command_are_the_commands_own() {
 }
 
 #[test]
-fn limits_are_read_as_people_write_them() {
+fn limits_are_parsed_with_their_units() {
     let limits = run(&["--memory", "512Mi", "--cpus", "0.5", "--pids", "7", "--output-limit", "1MB", "true"])
         .limits
         .limits();
@@ -106,7 +106,7 @@ fn a_variable_keeps_every_equals_sign_after_the_first() {
 }
 
 #[test]
-fn there_is_one_way_at_a_time_to_say_what_to_run() {
+fn only_one_way_to_say_what_to_run_is_accepted_at_a_time() {
     assert!(parse(&["run", "--shell", "x", "y"]).is_err());
     assert!(parse(&["run", "--shell", "x", "--lang", "python"]).is_err());
     assert!(parse(&["run", "--file", "x.py"]).is_err());
@@ -115,7 +115,7 @@ fn there_is_one_way_at_a_time_to_say_what_to_run() {
 }
 
 #[test]
-fn a_signal_and_its_target_are_understood() {
+fn a_signal_and_its_target_are_parsed() {
     let Command::Kill(args) = parse(&["kill", "exe_1", "--signal", "usr1", "--tree"]).unwrap().command else {
         panic!()
     };
@@ -126,7 +126,7 @@ fn a_signal_and_its_target_are_understood() {
 }
 
 #[test]
-fn the_data_folder_can_be_named_before_and_after_the_command() {
+fn the_data_folder_can_be_given_before_and_after_the_command() {
     for line in [&["--data", "/d", "ps"][..], &["ps", "--data", "/d"], &["sessions", "list", "--data", "/d"]]
     {
         assert_eq!(parse(line).unwrap().data, Some("/d".into()));

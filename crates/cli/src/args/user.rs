@@ -1,4 +1,4 @@
-//! The words of `headwater user`.
+//! The arguments of `headwater user`.
 
 use clap::{Args, Subcommand};
 
@@ -7,47 +7,47 @@ use super::serve::RoleArg;
 /// `headwater user`.
 #[derive(Debug, Args)]
 pub struct UserArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub action: UserAction,
 }
 
-/// What to do with users.
+/// Actions on users.
 #[derive(Debug, Subcommand)]
 pub enum UserAction {
-    /// Make a user; the password is asked for, or read from standard input
+    /// Create a user; prompts for the password, or reads it from standard input
     Add {
-        /// Letters, digits and `._@+-`; case does not matter
+        /// User name: letters, digits and `._@+-`, case-insensitive
         name: String,
-        /// The most that the user may do
+        /// Role, which limits what the user and its tokens may do
         #[arg(long, default_value = "member")]
         role: RoleArg,
-        /// No password: the user has tokens only
+        /// Create the user without a password; it can use tokens only
         #[arg(long)]
         no_password: bool,
-        /// The user is to have the sessions that belong to its name already, of a deleted user for one
+        /// Give the user the sessions that its name already owns, for example those of a deleted user
         #[arg(long)]
         take_over: bool,
     },
     /// List users
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Set a password: it is asked for, or read from standard input; all sign-ins of the user end
+    /// Set a password (prompts, or reads standard input) and sign the user out everywhere
     Password {
-        /// Whose
+        /// User name
         name: String,
     },
-    /// Refuse a user and all its tokens, within a second
+    /// Disable a user and all its tokens, within a second
     Disable {
-        /// Whom
+        /// User name
         name: String,
     },
-    /// Take a user again that was disabled
+    /// Enable a user that was disabled
     Enable {
-        /// Whom
+        /// User name
         name: String,
     },
 }

@@ -1,4 +1,4 @@
-//! `headwater attach`: watch an execution and type into it. Leaving never ends it.
+//! `headwater attach`: follow an execution and type into it. Detaching leaves it running.
 
 use headwater_contract::FollowOptions;
 use headwater_protocol::{ExecutionId, Seq};
@@ -7,16 +7,16 @@ use crate::args::AttachArgs;
 use crate::connect::Place;
 use crate::error::CommandError;
 use crate::input;
-use crate::live::{CtrlC, End, Interrupts, Watch, resize, watch};
+use crate::live::{self, CtrlC, End, Interrupts, resize};
 use crate::show::{Format, Gaps};
 use crate::style::Style;
 use crate::terminal::RawMode;
 use crate::{exit, resolve};
 
-/// What is shown of the past: about a screen.
+/// How much of the earlier output is shown: about a screen.
 const TAIL_BYTES: u64 = 16 << 10;
 
-/// Watches; answers with the exit code.
+/// Follows the execution and returns the exit code.
 pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError> {
     let engine = place.existing_engine().await?;
     let id = resolve::execution(&engine, &args.execution).await?;
@@ -35,7 +35,7 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
     if execution.tty.is_some() {
         resize(&engine, id);
     }
-    let how = Watch {
+    let session = live::Session {
         engine,
         id,
         format: if args.json { Format::Json } else { Format::Bytes },
@@ -43,9 +43,9 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
         input,
         detach_keys: raw.is_some(),
         tty: execution.tty.is_some(),
-        ctrl_c: CtrlC::Leaves,
+        ctrl_c: CtrlC::Detaches,
     };
-    let end = watch(how, events, &mut interrupts).await;
+    let end = live::follow(session, events, &mut interrupts).await;
     drop(raw);
     match end? {
         End::Ended(verdict, shown) => {
@@ -55,16 +55,16 @@ pub async fn attach(place: &Place, args: &AttachArgs) -> Result<u8, CommandError
             shown.check(id)?;
             Ok(exit::code(&verdict))
         }
-        End::Left => {
-            eprintln!("{}", Style::of_stderr().dim(&format!("\r\nheadwater: {}", left_running(id))));
+        End::Detached => {
+            eprintln!("{}", Style::of_stderr().dim(&format!("\r\nheadwater: {}", detached_note(id))));
             Ok(0)
         }
         End::ReaderGone => Ok(0),
     }
 }
 
-fn left_running(id: ExecutionId) -> String {
-    format!("left; {id} runs on")
+fn detached_note(id: ExecutionId) -> String {
+    format!("detached; {id} is still running")
 }
 
 #[cfg(test)]
@@ -73,10 +73,10 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn the_note_on_leaving_reads_like_this() {
+    fn the_note_on_detaching_matches_its_snapshot() {
         snapshot::assert(
-            "attach-left",
-            &left_running("exe_00000000000000000000000000000001".parse().unwrap()),
+            "attach-detached",
+            &detached_note("exe_00000000000000000000000000000001".parse().unwrap()),
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `headwater config`: the configuration as it is used, with all defaults filled in.
+//! `headwater config`: the configuration in effect, including defaults.
 
 use std::path::Path;
 
@@ -9,22 +9,22 @@ use serde_json::{Value, json};
 use crate::args::ConfigArgs;
 use crate::error::CommandError;
 
-/// Reads and checks the server's configuration.
+/// Reads and validates the server's configuration.
 pub fn load(data: &Path, args: &ConfigArgs) -> Result<Config, CommandError> {
     Config::load(data, args.config.as_deref(), args.overrides()).map_err(|error| {
         let hint = match error {
-            ConfigError::NotLoopback(_) => "docs/configuration.md says what else to think of",
-            _ => "docs/configuration.md lists all settings",
+            ConfigError::NotLoopback(_) => "docs/configuration.md explains what else is needed",
+            _ => "see docs/configuration.md for all settings",
         };
         CommandError::usage(error.to_string()).hint(hint)
     })
 }
 
-/// Shows it.
+/// Prints the configuration.
 pub fn config(data: &Path, args: &ConfigArgs) -> Result<u8, CommandError> {
     let server = load(data, args)?;
     let worker = WorkerConfig::load(data, args.config.as_deref()).map_err(|error| {
-        CommandError::usage(error.to_string()).hint("docs/configuration.md lists all settings")
+        CommandError::usage(error.to_string()).hint("see docs/configuration.md for all settings")
     })?;
     let shown = show(&server, &worker);
     println!("{}", serde_json::to_string_pretty(&shown).unwrap_or_default());
@@ -182,7 +182,7 @@ fn network(worker: &WorkerConfig) -> Value {
     })
 }
 
-/// A password in an address is nobody's to read.
+/// Passwords in URLs are not printed.
 fn packages(worker: &WorkerConfig) -> Value {
     let shown = |url: &Option<_>| url.as_ref().map(headwater_worker::config::network::without_password);
     json!({
@@ -198,7 +198,7 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn the_defaults_read_like_this() {
+    fn the_defaults_match_their_snapshot() {
         let mut worker = WorkerConfig::new("/data");
         worker.retention.rules.all.bytes = Some(10 << 30); // less on a small disk
         let shown = show(&Config::new("/data"), &worker);

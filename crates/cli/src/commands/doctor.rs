@@ -1,7 +1,7 @@
-//! `headwater doctor`: what this host can and cannot do, and what mends it.
+//! `headwater doctor`: checks what this host can isolate, and how to fix what it cannot.
 //!
-//! The walls and limits are tried by the sandbox; what only the worker's configuration tells (languages, data folder,
-//! the worker itself) is looked at here.
+//! The sandbox crate tests isolation and limits. The checks that need the worker's configuration (languages, data
+//! folder, the worker itself) are here.
 
 mod data;
 mod languages;
@@ -11,22 +11,22 @@ mod worker;
 use std::path::{Path, PathBuf};
 
 use headwater_protocol::SandboxKind;
-use headwater_sandbox::doctor::{self as walls, Check, Options};
+use headwater_sandbox::doctor::{self as isolation, Check, Options};
 use headwater_worker::config::{Config, ConfigError};
 use headwater_worker::usage::{enforcement, project_quotas};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
 use crate::error::CommandError;
-use crate::output::say;
+use crate::output::print_line;
 use crate::style::Style;
 
-/// All that was tried.
+/// The results of all checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Whether code can be run safely.
+    /// Whether code can be run safely: no check failed.
     pub ok: bool,
-    /// Each thing.
+    /// The checks, in the order in which they are printed.
     pub checks: Vec<Check>,
 }
 
@@ -36,14 +36,14 @@ impl From<Vec<Check>> for Report {
     }
 }
 
-/// Tries, tells, and answers with 1 if code cannot be run safely.
+/// Runs all checks and prints them; returns exit code 1 if code cannot be run safely.
 pub fn doctor(data: &Path, args: &DoctorArgs) -> Result<u8, CommandError> {
     let report = Report::from(examine(data, args.config.as_deref()));
     if args.json {
         let json = serde_json::to_string(&report);
-        say(&json.map_err(|error| CommandError::internal(error.to_string()))?)?;
+        print_line(&json.map_err(|error| CommandError::internal(error.to_string()))?)?;
     } else {
-        table::lines(&report, Style::of_stdout()).iter().try_for_each(|line| say(line))?;
+        table::lines(&report, Style::of_stdout()).iter().try_for_each(|line| print_line(line))?;
     }
     Ok(u8::from(!report.ok))
 }
@@ -54,10 +54,10 @@ fn examine(data: &Path, file: Option<&Path>) -> Vec<Check> {
         Err(error) => (Config::new(data), Some(bad_configuration(&error))),
     };
     let config = &config;
-    let options = Options::new(ground(&config.data), config.uid_base, config.binds.clone());
-    let mut checks = walls::check(&options);
+    let options = Options::new(probe_folder(&config.data), config.uid_base, config.binds.clone());
+    let mut checks = isolation::check(&options);
     checks.extend(unusable);
-    checks.extend(without_walls(config));
+    checks.extend(without_sandbox(config));
     checks.push(disk_limit(&options.folder));
     checks.extend(languages::check(config));
     checks.extend(data::check(config));
@@ -65,32 +65,32 @@ fn examine(data: &Path, file: Option<&Path>) -> Vec<Check> {
     checks
 }
 
-/// Where to try a session: in the data folder, or, while there is none, as near to it as can be written.
-fn ground(data: &Path) -> PathBuf {
+/// Where to try a session: in the data folder or, before it exists, in its nearest writable ancestor.
+fn probe_folder(data: &Path) -> PathBuf {
     match data::writable(data) {
         Ok(folder) => folder,
-        Err(_) => std::env::temp_dir(), // that the data folder cannot be written is told for itself
+        Err(_) => std::env::temp_dir(), // another check reports that the data folder is not writable
     }
 }
 
-/// The worker refuses to start with it; the rest is looked at with the defaults.
+/// The worker does not start with this configuration; the other checks use the defaults.
 fn bad_configuration(error: &ConfigError) -> Check {
     Check::failure(
         "configuration",
         error.to_string(),
-        "correct that file, or name another with --config FILE",
+        "correct the file, or choose another with --config FILE",
     )
 }
 
-/// An explicit choice, but nobody should forget it.
-fn without_walls(config: &Config) -> Option<Check> {
+/// Running without isolation is an explicit choice, but easily forgotten.
+fn without_sandbox(config: &Config) -> Option<Check> {
     (config.sandbox == SandboxKind::None).then(|| {
-        let detail = "the configuration says `sandbox = \"none\"`: programs can do all that this user can";
-        Check::warning("configuration", detail, "remove that line, unless all code that runs here is trusted")
+        let detail = "the configuration sets `sandbox = \"none\"`: programs can do whatever this user can";
+        Check::warning("configuration", detail, "remove that line, unless you trust all code that runs here")
     })
 }
 
-/// How a session's disk is limited: by the kernel where the file system has project quotas, else less than by a wall.
+/// How the disk use of a session is limited: by the kernel if the file system has project quotas, else by measuring.
 fn disk_limit(folder: &Path) -> Check {
     let words = enforcement::told(None, project_quotas::are_usable(folder)).remove("disk_bytes");
     Check::fine("disk limit", words.unwrap_or_else(|| "not enforced".to_owned()))
@@ -102,24 +102,24 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn one_failure_spoils_the_report_and_a_warning_does_not() {
+    fn a_failure_fails_the_report_and_a_warning_does_not() {
         let fine = Check::fine("a", "fine");
-        let warning = Check::warning("b", "c stands in", "do d");
+        let warning = Check::warning("b", "c is used instead", "do d");
         assert!(Report::from(vec![fine.clone(), warning]).ok);
-        let report = Report::from(vec![fine, Check::failure("e", "not there", "install it")]);
+        let report = Report::from(vec![fine, Check::failure("e", "not installed", "install it")]);
         assert!(!report.ok);
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(
             json["checks"],
             serde_json::json!([
                 {"name": "a", "ok": true, "detail": "fine", "fix": null},
-                {"name": "e", "ok": false, "detail": "not there", "fix": "install it"},
+                {"name": "e", "ok": false, "detail": "not installed", "fix": "install it"},
             ])
         );
     }
 
     #[test]
-    fn a_configuration_that_cannot_be_used_fails_and_is_named() {
+    fn an_invalid_configuration_fails_and_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.toml");
         let check = bad_configuration(&Config::load(folder.path(), Some(&path)).unwrap_err());
@@ -127,29 +127,29 @@ mod tests {
     }
 
     #[test]
-    fn disabled_walls_are_reported() {
+    fn a_disabled_sandbox_is_reported() {
         let mut config = Config::new("/nowhere");
-        assert_eq!(without_walls(&config), None);
+        assert_eq!(without_sandbox(&config), None);
         config.sandbox = SandboxKind::None;
-        assert!(without_walls(&config).unwrap().fix.is_some());
+        assert!(without_sandbox(&config).unwrap().fix.is_some());
     }
 
     #[test]
-    fn checks_of_the_configuration_read_like_this() {
+    fn checks_of_the_configuration_match_their_snapshot() {
         let missing = Config::load(Path::new("/data"), Some(Path::new("/no/such/file"))).unwrap_err();
         let mut config = Config::new("/data");
         config.sandbox = SandboxKind::None;
         let mut checks = vec![bad_configuration(&missing)];
-        checks.extend(without_walls(&config));
+        checks.extend(without_sandbox(&config));
         snapshot::assert("doctor-configuration", &table::lines(&checks.into(), Style::plain()).join("\n"));
     }
 
     #[test]
-    fn a_session_is_tried_as_near_to_the_data_folder_as_can_be() {
+    fn a_session_is_tried_in_the_nearest_writable_folder() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(ground(&folder.path().join("new/deep")), folder.path());
+        assert_eq!(probe_folder(&folder.path().join("new/deep")), folder.path());
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        assert_eq!(ground(&file), std::env::temp_dir());
+        assert_eq!(probe_folder(&file), std::env::temp_dir());
     }
 }

@@ -7,7 +7,7 @@ use crate::connect::Place;
 use crate::error::CommandError;
 use crate::resolve;
 
-/// Ends them, the whole tree each; with a signal, only sends it.
+/// Ends the whole process tree of each execution, or sends each the signal.
 pub async fn kill(place: &Place, args: &KillArgs) -> Result<u8, CommandError> {
     let engine = place.existing_engine().await?;
     for text in &args.executions {

@@ -1,4 +1,4 @@
-//! `headwater logs`: what an execution printed, from any position, and on live if asked to.
+//! `headwater logs`: the output of an execution, from any position; `--follow` continues live.
 
 use headwater_contract::FollowOptions;
 use headwater_protocol::{Seq, Stream};
@@ -11,7 +11,7 @@ use crate::show::{Format, Gaps, show};
 use crate::style::Style;
 use crate::{exit, resolve};
 
-/// Shows the log.
+/// Prints the log.
 pub async fn logs(place: &Place, args: &LogsArgs) -> Result<u8, CommandError> {
     let engine = place.existing_engine().await?;
     let id = resolve::execution(&engine, &args.execution).await?;

@@ -1,4 +1,4 @@
-//! `headwater prune`: remove logs of ended executions, by the rules of the configuration or by what the caller names.
+//! `headwater prune`: delete logs of ended executions, by the configured rules or by the flags.
 
 use std::io::{IsTerminal, Write};
 
@@ -7,10 +7,10 @@ use headwater_protocol::api::{PruneBody, PruneRequest};
 use crate::args::PruneArgs;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
-use crate::output::say;
+use crate::output::print_line;
 use crate::{resolve, words};
 
-/// Removes them, or reports what it would remove.
+/// Deletes logs, or prints what it would delete.
 pub async fn prune(place: &Place, args: &PruneArgs) -> Result<u8, CommandError> {
     let engine = place.existing_engine().await?;
     let session_id = match &args.session {
@@ -28,26 +28,26 @@ pub async fn prune(place: &Place, args: &PruneArgs) -> Result<u8, CommandError> 
     if args.dry_run || !args.yes {
         let found = engine.prune(&request).await?;
         if args.dry_run {
-            return tell(&found, args.json);
+            return print(&found, args.json);
         }
         if found.logs == 0 {
-            return tell(&PruneBody { dry_run: false, ..found }, args.json);
+            return print(&PruneBody { dry_run: false, ..found }, args.json);
         }
         if !is_confirmed(&found)? {
-            return Err(CommandError::new(ErrorKind::Refused, "nothing was removed"));
+            return Err(CommandError::new(ErrorKind::Refused, "not confirmed: nothing was deleted"));
         }
     }
     request.dry_run = false;
-    tell(&engine.prune(&request).await?, args.json)
+    print(&engine.prune(&request).await?, args.json)
 }
 
-/// Asks whoever sits at the terminal.
+/// Asks the user at the terminal.
 fn is_confirmed(found: &PruneBody) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Err(cannot_ask(found));
     }
     eprint!("{}", question(found));
-    // A terminal that takes no question gives no answer either.
+    // If this fails, reading the answer fails as well.
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
@@ -55,30 +55,34 @@ fn is_confirmed(found: &PruneBody) -> Result<bool, CommandError> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
+fn logs(found: &PruneBody) -> String {
+    words::count(found.logs, "log")
+}
+
 fn question(found: &PruneBody) -> String {
-    format!("Remove {} logs of ended executions ({})? [y/N] ", found.logs, words::bytes(found.bytes))
+    format!("Delete {} of ended executions ({})? [y/N] ", logs(found), words::bytes(found.bytes))
 }
 
 fn cannot_ask(found: &PruneBody) -> CommandError {
-    let message = format!("{} logs would be removed ({})", found.logs, words::bytes(found.bytes));
-    CommandError::usage(message).hint("say `--yes` to remove them, or `--dry-run` to list them")
+    let message = format!("{} ({}) to delete, not confirmed", logs(found), words::bytes(found.bytes));
+    CommandError::usage(message).hint("use `--yes` to delete without confirmation, or `--dry-run` to list")
 }
 
-fn tell(pruned: &PruneBody, json: bool) -> Result<u8, CommandError> {
+fn print(pruned: &PruneBody, json: bool) -> Result<u8, CommandError> {
     if json {
         let text = serde_json::to_string(pruned);
-        say(&text.map_err(|error| CommandError::internal(error.to_string()))?)?;
+        print_line(&text.map_err(|error| CommandError::internal(error.to_string()))?)?;
         return Ok(0);
     }
-    lines(pruned).iter().try_for_each(|line| say(line))?;
+    lines(pruned).iter().try_for_each(|line| print_line(line))?;
     Ok(0)
 }
 
-/// For people: the executions if nothing was removed, and how much it is.
+/// The report as text: with `--dry-run` the executions, and always the number and size of the logs.
 fn lines(pruned: &PruneBody) -> Vec<String> {
     let mut lines = if pruned.dry_run { pruned.executions.clone() } else { Vec::new() };
-    let done = if pruned.dry_run { "would remove" } else { "removed" };
-    lines.push(format!("{done} {} logs ({})", pruned.logs, words::bytes(pruned.bytes)));
+    let done = if pruned.dry_run { "would delete" } else { "deleted" };
+    lines.push(format!("{done} {} ({})", logs(pruned), words::bytes(pruned.bytes)));
     lines
 }
 
@@ -88,7 +92,7 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn question_and_report_read_like_this() {
+    fn question_and_report_match_their_snapshots() {
         let executions = vec!["exe_00000000000000000000000000000001".to_owned()];
         let found = PruneBody { dry_run: true, logs: 1, bytes: 4096, executions };
         let removed = PruneBody { dry_run: false, logs: 12, bytes: 3 << 20, executions: Vec::new() };

@@ -1,4 +1,4 @@
-//! `headwater ps`: executions, and their processes if asked for.
+//! `headwater ps`: lists executions, with `--processes` their processes as well.
 
 use headwater_protocol::Process;
 use headwater_protocol::api::{ExecutionBody, ExecutionStateName};
@@ -8,11 +8,11 @@ use crate::connect::Place;
 use crate::engine::{Engine, Which};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
-use crate::output::{say, say_json};
+use crate::output::{print_json, print_line};
 use crate::view::{self, Table};
 use crate::{resolve, words};
 
-/// Lists them, newest last.
+/// Lists executions, newest last.
 pub async fn ps(place: &Place, args: &PsArgs) -> Result<u8, CommandError> {
     let engine = place.existing_engine().await?;
     let session = match &args.session {
@@ -32,17 +32,17 @@ pub async fn ps(place: &Place, args: &PsArgs) -> Result<u8, CommandError> {
             if args.processes {
                 value["processes"] = processes.iter().map(view::process_json).collect();
             }
-            say_json(&value)?;
+            print_json(&value)?;
         }
     } else {
         for line in table(&listed) {
-            say(&line)?;
+            print_line(&line)?;
         }
     }
     Ok(0)
 }
 
-/// Its processes; none if it is over, or is forgotten meanwhile.
+/// The processes of an execution; none if it has ended or its log was deleted meanwhile.
 async fn processes(engine: &Engine, execution: &ExecutionBody) -> Result<Vec<Process>, CommandError> {
     if execution.state == ExecutionStateName::Closed {
         return Ok(Vec::new());
@@ -67,7 +67,8 @@ fn table(listed: &[(ExecutionBody, Vec<Process>)]) -> Vec<String> {
             plain(view::command_line(&execution.command)),
         ]);
         for process in processes {
-            let line = format!("  pid {} (of {}) {}", process.pid, process.ppid, printable(&process.name));
+            let line =
+                format!("  pid {} (parent {}) {}", process.pid, process.ppid, printable(&process.name));
             table.row([line]);
         }
     }
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_reads_like_this() {
+    fn the_table_matches_its_snapshot() {
         let exited = Verdict { code: Some(0), ..Verdict::new(Reason::Exited) };
         let killed = Verdict { signal: Some(9), ..Verdict::new(Reason::Signalled) };
         let listed = [

@@ -1,8 +1,8 @@
-//! `headwater run`: start something, show its output live, end with its exit code.
+//! `headwater run`: starts an execution, streams its output and exits with its exit code.
 //!
-//! 1. The request is made of the flags ([`plan`]); what makes no sense is refused before anything runs.
-//! 2. The server is taken, or a worker is found or started; the session is looked up.
-//! 3. It is asked for under names that we chose, so that asking again after a lost answer starts nothing twice.
+//! 1. [`plan`] builds the request from the flags; invalid requests are refused before anything runs.
+//! 2. The server is used, or the worker is found or started; the session is looked up.
+//! 3. The request carries ids that we chose, so that repeating it after a lost answer starts nothing twice.
 //! 4. The log is followed to the verdict, over any number of restarts of the worker or the server.
 
 mod plan;
@@ -14,14 +14,14 @@ use crate::args::RunArgs;
 use crate::connect::Place;
 use crate::engine::{Engine, Events, Run, Target};
 use crate::error::CommandError;
-use crate::live::{CtrlC, End, Interrupts, Watch, watch};
-use crate::output::{say, say_json};
+use crate::live::{self, CtrlC, End, Interrupts};
+use crate::output::{print_json, print_line};
 use crate::show::{Format, Gaps};
 use crate::style::Style;
 use crate::terminal::RawMode;
 use crate::{exit, resolve, terminal, view};
 
-/// Runs it; answers with the exit code.
+/// Runs the command and returns the exit code.
 pub async fn run(mut place: Place, args: &RunArgs) -> Result<u8, CommandError> {
     place.sandbox = args.sandbox.map(SandboxKind::from);
     let plan = Plan::new(args)?;
@@ -41,7 +41,7 @@ pub async fn run(mut place: Place, args: &RunArgs) -> Result<u8, CommandError> {
     }
 }
 
-/// What to talk to, and the session.
+/// Finds the engine and the session.
 async fn find(place: &Place, plan: &Plan) -> Result<(Engine, Target), CommandError> {
     let engine = place.engine().await?;
     let target = match &plan.place {
@@ -51,7 +51,7 @@ async fn find(place: &Place, plan: &Plan) -> Result<(Engine, Target), CommandErr
     Ok((engine, target))
 }
 
-/// Starts it, and begins to follow it unless it is to be left alone. Interrupts are counted meanwhile, and heeded when
+/// Starts the execution and, unless detached, begins to follow it. Interrupts are counted meanwhile and acted on once
 /// there is something to cancel; the third one does not wait for that.
 async fn start(
     engine: &Engine,
@@ -64,7 +64,7 @@ async fn start(
         tokio::select! {
             answer = &mut asking => return answer,
             () = interrupts.next() => if interrupts.count >= 3 {
-                return Err(CommandError::internal("left before it was known to have started"));
+                return Err(CommandError::internal("interrupted before the start was confirmed; the program may be running"));
             },
         }
     }
@@ -76,9 +76,9 @@ async fn ask(engine: &Engine, run: &Run, plan: &Plan) -> Result<Option<(Executio
     }
     let execution = engine.start(run).await?;
     if plan.json {
-        say_json(&view::object(&execution))?;
+        print_json(&view::object(&execution))?;
     } else {
-        say(&execution.id.to_string())?;
+        print_line(&execution.id.to_string())?;
     }
     Ok(None)
 }
@@ -92,7 +92,7 @@ async fn follow(
 ) -> Result<u8, CommandError> {
     let raw = if plan.spec.tty.is_some() && plan.input.is_some() { RawMode::enter()? } else { None };
     let format = if plan.json { Format::Json } else { Format::Bytes };
-    let how = Watch {
+    let session = live::Session {
         engine: engine.clone(),
         id,
         format,
@@ -102,12 +102,12 @@ async fn follow(
         tty: plan.spec.tty.is_some(),
         ctrl_c: CtrlC::Cancels,
     };
-    let end = watch(how, events, &mut interrupts).await;
+    let end = live::follow(session, events, &mut interrupts).await;
     drop(raw);
-    match end.map_err(|error| error.hint(format!("`headwater attach {id}` goes on")))? {
+    match end.map_err(|error| error.hint(format!("`headwater attach {id}` continues")))? {
         End::Ended(verdict, shown) => {
             if let Some(line) = exit::line(&verdict).filter(|_| !plan.json) {
-                // A terminal shows `^C` where the cursor was.
+                // A terminal prints `^C` at the cursor.
                 let apart = if interrupts.count > 0 && terminal::stdin_is_terminal() { "\n" } else { "" };
                 let style = Style::of_stderr();
                 eprintln!("{apart}{}", style.red(&format!("headwater: {line}")));
@@ -118,20 +118,20 @@ async fn follow(
             shown.check(id)?;
             Ok(exit::code(&verdict))
         }
-        End::Left => {
-            eprintln!("headwater: {}", left_running(id));
+        End::Detached => {
+            eprintln!("headwater: {}", detached_note(id));
             Ok(exit::CANCELLED)
         }
         End::ReaderGone => {
-            // As a pipe would: a program whose reader is gone is to end.
+            // As with a pipe: a program whose reader is gone should end.
             let cancelled = engine.cancel(id, None).await;
             cancelled.map_or(Ok(exit::READER_GONE), |()| Ok(exit::READER_GONE))
         }
     }
 }
 
-fn left_running(id: ExecutionId) -> String {
-    format!("left it running; `headwater kill --now {id}` ends it")
+fn detached_note(id: ExecutionId) -> String {
+    format!("detached; the program is still running, `headwater kill --now {id}` ends it")
 }
 
 #[cfg(test)]
@@ -140,7 +140,10 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn the_note_on_leaving_reads_like_this() {
-        snapshot::assert("run-left", &left_running("exe_00000000000000000000000000000001".parse().unwrap()));
+    fn the_note_on_detaching_matches_its_snapshot() {
+        snapshot::assert(
+            "run-detached",
+            &detached_note("exe_00000000000000000000000000000001".parse().unwrap()),
+        );
     }
 }

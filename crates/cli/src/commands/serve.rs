@@ -1,7 +1,7 @@
 //! `headwater serve`: the gateway in the foreground, and a worker that outlives it.
 //!
-//! Two processes: a small supervisor, which holds the listening socket, and the server, which the supervisor starts again
-//! if it dies. Connections that come meanwhile wait in the socket's queue.
+//! Two processes: a small supervisor, which holds the listening socket, and the server, which the supervisor restarts if
+//! it dies. Connections that arrive meanwhile wait in the socket's queue.
 
 mod socket;
 pub mod supervisor;
@@ -23,7 +23,7 @@ use crate::error::{CommandError, ErrorKind};
 /// Sent by the server to its supervisor once it answers requests.
 const READY: Signal = Signal::USR1;
 
-/// Serves until it is told to end. The worker and its sessions stay.
+/// Serves until it is asked to stop. The worker and its sessions keep running.
 pub fn serve(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
     match args.supervisor.and_then(Pid::from_raw) {
         None => supervisor::supervise(data, args),
@@ -31,18 +31,18 @@ pub fn serve(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
     }
 }
 
-/// The server itself.
+/// Runs the server process.
 fn serve_for(supervisor: Pid, data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
-    // Without its supervisor it could not be started again, and would keep the next one from starting.
-    let followed = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    if followed.is_err() || rustix::process::getppid() != Some(supervisor) {
-        return Err(CommandError::internal("the supervisor of this server has ended"));
+    // Without its supervisor it could not be restarted, and would keep the next server from starting.
+    let linked = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    if linked.is_err() || rustix::process::getppid() != Some(supervisor) {
+        return Err(CommandError::internal("the supervisor of this server has exited"));
     }
     let listener = socket::inherited().map_err(|error| {
         CommandError::internal(format!("the supervisor passed no listening socket: {error}"))
     })?;
     let config = super::config::load(data, &args.config)?;
-    // Before the first thread: thousands of streams share what is free instead of each thread keeping its own.
+    // Before the first thread starts: all threads share the free memory instead of each keeping its own.
     headwater_sandbox::memory::share_heaps();
     crate::log::to_stderr(config.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -53,7 +53,7 @@ fn serve_for(supervisor: Pid, data: &Path, args: &ServeArgs) -> Result<u8, Comma
     Ok(0)
 }
 
-/// Where the worker of this server is.
+/// The data folder and settings of this server's worker.
 fn place(data: &Path, args: &ServeArgs) -> Place {
     let mut place = Place::new(data.to_owned());
     place.sandbox = args.sandbox.map(Into::into);
@@ -68,20 +68,21 @@ async fn run(
     supervisor: Pid,
 ) -> Result<(), CommandError> {
     let stop = CancellationToken::new();
-    stop_on_signals(stop.clone()).map_err(|error| CommandError::internal(format!("no signals: {error}")))?;
+    stop_on_signals(stop.clone())
+        .map_err(|error| CommandError::internal(format!("cannot handle signals: {error}")))?;
     let (worker, restarter) = place.supervised().await?;
     let token_file = config.token_path();
     let greet = |ready: &Ready| {
         greet(ready, &token_file);
-        let _ = kill_process(supervisor, READY); // it has ended, and so have we
+        let _ = kill_process(supervisor, READY); // fails only if the supervisor has exited, and then so do we
     };
     headwater_gateway::serve(config, listener, worker, restarter, stop, greet).await.map_err(explain)
 }
 
-/// Says where it listens; and, the first time, how to get in.
+/// Prints the address and, on the first start, the sign-in URL.
 fn greet(ready: &Ready, token_file: &Path) {
     let mut out = std::io::stdout().lock();
-    // Nobody may be reading, and the server serves all the same.
+    // The server runs even if nobody reads its output.
     let _ = out.write_all(greeting(ready, token_file).as_bytes());
     let _ = out.flush();
     tracing::info!(address = %ready.address, "the server is ready");
@@ -89,15 +90,15 @@ fn greet(ready: &Ready, token_file: &Path) {
 
 fn greeting(ready: &Ready, token_file: &Path) -> String {
     let address = ready.address;
-    let mut lines = vec![format!("Headwater listens on http://{address}")];
+    let mut lines = vec![format!("Headwater is listening on http://{address}")];
     if let Some(token) = &ready.first_token {
-        lines.push(format!("Open http://{address}/login?token={}", token.secret));
-        lines.push(format!("(shown this once; the token is in {})", token_file.display()));
+        lines.push(format!("Sign in at http://{address}/login?token={}", token.secret));
+        lines.push(format!("(shown only once; the token is also in {})", token_file.display()));
     }
     lines.join("\n") + "\n"
 }
 
-/// A hangup is for the supervisor: a terminal sends it to both.
+/// SIGHUP is ignored here: it is for the supervisor, but a terminal sends it to both.
 fn stop_on_signals(stop: CancellationToken) -> std::io::Result<()> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut hangup = signal(SignalKind::hangup())?;
@@ -109,7 +110,7 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<()> {
                 _ = hangup.recv() => {}
             }
         }
-        tracing::info!("the server ends; the worker and its programs run on");
+        tracing::info!("the server is stopping; the worker and its programs keep running");
         stop.cancel();
     });
     Ok(())
@@ -120,7 +121,7 @@ fn explain(error: ServeError) -> CommandError {
     match error {
         ServeError::AlreadyRunning(_) => already_running(text),
         ServeError::Data(..) => {
-            CommandError::new(ErrorKind::Refused, text).hint("choose another with `--data DIR`")
+            CommandError::new(ErrorKind::Refused, text).hint("choose another folder with `--data DIR`")
         }
         ServeError::Listen(_) | ServeError::Store(_) | ServeError::Token(_) | ServeError::Jwt(_) => {
             CommandError::new(ErrorKind::Refused, text)
@@ -131,7 +132,7 @@ fn explain(error: ServeError) -> CommandError {
 
 fn already_running(message: String) -> CommandError {
     CommandError::new(ErrorKind::Refused, message)
-        .hint("`headwater stop` ends it and hibernates its sessions; `--data DIR` uses another folder")
+        .hint("`headwater stop` stops it and hibernates its sessions; `--data DIR` selects another folder")
 }
 
 #[cfg(test)]
@@ -143,7 +144,7 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn the_greeting_reads_like_this() {
+    fn greeting_and_errors_match_their_snapshots() {
         let mut token = make_token("first", "admin", Role::Admin, None);
         token.secret = "SECRET".to_owned();
         let first = Ready { address: ([127, 0, 0, 1], 8080).into(), first_token: Some(token) };

@@ -9,11 +9,11 @@ use crate::connect::Place;
 use crate::engine::Engine;
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::{self, printable};
-use crate::output::{say, say_json};
+use crate::output::{print_json, print_line};
 use crate::view::{self, Table};
 use crate::{resolve, words};
 
-/// Does it.
+/// Runs the action.
 pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandError> {
     let before = args.list;
     if before != ListArgs::default() && !matches!(args.action, None | Some(SessionsAction::List(_))) {
@@ -32,8 +32,8 @@ pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandEr
 }
 
 fn misplaced_flags() -> CommandError {
-    CommandError::usage("flags of a list in front of something else")
-        .hint("write them at the end: `headwater sessions show SESSION --json`")
+    CommandError::usage("flags of `list` before another action")
+        .hint("put them last: `headwater sessions show SESSION --json`")
 }
 
 async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), CommandError> {
@@ -41,9 +41,9 @@ async fn list(place: &Place, include_ended: bool, json: bool) -> Result<(), Comm
     let mut all = engine.sessions(include_ended).await?;
     all.sort_by_key(|session| (session.created_at, session.id));
     if json {
-        return all.iter().try_for_each(|session| say_json(&view::object(session)));
+        return all.iter().try_for_each(|session| print_json(&view::object(session)));
     }
-    table(&all).iter().try_for_each(|line| say(line))
+    table(&all).iter().try_for_each(|line| print_line(line))
 }
 
 fn table(all: &[SessionBody]) -> Vec<String> {
@@ -87,10 +87,10 @@ async fn create(place: &Place, args: &CreateArgs) -> Result<(), CommandError> {
         check_is_free(&engine, name).await?;
     }
     let session = engine.create_session(&spec).await?;
-    if args.json { say_json(&view::object(&session)) } else { say(&session.id.to_string()) }
+    if args.json { print_json(&view::object(&session)) } else { print_line(&session.id.to_string()) }
 }
 
-/// A name that two sessions had would name neither.
+/// Session names are unique, so that a name identifies a session.
 async fn check_is_free(engine: &Engine, name: &str) -> Result<(), CommandError> {
     let all = engine.sessions(false).await?;
     let Some(other) = all.iter().find(|session| session.name.as_deref() == Some(name)) else {
@@ -100,7 +100,7 @@ async fn check_is_free(engine: &Engine, name: &str) -> Result<(), CommandError> 
 }
 
 fn taken(name: &str, id: SessionId) -> CommandError {
-    let message = format!("there is a session `{name}` already: {id}");
+    let message = format!("a session `{name}` already exists: {id}");
     CommandError::new(ErrorKind::Refused, message)
         .hint(format!("`headwater run --session {name}` uses it, `headwater sessions end {name}` ends it"))
 }
@@ -110,12 +110,12 @@ async fn show(place: &Place, text: &str, json: bool) -> Result<(), CommandError>
     let id = resolve::session(&engine, text).await?;
     let session = engine.session(id).await?;
     if json {
-        return say_json(&view::object(&session));
+        return print_json(&view::object(&session));
     }
-    details(&session).iter().try_for_each(|line| say(line))
+    details(&session).iter().try_for_each(|line| print_line(line))
 }
 
-/// One session for people: each of its fields that says something.
+/// One session as text: all fields that are set.
 fn details(session: &SessionBody) -> Vec<String> {
     let value = view::object(session);
     let mut table = Table::new(&["SESSION", &session.id.to_string()]);
@@ -145,18 +145,18 @@ async fn end(place: &Place, args: &EndArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What is lost if these sessions end.
+/// The question before sessions are ended: what is deleted.
 fn question(sessions: &[String], keep_logs: bool) -> String {
-    let (what, whose) = match sessions {
-        [one] => (format!("the session `{}`", printable(one)), "its"),
-        all => (format!("{} sessions", all.len()), "their"),
+    let (what, workspace) = match sessions {
+        [one] => (format!("session `{}`", printable(one)), "its workspace"),
+        all => (format!("{} sessions", all.len()), "their workspaces"),
     };
-    let lost = if keep_logs {
-        format!("{whose} workspace and snapshots are deleted, {whose} executions and logs stay")
+    let effect = if keep_logs {
+        format!("delete {workspace} and snapshots, and keep executions and logs")
     } else {
-        format!("{whose} workspace, snapshots, executions and logs are deleted")
+        format!("delete {workspace}, snapshots, executions and logs")
     };
-    format!("end {what}: {lost}")
+    format!("end {what}: {effect}")
 }
 
 #[cfg(test)]
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn list_details_question_and_errors_read_like_this() {
+    fn lists_details_questions_and_errors_match_their_snapshots() {
         let all = [
             session(1, None, SandboxKind::Full, SessionState::Hibernated),
             session(2, Some("work"), SandboxKind::None, SessionState::Ready),

@@ -1,4 +1,4 @@
-//! `headwater token`: who may use the server. Works on the store itself, whether the server runs or not.
+//! `headwater token`: manages API tokens. Works on the store directly, whether the server is running or not.
 
 use std::path::Path;
 
@@ -11,15 +11,18 @@ use serde_json::{Value, json};
 use crate::args::{TokenAction, TokenArgs};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
-use crate::output::{say, say_json};
+use crate::output::{print_json, print_line};
 use crate::words::now_ms;
 
-/// Does what was asked.
+/// The state of a token or a user that is accepted, as JSON output has it.
+pub(super) const ACTIVE: &str = "good";
+
+/// Runs the action.
 pub fn token(data: &Path, args: TokenArgs) -> Result<u8, CommandError> {
     with_store(data, async |store| act(store, args.action).await)
 }
 
-/// Opens the store of this folder, does something with it and closes it.
+/// Opens the store of this folder, runs `act` on it and closes it.
 pub(super) fn with_store(
     data: &Path,
     act: impl AsyncFnOnce(&dyn Store) -> Result<u8, CommandError>,
@@ -46,16 +49,18 @@ async fn run(
 }
 
 fn no_store(data: &Path) -> CommandError {
-    let message = format!("no server has run in `{}` yet", data.display());
+    let message = format!("`{}` has no store: no server has run there yet", data.display());
     CommandError::new(ErrorKind::NotFound, message)
-        .hint("`headwater serve` makes the first token; `--data DIR` names another folder")
+        .hint("`headwater serve` creates the first token; `--data DIR` selects another folder")
 }
 
 async fn act(store: &dyn Store, action: TokenAction) -> Result<u8, CommandError> {
     match action {
         TokenAction::Create { name, user, role, expires, json } => {
             if user.is_empty() || user.chars().any(char::is_control) || user.len() > 255 {
-                return Err(CommandError::usage("`--user` must be a name of 1 to 255 bytes"));
+                return Err(CommandError::usage(
+                    "`--user` must have 1 to 255 bytes and no control characters",
+                ));
             }
             let expires = expires
                 .map(|time| now_ms().saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)));
@@ -64,18 +69,18 @@ async fn act(store: &dyn Store, action: TokenAction) -> Result<u8, CommandError>
             if json {
                 let mut shown = token_json(&token.row);
                 shown["token"] = token.secret.into();
-                say_json(&shown)?;
+                print_json(&shown)?;
             } else {
-                say(&token.secret)?;
+                print_line(&token.secret)?;
             }
             Ok(0)
         }
         TokenAction::List { json } => {
             for row in store.tokens().await.map_err(refused)? {
                 if json {
-                    say_json(&token_json(&row))?;
+                    print_json(&token_json(&row))?;
                 } else {
-                    say(&line(&row))?;
+                    print_line(&line(&row))?;
                 }
             }
             Ok(0)
@@ -97,20 +102,21 @@ async fn revoke(store: &dyn Store, ids: &[String]) -> Result<u8, CommandError> {
 
 fn unknown(id: &str) -> CommandError {
     CommandError::new(ErrorKind::NotFound, format!("there is no token `{id}`"))
-        .hint("`headwater token list` shows those that are there")
+        .hint("`headwater token list` lists all tokens")
 }
 
-/// A token in the list for people.
+/// A line of the list.
 fn line(row: &TokenRow) -> String {
     let (role, owner, name) = (row.role.name(), printable(&row.owner), printable(&row.name));
-    format!("{}  {role:<7} {owner:<12} {:<8} {name}", row.id, state(row))
+    let state = if state(row) == ACTIVE { "active" } else { state(row) };
+    format!("{}  {role:<7} {owner:<12} {state:<8} {name}", row.id)
 }
 
 fn state(row: &TokenRow) -> &'static str {
     match (row.revoked_at_ms, row.expires_at_ms) {
         (Some(_), _) => "revoked",
         (None, Some(at)) if at <= now_ms() => "expired",
-        _ => "good",
+        _ => ACTIVE,
     }
 }
 
@@ -130,7 +136,8 @@ fn token_json(row: &TokenRow) -> Value {
     })
 }
 
-#[allow(clippy::needless_pass_by_value)] // as `map_err` hands it over
+#[allow(clippy::needless_pass_by_value)] // for `map_err`
+/// An error of the store.
 pub(super) fn refused(error: StoreError) -> CommandError {
     CommandError::new(ErrorKind::Refused, error.to_string())
 }
@@ -149,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn list_and_errors_read_like_this() {
+    fn list_and_errors_match_their_snapshots() {
         let mut revoked = row(2, "ci", Role::Member);
         revoked.revoked_at_ms = Some(1);
         let mut expired = row(3, "old\u{1b}[2J", Role::Reader);

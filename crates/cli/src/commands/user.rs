@@ -1,4 +1,4 @@
-//! `headwater user`: who signs in. Works on the store itself, whether the server runs or not.
+//! `headwater user`: manages users. Works on the store directly, whether the server is running or not.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -10,17 +10,17 @@ use headwater_store::{PageRequest, Role, Store, UserChange, UserRow};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 
-use super::token::{refused, with_store};
+use super::token::{ACTIVE, refused, with_store};
 use crate::args::{UserAction, UserArgs};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
-use crate::output::{say, say_json};
+use crate::output::{print_json, print_line};
 use crate::words::now_ms;
 
-/// Users listed at once.
+/// Users read from the store at a time.
 const PAGE: u32 = 1000;
 
-/// Does what was asked.
+/// Runs the action.
 pub fn user(data: &Path, args: UserArgs) -> Result<u8, CommandError> {
     with_store(data, async |store| act(store, args.action).await)
 }
@@ -29,7 +29,7 @@ async fn act(store: &dyn Store, action: UserAction) -> Result<u8, CommandError> 
     match action {
         UserAction::Add { name, role, no_password, take_over } => {
             let name = user_name(&name).map_err(CommandError::usage)?;
-            is_free(store, &name, take_over).await?;
+            check_is_free(store, &name, take_over).await?;
             add(store, name, role.into(), no_password).await
         }
         UserAction::List { json } => list(store, json).await,
@@ -50,8 +50,8 @@ async fn act(store: &dyn Store, action: UserAction) -> Result<u8, CommandError> 
     }
 }
 
-/// Checks that nobody has the name, and that no sessions belong to it unless they are to be taken over.
-async fn is_free(store: &dyn Store, name: &str, take_over: bool) -> Result<(), CommandError> {
+/// Checks that the name is not taken and, without `--take-over`, that it owns no sessions.
+async fn check_is_free(store: &dyn Store, name: &str, take_over: bool) -> Result<(), CommandError> {
     if store.user_by_name(name).await.map_err(refused)?.is_some() {
         return Err(taken(name));
     }
@@ -62,9 +62,9 @@ async fn is_free(store: &dyn Store, name: &str, take_over: bool) -> Result<(), C
 }
 
 fn has_sessions(name: &str) -> CommandError {
-    let message = format!("sessions belong to the name `{name}`, and the new user would have them");
+    let message = format!("the name `{name}` already owns sessions, which the new user would get");
     CommandError::new(ErrorKind::Refused, message)
-        .hint("choose another name; or delete the sessions; or, if it is the same person, say `--take-over`")
+        .hint("choose another name, delete the sessions, or use `--take-over` if it is the same person")
 }
 
 async fn add(store: &dyn Store, name: String, role: Role, no_password: bool) -> Result<u8, CommandError> {
@@ -74,13 +74,13 @@ async fn add(store: &dyn Store, name: String, role: Role, no_password: bool) -> 
     if !store.put_user(&row).await.map_err(refused)? {
         return Err(taken(&row.name));
     }
-    say(&row.id)?;
+    print_line(&row.id)?;
     Ok(0)
 }
 
 fn taken(name: &str) -> CommandError {
-    CommandError::new(ErrorKind::Refused, format!("there is a user `{name}` already"))
-        .hint("`headwater user password` sets another password")
+    CommandError::new(ErrorKind::Refused, format!("a user `{name}` already exists"))
+        .hint("`headwater user password` changes the password")
 }
 
 async fn list(store: &dyn Store, json: bool) -> Result<u8, CommandError> {
@@ -97,9 +97,9 @@ async fn list(store: &dyn Store, json: bool) -> Result<u8, CommandError> {
                     "has_password": row.password.is_some(),
                     "created_at": Timestamp(row.created_at_ms),
                 });
-                say_json(&shown)?;
+                print_json(&shown)?;
             } else {
-                say(&user_line(&row))?;
+                print_line(&user_line(&row))?;
             }
         }
         page.cursor = found.next;
@@ -110,12 +110,13 @@ async fn list(store: &dyn Store, json: bool) -> Result<u8, CommandError> {
 }
 
 const fn state(row: &UserRow) -> &'static str {
-    if row.disabled { "disabled" } else { "good" }
+    if row.disabled { "disabled" } else { ACTIVE }
 }
 
-/// A user in the list for people.
+/// A line of the list.
 fn user_line(row: &UserRow) -> String {
-    format!("{}  {:<7} {:<8} {}", row.id, row.role.name(), state(row), printable(&row.name))
+    let state = if row.disabled { "disabled" } else { "active" };
+    format!("{}  {:<7} {state:<8} {}", row.id, row.role.name(), printable(&row.name))
 }
 
 async fn find(store: &dyn Store, name: &str) -> Result<UserRow, CommandError> {
@@ -125,34 +126,34 @@ async fn find(store: &dyn Store, name: &str) -> Result<UserRow, CommandError> {
 
 fn unknown(name: &str) -> CommandError {
     CommandError::new(ErrorKind::NotFound, format!("there is no user `{name}`"))
-        .hint("`headwater user list` shows those that are there")
+        .hint("`headwater user list` lists all users")
 }
 
-#[allow(clippy::needless_pass_by_value)] // made for this call
+#[allow(clippy::needless_pass_by_value)] // each caller builds it for this call
 async fn change(store: &dyn Store, row: &UserRow, change: UserChange) -> Result<u8, CommandError> {
     store.update_user(&row.id, &change).await.map_err(refused)?;
     Ok(0)
 }
 
-/// Asks for a password, twice and unseen on a terminal, and hashes it.
+/// Reads a password (on a terminal twice, without echo) and hashes it.
 fn ask_password(name: &str) -> Result<String, CommandError> {
     let stdin = std::io::stdin();
     let password = if stdin.is_terminal() {
-        let first = unseen(&format!("password of {}: ", printable(name)))?;
-        if first != unseen("again: ")? {
-            return Err(CommandError::usage("the two are not the same"));
+        let first = read_hidden(&format!("Password of {}: ", printable(name)))?;
+        if first != read_hidden("Repeat password: ")? {
+            return Err(CommandError::usage("the passwords do not match"));
         }
         first
     } else {
-        line()?
+        read_line()?
     };
     check_password(&password).map_err(|error| CommandError::usage(error.to_string()))?;
     hash_password(&password).map_err(|error| CommandError::internal(error.to_string()))
 }
 
-/// A line that is not shown as it is typed.
-fn unseen(prompt: &str) -> Result<String, CommandError> {
-    let failed = |error: rustix::io::Errno| CommandError::internal(format!("the terminal: {error}"));
+/// Reads a line without echoing it.
+fn read_hidden(prompt: &str) -> Result<String, CommandError> {
+    let failed = |error: rustix::io::Errno| CommandError::internal(format!("cannot turn off echo: {error}"));
     let stdin = std::io::stdin();
     let before = tcgetattr(&stdin).map_err(failed)?;
     let mut silent = before.clone();
@@ -160,16 +161,16 @@ fn unseen(prompt: &str) -> Result<String, CommandError> {
     eprint!("{prompt}");
     let _ = std::io::stderr().flush();
     tcsetattr(&stdin, OptionalActions::Flush, &silent).map_err(failed)?;
-    let read = line();
+    let read = read_line();
     tcsetattr(&stdin, OptionalActions::Flush, &before).map_err(failed)?;
     eprintln!();
     read
 }
 
-fn line() -> Result<String, CommandError> {
+fn read_line() -> Result<String, CommandError> {
     let mut text = String::new();
     let read = std::io::stdin().lock().read_line(&mut text);
-    read.map_err(|error| CommandError::internal(format!("standard input: {error}")))?;
+    read.map_err(|error| CommandError::internal(format!("cannot read standard input: {error}")))?;
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
@@ -179,7 +180,7 @@ mod tests {
     use crate::snapshot;
 
     #[test]
-    fn list_and_errors_read_like_this() {
+    fn list_and_errors_match_their_snapshots() {
         let row = |id: u32, name: &str, role, disabled| UserRow {
             id: format!("usr_{id:032x}"),
             name: name.into(),

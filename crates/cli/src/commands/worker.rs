@@ -1,4 +1,4 @@
-//! `headwater worker`: the worker, in the foreground.
+//! `headwater worker`: runs the worker in the foreground.
 
 mod rotate;
 
@@ -14,11 +14,11 @@ use crate::error::{CommandError, ErrorKind};
 use crate::start::ALREADY_RUNNING;
 use crate::{escape, log};
 
-/// Serves until it is told to end.
+/// Runs the worker until it is asked to stop.
 pub fn worker(data: &Path, args: &WorkerArgs) -> Result<u8, CommandError> {
     if args.detached {
-        // Before anything else: Ctrl+C at the terminal of whoever started us is not for us.
-        // It fails only if we lead a process group already, and then it is not needed.
+        // Before anything else: Ctrl+C at the terminal of our parent must not reach us.
+        // It fails only if we already lead a process group, and then it is not needed.
         let _ = rustix::process::setsid();
     }
     let config = configuration(data, args)?;
@@ -30,7 +30,7 @@ pub fn worker(data: &Path, args: &WorkerArgs) -> Result<u8, CommandError> {
             Ok(ALREADY_RUNNING)
         }
         Err(error) => Err(CommandError::new(ErrorKind::NoWorker, error.to_string())
-            .hint("`headwater doctor` tells what this host lacks")),
+            .hint("`headwater doctor` checks this host")),
     }
 }
 
@@ -43,7 +43,7 @@ fn configuration(data: &Path, args: &WorkerArgs) -> Result<Config, CommandError>
     Ok(config)
 }
 
-/// A worker in the background writes to a file of the data folder, which is kept within bounds.
+/// Starts logging. The log of a background worker is a file in the data folder, which is rotated.
 fn log_to_stderr(background: Option<&Config>) {
     let colours = log::has_colours();
     let line = escape::Log { colours, json: false };

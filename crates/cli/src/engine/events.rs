@@ -1,4 +1,4 @@
-//! The events of a log, from wherever.
+//! The events of a log, from the worker or a server.
 
 use headwater_client::Client as Server;
 use headwater_contract::{FollowOptions, Follower as WorkerFollower};
@@ -10,30 +10,30 @@ use super::Result;
 /// The events of a log, each once.
 #[derive(Debug)]
 pub enum Events {
-    /// Of the worker on this machine.
+    /// From the worker on this machine.
     Local(Box<WorkerFollower>),
-    /// Of a server.
+    /// From a server.
     Remote {
-        /// Where they come from.
+        /// The stream of events.
         follower: Box<headwater_client::Follower>,
-        /// Where to stop.
+        /// Where to stop reading.
         stop: Stop,
     },
 }
 
-/// Where to stop reading a log that goes on: a server's stream waits for more, so whoever wants only what is there has
-/// to know how much that is.
+/// Where to stop reading a log that may grow: a server's stream waits for more, so reading only the existing events
+/// requires knowing where they end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// At the log's end.
+    /// At the end of the log.
     Never,
-    /// After this event, showing only these streams.
+    /// After this event, returning only these streams.
     At(Seq, Vec<Stream>),
-    /// When so much of each stream has come (and, if it is there, the verdict).
+    /// When each stream has reached its size at the time of the request, and the verdict, if it existed, has arrived.
     When {
-        /// Streams that are not yet there, with where they were when we asked.
+        /// Streams that have not reached their size yet, with that size.
         missing: Vec<(Stream, u64)>,
-        /// The verdict is not yet there.
+        /// Whether the verdict is still to come.
         verdict: bool,
     },
     /// Now.
@@ -41,8 +41,8 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// At what is there now.
-    fn at_what_is_there(now: &ExecutionBody, after: Seq, streams: &[Stream]) -> Self {
+    /// At the current end of the log.
+    fn at_current_end(now: &ExecutionBody, after: Seq, streams: &[Stream]) -> Self {
         if now.state == ExecutionStateName::Closed {
             return Self::Never;
         }
@@ -61,12 +61,12 @@ impl Stop {
         Self::When { missing: missing.collect(), verdict: now.exit.is_some() }
     }
 
-    /// Which streams to ask for: where a certain event is waited for, all of them.
+    /// The streams to request: all of them if a particular event is waited for.
     fn streams(&self, streams: &[Stream]) -> Vec<Stream> {
         if matches!(self, Self::At(..)) { Vec::new() } else { streams.to_vec() }
     }
 
-    /// Whether this event is wanted; notes that it came.
+    /// Whether to return this event; also records it.
     fn wants(&mut self, event: &Event) -> bool {
         match self {
             Self::Now => return false,
@@ -114,7 +114,7 @@ impl Events {
     pub(super) async fn remote(server: &Server, id: ExecutionId, options: &FollowOptions) -> Result<Self> {
         let stop = if options.no_wait {
             let now = server.execution(id).await?;
-            Stop::at_what_is_there(&now, options.after, &options.streams)
+            Stop::at_current_end(&now, options.after, &options.streams)
         } else {
             Stop::Never
         };
@@ -130,7 +130,7 @@ impl Events {
         Ok(Self::Remote { follower: Box::new(server.follow(id, options).await?), stop })
     }
 
-    /// The next event; `None` after the one that was asked for as the last.
+    /// The next event; `None` after the last one.
     pub async fn next(&mut self) -> Result<Option<Event>> {
         match self {
             Self::Local(follower) => Ok(follower.next().await?),
@@ -174,23 +174,23 @@ mod tests {
 
     #[test]
     fn reading_without_waiting_ends_with_the_last_event() {
-        let mut stop = Stop::at_what_is_there(&running(), Seq(0), &[]);
+        let mut stop = Stop::at_current_end(&running(), Seq(0), &[]);
         assert!(stop.wants(&output(8, Stream::Stdout, 0, "ab")) && stop != Stop::Now);
         assert!(stop.wants(&output(11, Stream::Stderr, 0, "ab")) && stop == Stop::Now);
-        assert_eq!(Stop::at_what_is_there(&running(), Seq(9), &[]), Stop::Now);
+        assert_eq!(Stop::at_current_end(&running(), Seq(9), &[]), Stop::Now);
     }
 
     #[test]
-    fn of_one_stream_it_ends_where_that_stream_was() {
-        let mut stop = Stop::at_what_is_there(&running(), Seq(0), &[Stream::Stdout]);
+    fn reading_one_stream_stops_at_the_end_of_that_stream() {
+        let mut stop = Stop::at_current_end(&running(), Seq(0), &[Stream::Stdout]);
         assert_eq!(stop.streams(&[Stream::Stdout]), [Stream::Stdout]);
         assert!(stop.wants(&output(3, Stream::Stdout, 0, "abc")) && stop != Stop::Now);
         assert!(stop.wants(&output(7, Stream::Stdout, 3, "d")) && stop == Stop::Now);
     }
 
     #[test]
-    fn from_a_position_of_one_stream_all_are_read_and_that_one_is_shown() {
-        let mut stop = Stop::at_what_is_there(&running(), Seq(5), &[Stream::Stdout]);
+    fn from_a_position_all_streams_are_read_and_one_is_returned() {
+        let mut stop = Stop::at_current_end(&running(), Seq(5), &[Stream::Stdout]);
         assert_eq!(stop.streams(&[Stream::Stdout]), []);
         assert!(!stop.wants(&output(8, Stream::Stderr, 0, "ab")));
         assert!(!stop.wants(&output(9, Stream::Stderr, 0, "ab")) && stop == Stop::Now);

@@ -1,4 +1,4 @@
-//! Starting something so that asking twice starts one: the names under which it is asked for are chosen before.
+//! Starts executions idempotently: ids and keys are chosen before the request, so that repeating it starts only one.
 
 use headwater_client::{Client as Server, IdempotencyKey};
 use headwater_contract::{Client as Worker, FollowOptions};
@@ -7,30 +7,30 @@ use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec};
 
 use super::{Engine, Events, Result};
 
-/// In which session.
+/// The session to run in.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
-    /// One of its own that ends with it.
+    /// A temporary session that ends with the program.
     Own(Box<SessionSpec>),
-    /// This one.
+    /// This session.
     In(SessionId),
 }
 
-/// Something that is to be started.
+/// An execution to start, with the ids chosen for it.
 #[derive(Debug)]
 pub struct Run {
     target: Target,
     spec: StartSpec,
-    /// Of the session of its own, on this machine.
+    /// The id of the temporary session, for the worker on this machine.
     session: SessionId,
-    /// On this machine.
+    /// The id of the execution, for the worker on this machine.
     id: ExecutionId,
-    /// At a server.
+    /// The idempotency key, for a server.
     key: IdempotencyKey,
 }
 
 impl Run {
-    /// Chooses the names.
+    /// Chooses the ids.
     pub fn new(target: Target, spec: StartSpec) -> Self {
         let session = match target {
             Target::Own(_) => SessionId::random(),
@@ -39,7 +39,7 @@ impl Run {
         Self { target, spec, session, id: ExecutionId::random(), key: IdempotencyKey::random() }
     }
 
-    /// The request to a server, and the session it is for. A session of its own gets its limits by the request.
+    /// The request to a server, and its session. A temporary session gets its limits from the request.
     fn request(&self) -> (Option<SessionId>, StartRequest) {
         let mut request = StartRequest::from(self.spec.clone());
         match &self.target {
@@ -53,11 +53,11 @@ impl Run {
 }
 
 impl Engine {
-    /// Starts it and leaves it alone.
+    /// Starts the execution without following it.
     pub async fn start(&self, run: &Run) -> Result<ExecutionBody> {
         match self {
             Self::Local(worker) => {
-                make_session(worker, run).await?;
+                create_session(worker, run).await?;
                 Ok(worker.retry(|worker| worker.start(run.session, Some(run.id), &run.spec)).await?.into())
             }
             Self::Remote(server) => {
@@ -70,12 +70,12 @@ impl Engine {
         }
     }
 
-    /// Starts it and follows it until its program has ended.
+    /// Starts the execution and follows it until its program has ended.
     pub async fn run(&self, run: &Run) -> Result<(ExecutionId, Events)> {
         match self {
             Self::Local(worker) => {
-                make_session(worker, run).await?;
-                // As with a pipe: a program waits for whoever reads it.
+                create_session(worker, run).await?;
+                // As with a pipe: the program waits for its reader.
                 let options = FollowOptions { lossless: true, ..FollowOptions::default() };
                 let run_it =
                     worker.retry(|worker| worker.run(run.session, run.id, &run.spec, options.clone()));
@@ -94,16 +94,16 @@ impl Engine {
         }
     }
 
-    /// Nothing was started: a session that was made for it is not needed.
+    /// Deletes the temporary session after a failed start.
     pub async fn undo(&self, run: &Run) {
-        // A server makes no session without an execution.
+        // A server creates no session without an execution.
         if let (Self::Local(worker), Target::Own(_)) = (self, &run.target) {
-            let _ = worker.end_session(run.session, true).await; // it may not be there, or the worker may not
+            let _ = worker.end_session(run.session, true).await; // the session or the worker may not exist
         }
     }
 }
 
-async fn make_session(worker: &Worker, run: &Run) -> Result<()> {
+async fn create_session(worker: &Worker, run: &Run) -> Result<()> {
     if let Target::Own(spec) = &run.target {
         worker.retry(|worker| worker.create_session(Some(run.session), spec)).await?;
     }

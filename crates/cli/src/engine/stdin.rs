@@ -1,4 +1,4 @@
-//! Passing input on to a program, each byte once.
+//! Forwards input to a program, each byte once.
 
 use bytes::Bytes;
 use headwater_client::{Client as Server, ClientError};
@@ -6,22 +6,22 @@ use headwater_contract::{Client as Worker, ContractError, StdinWriter, reconnect
 use headwater_protocol::ExecutionId;
 
 use super::{Engine, Result};
-use crate::input::{Input, with_waiting};
+use crate::input::{Input, with_queued};
 
-/// What is known of the input before ours. A server does not tell how much a program has been given, so where others
-/// may have typed before us a chunk that a lost connection leaves in doubt has no place that is known: it is not sent
+/// Whether the input has other writers. A server does not report how much input a program has received. With other
+/// writers the position of a chunk is unknown, so a chunk that was in flight when the connection was lost is not sent
 /// again, and may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typing {
-    /// Ours is all there is.
+    /// We are the only writer.
     Alone,
-    /// There may be that of others.
+    /// There may be other writers.
     AmongOthers,
 }
 
 impl Engine {
-    /// Passes the input on until it ends, the program wants no more, or the worker or the server stays away. Each byte
-    /// arrives once, over any number of connections; see [`Typing`] for one exception.
+    /// Forwards the input until it ends, the program closes it, or the worker or the server stays unreachable. Each byte
+    /// arrives once, over any number of connections; see [`Typing`] for the exception.
     pub async fn feed(&self, id: ExecutionId, input: Input, typing: Typing) -> Result<()> {
         match self {
             Self::Local(worker) => Ok(feed_worker(worker, id, input).await?),
@@ -37,7 +37,7 @@ async fn feed_worker(
 ) -> std::result::Result<(), ContractError> {
     let mut writer = open(client, id).await?;
     while let Some(chunk) = input.recv().await {
-        let chunk = with_waiting(chunk, &mut input);
+        let chunk = with_queued(chunk, &mut input);
         let at = writer.offset();
         let mut result = writer.write(chunk.clone()).await;
         let mut attempts = reconnect_backoff();
@@ -69,23 +69,23 @@ async fn feed_server(
     mut input: Input,
     typing: Typing,
 ) -> std::result::Result<(), ClientError> {
-    let mut place = (typing == Typing::Alone).then_some(0);
+    let mut position = (typing == Typing::Alone).then_some(0);
     while let Some(chunk) = input.recv().await {
-        let chunk = with_waiting(chunk, &mut input);
+        let chunk = with_queued(chunk, &mut input);
         let length = chunk.len() as u64;
-        send(server, id, place, chunk).await?;
-        place = place.map(|at| at + length);
+        send(server, id, position, chunk).await?;
+        position = position.map(|at| at + length);
     }
-    // To end it twice is to end it.
+    // Idempotent: ending it twice is the same as once.
     server.retry_known_server(|server| async move { server.stdin(id, None, Bytes::new(), true).await }).await
 }
 
-/// Sends at the end of the input, so that two who type do not take each other's bytes for their own; after a loss, by
-/// its place.
+/// Appends to the input, so that two writers do not take each other's bytes for their own; after a lost connection it
+/// writes at the known position.
 async fn send(
     server: &Server,
     id: ExecutionId,
-    place: Option<u64>,
+    position: Option<u64>,
     chunk: Bytes,
 ) -> std::result::Result<(), ClientError> {
     let first = chunk.clone();
@@ -94,7 +94,7 @@ async fn send(
             let chunk = first.clone();
             async move {
                 match server.stdin(id, None, chunk, false).await {
-                    // Nothing was sent: that can be tried again.
+                    // Nothing was sent, so it can be retried.
                     Err(error @ ClientError::Unreachable { .. }) => Err(error),
                     Err(error) if error.is_disconnected() => Ok(false),
                     done => done.map(|()| true),
@@ -102,12 +102,12 @@ async fn send(
             }
         })
         .await?;
-    let Some(place) = place.filter(|_| !sent) else {
+    let Some(position) = position.filter(|_| !sent) else {
         return Ok(());
     };
     let again = |server: Server| {
         let chunk = chunk.clone();
-        async move { server.stdin(id, Some(place), chunk, false).await }
+        async move { server.stdin(id, Some(position), chunk, false).await }
     };
     server.retry_known_server(again).await
 }

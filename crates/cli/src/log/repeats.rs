@@ -1,7 +1,6 @@
-//! Log lines that repeat: past a rate they are counted instead of written, and the count is written.
+//! Suppresses log lines that repeat too often: above a rate they are counted, and the count is logged.
 //!
-//! The rate is that of one place in the code (a callsite), whatever its values: a fault that thousands of executions
-//! have at once is one fault.
+//! The rate applies to a callsite, whatever the values in the line: a fault of thousands of executions is one fault.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,46 +11,46 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// The time that lines are counted over.
+/// The period of the rate.
 const WINDOW: Duration = Duration::from_secs(1);
-/// Lines of one place in a window, of warnings and errors: a storm of these fills disks.
+/// Warnings and errors per callsite and window: a storm of these fills disks.
 const MAX_WARNINGS: u32 = 10;
-/// The same of what the service does as usual (an execution started): a busy server is no storm.
-const MAX_NEWS: u32 = 200;
-/// The target of our own lines, which are not counted.
+/// Informational lines per callsite and window: a busy server logs many.
+const MAX_INFO: u32 = 200;
+/// The target of the lines logged here, which are not counted.
 const TARGET: &str = "headwater::log";
 
-/// Counts lines; a layer of the subscriber.
+/// A layer of the subscriber that counts lines.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Repeats(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    places: HashMap<Identifier, Place>,
-    /// Whether somebody is about to write down what was left out.
-    is_awaited: bool,
+    callsites: HashMap<Identifier, Callsite>,
+    /// Whether a thread is about to log the number of suppressed lines.
+    has_reporter: bool,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Callsite {
     metadata: &'static Metadata<'static>,
     since: Instant,
     lines: u32,
-    left_out: u64,
+    suppressed: u64,
 }
 
-/// What was left out of one place.
+/// The suppressed lines of one callsite.
 #[derive(Debug, Clone, Copy)]
-struct LeftOut {
+struct Suppressed {
     metadata: &'static Metadata<'static>,
     lines: u64,
 }
 
-/// How many lines of this level one place may write in a window; none: any number. Whoever asks for `debug` wants all.
-fn most(level: Level) -> Option<u32> {
+/// Lines of this level that a callsite may log in a window; `None`: any number. With `debug` on, all are wanted.
+fn max_lines(level: Level) -> Option<u32> {
     match level {
         Level::ERROR | Level::WARN => Some(MAX_WARNINGS),
-        Level::INFO => Some(MAX_NEWS),
+        Level::INFO => Some(MAX_INFO),
         _ => None,
     }
 }
@@ -61,65 +60,71 @@ impl Repeats {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a line of this place is written now.
-    fn is_written(&self, metadata: &'static Metadata<'static>, now: Instant) -> bool {
-        let Some(most) = most(*metadata.level()).filter(|_| metadata.target() != TARGET) else { return true };
+    /// Counts a line of this callsite; returns whether it is logged.
+    fn admit(&self, metadata: &'static Metadata<'static>, now: Instant) -> bool {
+        let Some(max) = max_lines(*metadata.level()).filter(|_| metadata.target() != TARGET) else {
+            return true;
+        };
         let mut state = self.state();
-        let place = state.places.entry(metadata.callsite()).or_insert_with(|| Place::new(metadata, now));
-        if now.duration_since(place.since) >= WINDOW {
-            (place.since, place.lines) = (now, 0);
+        let callsite =
+            state.callsites.entry(metadata.callsite()).or_insert_with(|| Callsite::new(metadata, now));
+        if now.duration_since(callsite.since) >= WINDOW {
+            (callsite.since, callsite.lines) = (now, 0);
         }
-        place.lines = place.lines.saturating_add(1);
-        if place.lines <= most {
+        callsite.lines = callsite.lines.saturating_add(1);
+        if callsite.lines <= max {
             return true;
         }
-        place.left_out += 1;
-        let is_first = !std::mem::replace(&mut state.is_awaited, true);
+        callsite.suppressed += 1;
+        let is_first = !std::mem::replace(&mut state.has_reporter, true);
         drop(state);
         if is_first {
-            self.write_down_later();
+            self.start_reporter();
         }
         false
     }
 
-    /// Takes what was left out since the last time. Nobody waits for more if that is nothing.
-    fn take(&self) -> Vec<LeftOut> {
+    /// Takes the counts since the last call. If there are none, the reporter stops.
+    fn take(&self) -> Vec<Suppressed> {
         let mut state = self.state();
-        let places = state.places.values_mut().filter(|place| place.left_out > 0);
-        let left_out: Vec<_> = places
-            .map(|place| LeftOut { metadata: place.metadata, lines: std::mem::take(&mut place.left_out) })
+        let callsites = state.callsites.values_mut().filter(|callsite| callsite.suppressed > 0);
+        let suppressed: Vec<_> = callsites
+            .map(|callsite| Suppressed {
+                metadata: callsite.metadata,
+                lines: std::mem::take(&mut callsite.suppressed),
+            })
             .collect();
-        state.is_awaited = !left_out.is_empty();
-        left_out
+        state.has_reporter = !suppressed.is_empty();
+        suppressed
     }
 
-    /// A thread that lives as long as lines are left out: the end of a storm is written down as well.
-    fn write_down_later(&self) {
+    /// Starts a thread that logs the counts and lives as long as lines are suppressed.
+    fn start_reporter(&self) {
         let repeats = self.clone();
         let wait = move || {
             loop {
                 std::thread::sleep(WINDOW);
-                let left_out = repeats.take();
-                if left_out.is_empty() {
+                let suppressed = repeats.take();
+                if suppressed.is_empty() {
                     return;
                 }
-                left_out.iter().for_each(LeftOut::write);
+                suppressed.iter().for_each(Suppressed::log);
             }
         };
         if std::thread::Builder::new().name("hw-log".into()).spawn(wait).is_err() {
-            self.state().is_awaited = false; // the next line tries again
+            self.state().has_reporter = false; // the next suppressed line tries again
         }
     }
 }
 
-impl Place {
+impl Callsite {
     const fn new(metadata: &'static Metadata<'static>, since: Instant) -> Self {
-        Self { metadata, since, lines: 0, left_out: 0 }
+        Self { metadata, since, lines: 0, suppressed: 0 }
     }
 }
 
-impl LeftOut {
-    fn write(&self) {
+impl Suppressed {
+    fn log(&self) {
         let place = format!("{}:{}", self.metadata.target(), self.metadata.line().unwrap_or(0));
         tracing::warn!(target: TARGET, place, "{} similar lines were suppressed", self.lines);
     }
@@ -127,7 +132,7 @@ impl LeftOut {
 
 impl<S: Subscriber> Layer<S> for Repeats {
     fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
-        self.is_written(event.metadata(), Instant::now())
+        self.admit(event.metadata(), Instant::now())
     }
 }
 
@@ -153,13 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_repeats_is_written_a_few_times_and_counted_after_that() {
+    fn a_repeated_line_is_logged_a_few_times_and_then_counted() {
         let (repeats, buffer) = (Repeats::default(), Buffer::default());
         let writer = buffer.clone();
         let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(move || writer.clone());
         let log = tracing_subscriber::registry().with(repeats.clone()).with(lines);
-        // No thread of its own: what is left out is taken here.
-        repeats.state().is_awaited = true;
+        // No reporter thread: the counts are taken here.
+        repeats.state().has_reporter = true;
         tracing::subscriber::with_default(log, || {
             for n in 0..1000 {
                 tracing::error!(n, "the same fault");
@@ -170,10 +175,10 @@ mod tests {
             for n in 0..1000 {
                 tracing::debug!(n, "asked for");
             }
-            let left_out = repeats.take();
-            assert_eq!(left_out.iter().map(|place| place.lines).sum::<u64>(), 990);
-            left_out.iter().for_each(LeftOut::write);
-            assert!(repeats.take().is_empty(), "each is counted once");
+            let suppressed = repeats.take();
+            assert_eq!(suppressed.iter().map(|one| one.lines).sum::<u64>(), 990);
+            suppressed.iter().for_each(Suppressed::log);
+            assert!(repeats.take().is_empty(), "each is reported once");
         });
         let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
@@ -182,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn a_place_may_write_again_in_the_next_window() {
+    fn a_callsite_may_log_again_in_the_next_window() {
         let repeats = Repeats::default();
-        repeats.state().is_awaited = true;
+        repeats.state().has_reporter = true;
         let seen = std::cell::Cell::new(None);
         let log = tracing_subscriber::registry().with(Catch(Arc::default()));
         let catch = log.downcast_ref::<Catch>().unwrap().clone();
@@ -192,7 +197,7 @@ mod tests {
         seen.set(*catch.0.lock().unwrap());
         let metadata = seen.get().unwrap();
         let begin = Instant::now();
-        let written = |now| (0..50).filter(|_| repeats.is_written(metadata, now)).count();
+        let written = |now| (0..50).filter(|_| repeats.admit(metadata, now)).count();
         assert_eq!([written(begin), written(begin), written(begin + WINDOW)], [10, 0, 10]);
     }
 

@@ -1,33 +1,33 @@
-//! The languages that code can be given in: which tool, which version.
+//! Checks of the languages that `--lang` accepts: the interpreter or compiler, and its version.
 
 use headwater_sandbox::doctor::Check;
 use headwater_worker::config::Config;
 use headwater_worker::languages::{Entry, Languages};
 
-/// Looks for the tools.
+/// Finds the tool of every language and asks for its version.
 pub fn check(config: &Config) -> Vec<Check> {
     let languages = Languages::find(&config.languages, &config.binds);
-    // All at once: some take a while to tell their version.
+    // In parallel: some take a while to print their version.
     std::thread::scope(|scope| {
         let asked: Vec<_> =
             languages.all().map(|entry| (entry, scope.spawn(|| entry.ask_version().is_some()))).collect();
-        let told = asked.into_iter().map(|(entry, asked)| {
+        let checks = asked.into_iter().map(|(entry, asked)| {
             let _ = asked.join();
-            look(entry)
+            result(entry)
         });
-        told.collect()
+        checks.collect()
     })
 }
 
-fn look(entry: &Entry) -> Check {
+fn result(entry: &Entry) -> Check {
     let name = format!("language {}", entry.name);
     let Some(language) = entry.language() else {
         let detail =
-            format!("its tool is in no folder that a session sees: `--lang {}` is refused", entry.name);
+            format!("not installed in a folder that sessions can see: `--lang {}` is refused", entry.name);
         return Check::warning(name, detail, entry.remedy());
     };
     let tool = &language.interpreter;
-    Check::fine(name, entry.version().map_or_else(|| tool.clone(), |said| format!("{tool}: {said}")))
+    Check::fine(name, entry.version().map_or_else(|| tool.clone(), |version| format!("{tool}: {version}")))
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_language_reads_like_this() {
+    fn a_missing_language_matches_its_snapshot() {
         let folder = tempfile::tempdir().unwrap();
         let text = "[languages.rare]\ninterpreters = [\"no-such-program\"]\nargs = []\n";
         std::fs::write(folder.path().join("headwater.toml"), text).unwrap();

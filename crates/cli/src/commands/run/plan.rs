@@ -1,4 +1,4 @@
-//! From flags to a request.
+//! Builds the request of `headwater run` from its flags.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,35 +12,35 @@ use crate::error::CommandError;
 use crate::input::{self, Input};
 use crate::{exit, terminal};
 
-/// The most input or code that travels within a request; more is streamed.
-const GIVEN_BYTES: u64 = 8 << 20;
+/// The most input or code that is sent within a request; more is streamed.
+const INLINE_BYTES: u64 = 8 << 20;
 
-/// What is to be done.
+/// A validated `headwater run`.
 #[derive(Debug)]
 pub struct Plan {
     /// The request.
     pub spec: StartSpec,
-    /// Where.
+    /// The session to run in.
     pub place: Where,
-    /// What to pass on while it runs.
+    /// Input that is streamed while the program runs.
     pub input: Option<Input>,
-    /// Leave it alone once it runs.
+    /// Return once it is started, without following it.
     pub detach: bool,
-    /// For machines.
+    /// Print JSON.
     pub json: bool,
 }
 
-/// In which session.
+/// The session to run in.
 #[derive(Debug, PartialEq)]
 pub enum Where {
-    /// One of its own that ends with it.
+    /// A temporary session that ends with the program.
     Own(Box<SessionSpec>),
-    /// The one that this text names.
+    /// The session with this id, id prefix or name.
     In(String),
 }
 
 impl Plan {
-    /// Makes a request of flags.
+    /// Builds and validates the request.
     pub fn new(args: &RunArgs) -> Result<Self, CommandError> {
         let command = command(args)?;
         let inline = args.lang.is_some() && args.file.is_none();
@@ -57,31 +57,31 @@ impl Plan {
         let place = place(args, &mut spec);
         let from = match &args.stdin {
             Some(from) => from.clone(),
-            None => usual_stdin(args, code_from_stdin),
+            None => default_stdin(args, code_from_stdin),
         };
         if code_from_stdin && matches!(from, StdinArg::Own | StdinArg::Open) {
             return Err(CommandError::usage(
-                "standard input cannot be both the code and the program's input",
+                "standard input cannot be both the source code and the program's input",
             )
-            .hint("put the code into a file: `--file FILE`"));
+            .hint("put the source code into a file: `--file FILE`"));
         }
         let (stdin, input) = stdin(from, args.detach)?;
         spec.stdin = stdin;
-        spec.check().map_err(|error| unfit(&error))?;
+        spec.check().map_err(|error| invalid(&error))?;
         if let Where::Own(session) = &place {
-            session.check().map_err(|error| unfit(&error))?;
+            session.check().map_err(|error| invalid(&error))?;
         }
         Ok(Self { spec, place, input, detach: args.detach, json: args.json })
     }
 }
 
 impl Plan {
-    /// What may have been meant, if this was its exit code.
+    /// A hint for a likely mistake, given the exit code.
     pub fn hint(&self, code: u8) -> Option<String> {
         match &self.spec.command {
             Command::Argv(argv) if code == exit::NOT_FOUND => match argv.as_slice() {
                 [line] if line.contains([' ', '|', '&', ';', '<', '>', '$', '`']) => {
-                    Some("for a line of the shell: `headwater run --shell LINE`".to_owned())
+                    Some("to run a shell command, use `headwater run --shell LINE`".to_owned())
                 }
                 _ => None,
             },
@@ -90,13 +90,13 @@ impl Plan {
     }
 }
 
-fn unfit(error: &SpecError) -> CommandError {
-    let wrong = CommandError::usage(error.to_string());
+fn invalid(error: &SpecError) -> CommandError {
+    let usage = CommandError::usage(error.to_string());
     match error {
         SpecError::Limits(limit) if limit.is_in_bytes() => {
-            wrong.hint("a number alone is a number of bytes: write for example `512Mi`")
+            usage.hint("a number without a unit is in bytes: write for example `512Mi`")
         }
-        _ => wrong,
+        _ => usage,
     }
 }
 
@@ -112,29 +112,29 @@ fn command(args: &RunArgs) -> Result<Command, CommandError> {
         }
         return Ok(Command::Argv(args.command.clone()));
     };
-    let (code, own) = code(args, &language)?;
-    Ok(Command::Code { language, code, file: args.save.clone(), args: own.to_vec() })
+    let (code, own_args) = code(args, &language)?;
+    Ok(Command::Code { language, code, file: args.save.clone(), args: own_args.to_vec() })
 }
 
-/// The source text, and its arguments.
+/// The source code, and its arguments.
 fn code<'a>(args: &'a RunArgs, language: &str) -> Result<(String, &'a [String]), CommandError> {
     if let Some(path) = &args.file {
         return Ok((text_of(path)?, &args.command));
     }
     let Some((code, rest)) = args.command.split_first() else {
         return Err(CommandError::usage(format!("no {language} code to run"))
-            .hint("give it as one argument, as `-` for standard input, or with `--file FILE`"));
+            .hint("pass it as one argument, as `-` for standard input, or with `--file FILE`"));
     };
-    let own = match rest {
+    let own_args = match rest {
         [] => rest,
-        [dashes, own @ ..] if dashes == "--" => own,
+        [dashes, own_args @ ..] if dashes == "--" => own_args,
         _ => {
-            return Err(CommandError::usage("code must be one argument")
-                .hint("put quotes around it, and `--` before arguments of its own"));
+            return Err(CommandError::usage("source code must be one argument")
+                .hint("put quotes around it, and `--` before the arguments of the code"));
         }
     };
     let code = if code == "-" { text(std::io::stdin().lock(), "standard input")? } else { code.clone() };
-    Ok((code, own))
+    Ok((code, own_args))
 }
 
 fn text_of(path: &Path) -> Result<String, CommandError> {
@@ -145,19 +145,19 @@ fn text_of(path: &Path) -> Result<String, CommandError> {
 }
 
 fn text(from: impl Read, name: &str) -> Result<String, CommandError> {
-    let bytes = all(from, name)?;
+    let bytes = read_all(from, name)?;
     String::from_utf8(bytes).map_err(|_| CommandError::usage(format!("`{name}` is not UTF-8 text")))
 }
 
-/// All bytes, if they are few enough to travel within a request.
-fn all(from: impl Read, name: &str) -> Result<Vec<u8>, CommandError> {
+/// Reads everything, if it is small enough to be sent within a request.
+fn read_all(from: impl Read, name: &str) -> Result<Vec<u8>, CommandError> {
     let mut bytes = Vec::new();
-    let read = from.take(GIVEN_BYTES + 1).read_to_end(&mut bytes);
+    let read = from.take(INLINE_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| CommandError::usage(format!("cannot read `{name}`: {error}")))?;
-    if bytes.len() as u64 > GIVEN_BYTES {
-        let message = format!("`{name}` is larger than {} MiB", GIVEN_BYTES >> 20);
+    if bytes.len() as u64 > INLINE_BYTES {
+        let message = format!("`{name}` is larger than {} MiB", INLINE_BYTES >> 20);
         return Err(
-            CommandError::usage(message).hint("run without `--detach`, or put it into the session first")
+            CommandError::usage(message).hint("run without `--detach`, or copy it into the workspace first")
         );
     }
     Ok(bytes)
@@ -166,7 +166,7 @@ fn all(from: impl Read, name: &str) -> Result<Vec<u8>, CommandError> {
 fn environment(args: &RunArgs) -> BTreeMap<String, String> {
     let mut env = Variable::collect(&args.env);
     if args.tty {
-        // The program draws on this person's terminal.
+        // The program draws on the user's terminal.
         for name in ["TERM", "COLORTERM"] {
             if let Ok(value) = std::env::var(name) {
                 env.entry(name.to_owned()).or_insert(value);
@@ -176,7 +176,7 @@ fn environment(args: &RunArgs) -> BTreeMap<String, String> {
     env
 }
 
-/// A session of its own gets the limits itself: an execution's can only be lower than its session's.
+/// A temporary session gets the limits itself: those of an execution can only be lower than those of its session.
 fn place(args: &RunArgs, spec: &mut StartSpec) -> Where {
     let limits = args.limits.limits();
     if let Some(session) = &args.session {
@@ -186,7 +186,7 @@ fn place(args: &RunArgs, spec: &mut StartSpec) -> Where {
     Where::Own(Box::new(SessionSpec { limits, one_shot: true, ..SessionSpec::default() }))
 }
 
-fn usual_stdin(args: &RunArgs, code_from_stdin: bool) -> StdinArg {
+fn default_stdin(args: &RunArgs, code_from_stdin: bool) -> StdinArg {
     if args.detach || code_from_stdin || (!args.tty && (terminal::in_background() || input::own_is_null())) {
         StdinArg::None
     } else {
@@ -194,18 +194,18 @@ fn usual_stdin(args: &RunArgs, code_from_stdin: bool) -> StdinArg {
     }
 }
 
-/// What the request says of the input, and what is streamed later.
+/// The input in the request, and the input that is streamed later.
 fn stdin(from: StdinArg, detach: bool) -> Result<(Stdin, Option<Input>), CommandError> {
     let given = |bytes: Vec<u8>| (Stdin::Given(bytes.into()), None);
     Ok(match (from, detach) {
         (StdinArg::None, _) => (Stdin::None, None),
         (StdinArg::Text(text), _) => given(text.into_bytes()),
         (StdinArg::Open, true) => (Stdin::Open, None),
-        (StdinArg::Own, true) => given(all(std::io::stdin().lock(), "standard input")?),
+        (StdinArg::Own, true) => given(read_all(std::io::stdin().lock(), "standard input")?),
         (StdinArg::File(path), true) => {
             let name = path.display().to_string();
             let file = File::open(&path);
-            given(all(
+            given(read_all(
                 file.map_err(|error| CommandError::usage(format!("cannot read `{name}`: {error}")))?,
                 &name,
             )?)
@@ -220,13 +220,13 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Cli, Command as Word};
+    use crate::args::{Cli, Command as Subcommand};
     use crate::snapshot;
 
     fn plan(line: &[&str]) -> Result<Plan, CommandError> {
         let line = [&["headwater", "run"], line].concat();
         match Cli::try_parse_from(line).unwrap().command {
-            Word::Run(args) => Plan::new(&args),
+            Subcommand::Run(args) => Plan::new(&args),
             other => panic!("{other:?}"),
         }
     }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_session_the_limits_are_the_executions() {
+    fn in_a_session_the_limits_apply_to_the_execution() {
         let plan = plan(&["--stdin", "none", "--session", "work", "--pids", "9", "true"]).unwrap();
         assert_eq!((plan.place, plan.spec.limits.pids), (Where::In("work".into()), Some(9)));
     }
@@ -265,23 +265,23 @@ mod tests {
         let path = folder.path().join("x.py");
         std::fs::write(&path, "print(1)").unwrap();
         let path = path.to_str().unwrap();
-        let told = |line: &[&str]| {
+        let parsed = |line: &[&str]| {
             let plan = plan(&[&["--stdin", "none", "--lang", "python"], line].concat()).unwrap();
             let Command::Code { code, file, args, .. } = plan.spec.command else { panic!() };
             assert_eq!(code, "print(1)", "{line:?}");
             (file, args)
         };
-        let args = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(told(&["print(1)"]), (None, args(&[])));
-        assert_eq!(told(&["print(1)", "--", "a", "--b", "-"]), (None, args(&["a", "--b", "-"])));
-        assert_eq!(told(&["print(1)", "--", "--", "a"]), (None, args(&["--", "a"])));
-        assert_eq!(told(&["--file", path, "--", "-a", "-"]), (None, args(&["-a", "-"])));
-        assert_eq!(told(&["--file", path, "a"]), (None, args(&["a"])));
-        assert_eq!(told(&["--save", "src/x.py", "print(1)"]), (Some("src/x.py".into()), args(&[])));
+        let args = |args: &[&str]| args.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(parsed(&["print(1)"]), (None, args(&[])));
+        assert_eq!(parsed(&["print(1)", "--", "a", "--b", "-"]), (None, args(&["a", "--b", "-"])));
+        assert_eq!(parsed(&["print(1)", "--", "--", "a"]), (None, args(&["--", "a"])));
+        assert_eq!(parsed(&["--file", path, "--", "-a", "-"]), (None, args(&["-a", "-"])));
+        assert_eq!(parsed(&["--file", path, "a"]), (None, args(&["a"])));
+        assert_eq!(parsed(&["--save", "src/x.py", "print(1)"]), (Some("src/x.py".into()), args(&[])));
     }
 
     #[test]
-    fn input_is_given_with_the_request_or_streamed_or_left_open() {
+    fn input_is_sent_with_the_request_or_streamed_or_left_open() {
         let stdin = |line: &[&str]| {
             plan(&[line, &["cat"]].concat()).map(|plan| (plan.spec.stdin, plan.input.is_some()))
         };
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_line_that_was_taken_for_a_program_gets_a_hint() {
+    fn a_shell_command_that_was_taken_for_a_program_gets_a_hint() {
         let hint = |line: &[&str], code| plan(&[&["--stdin", "none"], line].concat()).unwrap().hint(code);
         assert!(hint(&["echo a | wc"], 127).unwrap().contains("--shell"));
         for (line, code) in [(&["echo a | wc"][..], 1), (&["nope"], 127), (&["nope", "a b"], 127)] {
@@ -306,13 +306,13 @@ mod tests {
     }
 
     #[test]
-    fn a_size_without_a_unit_that_is_too_small_gets_a_hint() {
+    fn a_size_that_is_too_small_without_a_unit_gets_a_hint() {
         let error = plan(&["--stdin", "none", "--memory", "512", "true"]).unwrap_err();
         assert!(error.hints[0].contains("512Mi"), "{error:?}");
     }
 
     #[test]
-    fn errors_and_hints_read_like_this() {
+    fn errors_and_hints_match_their_snapshots() {
         let lines: [&[&str]; 9] = [
             &[],
             &["--lang", "python"],

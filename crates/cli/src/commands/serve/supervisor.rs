@@ -1,6 +1,6 @@
-//! The parent of the server: holds the listening socket, starts the server again if it dies, and passes signals on.
+//! The parent of the server: holds the listening socket, restarts the server if it dies, and forwards signals.
 //!
-//! It does nothing that could fail in the middle of a request: no runtime with threads, no store, no connection.
+//! It does nothing that a request could break: no multi-threaded runtime, no store, no connections.
 
 mod restarts;
 
@@ -31,37 +31,39 @@ use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
 use crate::{signals, start};
 
-/// The file that a supervisor holds locked, with its process id in it.
+/// The lock file of a running supervisor, which contains its process id.
 pub const LOCK: &str = "supervisor.lock";
 
-/// How long a server may take to die with its supervisor, and how often that is looked at.
+/// How long a server may take to exit after its supervisor was killed.
 const LAST_SERVER: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(2);
+/// How often to check whether it has exited.
+const LAST_SERVER_POLL: Duration = Duration::from_millis(2);
 
-/// Supervises the server of this folder until it is told to end, or the server cannot be started.
+/// Supervises the server of this folder until it is asked to stop, or the server cannot be started.
 pub fn supervise(data: &Path, args: &ServeArgs) -> Result<u8, CommandError> {
     let settings = Settings::load(data, &args.config)?;
-    start::make_folder(data)?;
+    start::create_folder(data)?;
     let _lock = lock(data)?;
-    wait_for_the_last_server(data);
+    wait_for_last_server(data);
     let listener = socket::open(settings.server.listen)?;
     crate::log::to_stderr(settings.server.log_format);
-    // The first process of a container gets all orphans.
+    // In a container we may be process 1, which inherits all orphans.
     headwater_sandbox::orphans::keep_reaping();
-    // One thread: the server ends with the thread that started it.
+    // One thread: the server is killed when the thread that started it exits.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CommandError::internal(format!("cannot start: {error}")))?;
-    let program = std::env::current_exe()
-        .map_err(|error| CommandError::internal(format!("the path of this program is unknown: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        CommandError::internal(format!("cannot determine the path of this program: {error}"))
+    })?;
     let place = super::place(data, args);
     runtime.block_on(async {
-        let received =
-            Received::new().map_err(|error| CommandError::internal(format!("no signals: {error}")))?;
+        let received = Received::new()
+            .map_err(|error| CommandError::internal(format!("cannot handle signals: {error}")))?;
         Supervisor { place, args: &args.config, program, listener, settings, received }.run().await
     })
 }
 
-/// One supervisor for a folder. Other commands find it by this file.
+/// Locks the folder: there is one supervisor per folder, and other commands find it by this file.
 fn lock(data: &Path) -> Result<File, CommandError> {
     let path = data.join(LOCK);
     let broken = |error: &dyn std::fmt::Display| {
@@ -75,7 +77,7 @@ fn lock(data: &Path) -> Result<File, CommandError> {
         Ok(()) => {}
         Err(rustix::io::Errno::AGAIN) => {
             return Err(super::already_running(format!(
-                "another server uses the data folder `{}`",
+                "another server is using the data folder `{}`",
                 data.display()
             )));
         }
@@ -86,17 +88,18 @@ fn lock(data: &Path) -> Result<File, CommandError> {
     Ok(file)
 }
 
-/// A server whose supervisor was killed dies with it, but may need a moment more: it holds the store and the address.
-fn wait_for_the_last_server(data: &Path) {
+/// Waits for the server of a supervisor that was killed: it exits too, but may hold the store and the address a little
+/// longer.
+fn wait_for_last_server(data: &Path) {
     let Ok(file) = File::open(data.join("server.lock")) else { return };
     let deadline = std::time::Instant::now() + LAST_SERVER;
     while flock(&file, FlockOperation::NonBlockingLockShared).is_err() && std::time::Instant::now() < deadline
     {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(LAST_SERVER_POLL);
     }
 }
 
-/// The configuration that the running server and worker have.
+/// The configuration of the running server and worker.
 struct Settings {
     server: Config,
     worker: WorkerConfig,
@@ -106,13 +109,13 @@ impl Settings {
     fn load(data: &Path, args: &ConfigArgs) -> Result<Self, CommandError> {
         let server = crate::commands::config::load(data, args)?;
         let worker = WorkerConfig::load(data, args.config.as_deref()).map_err(|error| {
-            CommandError::usage(error.to_string()).hint("docs/configuration.md lists all settings")
+            CommandError::usage(error.to_string()).hint("see docs/configuration.md for all settings")
         })?;
         Ok(Self { server, worker })
     }
 }
 
-/// The signals that are passed on or acted upon.
+/// The signals that are forwarded or handled.
 struct Received {
     terminate: Signals,
     interrupt: Signals,
@@ -145,13 +148,13 @@ impl Received {
     }
 }
 
-/// What a signal asks for.
+/// The meaning of a signal.
 enum Request {
-    /// End, by this signal.
+    /// Stop the server with this signal.
     Stop(Signal),
-    /// Read the configuration again.
+    /// Reload the configuration.
     Reload,
-    /// The server answers requests.
+    /// The server has begun to answer requests.
     NoteReady,
 }
 
@@ -166,11 +169,11 @@ struct Supervisor<'a> {
 
 /// How a server ended.
 enum End {
-    /// It was asked to end.
+    /// It was asked to stop.
     Stopped(ExitStatus),
-    /// It was asked to end so that another takes its place.
+    /// It was asked to stop so that a server with the new configuration replaces it.
     Replaced,
-    /// It died, after it had answered requests or before.
+    /// It died, before or after it was ready.
     Died { status: ExitStatus, was_ready: bool, began: Instant },
 }
 
@@ -180,23 +183,23 @@ impl Supervisor<'_> {
         loop {
             let server = self.start()?;
             match self.follow(server).await? {
-                // A signal that came before it could handle one has ended it as well.
+                // Without an exit code it was ended by our signal before it could handle it.
                 End::Stopped(status) => return Ok(status.code().map_or(0, |_| exit_code(status))),
                 End::Replaced => {}
                 End::Died { status, was_ready, began } => {
                     let how = describe(status);
                     match restarts.after(was_ready, began.elapsed()) {
-                        // It has said why.
+                        // It has printed the reason.
                         Next::GiveUpAtOnce => return Ok(exit_code(status).max(1)),
                         Next::GiveUp { failures } => {
                             let message = format!(
-                                "the server failed to start {failures} times in a row; last it {how}"
+                                "the server failed to start {failures} times in a row; the last one {how}"
                             );
                             return Err(CommandError::new(ErrorKind::Refused, message)
-                                .hint("its log above says why; the worker and its sessions run on"));
+                                .hint("see its log above; the worker and its sessions keep running"));
                         }
                         Next::StartAfter(wait) => {
-                            tracing::error!("the server {how}; it starts again in {} ms", wait.as_millis());
+                            tracing::error!("the server {how}; restarting it in {} ms", wait.as_millis());
                             tokio::select! {
                                 () = tokio::time::sleep(wait) => {}
                                 () = self.received.stop() => return Ok(0),
@@ -208,14 +211,18 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Starts a server with this process's own arguments; its standard input is the listening socket.
+    /// Starts a server with the arguments of this process and the listening socket as standard input.
     fn start(&self) -> Result<Child, CommandError> {
         let socket =
             self.listener.try_clone().map(OwnedFd::from).map_err(|error| self.cannot_start(&error))?;
-        let own: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
         let mut command = Command::new(&self.program);
-        command.args(own).arg("--supervisor").arg(std::process::id().to_string()).stdin(Stdio::from(socket));
-        // What systemd passed is for this process.
+        command
+            .args(arguments)
+            .arg("--supervisor")
+            .arg(std::process::id().to_string())
+            .stdin(Stdio::from(socket));
+        // The variables of systemd are for this process.
         for name in ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_USEC"] {
             command.env_remove(name);
         }
@@ -226,7 +233,7 @@ impl Supervisor<'_> {
         CommandError::internal(format!("cannot start `{}`: {error}", self.program.display()))
     }
 
-    /// Passes signals on until the server has ended.
+    /// Forwards signals until the server has exited.
     async fn follow(&mut self, mut server: Child) -> Result<End, CommandError> {
         let (began, mut was_ready, mut is_stopping, mut replacement) = (Instant::now(), false, false, None);
         let pid = server.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
@@ -234,7 +241,7 @@ impl Supervisor<'_> {
         let status = loop {
             tokio::select! {
                 status = server.wait() => {
-                    break status.map_err(|error| CommandError::internal(format!("lost the server: {error}")))?;
+                    break status.map_err(|error| CommandError::internal(format!("cannot wait for the server: {error}")))?;
                 }
                 request = self.received.next() => match request {
                     Request::Stop(signal) => {
@@ -263,53 +270,53 @@ impl Supervisor<'_> {
             self.replace(settings).await;
             return Ok(End::Replaced);
         }
-        // It was asked to end directly, and did.
+        // It received a signal directly, and stopped.
         if status.success() {
             return Ok(End::Stopped(status));
         }
         Ok(End::Died { status, was_ready, began })
     }
 
-    /// Reads the configuration again. With a mistake in it, the running one stays.
+    /// Reloads the configuration. If it is invalid, the running one stays in effect.
     fn reload(&self) -> Option<Settings> {
         match Settings::load(&self.place.data, self.args) {
             Ok(settings) => {
                 if let Ok(now) = NotifyState::monotonic_usec_now() {
                     notify(&[NotifyState::Reloading, now]);
                 }
-                tracing::info!("the configuration is read again: a new server takes over");
+                tracing::info!("the configuration was reloaded: a new server takes over");
                 Some(settings)
             }
             Err(error) => {
-                tracing::error!("the configuration stays as it was: {}", error.message);
+                tracing::error!("the configuration is invalid and was not reloaded: {}", error.message);
                 None
             }
         }
     }
 
-    /// Prepares what the next server needs: another socket if the address changed, and a worker with its new settings.
+    /// Prepares for the next server: a new socket if the address changed, and no worker with outdated settings.
     async fn replace(&mut self, settings: Settings) {
         if settings.server.listen != self.settings.server.listen {
             match socket::bind(settings.server.listen) {
                 Ok(listener) => self.listener = listener,
-                Err(error) => tracing::error!("{}; the address stays as it was", error.message),
+                Err(error) => tracing::error!("{}; still listening on the old address", error.message),
             }
         }
         if settings.worker != self.settings.worker {
-            // Programs run on: the server starts the next worker, which finds them.
+            // Programs keep running: the server starts the next worker, which takes them over.
             let ended = crate::commands::stop::end_worker(&self.place).await;
             if let Err(error) = ended {
-                tracing::error!("the worker keeps its settings: {}", error.message);
+                tracing::error!("the worker keeps its old settings: {}", error.message);
             }
         }
         self.settings = settings;
     }
 }
 
-/// Tells systemd, if it started us.
+/// Notifies systemd, if it started us.
 fn notify(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!(%error, "systemd cannot be notified");
+        tracing::warn!(%error, "cannot notify systemd");
     }
 }
 
@@ -321,12 +328,12 @@ fn exit_code(status: ExitStatus) -> u8 {
 fn describe(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("was killed by {}", signals::name(signal)),
-        (None, Some(code)) => format!("ended with exit code {code}"),
-        (None, None) => "ended".to_owned(),
+        (None, Some(code)) => format!("exited with code {code}"),
+        (None, None) => "exited".to_owned(),
     }
 }
 
-/// The process id of the supervisor of this folder, if one runs.
+/// The process id of the supervisor of this folder, if it is running.
 pub fn running(data: &Path) -> Option<u32> {
     let path = data.join(LOCK);
     let file = File::open(&path).ok()?;
@@ -341,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_supervisor_holds_a_folder_and_is_found_while_it_does() {
+    fn one_supervisor_locks_a_folder_and_is_found_by_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(running(folder.path()), None);
         let held = lock(folder.path()).unwrap();
@@ -354,7 +361,7 @@ mod tests {
     #[test]
     fn the_end_of_a_server_is_described_by_its_signal_or_its_code() {
         assert_eq!(describe(ExitStatus::from_raw(9)), "was killed by SIGKILL");
-        assert_eq!(describe(ExitStatus::from_raw(3 << 8)), "ended with exit code 3");
+        assert_eq!(describe(ExitStatus::from_raw(3 << 8)), "exited with code 3");
         assert_eq!((exit_code(ExitStatus::from_raw(3 << 8)), exit_code(ExitStatus::from_raw(9))), (3, 1));
     }
 }

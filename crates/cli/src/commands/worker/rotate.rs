@@ -1,5 +1,5 @@
-//! Rotation of `worker.log`: a background worker writes to it through its standard error, which it inherits. When the
-//! file is large it is moved aside and standard output and error are led to a new one, so that a panic lands there, too.
+//! Rotation of `worker.log`. A background worker writes to it through its inherited standard error. When the file is too
+//! large it is renamed, and standard output and error are redirected to a new one, so that panics are logged there too.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -12,37 +12,37 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::escape::Log;
 
-/// The log file and its bounds.
+/// The log file and its limits.
 #[derive(Debug)]
 pub struct Rotation {
     path: PathBuf,
     max_bytes: u64,
     files: u32,
     written: AtomicU64,
-    turn: Mutex<()>,
+    rotating: Mutex<()>,
 }
 
 impl Rotation {
-    /// The log file of a data folder, of which this many files of this size are kept.
+    /// The log of a data folder, of which up to `files` files of `max_bytes` are kept.
     pub fn new(data: &Path, max_bytes: u64, files: u32) -> Arc<Self> {
         let path = data.join("worker.log");
         let written = AtomicU64::new(path.metadata().map_or(0, |meta| meta.len()));
-        Arc::new(Self { path, max_bytes, files, written, turn: Mutex::default() })
+        Arc::new(Self { path, max_bytes, files, written, rotating: Mutex::default() })
     }
 
-    /// Moves the file aside if it is full.
-    fn make_room(&self) {
+    /// Rotates the file if it is full.
+    fn rotate_if_full(&self) {
         if self.written.load(Ordering::Relaxed) <= self.max_bytes {
             return;
         }
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.rotating.lock().unwrap_or_else(PoisonError::into_inner);
         if self.written.load(Ordering::Relaxed) <= self.max_bytes {
-            return; // somebody was faster
+            return; // another thread has rotated it
         }
-        // Tried again after as much has been written: a log that cannot be moved is no reason to stop.
+        // If it fails it is tried again after as much has been written; the worker keeps running.
         self.written.store(0, Ordering::Relaxed);
         if let Err(error) = self.rotate() {
-            let _ = writeln!(io::stderr(), "headwater: `{}` cannot be rotated: {error}", self.path.display());
+            let _ = writeln!(io::stderr(), "headwater: cannot rotate `{}`: {error}", self.path.display());
         }
     }
 
@@ -54,7 +54,8 @@ impl Rotation {
     }
 }
 
-/// `worker.log` becomes `worker.log.1`, that one `worker.log.2`, and so on; the last of them goes. Answers the new file.
+/// Renames `worker.log` to `worker.log.1`, that to `worker.log.2`, and so on; the last one is deleted. Returns the new
+/// file.
 fn shift(path: &Path, files: u32) -> io::Result<fs::File> {
     let aged = |n: u32| PathBuf::from(format!("{}.{n}", path.display()));
     for n in (1..files.saturating_sub(1)).rev() {
@@ -71,18 +72,18 @@ fn shift(path: &Path, files: u32) -> io::Result<fs::File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
-/// Writes lines of the log to standard error.
+/// Writes log lines to standard error, rotating its file.
 #[derive(Debug, Clone)]
 pub struct Rotating {
-    /// The file behind it.
+    /// The file behind standard error.
     pub rotation: Arc<Rotation>,
-    /// Escapes what is written.
+    /// Escapes and writes the lines.
     pub log: Log,
 }
 
 impl Write for Rotating {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.rotation.make_room();
+        self.rotation.rotate_if_full();
         let written = self.log.write(bytes)?;
         self.rotation.written.fetch_add(written as u64, Ordering::Relaxed);
         Ok(written)
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_files_move_up_by_one_and_the_last_goes() {
+    fn old_files_are_renumbered_and_the_last_is_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("worker.log");
         for n in 0..6 {
@@ -120,6 +121,6 @@ mod tests {
         );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
         shift(&path, 1).unwrap();
-        assert_eq!(read("worker.log.1"), "5", "one file means that no other is kept from now on");
+        assert_eq!(read("worker.log.1"), "5", "with one file no older one is kept");
     }
 }

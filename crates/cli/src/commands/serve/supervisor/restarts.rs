@@ -1,36 +1,36 @@
-//! When a server that died is started again, and when not.
+//! Decides whether and when a server that died is restarted.
 
 use std::time::Duration;
 
 use headwater_contract::Backoff;
 
-/// Waits between two starts, at first and at most: connections wait meanwhile, and a client gives up after seconds.
+/// The first and the longest wait between two starts: connections wait meanwhile, and clients give up after seconds.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// A server that ran for this long was sound: the next death begins a new series.
+/// A server that ran this long was healthy: the next death starts a new series.
 const STEADY: Duration = Duration::from_secs(10);
-/// Failed starts in a row after which nobody will be served by trying again.
-const MOST_FAILURES: u32 = 5;
+/// Failed starts in a row after which the supervisor gives up.
+const MAX_FAILURES: u32 = 5;
 
-/// What to do about a server that died.
+/// What to do after a server has died.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Start it again after this.
+    /// Restart it after this wait.
     StartAfter(Duration),
-    /// The first start failed: whoever started us sees why.
+    /// The first start failed: the user sees the reason.
     GiveUpAtOnce,
-    /// It ran once, and now it does not start any more.
+    /// It was ready before, but no longer starts.
     GiveUp {
         /// How many starts failed in a row.
         failures: u32,
     },
 }
 
-/// The deaths so far.
+/// The history of restarts.
 #[derive(Debug)]
 pub struct Restarts {
     backoff: Backoff,
-    /// Starts in a row after which no request was answered.
+    /// Starts in a row that did not become ready.
     failures: u32,
     was_ever_ready: bool,
 }
@@ -42,14 +42,14 @@ impl Default for Restarts {
 }
 
 impl Restarts {
-    /// A server died that had answered requests, or had not, and ran for this long.
+    /// Records the death of a server that had been ready or not, and decides what to do.
     pub fn after(&mut self, was_ready: bool, ran: Duration) -> Next {
         self.was_ever_ready |= was_ready;
         if !self.was_ever_ready {
             return Next::GiveUpAtOnce;
         }
         self.failures = if was_ready { 0 } else { self.failures + 1 };
-        if self.failures >= MOST_FAILURES {
+        if self.failures >= MAX_FAILURES {
             return Next::GiveUp { failures: self.failures };
         }
         if was_ready && ran >= STEADY {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_dies_again_and_again_waits_longer_each_time_until_it_was_sound() {
+    async fn repeated_deaths_are_followed_by_longer_waits_until_a_server_was_healthy() {
         let mut restarts = Restarts::default();
         let waits: Vec<Next> = (0..9).map(|_| restarts.after(true, MS)).collect();
         assert_eq!(waits[..2], [Next::StartAfter(FIRST_WAIT), Next::StartAfter(2 * FIRST_WAIT)]);
@@ -83,9 +83,9 @@ mod tests {
     async fn a_server_that_no_longer_starts_is_given_up() {
         let mut restarts = Restarts::default();
         assert_eq!(restarts.after(true, STEADY), Next::StartAfter(FIRST_WAIT));
-        for _ in 1..MOST_FAILURES {
+        for _ in 1..MAX_FAILURES {
             assert!(matches!(restarts.after(false, MS), Next::StartAfter(_)));
         }
-        assert_eq!(restarts.after(false, MS), Next::GiveUp { failures: MOST_FAILURES });
+        assert_eq!(restarts.after(false, MS), Next::GiveUp { failures: MAX_FAILURES });
     }
 }
