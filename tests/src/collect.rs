@@ -1,15 +1,12 @@
-//! Reading a log to its end.
-
-use std::time::Duration;
+//! Reads a log to its end and checks its order.
 
 use anyhow::{Context, Result};
 use headwater_contract::{Client, FollowOptions, Follower};
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream, Verdict};
 
-/// How long a log may be silent before a test gives up: a hang must not look like a slow machine.
-const SILENCE: Duration = Duration::from_mins(1);
+use crate::host::PATIENCE;
 
-/// Everything a follower saw.
+/// Everything a reader has read.
 #[derive(Debug, Default, Clone)]
 pub struct Collected {
     /// Bytes of the separate standard output.
@@ -18,22 +15,22 @@ pub struct Collected {
     pub stderr: Vec<u8>,
     /// Bytes of merged output, or of a terminal.
     pub output: Vec<u8>,
-    /// Stated gaps: stream, first missing byte, first byte after.
+    /// Gaps: stream, first missing byte, first byte after it.
     pub gaps: Vec<(Stream, u64, u64)>,
     /// Whether `started` was seen.
     pub started: bool,
-    /// The verdicts (there must be one).
+    /// The verdicts; a correct log has one.
     pub verdicts: Vec<Verdict>,
     /// Whether `closed` was seen.
     pub closed: bool,
-    /// How many events came.
+    /// How many events arrived.
     pub events: usize,
-    /// The last one.
+    /// The seq of the last event.
     pub last: Seq,
 }
 
 impl Collected {
-    /// Takes one event in. Fails if the order of seqs or of bytes is not what it must be.
+    /// Adds an event. Fails if seqs or bytes are out of order.
     pub fn take(&mut self, event: Event) -> Result<()> {
         let gap = matches!(event.kind, EventKind::Gap { .. });
         anyhow::ensure!(event.seq > self.last || gap, "seq {} after {}", event.seq, self.last);
@@ -65,14 +62,14 @@ impl Collected {
         }
     }
 
-    /// Where the next byte of a stream must be.
+    /// The offset that the next byte of a stream must have.
     pub fn position(&mut self, stream: Stream) -> u64 {
         let missing: u64 = self.gaps.iter().filter(|gap| gap.0 == stream).map(|gap| gap.2 - gap.1).sum();
         self.bytes(stream).len() as u64 + missing
     }
 
-    /// The end of what came, for people who look for the reason of a failure.
-    fn told(&self) -> String {
+    /// The last output and the verdicts, for the message of a failure.
+    fn summary(&self) -> String {
         let end = |bytes: &[u8]| {
             let from = bytes.len().saturating_sub(2000);
             String::from_utf8_lossy(&bytes[from..]).into_owned()
@@ -90,7 +87,7 @@ impl Collected {
         )
     }
 
-    /// The one verdict.
+    /// The only verdict.
     pub fn verdict(&self) -> &Verdict {
         assert_eq!(self.verdicts.len(), 1, "exactly one verdict: {:?}", self.verdicts);
         &self.verdicts[0]
@@ -117,38 +114,38 @@ pub async fn collect(follower: Follower) -> Result<Collected> {
     Watcher { follower, seen: Collected::default() }.rest().await
 }
 
-/// Somebody who watches a log while it grows.
+/// A reader that follows a log while it grows.
 #[derive(Debug)]
 pub struct Watcher {
     follower: Follower,
-    /// What came so far.
+    /// Everything read so far.
     pub seen: Collected,
 }
 
 impl Watcher {
-    /// Watches an execution from the beginning until it is closed.
+    /// Follows an execution from the beginning until it is closed.
     pub async fn new(client: &Client, id: ExecutionId) -> Result<Self> {
         let follower = client.follow(id, collect_until_closed()).await?;
         Ok(Self { follower, seen: Collected::default() })
     }
 
     async fn next(&mut self) -> Result<bool> {
-        let next = tokio::time::timeout(SILENCE, self.follower.next()).await;
-        let next = next.with_context(|| format!("nothing comes any more; so far: {}", self.seen.told()))?;
+        let next = tokio::time::timeout(PATIENCE, self.follower.next()).await;
+        let next = next.with_context(|| format!("nothing more arrives; so far: {}", self.seen.summary()))?;
         let Some(event) = next.context("following")? else { return Ok(false) };
         self.seen.take(event)?;
         Ok(true)
     }
 
-    /// Waits until what came is enough.
+    /// Reads until what arrived is enough.
     pub async fn until(&mut self, enough: impl Fn(&Collected) -> bool) -> Result<()> {
         while !enough(&self.seen) {
-            anyhow::ensure!(self.next().await?, "the log ended before: {}", self.seen.told());
+            anyhow::ensure!(self.next().await?, "the log ended early: {}", self.seen.summary());
         }
         Ok(())
     }
 
-    /// Waits until the program has printed this, on whatever stream.
+    /// Reads until the program has printed this, on any stream.
     pub async fn until_printed(&mut self, text: &str) -> Result<()> {
         let printed = |bytes: &[u8]| crate::host::contains(bytes, text.as_bytes());
         self.until(|seen| printed(&seen.stdout) || printed(&seen.stderr) || printed(&seen.output)).await
@@ -161,7 +158,7 @@ impl Watcher {
     }
 }
 
-/// Options that read everything there is, to the end.
+/// Options that read everything until the log is closed.
 pub fn collect_until_closed() -> FollowOptions {
     FollowOptions { until_closed: true, ..FollowOptions::default() }
 }

@@ -1,6 +1,4 @@
-//! Server-sent events as they come over the wire, without a client that resumes or mends anything.
-
-use std::time::Duration;
+//! Server-sent events as they arrive, without a client that resumes or repairs anything.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -8,20 +6,17 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::TestServer;
-use crate::raw;
+use crate::host::PATIENCE;
+use crate::{Api, http};
 
-/// How long a stream may be silent before a test gives up: a hang must not look like a slow machine.
-const SILENCE: Duration = Duration::from_mins(1);
-
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its `id:`.
+    /// The `id:` field.
     pub id: Option<String>,
-    /// Its `event:`.
+    /// The `event:` field.
     pub event: Option<String>,
-    /// Its `data:`.
+    /// The `data:` field.
     pub data: String,
 }
 
@@ -36,45 +31,34 @@ impl SseEvent {
 #[derive(Debug)]
 pub struct SseStream {
     stream: TcpStream,
-    /// As it came, in chunks.
+    /// Bytes of chunks that are not complete yet.
     raw: Vec<u8>,
-    /// Without them.
+    /// The content of complete chunks.
     text: Vec<u8>,
     ended: bool,
 }
 
 impl SseStream {
-    /// Asks with the first token; with a body it is a POST of JSON.
-    pub async fn open(server: &TestServer, path: &str, headers: &[(&str, &str)], body: &str) -> Result<Self> {
-        Self::open_as(server, server.token(), path, headers, body).await
-    }
-
-    /// Asks with this token.
-    pub async fn open_as(
-        server: &TestServer,
-        token: &str,
+    /// Sends a request that is answered with a stream.
+    pub(crate) async fn open(
+        api: &Api,
+        method: &str,
         path: &str,
         headers: &[(&str, &str)],
-        body: &str,
+        body: &Value,
     ) -> Result<Self> {
-        let bearer = format!("Bearer {token}");
-        let mut all = vec![("Authorization", bearer.as_str()), ("Accept", "text/event-stream")];
-        if !body.is_empty() {
-            all.push(("Content-Type", "application/json"));
-        }
-        all.extend_from_slice(headers);
-        let method = if body.is_empty() { "GET" } else { "POST" };
-        let mut stream = raw::send(server.address(), method, path, &all, body.as_bytes()).await?;
-        let answer = raw::read(&mut stream, false).await?;
-        ensure!(answer.status == 200, "{path}: {}\n{}", answer.head, answer.text());
-        ensure!(answer.header("content-type") == Some("text/event-stream"), "{}", answer.head);
-        Ok(Self { stream, raw: answer.body, text: Vec::new(), ended: false })
+        let headers = [&[("Accept", "text/event-stream")], headers].concat();
+        let mut stream = api.open(method, path, &headers, body).await?;
+        let response = http::read(&mut stream, false).await?;
+        ensure!(response.status == 200, "{path}: {}\n{}", response.head, response.text());
+        ensure!(response.header("content-type") == Some("text/event-stream"), "{}", response.head);
+        Ok(Self { stream, raw: response.body, text: Vec::new(), ended: false })
     }
 
-    /// The next event; none at the stream's end.
+    /// The next event; none at the end of the stream.
     pub async fn next(&mut self) -> Result<Option<SseEvent>> {
         loop {
-            self.unchunk()?;
+            self.ended |= http::take_chunks(&mut self.raw, &mut self.text)?;
             while let Some(end) = self.text.windows(2).position(|two| two == b"\n\n") {
                 let block: Vec<u8> = self.text.drain(..end + 2).collect();
                 if let Some(event) = parse(std::str::from_utf8(&block)?) {
@@ -84,19 +68,19 @@ impl SseStream {
             if self.ended {
                 return Ok(None);
             }
-            let read = timeout(SILENCE, self.stream.read_buf(&mut self.raw)).await;
-            if read.context("no event came")?? == 0 {
+            let read = timeout(PATIENCE, self.stream.read_buf(&mut self.raw)).await;
+            if read.context("no event arrived")?? == 0 {
                 self.ended = true;
             }
         }
     }
 
-    /// The next event as JSON, which must come.
+    /// The next event as JSON; fails at the end of the stream.
     pub async fn json(&mut self) -> Result<Value> {
         self.next().await?.context("the stream ended")?.json()
     }
 
-    /// All events up to the one that `last` wants, as JSON.
+    /// All events up to the first that `last` accepts, as JSON.
     pub async fn until(&mut self, last: impl Fn(&Value) -> bool) -> Result<Vec<Value>> {
         let mut all = Vec::new();
         loop {
@@ -107,7 +91,7 @@ impl SseStream {
         }
     }
 
-    /// All events to the stream's end, as JSON.
+    /// All events to the end of the stream, as JSON.
     pub async fn rest(&mut self) -> Result<Vec<Value>> {
         let mut all = Vec::new();
         while let Some(event) = self.next().await? {
@@ -115,23 +99,9 @@ impl SseStream {
         }
         Ok(all)
     }
-
-    fn unchunk(&mut self) -> Result<()> {
-        while let Some(line) = self.raw.windows(2).position(|two| two == b"\r\n") {
-            let size = usize::from_str_radix(std::str::from_utf8(&self.raw[..line])?.trim(), 16)?;
-            let from = line + 2;
-            if self.raw.len() < from + size + 2 {
-                return Ok(());
-            }
-            self.text.extend_from_slice(&self.raw[from..from + size]);
-            self.raw.drain(..from + size + 2);
-            self.ended |= size == 0;
-        }
-        Ok(())
-    }
 }
 
-/// An event of its lines; none of comments and `retry:` alone.
+/// Parses the lines of an event. Comments and `retry:` alone are not an event.
 fn parse(block: &str) -> Option<SseEvent> {
     let field = |name: &str| {
         let mut lines = block.lines().filter_map(|line| line.split_once(": "));

@@ -1,4 +1,4 @@
-//! Looking at the host from the outside: which processes, cgroups and mounts are there, whatever a guest says.
+//! What the host sees: processes, cgroups and mounts, whatever a guest reports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use headwater_protocol::{ExecutionId, SessionId, StartSpec};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long something may take that must come to pass.
+/// How long anything may take that must happen: long enough for a busy machine, short enough that a hang is noticed.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A word that nothing else on this host carries: processes are found by it in their environment.
-/// When it is dropped, those that are left are killed: a test that fails leaves nothing running.
+/// A unique word that marks processes by their environment. When it is dropped, the remaining processes are killed: a test
+/// that fails leaves nothing running.
 #[derive(Debug)]
 pub struct Marker(String);
 
@@ -26,20 +26,20 @@ impl Drop for Marker {
 }
 
 impl Marker {
-    /// A new one.
+    /// A new marker.
     #[allow(clippy::new_without_default)] // two defaults would differ
     pub fn new() -> Self {
         Self(format!("mark_{}", ExecutionId::random()))
     }
 
-    /// What to start so that all its processes carry the marker.
+    /// Adds the marker to the environment of an execution.
     #[must_use]
     pub fn on(&self, mut spec: StartSpec) -> StartSpec {
         spec.env.insert("MARKER".into(), self.0.clone());
         spec
     }
 
-    /// The processes that carry it now, the dead that nobody has waited for left out.
+    /// The processes that carry it now, without zombies.
     pub fn processes(&self) -> Vec<i32> {
         let carries = |pid: &i32| {
             let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -48,15 +48,15 @@ impl Marker {
         pids().into_iter().filter(carries).collect()
     }
 
-    /// Waits until exactly so many processes carry it.
+    /// Waits until exactly `count` processes carry it.
     pub async fn count_becomes(&self, count: usize) -> Result<()> {
         eventually(&format!("{count} processes with the marker"), async || self.processes().len() == count)
             .await
-            .with_context(|| format!("there are {:?}", self.processes()))
+            .with_context(|| format!("now: {:?}", self.processes()))
     }
 }
 
-/// Whether the bytes are somewhere in there.
+/// Whether `hay` contains `needle`.
 pub fn contains(hay: &[u8], needle: &[u8]) -> bool {
     hay.windows(needle.len()).any(|window| window == needle)
 }
@@ -67,7 +67,7 @@ pub fn pids() -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A field of a process's status, if it is there.
+/// A field of a process's status, if the process exists.
 pub fn status(pid: i32, field: &str) -> Option<String> {
     status_of(Path::new(&format!("/proc/{pid}")), field)
 }
@@ -78,18 +78,18 @@ fn status_of(folder: &Path, field: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// A number of kilobytes in a process's status, in bytes.
+/// A field of a process's status that is in kilobytes, in bytes.
 pub fn memory(pid: u32, field: &str) -> Result<u64> {
     let text = status(i32::try_from(pid)?, field).with_context(|| format!("{field} of {pid}"))?;
     let kilobytes: u64 = text.split_whitespace().next().context("no number")?.parse()?;
     Ok(kilobytes * 1024)
 }
 
-/// The init above a process: the first process up the tree that is one.
+/// The init of a process: its closest ancestor that is one.
 pub fn init_of(pid: i32) -> Result<i32> {
     let mut at = pid;
     loop {
-        at = status(at, "PPid").context("it is gone")?.parse()?;
+        at = status(at, "PPid").context("the process is gone")?.parse()?;
         anyhow::ensure!(at > 1, "no init above {pid}");
         let command = fs::read(format!("/proc/{at}/cmdline")).unwrap_or_default();
         if command.starts_with(b"headwater\0init\0") {
@@ -103,7 +103,13 @@ pub fn signal(pid: i32, signal: Signal) -> Result<()> {
     Ok(kill_process(Pid::from_raw(pid).context("no process")?, signal)?)
 }
 
-/// Stops a process and waits until none of its threads runs: kill(2) returns before that, and the others still answer.
+/// kill -9. Returns when the process is gone: kill(2) returns before that, and threads may still answer.
+pub async fn kill(pid: i32) -> Result<()> {
+    signal(pid, Signal::KILL)?;
+    eventually("a killed process is gone", async || !is_alive(pid)).await
+}
+
+/// Stops a process and waits until none of its threads runs: kill(2) returns before that, and threads may still answer.
 pub async fn stop(pid: i32) -> Result<()> {
     signal(pid, Signal::STOP)?;
     eventually("every thread is stopped", async || threads(pid).iter().all(|state| state.starts_with('T')))
@@ -116,7 +122,7 @@ fn threads(pid: i32) -> Vec<String> {
     tasks.filter_map(|task| status_of(&task.path(), "State")).collect()
 }
 
-/// Whether a process is there and not a zombie.
+/// Whether a process exists and is not a zombie.
 pub fn is_alive(pid: i32) -> bool {
     status(pid, "State").is_some_and(|state| !state.starts_with('Z'))
 }
@@ -146,18 +152,18 @@ fn find_folders(at: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The mounts of this mount namespace that lie in a folder or come from there.
+/// The mounts of this mount namespace in or from a folder.
 pub fn mounts(folder: &Path) -> Vec<String> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let folder = folder.to_string_lossy().into_owned();
     text.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect()
 }
 
-/// Waits for something that must come to pass and tells no one when it does.
-pub async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> Result<()> {
+/// Waits for a condition that must become true, by polling it.
+pub async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
-    while !is_so().await {
-        anyhow::ensure!(Instant::now() < deadline, "waited in vain for: {what}");
+    while !condition().await {
+        anyhow::ensure!(Instant::now() < deadline, "did not happen in time: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     Ok(())

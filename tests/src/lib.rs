@@ -1,15 +1,21 @@
-//! What the end-to-end tests, the attacks and the benchmarks stand on: a real worker in a folder of its own.
+//! The harness of the end-to-end tests and the benchmarks: real workers and servers, and clients that see every byte.
 
+mod api;
 mod collect;
 mod events;
+mod fixture;
 pub mod host;
-pub mod raw;
+pub mod http;
+mod process;
 mod server;
 mod socket;
 mod worker;
 
+pub use api::Api;
 pub use collect::{Collected, Watcher, collect, collect_until_closed};
 pub use events::{SseEvent, SseStream};
+pub use fixture::Fixture;
+pub use process::binary;
 pub use server::{ServerOptions, TestServer};
 pub use socket::{Received, Socket};
-pub use worker::{Options, TestWorker, binary};
+pub use worker::{Options, TestWorker};

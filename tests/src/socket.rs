@@ -1,6 +1,4 @@
-//! A WebSocket client by hand: every frame as it came.
-
-use std::time::Duration;
+//! A WebSocket client by hand: every frame as it arrives.
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
@@ -13,12 +11,10 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-use crate::TestServer;
+use crate::Api;
+use crate::host::PATIENCE;
 
-/// Long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// What a server sends.
+/// A frame from the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Received {
     /// A binary frame of output.
@@ -27,7 +23,7 @@ pub enum Received {
     Event(Value),
     /// A text frame with JSON.
     Text(Value),
-    /// The end, with its code and reason.
+    /// A close frame: its code and reason.
     Close(u16, String),
 }
 
@@ -36,16 +32,11 @@ pub enum Received {
 pub struct Socket(WebSocketStream<TcpStream>);
 
 impl Socket {
-    /// Opens one with the server's first token.
-    pub async fn open(server: &TestServer, path: &str) -> Result<Self> {
-        Self::open_with(server, path, server.token()).await
-    }
-
-    /// Opens one with this token.
-    pub async fn open_with(server: &TestServer, path: &str, token: &str) -> Result<Self> {
-        let mut request = format!("ws://{}{path}", server.address()).into_client_request()?;
-        request.headers_mut().insert("authorization", format!("Bearer {token}").parse()?);
-        let stream = TcpStream::connect(server.address()).await?;
+    /// Opens a WebSocket.
+    pub(crate) async fn open(api: &Api, path: &str) -> Result<Self> {
+        let mut request = format!("ws://{}{path}", api.address()).into_client_request()?;
+        request.headers_mut().insert("authorization", format!("Bearer {}", api.token()).parse()?);
+        let stream = TcpStream::connect(api.address()).await?;
         stream.set_nodelay(true)?;
         match client_async(request, stream).await {
             Ok((socket, _)) => Ok(Self(socket)),
@@ -64,7 +55,7 @@ impl Socket {
 
     async fn receive(&mut self) -> Result<Received> {
         loop {
-            let message = self.0.next().await.context("the socket ended without a word")??;
+            let message = self.0.next().await.context("the socket ended without a close frame")??;
             return Ok(match message {
                 Message::Binary(frame) => binary(&frame)?,
                 Message::Text(text) => Received::Text(serde_json::from_str(&text)?),
@@ -88,14 +79,14 @@ impl Socket {
         Ok(self.0.send(Message::text(text)).await?)
     }
 
-    /// Closes it and waits until it is closed.
+    /// Closes the socket and waits until the server has closed it too.
     pub async fn close(mut self) -> Result<()> {
         self.0.close(None).await?;
         while let Some(Ok(_)) = timeout(PATIENCE, self.0.next()).await? {}
         Ok(())
     }
 
-    /// All output of a stream, and the events, until the server closes it.
+    /// All output, all events and the close code, until the server closes the socket.
     pub async fn rest(&mut self) -> Result<(Vec<u8>, Vec<Value>, u16)> {
         let (mut output, mut events) = (Vec::new(), Vec::new());
         loop {

@@ -1,122 +1,115 @@
-//! A real worker in a folder of its own, which leaves nothing behind.
+//! A real worker in a temporary data folder.
 
-use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result};
 use headwater_contract::{Client, FollowOptions, connect};
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec};
-use tempfile::TempDir;
 
+use crate::process::{Process, Setup};
 use crate::{Collected, Watcher, collect, collect_until_closed};
 
 /// How a worker is started.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// As this user (and group of the same number) instead of as ours.
+    /// The user (and group of the same number) it runs as; ours by default.
     pub uid: Option<u32>,
-    /// Without walls.
+    /// Runs sessions without walls.
     pub no_walls: bool,
-    /// Prepared sessions.
+    /// How many sessions it prepares.
     pub pool: Option<usize>,
     /// The text of its configuration file.
     pub config: Option<String>,
-    /// The data folder, if it is to be in a certain place; else a new one.
+    /// The data folder; a new one by default.
     pub data: Option<PathBuf>,
-    /// A command that ends by executing its arguments, to start the worker through (`unshare`, for one).
+    /// A command that ends by executing its arguments, to start the worker through (`unshare`, for example).
     pub before: Vec<String>,
 }
 
-/// A worker. When it is dropped its sessions end and its folder goes.
-#[derive(Debug)]
-pub struct TestWorker {
-    options: Options,
-    folder: TempDir,
-    data: PathBuf,
-    child: Child,
+impl Options {
+    fn args(&self) -> Vec<String> {
+        let mut args = vec!["worker".to_owned()];
+        if self.no_walls {
+            args.extend(["--sandbox".into(), "none".into()]);
+        }
+        if let Some(pool) = self.pool {
+            args.extend(["--pool".into(), pool.to_string()]);
+        }
+        args
+    }
 }
 
-/// The binary under test.
-pub fn binary() -> PathBuf {
-    if let Some(path) = std::env::var_os("HEADWATER_BIN") {
-        return path.into();
-    }
-    let test = std::env::current_exe().expect("a test knows its own path");
-    let folder = test.ancestors().find(|path| path.join("headwater").is_file());
-    folder.expect("no `headwater` beside the tests: run `cargo build -p headwater` first").join("headwater")
+/// A worker. When it is dropped, its sessions end and its folder is removed.
+#[derive(Debug)]
+pub struct TestWorker {
+    args: Vec<String>,
+    process: Process,
 }
 
 impl TestWorker {
-    /// A worker with defaults.
+    /// A worker with the default settings.
     pub async fn start() -> Result<Self> {
         Self::with(Options::default()).await
     }
 
-    /// A worker as told. It answers when this returns.
+    /// A worker that prepares no more sessions than most tests need.
+    pub async fn small() -> Result<Self> {
+        Self::with(Options { pool: Some(1), ..Options::default() }).await
+    }
+
+    /// A worker with these options. It answers when this returns.
     pub async fn with(options: Options) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("hw-").tempdir()?;
-        let data = options.data.clone().unwrap_or_else(|| folder.path().join("data"));
-        fs::create_dir_all(&data)?;
-        if let Some(config) = &options.config {
-            fs::write(data.join("headwater.toml"), config)?;
-        }
-        if let Some(uid) = options.uid {
-            std::os::unix::fs::chown(folder.path(), Some(uid), Some(uid))?;
-            std::os::unix::fs::chown(&data, Some(uid), Some(uid))?;
-        }
-        let child = spawn(&options, &data)?;
-        let mut worker = Self { options, folder, data, child };
+        let args = options.args();
+        let Options { uid, config, data, before, .. } = options;
+        let process = Process::start("worker", Setup { uid, config, data, before }, &args)?;
+        let mut worker = Self { args, process };
         worker.wait_until_it_answers().await?;
         Ok(worker)
     }
 
     /// The data folder.
     pub fn data(&self) -> &Path {
-        &self.data
+        self.process.data()
     }
 
-    /// A folder beside it for the test's own files; goes with the worker.
+    /// A folder beside the data folder for files of the test; it is removed with the worker.
     pub fn scratch(&self) -> &Path {
-        self.folder.path()
+        self.process.scratch()
     }
 
     /// The worker's process id.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.process.pid()
     }
 
     /// A new connection.
     pub async fn client(&self) -> Result<Client> {
-        Ok(connect(&self.data.join("worker.sock")).await?)
+        Ok(connect(&self.data().join("worker.sock")).await?)
     }
 
-    /// kill -9.
+    /// kill -9. Returns when the worker is gone.
     pub fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.kill();
     }
 
-    /// SIGTERM, and waits until it has ended.
-    pub fn terminate(&mut self) -> Result<std::process::ExitStatus> {
-        crate::host::signal(i32::try_from(self.pid())?, rustix::process::Signal::TERM)?;
-        Ok(self.child.wait()?)
+    /// Sends SIGTERM and waits until the worker has ended.
+    pub fn terminate(&mut self) -> Result<ExitStatus> {
+        self.process.terminate()
     }
 
-    /// Starts something in a session of its own.
+    /// Starts an execution in a new session.
     pub async fn begin(&self, spec: &StartSpec) -> Result<ExecutionId> {
         let session = self.session().await?;
         self.begin_in(session, spec).await
     }
 
-    /// Starts something in this session.
+    /// Starts an execution in this session.
     pub async fn begin_in(&self, session: SessionId, spec: &StartSpec) -> Result<ExecutionId> {
         Ok(self.client().await?.start(session, None, spec).await.context("starting")?.id)
     }
 
-    /// Watches an execution from the beginning.
+    /// Follows an execution from the beginning.
     pub async fn watch(&self, id: ExecutionId) -> Result<Watcher> {
         Watcher::new(&self.client().await?, id).await
     }
@@ -126,45 +119,38 @@ impl TestWorker {
         self.watch(id).await?.rest().await
     }
 
-    /// Starts it again after a kill.
+    /// Starts the worker again after a kill.
     pub async fn start_again(&mut self) -> Result<()> {
-        self.child = spawn(&self.options, &self.data)?;
+        self.process.start_again(&self.args)?;
         self.wait_until_it_answers().await
     }
 
     async fn wait_until_it_answers(&mut self) -> Result<()> {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        loop {
-            if let Ok(client) = self.client().await
-                && client.info().await.is_ok()
-            {
-                return Ok(());
-            }
-            if let Some(status) = self.child.try_wait()? {
-                anyhow::bail!("the worker ended with {status}: {}", self.log());
-            }
-            anyhow::ensure!(Instant::now() < deadline, "the worker does not answer: {}", self.log());
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let socket = self.data().join("worker.sock");
+        let answers = async || match connect(&socket).await {
+            Ok(client) => client.info().await.is_ok(),
+            Err(_) => false,
+        };
+        self.process.wait_until(answers).await
     }
 
-    /// What the worker has logged.
+    /// Everything the worker has logged.
     pub fn log(&self) -> String {
-        fs::read_to_string(self.data.join("test-worker.log")).unwrap_or_default()
+        self.process.log()
     }
 
-    /// A new session with defaults.
+    /// A new session with the default settings.
     pub async fn session(&self) -> Result<SessionId> {
         Ok(self.client().await?.create_session(None, &SessionSpec::default()).await?.id)
     }
 
-    /// Runs something in a session of its own to the very end.
+    /// Runs an execution in a new session until its log is closed.
     pub async fn run(&self, spec: &StartSpec) -> Result<Collected> {
         let session = self.session().await?;
         self.run_in(session, spec).await
     }
 
-    /// Runs something in this session to the very end.
+    /// Runs an execution in this session until its log is closed.
     pub async fn run_in(&self, session: SessionId, spec: &StartSpec) -> Result<Collected> {
         let client = self.client().await?;
         let id = ExecutionId::random();
@@ -172,61 +158,18 @@ impl TestWorker {
         collect(client.follow(id, collect_until_closed()).await?).await
     }
 
-    /// Follows an execution from the beginning until its program has ended.
+    /// Follows an execution from the beginning until its program has exited.
     pub async fn until_exited(&self, id: ExecutionId) -> Result<Collected> {
         collect(self.client().await?.follow(id, FollowOptions::default()).await?).await
     }
 
     /// The workspace of a session on the host.
     pub fn workspace(&self, session: SessionId) -> PathBuf {
-        self.data.join("sessions").join(session.to_string()).join("workspace")
+        self.data().join("sessions").join(session.to_string()).join("workspace")
     }
 
     /// A `headwater` command on this worker's folder.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(binary());
-        command.env("HEADWATER_DATA", &self.data).stdin(Stdio::null());
-        if let Some(uid) = self.options.uid {
-            command.uid(uid).gid(uid);
-        }
-        command
-    }
-}
-
-fn spawn(options: &Options, data: &Path) -> Result<Child> {
-    let log = fs::OpenOptions::new().create(true).append(true).open(data.join("test-worker.log"))?;
-    let mut words = options.before.iter().map(PathBuf::from).chain([binary()]);
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words).arg("worker").arg("--data").arg(data);
-    if options.no_walls {
-        command.args(["--sandbox", "none"]);
-    }
-    if let Some(pool) = options.pool {
-        command.arg("--pool").arg(pool.to_string());
-    }
-    if let Some(uid) = options.uid {
-        command.uid(uid).gid(uid).env("HOME", data);
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-    Ok(command.spawn()?)
-}
-
-impl Drop for TestWorker {
-    fn drop(&mut self) {
-        // `stop` starts a worker if this one was killed: its sessions must end in any case.
-        let _ = self
-            .command()
-            .args(["stop", "--end-sessions", "--yes"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        if std::thread::panicking() {
-            let log = self.log();
-            let tail: Vec<_> = log.lines().rev().take(30).collect();
-            eprintln!("the worker's last words:");
-            tail.iter().rev().for_each(|line| eprintln!("  {line}"));
-        }
+        self.process.command()
     }
 }

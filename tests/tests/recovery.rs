@@ -1,5 +1,5 @@
-//! What a kill between two steps leaves behind, made by hand so that it is there every time: the next worker mends it.
-//! And what must not be left behind at all.
+//! States that a kill between two steps leaves behind, created by hand: the next worker repairs them.
+//! And what must never be left behind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use headwater_tests::host::{self, Marker, eventually};
 use headwater_tests::{Options, TestWorker};
 use rustix::process::Signal;
 
-/// A message that is not sent within this time waits for room in the link.
+/// A message that is not sent within this time waits for space in the link.
 const FULL: Duration = Duration::from_secs(2);
-/// A user without cgroups and without a home, that no other test uses.
+/// The first of some users without cgroups and without a home. Each test has its own: inits are found by their user.
 const ORDINARY: u32 = 61_234;
 
 async fn worker() -> Result<TestWorker> {
@@ -64,10 +64,10 @@ async fn a_session_that_cannot_be_created_leaves_nothing_behind() -> Result<()> 
 
 #[tokio::test]
 async fn a_prepared_session_that_died_is_not_given_out() -> Result<()> {
-    let options = Options { pool: Some(1), uid: Some(ORDINARY + 1), ..Options::default() };
+    let options = Options { pool: Some(1), uid: Some(ORDINARY + 2), ..Options::default() };
     let worker = TestWorker::with(options).await?;
-    eventually("a prepared session", async || inits(ORDINARY + 1).len() == 1).await?;
-    let init = inits(ORDINARY + 1)[0];
+    eventually("a prepared session", async || inits(ORDINARY + 2).len() == 1).await?;
+    let init = inits(ORDINARY + 2)[0];
     host::signal(init, Signal::KILL)?;
     eventually("its end", async || !host::is_alive(init)).await?;
     assert_eq!(worker.run(&StartSpec::shell("echo on")).await?.text(), "on\n");
@@ -89,7 +89,7 @@ async fn a_one_shot_session_ends_after_its_program_even_if_the_worker_was_killed
     worker.start_again().await?;
     let client = worker.client().await?;
     eventually("the session's end", async || {
-        client.session(session).await.is_ok_and(|told| matches!(told.state, SessionState::Ended { .. }))
+        client.session(session).await.is_ok_and(|info| matches!(info.state, SessionState::Ended { .. }))
     })
     .await
 }
@@ -122,8 +122,8 @@ async fn a_start_that_may_have_run_is_lost_when_init_was_killed_with_the_worker(
     let index = folder(&worker, session).join("executions").join(id.to_string()).join("index");
     fs::OpenOptions::new().write(true).open(index)?.set_len(64)?;
     worker.start_again().await?;
-    let told = worker.client().await?.execution(id).await?;
-    let ExecutionState::Closed { verdict } = told.state else { panic!("{:?}", told.state) };
+    let info = worker.client().await?.execution(id).await?;
+    let ExecutionState::Closed { verdict } = info.state else { panic!("{:?}", info.state) };
     assert_eq!(verdict.reason, Reason::Lost);
     Ok(())
 }
@@ -183,10 +183,11 @@ async fn a_detached_daemon_is_held_to_the_disk_limit() -> Result<()> {
     let spec = SessionSpec { limits, ..SessionSpec::default() };
     let session = worker.client().await?.create_session(None, &spec).await?.id;
     let marker = Marker::new();
-    // Many files: one alone ends at the limit by itself.
-    let daemon = "setsid sh -c 'sleep 2; for i in 1 2 3 4; do head -c 7M /dev/zero > $i; done; sleep 1000' <&- >&- 2>&- &";
+    // It writes when the test has seen it run. Many files: one alone ends at the limit by itself.
+    let daemon = "setsid sh -c 'while ! test -e go; do sleep 0.1; done; for i in 1 2 3 4; do head -c 7M /dev/zero > $i; done; sleep 1000' <&- >&- 2>&- &";
     worker.run_in(session, &marker.on(StartSpec::shell(daemon))).await?;
     assert!(!marker.processes().is_empty(), "the daemon should run on");
+    fs::write(worker.workspace(session).join("go"), "")?;
     marker.count_becomes(0).await
 }
 
@@ -209,7 +210,7 @@ async fn no_init_that_has_ended_stays_a_zombie_of_its_worker() -> Result<()> {
         let client = worker.client().await?;
         let (ended, asleep) = (worker.session().await?, worker.session().await?);
         worker.run_in(asleep, &StartSpec::shell("setsid sleep 1000 >/dev/null 2>&1 & true")).await?;
-        // The control: inits are the worker's children, so that nobody else could ask for their ends.
+        // The control: inits are the worker's children, so that only the worker can wait for their ends.
         let living = || children(worker.pid()).len();
         eventually("inits are its children", async || living() >= 3).await?;
         client.end_session(ended, false).await?;

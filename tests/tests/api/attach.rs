@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, ensure};
 use headwater_protocol::Stream;
-use headwater_tests::{Received, Socket, TestServer};
+use headwater_tests::{Api, Received, Socket, TestServer};
 use serde_json::{Value, json};
 
-use crate::scene::{ask, finished, start};
+use crate::log::finished;
 
 const STDIN: u8 = 0x10;
 const EOF: u8 = 0x11;
@@ -17,8 +17,8 @@ fn path(id: &str, query: &str) -> String {
     format!("/v1/executions/{id}/attach?{query}")
 }
 
-async fn cat(server: &TestServer) -> Result<String> {
-    start(server, &json!({ "argv": ["cat"], "stdin": "open" })).await
+async fn cat(api: &Api) -> Result<String> {
+    api.one_shot(&json!({ "argv": ["cat"], "stdin": "open" })).await
 }
 
 /// Output until there is as much as wanted.
@@ -36,7 +36,7 @@ async fn output(socket: &mut Socket, wanted: usize) -> Result<Vec<u8>> {
     Ok(all)
 }
 
-/// The next error that is told; nothing else may come but the start.
+/// The next error; only `started` may come before it.
 async fn error(socket: &mut Socket) -> Result<Value> {
     loop {
         match socket.next().await? {
@@ -50,8 +50,9 @@ async fn error(socket: &mut Socket) -> Result<Value> {
 #[tokio::test]
 async fn typed_text_comes_back_and_the_socket_closes_after_the_last_event() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = cat(&server).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let api = server.api();
+    let id = cat(&api).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     let Received::Event(started) = socket.next().await? else { anyhow::bail!("no start") };
     assert_eq!((&started["type"], &started["execution_id"]), (&json!("started"), &json!(id)));
     for word in ["hello\n", "wörld\n"] {
@@ -70,8 +71,9 @@ async fn typed_text_comes_back_and_the_socket_closes_after_the_last_event() -> R
 #[tokio::test]
 async fn json_frames_do_the_same() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = cat(&server).await?;
-    let mut socket = Socket::open(&server, &path(&id, "mode=json")).await?;
+    let api = server.api();
+    let id = cat(&api).await?;
+    let mut socket = api.socket(&path(&id, "mode=json")).await?;
     socket.say(r#"{"type":"stdin","text":"héllo\n"}"#).await?;
     socket.say(r#"{"type":"stdin","base64":"/wA="}"#).await?;
     socket.say(r#"{"type":"eof"}"#).await?;
@@ -93,9 +95,10 @@ async fn json_frames_do_the_same() -> Result<()> {
 #[tokio::test]
 async fn sizes_and_signals_reach_the_program() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let tty = json!({ "shell": "read x; stty size", "tty": { "rows": 24, "cols": 80 } });
-    let id = start(&server, &tty).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let id = api.one_shot(&tty).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     socket.send(RESIZE, &[33, 0, 44, 1]).await?;
     socket.send(STDIN, b"\n").await?;
     let (out, _, code) = socket.rest().await?;
@@ -103,8 +106,8 @@ async fn sizes_and_signals_reach_the_program() -> Result<()> {
     assert!(out.contains("33 300"), "{out}");
     assert_eq!(code, 1000);
     for (frame, signal) in [("", 10), (r#"{"type":"signal","signal":"SIGUSR2"}"#, 12)] {
-        let id = start(&server, &json!({ "argv": ["sleep", "1000"] })).await?;
-        let mut socket = Socket::open(&server, &path(&id, "")).await?;
+        let id = api.one_shot(&json!({ "argv": ["sleep", "1000"] })).await?;
+        let mut socket = api.socket(&path(&id, "")).await?;
         if frame.is_empty() {
             socket.send(SIGNAL, &[10]).await?;
         } else {
@@ -114,8 +117,8 @@ async fn sizes_and_signals_reach_the_program() -> Result<()> {
         let exited = events.iter().find(|event| event["type"] == "exited").context("no end")?;
         assert_eq!((&exited["reason"], &exited["signal"]), (&json!("signalled"), &json!(signal)));
     }
-    let id = start(&server, &json!({ "argv": ["sleep", "1000"] })).await?;
-    let mut socket = Socket::open(&server, &path(&id, "until=exited")).await?;
+    let id = api.one_shot(&json!({ "argv": ["sleep", "1000"] })).await?;
+    let mut socket = api.socket(&path(&id, "until=exited")).await?;
     socket.say(r#"{"type":"cancel"}"#).await?;
     let (_, events, _) = socket.rest().await?;
     assert_eq!(events.last().map(|event| &event["reason"]), Some(&json!("cancelled")));
@@ -125,20 +128,21 @@ async fn sizes_and_signals_reach_the_program() -> Result<()> {
 #[tokio::test]
 async fn an_invalid_frame_is_answered_with_an_error_and_the_socket_stays_open() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = cat(&server).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let api = server.api();
+    let id = cat(&api).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     for (kind, rest) in [(0x99, &b"x"[..]), (RESIZE, b"\x01"), (SIGNAL, b"\xff"), (CREDIT, b"")] {
         socket.send(kind, rest).await?;
-        let told = error(&mut socket).await?;
-        assert_eq!(told["code"], "invalid_request", "{told}");
-        assert!(told["message"].is_string() && told["hint"].is_string(), "{told}");
+        let info = error(&mut socket).await?;
+        assert_eq!(info["code"], "invalid_request", "{info}");
+        assert!(info["message"].is_string() && info["hint"].is_string(), "{info}");
     }
     socket.say("not JSON").await?;
     assert_eq!(error(&mut socket).await?["code"], "invalid_request");
     // `cat` on pipes has no terminal.
     socket.send(RESIZE, &[1, 0, 1, 0]).await?;
-    let told = error(&mut socket).await?;
-    assert_eq!(told["code"], "conflict", "{told}");
+    let info = error(&mut socket).await?;
+    assert_eq!(info["code"], "conflict", "{info}");
     socket.send(STDIN, b"still here").await?;
     assert_eq!(output(&mut socket, 10).await?, b"still here");
     Ok(())
@@ -147,15 +151,16 @@ async fn an_invalid_frame_is_answered_with_an_error_and_the_socket_stays_open() 
 #[tokio::test]
 async fn a_message_that_is_too_large_closes_the_socket() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = cat(&server).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let api = server.api();
+    let id = cat(&api).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     // The server may close before it has taken all of it.
     let _ = socket.send(STDIN, &vec![b'x'; 2 << 20]).await;
     let closed = socket.rest().await;
     if let Ok((_, _, code)) = closed {
         assert_eq!(code, 1009);
     }
-    let state = ask(&server, "GET", &format!("/v1/executions/{id}"), &[], "").await?.json()?;
+    let state = api.execution(&id).await?;
     assert_eq!(state["state"], "running", "the program has nothing to do with it");
     Ok(())
 }
@@ -163,8 +168,9 @@ async fn a_message_that_is_too_large_closes_the_socket() -> Result<()> {
 #[tokio::test]
 async fn no_more_output_is_sent_than_was_granted_and_a_small_credit_never_stands_still() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = start(&server, &json!({ "shell": "read x; seq 50000", "stdin": "open" })).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let api = server.api();
+    let id = api.one_shot(&json!({ "shell": "read x; seq 50000", "stdin": "open" })).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     let expected: String = (1..=50_000).map(|i| format!("{i}\n")).collect();
     let expected = expected.into_bytes();
     socket.send(CREDIT, &1000_u32.to_le_bytes()).await?;
@@ -192,9 +198,10 @@ async fn no_more_output_is_sent_than_was_granted_and_a_small_credit_never_stands
 #[tokio::test]
 async fn a_client_with_a_part_of_an_event_resumes_with_the_rest() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = start(&server, &json!({ "shell": "read x; seq 20000", "stdin": "open" })).await?;
+    let api = server.api();
+    let id = api.one_shot(&json!({ "shell": "read x; seq 20000", "stdin": "open" })).await?;
     let expected: String = (1..=20_000).map(|i| format!("{i}\n")).collect();
-    let mut first = Socket::open(&server, &path(&id, "")).await?;
+    let mut first = api.socket(&path(&id, "")).await?;
     first.send(CREDIT, &777_u32.to_le_bytes()).await?;
     first.send(STDIN, b"\n").await?;
     let (mut all, mut last, mut part) = (Vec::new(), 0, 0);
@@ -211,7 +218,7 @@ async fn a_client_with_a_part_of_an_event_resumes_with_the_rest() -> Result<()> 
     }
     drop(first);
     assert!(part > 0, "777 bytes are a part of an event");
-    let mut second = Socket::open(&server, &path(&id, &format!("after={last}&skip={part}"))).await?;
+    let mut second = api.socket(&path(&id, &format!("after={last}&skip={part}"))).await?;
     let (rest, _, code) = second.rest().await?;
     all.extend(rest);
     assert!(all == expected.into_bytes(), "output is not what was printed");
@@ -222,14 +229,15 @@ async fn a_client_with_a_part_of_an_event_resumes_with_the_rest() -> Result<()> 
 #[tokio::test]
 async fn many_viewers_see_the_same_and_only_editors_write() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = start(&server, &json!({ "shell": "read x; seq 30000", "stdin": "open" })).await?;
+    let api = server.api();
+    let id = api.one_shot(&json!({ "shell": "read x; seq 30000", "stdin": "open" })).await?;
     let expected: String = (1..=30_000).map(|i| format!("{i}\n")).collect();
     let mut viewers = Vec::new();
     for i in 0..16 {
         let query = if i % 2 == 0 { "read_only=true" } else { "" };
-        viewers.push(Socket::open(&server, &path(&id, query)).await?);
+        viewers.push(api.socket(&path(&id, query)).await?);
     }
-    let mut reader = Socket::open(&server, &path(&id, "read_only=true")).await?;
+    let mut reader = api.socket(&path(&id, "read_only=true")).await?;
     reader.send(STDIN, b"\n").await?;
     assert_eq!(error(&mut reader).await?["code"], "forbidden");
     reader.send(SIGNAL, &[9]).await?;
@@ -248,22 +256,16 @@ async fn many_viewers_see_the_same_and_only_editors_write() -> Result<()> {
 #[tokio::test]
 async fn a_reader_token_reads_and_does_not_write() -> Result<()> {
     let server = TestServer::start().await?;
-    let ann = server.make_token(&["--user", "ann"])?;
-    let reader = server.make_token(&["--user", "ann", "--role", "reader"])?;
-    let other = server.make_token(&["--user", "bob"])?;
-    let bearer = format!("Bearer {ann}");
-    let body = json!({ "argv": ["cat"], "stdin": "open" }).to_string();
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-    let made =
-        headwater_tests::raw::request(server.address(), "POST", "/v1/executions", &headers, body.as_bytes());
-    let id = made.await?.json()?["id"].as_str().context("no id")?.to_owned();
-    let mut looks = Socket::open_with(&server, &path(&id, ""), &reader).await?;
-    looks.send(STDIN, b"x").await?;
-    assert_eq!(error(&mut looks).await?["code"], "forbidden");
-    let mut writes = Socket::open_with(&server, &path(&id, ""), &ann).await?;
+    let (ann, reader) = (server.user("ann", "member")?, server.user("ann", "reader")?);
+    let bob = server.user("bob", "member")?;
+    let id = cat(&ann).await?;
+    let mut reads = reader.socket(&path(&id, "")).await?;
+    reads.send(STDIN, b"x").await?;
+    assert_eq!(error(&mut reads).await?["code"], "forbidden");
+    let mut writes = ann.socket(&path(&id, "")).await?;
     writes.send(STDIN, b"seen").await?;
-    assert_eq!(output(&mut looks, 4).await?, b"seen");
-    let refused = Socket::open_with(&server, &path(&id, ""), &other).await.err().context("bob may not")?;
+    assert_eq!(output(&mut reads, 4).await?, b"seen");
+    let refused = bob.socket(&path(&id, "")).await.err().context("bob is admitted")?;
     assert!(refused.to_string().starts_with("404"), "{refused}");
     Ok(())
 }
@@ -271,9 +273,10 @@ async fn a_reader_token_reads_and_does_not_write() -> Result<()> {
 #[tokio::test]
 async fn input_of_megabytes_arrives_in_order_while_output_comes_back() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = cat(&server).await?;
-    let mut viewer = Socket::open(&server, &path(&id, "")).await?;
-    let mut writer = Socket::open(&server, &path(&id, "tail=0")).await?;
+    let api = server.api();
+    let id = cat(&api).await?;
+    let mut viewer = api.socket(&path(&id, "")).await?;
+    let mut writer = api.socket(&path(&id, "tail=0")).await?;
     let all: Vec<u8> = (0..500_000_u32).flat_map(u32::to_le_bytes).collect();
     let sent = all.clone();
     let writing = tokio::spawn(async move {
@@ -293,14 +296,15 @@ async fn input_of_megabytes_arrives_in_order_while_output_comes_back() -> Result
 #[tokio::test]
 async fn input_that_was_sent_arrives_though_the_socket_is_gone() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = cat(&server).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let api = server.api();
+    let id = cat(&api).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     for i in 0..100 {
         socket.send(STDIN, format!("{i}\n").as_bytes()).await?;
     }
     socket.send(EOF, b"").await?;
     socket.close().await?;
-    let mut viewer = Socket::open(&server, &path(&id, "")).await?;
+    let mut viewer = api.socket(&path(&id, "")).await?;
     let (out, _, _) = viewer.rest().await?;
     let expected: String = (0..100).map(|i| format!("{i}\n")).collect();
     assert_eq!(String::from_utf8_lossy(&out), expected);
@@ -310,8 +314,9 @@ async fn input_that_was_sent_arrives_though_the_socket_is_gone() -> Result<()> {
 #[tokio::test]
 async fn input_survives_a_worker_that_is_killed() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = cat(&server).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let api = server.api();
+    let id = cat(&api).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     let mut all = Vec::new();
     let line = |i: u32| format!("line {i}\n").into_bytes();
     for i in 0..200 {
@@ -331,8 +336,9 @@ async fn input_survives_a_worker_that_is_killed() -> Result<()> {
 #[tokio::test]
 async fn a_stopping_server_closes_with_1012_and_the_next_one_resumes() -> Result<()> {
     let mut server = TestServer::start().await?;
-    let id = start(&server, &json!({ "shell": "echo before; read x; echo after", "stdin": "open" })).await?;
-    let mut socket = Socket::open(&server, &path(&id, "")).await?;
+    let api = server.api();
+    let id = api.one_shot(&json!({ "shell": "echo before; read x; echo after", "stdin": "open" })).await?;
+    let mut socket = api.socket(&path(&id, "")).await?;
     let mut last = 0;
     while last < 2 {
         match socket.next().await? {
@@ -349,7 +355,7 @@ async fn a_stopping_server_closes_with_1012_and_the_next_one_resumes() -> Result
     drop(socket);
     let mut server = ending.await??;
     server.start_again().await?;
-    let mut socket = Socket::open(&server, &path(&id, &format!("after={last}"))).await?;
+    let mut socket = api.socket(&path(&id, &format!("after={last}"))).await?;
     socket.send(STDIN, b"\n").await?;
     let (out, events, code) = socket.rest().await?;
     assert_eq!((out, events.len(), code), (b"after\n".to_vec(), 2, 1000));
@@ -359,17 +365,18 @@ async fn a_stopping_server_closes_with_1012_and_the_next_one_resumes() -> Result
 #[tokio::test]
 async fn a_plain_request_and_an_unknown_execution_are_refused() -> Result<()> {
     let server = TestServer::start().await?;
-    let id = finished(&server, "true").await?;
-    let plain = ask(&server, "GET", &path(&id, ""), &[], "").await?;
+    let api = server.api();
+    let id = finished(&api, "true").await?;
+    let plain = api.get(&path(&id, "")).await?;
     assert_eq!((plain.status, &plain.json()?["error"]["code"]), (426, &json!("upgrade_required")));
     for (query, status) in [("odd=1", "400"), ("mode=odd", "400"), ("after=x", "400"), ("after=999", "400")] {
-        let refused = Socket::open(&server, &path(&id, query)).await.err().context("refused")?;
+        let refused = api.socket(&path(&id, query)).await.err().context("refused")?;
         assert!(refused.to_string().starts_with(status), "{query}: {refused}");
     }
     let missing = path("exe_00000000000000000000000000000000", "");
-    let refused = Socket::open(&server, &missing).await.err().context("refused")?;
+    let refused = api.socket(&missing).await.err().context("refused")?;
     assert!(refused.to_string().starts_with("404"), "{refused}");
-    let mut writes = Socket::open(&server, &path(&id, "")).await?;
+    let mut writes = api.socket(&path(&id, "")).await?;
     let (_, events, code) = writes.rest().await?;
     assert_eq!((events.len(), code), (3, 1000));
     Ok(())

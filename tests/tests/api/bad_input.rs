@@ -1,14 +1,14 @@
 //! Bad input of every kind is a clear 4xx, and nothing happens.
 
 use anyhow::Result;
+use headwater_tests::TestServer;
+use headwater_tests::http::{error_code, texts};
 use serde_json::json;
-
-use crate::ask::{Asker, all, bad, server};
 
 #[tokio::test]
 async fn invalid_bodies_are_refused_and_name_the_field() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let running = me.start(&session, &json!({"shell": "sleep 1000", "tty": {"rows": 1, "cols": 1}})).await?;
     let starts = format!("/v1/sessions/{session}/executions");
@@ -57,26 +57,28 @@ async fn invalid_bodies_are_refused_and_name_the_field() -> Result<()> {
         ("POST", cancel.as_str(), r#"{"grace":1}"#, "grace"),
     ];
     for (method, path, body, says) in table {
-        let answer = me.ask(method, path, &[("Content-Type", "application/json")], body.as_bytes()).await?;
-        let code = bad(&answer, 400).map_err(|error| error.context(format!("{method} {path} {body}")))?;
+        let answer =
+            me.request(method, path, &[("Content-Type", "application/json")], body.as_bytes()).await?;
+        let code =
+            error_code(&answer, 400).map_err(|error| error.context(format!("{method} {path} {body}")))?;
         let message = answer.json()?["error"]["message"].to_string();
         assert!(
             code == "invalid_request" && message.contains(says),
             "{method} {path} {body}: {code} {message}"
         );
     }
-    assert_eq!(all(&me.json("/v1/sessions").await?, "id"), [session]);
-    assert_eq!(all(&me.json("/v1/executions").await?, "id"), [running]);
+    assert_eq!(texts(&me.json("/v1/sessions").await?, "id"), [session]);
+    assert_eq!(texts(&me.json("/v1/executions").await?, "id"), [running]);
     Ok(())
 }
 
 #[tokio::test]
 async fn invalid_queries_are_refused_and_name_the_parameter() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let id = me.start(&session, &json!({"shell": "true"})).await?;
-    me.ended(&id).await?;
+    me.closed(&id).await?;
     for query in [
         "/v1/sessions?limit=0",
         "/v1/sessions?limit=1001",
@@ -94,7 +96,10 @@ async fn invalid_queries_are_refused_and_name_the_parameter() -> Result<()> {
         "/v1/executions?started_before=1",
         "/v1/executions?odd=1",
     ] {
-        assert_eq!(bad(&me.get(query).await?, 400).map_err(|error| error.context(query))?, "invalid_request");
+        assert_eq!(
+            error_code(&me.get(query).await?, 400).map_err(|error| error.context(query))?,
+            "invalid_request"
+        );
     }
     for (method, path) in [
         ("POST", "/v1/sessions".to_owned()),
@@ -106,24 +111,24 @@ async fn invalid_queries_are_refused_and_name_the_parameter() -> Result<()> {
         ("GET", format!("/v1/executions/{id}/processes")),
         ("GET", format!("/v1/sessions/executions/{id}")),
     ] {
-        let answer = me.ask(method, &format!("{path}?force=true"), &[], b"").await?;
-        assert_eq!(bad(&answer, 400).map_err(|error| error.context(path))?, "invalid_request");
+        let answer = me.request(method, &format!("{path}?force=true"), &[], b"").await?;
+        assert_eq!(error_code(&answer, 400).map_err(|error| error.context(path))?, "invalid_request");
     }
     for query in ["wait=soon", "wait=", "wait=-1s", "until=never", "odd=1"] {
         let answer = me.get(&format!("/v1/executions/{id}?{query}")).await?;
-        assert_eq!(bad(&answer, 400).map_err(|error| error.context(query))?, "invalid_request");
+        assert_eq!(error_code(&answer, 400).map_err(|error| error.context(query))?, "invalid_request");
     }
     for query in ["eof=maybe", "offset=-1", "odd=1"] {
-        let answer = me.ask("POST", &format!("/v1/executions/{id}/stdin?{query}"), &[], b"").await?;
-        assert_eq!(bad(&answer, 400).map_err(|error| error.context(query))?, "invalid_request");
+        let answer = me.request("POST", &format!("/v1/executions/{id}/stdin?{query}"), &[], b"").await?;
+        assert_eq!(error_code(&answer, 400).map_err(|error| error.context(query))?, "invalid_request");
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn invalid_ids_and_unknown_ids_are_both_not_found() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let zero = "0".repeat(32);
     let (session, execution) = (format!("ses_{zero}"), format!("exe_{zero}"));
     for (session, execution) in
@@ -144,10 +149,10 @@ async fn invalid_ids_and_unknown_ids_are_both_not_found() -> Result<()> {
             ("GET", format!("/v1/executions/{execution}/processes"), json!(null)),
         ] {
             let answer = match &body {
-                serde_json::Value::Null => me.ask(method, &path, &[], b"").await?,
+                serde_json::Value::Null => me.request(method, &path, &[], b"").await?,
                 body => me.send(method, &path, &[], body).await?,
             };
-            let code = bad(&answer, 404).map_err(|error| error.context(format!("{method} {path}")))?;
+            let code = error_code(&answer, 404).map_err(|error| error.context(format!("{method} {path}")))?;
             assert_eq!(code, "not_found", "{method} {path}");
         }
     }
@@ -156,21 +161,24 @@ async fn invalid_ids_and_unknown_ids_are_both_not_found() -> Result<()> {
 
 #[tokio::test]
 async fn invalid_keys_and_content_types_are_refused() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let long = "k".repeat(256);
     for key in ["", "a b", "\u{e9}", long.as_str()] {
         let answer =
             me.send("POST", "/v1/executions", &[("Idempotency-Key", key)], &json!({"shell": "true"})).await?;
-        assert_eq!(bad(&answer, 400).map_err(|error| error.context(key.to_owned()))?, "invalid_request");
+        assert_eq!(
+            error_code(&answer, 400).map_err(|error| error.context(key.to_owned()))?,
+            "invalid_request"
+        );
     }
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
         let answer =
-            me.ask("POST", "/v1/executions", &[("Content-Type", kind)], b"{\"shell\":\"true\"}").await?;
-        assert_eq!(bad(&answer, 415)?, "unsupported_media_type");
+            me.request("POST", "/v1/executions", &[("Content-Type", kind)], b"{\"shell\":\"true\"}").await?;
+        assert_eq!(error_code(&answer, 415)?, "unsupported_media_type");
     }
-    let answer = me.ask("POST", "/v1/sessions", &[], b"{}").await?;
-    assert_eq!(bad(&answer, 415)?, "unsupported_media_type");
-    assert!(all(&me.json("/v1/executions").await?, "id").is_empty());
+    let answer = me.request("POST", "/v1/sessions", &[], b"{}").await?;
+    assert_eq!(error_code(&answer, 415)?, "unsupported_media_type");
+    assert!(texts(&me.json("/v1/executions").await?, "id").is_empty());
     Ok(())
 }

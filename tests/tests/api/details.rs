@@ -1,17 +1,16 @@
 //! The detail of an end: in the answer, in the stream, and again after restarts, from the store and from the log.
 
 use anyhow::{Context, Result, ensure};
+use headwater_tests::TestServer;
 use headwater_tests::host::eventually;
-use headwater_tests::{SseStream, TestServer};
 use serde_json::{Value, json};
 
-use crate::ask::{Asker, server};
 use crate::rebuilt::remove_store;
 
 /// Scripts that cannot be run: one names an interpreter that does not exist, one may not be executed.
 const PREPARE: &str = "printf '#!/no/such/interpreter\\n' > orphan && chmod +x orphan && echo x > plain";
 
-/// What is run, and the reason and the detail of its end.
+/// A request, and the reason and the detail of its end.
 fn cases() -> Vec<(Value, &'static str, Value)> {
     let memory = json!({"kind": "limit", "which": "memory_bytes", "limit": 64 << 20});
     let output = json!({"kind": "limit", "which": "output_bytes", "limit": 65536});
@@ -62,11 +61,11 @@ fn cases() -> Vec<(Value, &'static str, Value)> {
     ]
 }
 
-/// The end of an execution as the API and its stream tell it: the same detail in both.
+/// The end of an execution in the API and in its stream: the detail is the same in both.
 async fn end(server: &TestServer, id: &str) -> Result<(Value, Value)> {
-    let exit = Asker::admin(server).ended(id).await?["exit"].clone();
-    let events =
-        SseStream::open(server, &format!("/v1/executions/{id}/events"), &[], "").await?.rest().await?;
+    let api = server.api();
+    let exit = api.closed(id).await?["exit"].clone();
+    let events = api.follow(id, "").await?.rest().await?;
     let exited = events.iter().find(|event| event["type"] == "exited").context("no end")?;
     ensure!(exited["detail"] == exit["detail"], "{exited} is not {exit}");
     ensure!(exit["detail"].is_null() == exit.get("detail").is_none(), "an absent detail is left out: {exit}");
@@ -75,11 +74,11 @@ async fn end(server: &TestServer, id: &str) -> Result<(Value, Value)> {
 
 #[tokio::test]
 async fn every_end_has_its_detail_in_the_answer_and_the_stream_even_after_restarts() -> Result<()> {
-    let mut server = server().await?;
-    let me = Asker::admin(&server);
+    let mut server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let prepared = me.start(&session, &json!({"shell": PREPARE})).await?;
-    ensure!(me.ended(&prepared).await?["exit"]["code"] == 0, "the scripts are not there");
+    ensure!(me.closed(&prepared).await?["exit"]["code"] == 0, "the scripts are not there");
     let mut ends = Vec::new();
     for (request, reason, detail) in cases() {
         let id = me.start(&session, &request).await?;
@@ -99,7 +98,7 @@ async fn every_end_has_its_detail_in_the_answer_and_the_stream_even_after_restar
     remove_store(&server)?;
     server.start_again().await?;
     eventually("all of it is found", async || {
-        let page = Asker::admin(&server).json("/v1/executions?limit=100").await;
+        let page = server.api().json("/v1/executions?limit=100").await;
         page.is_ok_and(|page| page["items"].as_array().map(Vec::len) == Some(ends.len() + 1))
     })
     .await?;
@@ -111,19 +110,19 @@ async fn every_end_has_its_detail_in_the_answer_and_the_stream_even_after_restar
 
 #[tokio::test]
 async fn an_execution_that_ends_with_its_session_says_so() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let cancelled = me.start(&session, &json!({"shell": "sleep 600"})).await?;
     me.post(&format!("/v1/executions/{cancelled}/cancel"), &json!({})).await?;
     assert_eq!(end(&server, &cancelled).await?, (json!("cancelled"), json!(null)), "the control");
     let running = me.start(&session, &json!({"shell": "echo on; sleep 600"})).await?;
-    me.printed(&running, "on").await?;
+    me.until_printed(&running, "on").await?;
     me.post(&format!("/v1/sessions/{session}/hibernate"), &json!({})).await?;
     let hibernated = json!({"kind": "session_hibernated"});
     assert_eq!(end(&server, &running).await?, (json!("cancelled"), hibernated));
     let running = me.start(&session, &json!({"shell": "echo on; sleep 600"})).await?;
-    me.printed(&running, "on").await?;
+    me.until_printed(&running, "on").await?;
     me.delete(&format!("/v1/sessions/{session}?keep_logs=true")).await?;
     let ended = me.json(&format!("/v1/executions/{running}?wait=60s")).await?;
     assert_eq!(ended["exit"]["detail"], json!({"kind": "session_ended"}), "{ended}");

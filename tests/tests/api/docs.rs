@@ -3,17 +3,16 @@
 use anyhow::{Context, Result};
 use headwater_tests::TestServer;
 
-use crate::calls::get;
-
 #[tokio::test]
 async fn the_docs_page_loads_only_its_own_style_and_script() -> Result<()> {
     let server = TestServer::start().await?;
-    let page = get(&server, "/docs").await?;
+    let api = server.api();
+    let page = api.get("/docs").await?;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let policy = page.header("content-security-policy").context("no policy")?;
     assert!(policy.contains("default-src 'none'") && policy.contains("connect-src 'self'"), "{policy}");
     assert!(!policy.contains("unsafe-"), "{policy}");
-    let (style, script) = (get(&server, "/docs/style.css").await?, get(&server, "/docs/script.js").await?);
+    let (style, script) = (api.get("/docs/style.css").await?, api.get("/docs/script.js").await?);
     assert_eq!((style.status, style.header("content-type")), (200, Some("text/css; charset=utf-8")));
     assert_eq!((script.status, script.header("content-type")), (200, Some("text/javascript; charset=utf-8")));
     let page = page.text();

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use headwater_tests::SseStream;
+use headwater_tests::http::{json_of, text};
+use headwater_tests::{Api, SseStream, TestServer};
 use serde_json::{Value, json};
-
-use crate::ask::{Asker, good, text};
 
 /// Output is held back for 10 s (the most that can be asked for). The first output must come before that.
 const HOLD: &str = "batch_ms=10000&batch_bytes=1048576";
@@ -37,16 +36,16 @@ async fn next_output(stream: &mut SseStream) -> Result<String> {
     }
 }
 
-async fn type_line(asker: &Asker, id: &str, line: &str) -> Result<()> {
+async fn type_line(asker: &Api, id: &str, line: &str) -> Result<()> {
     let path = format!("/v1/executions/{id}/stdin");
-    good(&asker.ask("POST", &path, &[], format!("{line}\n").as_bytes()).await?, 204)?;
-    asker.printed(id, line).await
+    json_of(&asker.request("POST", &path, &[], format!("{line}\n").as_bytes()).await?, 204)?;
+    asker.until_printed(id, line).await
 }
 
 #[tokio::test]
 async fn the_first_output_is_sent_at_once_on_every_stream_and_later_output_is_held_back() -> Result<()> {
-    let server = crate::ask::server().await?;
-    let asker = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let asker = server.api();
     let session = asker.session(&json!({})).await?;
     for path in [
         format!("/v1/executions/ID/events?{HOLD}"),
@@ -58,12 +57,12 @@ async fn the_first_output_is_sent_at_once_on_every_stream_and_later_output_is_he
         // A feed is opened before the program starts: it shows the program's `started` too.
         let mut feed = None;
         if !path.contains("ID") {
-            feed = Some(SseStream::open(&server, &path, &[], "").await?);
+            feed = Some(asker.stream(&path).await?);
         }
         let id = asker.start(&session, &program()).await?;
         let mut stream = match feed {
             Some(feed) => feed,
-            None => SseStream::open(&server, &path.replace("ID", &id), &[], "").await?,
+            None => asker.stream(&path.replace("ID", &id)).await?,
         };
         check(&asker, &id, &path, &mut stream).await?;
     }
@@ -71,24 +70,26 @@ async fn the_first_output_is_sent_at_once_on_every_stream_and_later_output_is_he
 }
 
 /// Reads the first output while the program waits for input; then two lines, which must come as one event.
-async fn check(asker: &Asker, id: &str, path: &str, stream: &mut SseStream) -> Result<()> {
+async fn check(asker: &Api, id: &str, path: &str, stream: &mut SseStream) -> Result<()> {
+    // It is in the log: from here on only a hold delays it.
+    asker.until_printed(id, "first").await?;
     let first = tokio::time::timeout(BEFORE_THE_HOLD_ENDS, next_output(stream)).await;
     let first = first.with_context(|| format!("the first output was held back: {path}"))??;
     assert_eq!(first, "first\n", "{path}");
     type_line(asker, id, "second").await?;
     type_line(asker, id, "third").await?;
-    good(&asker.ask("POST", &format!("/v1/executions/{id}/stdin?eof=true"), &[], b"").await?, 204)?;
+    asker.end_input(id, b"").await?;
     assert_eq!(next_output(stream).await?, "second\nthird\n", "later output is held back: {path}");
-    asker.ended(id).await?;
+    asker.closed(id).await?;
     Ok(())
 }
 
 #[tokio::test]
 async fn the_first_output_is_sent_at_once_by_the_request_that_starts_it() -> Result<()> {
-    let server = crate::ask::server().await?;
-    let asker = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let asker = server.api();
     let path = format!("/v1/executions?{HOLD}");
-    let mut stream = SseStream::open(&server, &path, &[], &program().to_string()).await?;
+    let mut stream = asker.post_stream(&path, &program()).await?;
     let started = stream.next().await?.context("no start")?.json()?;
     check(&asker, &text(&started["execution_id"]), &path, &mut stream).await?;
     Ok(())

@@ -1,45 +1,47 @@
-//! Clients that mean no good: slow, endless, oversized, malformed. Each is answered clearly or dropped, and nobody else
-//! notices.
+//! Hostile clients: slow, endless, oversized, malformed. Each is answered clearly or dropped, and no other client notices.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use headwater_tests::TestServer;
 use headwater_tests::host::eventually;
-use headwater_tests::raw;
-use headwater_tests::{ServerOptions, Socket, TestServer};
-use serde_json::json;
+use headwater_tests::http::{self, error_of, json_of};
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::ask::{Asker, good, server};
-use crate::scene::start;
-
 /// Long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// A server with small limits for bodies.
 async fn small_server() -> Result<TestServer> {
-    let config = "[server]\nheader_timeout = \"500ms\"\nmax_body = \"64Ki\"\nmax_stdin = \"128Ki\"\n";
-    TestServer::with(ServerOptions { config: Some(config.into()), ..ServerOptions::default() }).await
+    TestServer::configured("[server]\nmax_body = \"64Ki\"\nmax_stdin = \"128Ki\"\n").await
 }
 
-/// What comes until the server closes the connection.
+/// A server that soon gives up waiting for the rest of a request. Only for requests that never end: on a busy machine a client
+/// may pause for as long.
+async fn impatient_server() -> Result<TestServer> {
+    TestServer::configured("[server]\nheader_timeout = \"500ms\"\n").await
+}
+
+/// Everything that arrives until the server closes the connection.
 async fn until_closed(stream: &mut TcpStream) -> Result<String> {
     let mut got = Vec::new();
-    // A reset is a way to close, too.
+    // The server may also reset the connection.
     let _ = timeout(PATIENCE, stream.read_to_end(&mut got)).await.context("the connection stays open")?;
     Ok(String::from_utf8_lossy(&got).into_owned())
 }
 
 async fn still_answers(server: &TestServer) -> Result<()> {
-    let status = raw::request(server.address(), "GET", "/healthz", &[], b"").await?.status;
+    let status = server.anonymous().get("/healthz").await?.status;
     ensure!(status == 200, "healthz answers {status}");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_head_that_never_ends_is_not_waited_for() -> Result<()> {
-    let server = small_server().await?;
+    let server = impatient_server().await?;
     let mut stream = TcpStream::connect(server.address()).await?;
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: ").await?;
     until_closed(&mut stream).await?;
@@ -48,7 +50,7 @@ async fn a_head_that_never_ends_is_not_waited_for() -> Result<()> {
 
 #[tokio::test]
 async fn a_body_that_stops_in_the_middle_is_not_waited_for() -> Result<()> {
-    let server = small_server().await?;
+    let server = impatient_server().await?;
     let head = format!(
         "POST /v1/sessions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
          Content-Length: 1000\r\n\r\n{{",
@@ -57,7 +59,7 @@ async fn a_body_that_stops_in_the_middle_is_not_waited_for() -> Result<()> {
     );
     let mut stream = TcpStream::connect(server.address()).await?;
     stream.write_all(head.as_bytes()).await?;
-    let answer = raw::read(&mut stream, true).await?;
+    let answer = http::read(&mut stream, true).await?;
     ensure!(answer.status == 400, "{}", answer.head);
     still_answers(&server).await
 }
@@ -65,17 +67,15 @@ async fn a_body_that_stops_in_the_middle_is_not_waited_for() -> Result<()> {
 #[tokio::test]
 async fn oversized_requests_are_refused_with_the_reason() -> Result<()> {
     let server = small_server().await?;
-    let bearer = format!("Bearer {}", server.token());
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-    let body = format!(r#"{{"shell":"{}"}}"#, "x".repeat(100 << 10));
-    let answer = raw::request(server.address(), "POST", "/v1/executions", &headers, body.as_bytes()).await?;
+    let api = server.api();
+    let answer = api.post("/v1/executions", &json!({"shell": "x".repeat(100 << 10)})).await?;
     ensure!(answer.status == 413 && answer.json()?["error"]["code"] == "body_too_large", "{}", answer.text());
-    let long = "x".repeat(200 << 10);
-    let answer = raw::head(server.address(), "GET", "/healthz", &[("X-Long", &long)], b"").await?;
+    let (anonymous, long) = (server.anonymous(), "x".repeat(200 << 10));
+    let answer = anonymous.head("GET", "/healthz", &[("X-Long", &long)], &Value::Null).await?;
     ensure!(answer.status == 431, "{}", answer.head);
     let many: Vec<(String, &str)> = (0..200).map(|n| (format!("X-{n}"), "y")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    let answer = raw::head(server.address(), "GET", "/healthz", &many, b"").await?;
+    let answer = anonymous.head("GET", "/healthz", &many, &Value::Null).await?;
     ensure!(answer.status == 431, "{}", answer.head);
     still_answers(&server).await
 }
@@ -83,8 +83,7 @@ async fn oversized_requests_are_refused_with_the_reason() -> Result<()> {
 #[tokio::test]
 async fn json_of_any_depth_and_any_nonsense_gets_a_clear_refusal() -> Result<()> {
     let server = small_server().await?;
-    let bearer = format!("Bearer {}", server.token());
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    let api = server.api();
     let deep = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
     let deep_inside = format!(r#"{{"metadata":{}1{}}}"#, "{\"a\":".repeat(5_000), "}".repeat(5_000));
     let bodies: [&[u8]; 12] = [
@@ -102,13 +101,10 @@ async fn json_of_any_depth_and_any_nonsense_gets_a_clear_refusal() -> Result<()>
         b"{\"shell\": \"a\", \"timeout_ms\": 1e400}",
     ];
     for body in bodies {
-        let answer = raw::request(server.address(), "POST", "/v1/executions", &headers, body).await?;
+        let answer =
+            api.request("POST", "/v1/executions", &[("Content-Type", "application/json")], body).await?;
         let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-        ensure!(answer.status == 400, "{shown}: {} {}", answer.head, answer.text());
-        let error = answer.json()?["error"].clone();
-        let told = ["code", "message", "hint", "request_id"]
-            .map(|field| error[field].as_str().is_some_and(|s| !s.is_empty()));
-        ensure!(told == [true; 4], "{shown}: {error}");
+        error_of(&answer, 400).context(shown)?;
     }
     still_answers(&server).await
 }
@@ -140,15 +136,15 @@ async fn bytes_that_are_not_http_get_a_refusal_or_a_closed_connection() -> Resul
 #[tokio::test]
 async fn more_connections_than_there_is_room_for_wait_and_are_served_when_others_leave() -> Result<()> {
     let config = "[server]\nmax_connections = 4\nmax_connections_of_address = 4\n";
-    let server =
-        TestServer::with(ServerOptions { config: Some(config.into()), ..ServerOptions::default() }).await?;
+    let server = TestServer::configured(config).await?;
     let mut held = Vec::new();
     for _ in 0..4 {
         held.push(TcpStream::connect(server.address()).await?);
     }
-    let late = raw::request(server.address(), "GET", "/healthz", &[], b"");
+    let anonymous = server.anonymous();
+    let late = anonymous.get("/healthz");
     let mut late = std::pin::pin!(late);
-    // While there is no room nothing comes; how long that is looked at decides nothing.
+    // No answer arrives while all connections are taken; how long this waits decides nothing.
     ensure!(
         timeout(Duration::from_millis(200), late.as_mut()).await.is_err(),
         "a fifth connection was served"
@@ -161,18 +157,17 @@ async fn more_connections_than_there_is_room_for_wait_and_are_served_when_others
 #[tokio::test]
 async fn a_websocket_takes_up_a_connection_for_as_long_as_it_is_open() -> Result<()> {
     let server = small_server().await?;
-    let id = start(&server, &json!({ "argv": ["cat"], "stdin": "open" })).await?;
+    let api = server.api();
+    let id = api.one_shot(&json!({ "argv": ["cat"], "stdin": "open" })).await?;
     let path = format!("/v1/executions/{id}/attach");
     let mut sockets = Vec::new();
     for _ in 0..8 {
-        let mut socket = Socket::open(&server, &path).await?;
-        socket.next().await?; // so it is past its upgrade
+        let mut socket = api.socket(&path).await?;
+        socket.next().await?; // the upgrade is complete
         sockets.push(socket);
     }
-    let bearer = format!("Bearer {}", server.token());
     let open = async || -> Result<u64> {
-        let headers = [("Authorization", bearer.as_str())];
-        let text = raw::request(server.address(), "GET", "/metrics", &headers, b"").await?.text();
+        let text = api.get("/metrics").await?.text();
         let line = text.lines().find_map(|line| line.strip_prefix("headwater_connections "));
         Ok(line.context("no count")?.trim().parse()?)
     };
@@ -187,8 +182,7 @@ async fn a_websocket_takes_up_a_connection_for_as_long_as_it_is_open() -> Result
 #[tokio::test]
 async fn odd_paths_and_ids_name_nothing() -> Result<()> {
     let server = small_server().await?;
-    let bearer = format!("Bearer {}", server.token());
-    let headers = [("Authorization", bearer.as_str())];
+    let api = server.api();
     for path in [
         "/v1/executions/exe_",
         "/v1/executions/..%2f..%2fetc%2fpasswd",
@@ -200,25 +194,23 @@ async fn odd_paths_and_ids_name_nothing() -> Result<()> {
         "/v2/sessions",
         "/v1/executions/exe_00000000000000000000000000000000/output",
     ] {
-        let answer = raw::request(server.address(), "GET", path, &headers, b"").await?;
-        ensure!(answer.status == 404, "{path}: {} {}", answer.head, answer.text());
-        ensure!(answer.json()?["error"]["hint"].is_string(), "{path}: {}", answer.text());
+        error_of(&api.get(path).await?, 404).context(path)?;
     }
-    let answer = raw::request(server.address(), "BREW", "/v1/sessions", &headers, b"").await?;
+    let answer = api.request("BREW", "/v1/sessions", &[], b"").await?;
     ensure!(answer.status == 405 && answer.header("allow").is_some(), "{}", answer.head);
     Ok(())
 }
 
 #[tokio::test]
 async fn errors_about_a_broken_data_folder_name_no_path_of_the_host() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let id = me.session(&json!({})).await?;
     let execution = me.start(&id, &json!({"shell": "echo hello"})).await?;
-    me.ended(&execution).await?;
+    me.closed(&execution).await?;
     let folder = server.data().join("sessions").join(&id);
     let log = folder.join("executions").join(&execution);
-    let mut told = Vec::new();
+    let mut info = Vec::new();
     // A log whose files are gone.
     for file in std::fs::read_dir(&log)? {
         let path = file?.path();
@@ -227,20 +219,20 @@ async fn errors_about_a_broken_data_folder_name_no_path_of_the_host() -> Result<
         }
     }
     for path in ["output", "events", "recording"] {
-        told.push(me.get(&format!("/v1/executions/{execution}/{path}")).await?);
+        info.push(me.get(&format!("/v1/executions/{execution}/{path}")).await?);
     }
     // A workspace that is no folder.
-    good(&me.post(&format!("/v1/sessions/{id}/hibernate"), &json!({})).await?, 200)?;
+    json_of(&me.post(&format!("/v1/sessions/{id}/hibernate"), &json!({})).await?, 200)?;
     std::fs::remove_dir_all(folder.join("workspace"))?;
     std::fs::write(folder.join("workspace"), "")?;
-    told.push(me.post(&format!("/v1/sessions/{id}/executions"), &json!({"shell": "true"})).await?);
-    told.push(me.get(&format!("/v1/sessions/{id}/files?path=/")).await?);
-    told.push(me.post(&format!("/v1/sessions/{id}/snapshots"), &json!({"name": "a"})).await?);
-    told.push(me.post(&format!("/v1/sessions/{id}/fork"), &json!({})).await?);
+    info.push(me.post(&format!("/v1/sessions/{id}/executions"), &json!({"shell": "true"})).await?);
+    info.push(me.get(&format!("/v1/sessions/{id}/files?path=/")).await?);
+    info.push(me.post(&format!("/v1/sessions/{id}/snapshots"), &json!({"name": "a"})).await?);
+    info.push(me.post(&format!("/v1/sessions/{id}/fork"), &json!({})).await?);
     let data = server.data().display().to_string();
-    let refused = told.iter().filter(|answer| answer.status >= 400).count();
+    let refused = info.iter().filter(|answer| answer.status >= 400).count();
     assert!(refused >= 4, "the control: something is wrong with most of them, not {refused}");
-    for answer in &told {
+    for answer in &info {
         assert!(!answer.text().contains(&data), "{}: {}", answer.status, answer.text());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What is asked twice is done once: at the same time, and over a kill of the server.
+//! A request that is sent twice is done once: at the same time, and over a kill of the server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,15 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use headwater_tests::host::{PATIENCE, eventually};
+use headwater_tests::http::{error_code, json_of, text, texts};
 use headwater_tests::{ServerOptions, TestServer};
 use serde_json::json;
 
-use crate::ask::{Asker, all, bad, good, server, text};
-
 #[tokio::test]
 async fn fifty_requests_with_one_key_start_one_execution() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     for path in [format!("/v1/sessions/{session}/executions"), "/v1/executions".to_owned()] {
         let asked = json!({"shell": "echo once; sleep 1000"});
@@ -27,9 +26,9 @@ async fn fifty_requests_with_one_key_start_one_execution() -> Result<()> {
                 tokio::spawn(async move {
                     if n % 5 > 0 {
                         let answer = me.send("POST", &path, &headers, &asked).await?;
-                        return anyhow::Ok(text(&good(&answer, 201)?["id"]));
+                        return anyhow::Ok(text(&json_of(&answer, 201)?["id"]));
                     }
-                    let answer = me.head(&path, &headers, &asked).await?;
+                    let answer = me.head("POST", &path, &headers, &asked).await?;
                     assert_eq!(answer.status, 200, "{}", answer.head);
                     let place = answer.header("location").unwrap_or_default();
                     Ok(place.rsplit('/').next().unwrap_or_default().to_owned())
@@ -42,19 +41,19 @@ async fn fifty_requests_with_one_key_start_one_execution() -> Result<()> {
         }
         assert_eq!(ids.len(), 1, "{ids:?}");
         let id = ids.pop_first().unwrap_or_default();
-        me.printed(&id, "once\n").await?;
-        good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
+        me.until_printed(&id, "once\n").await?;
+        me.cancel(&id).await?;
         assert_eq!(me.stdout(&id).await?, "once\n");
-        good(&me.delete(&format!("/v1/executions/{id}")).await?, 204)?;
-        assert!(all(&me.json("/v1/executions").await?, "id").is_empty());
+        json_of(&me.delete(&format!("/v1/executions/{id}")).await?, 204)?;
+        assert!(texts(&me.json("/v1/executions").await?, "id").is_empty());
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn fifty_requests_with_one_key_create_one_session() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let requests: Vec<_> = (0..50)
         .map(|_| {
             let me = me.clone();
@@ -62,7 +61,7 @@ async fn fifty_requests_with_one_key_create_one_session() -> Result<()> {
                 let answer = me
                     .send("POST", "/v1/sessions", &[("Idempotency-Key", "k")], &json!({"name": "x"}))
                     .await?;
-                good(&answer, 201)
+                json_of(&answer, 201)
             })
         })
         .collect();
@@ -71,60 +70,60 @@ async fn fifty_requests_with_one_key_create_one_session() -> Result<()> {
         answers.push(request.await??);
     }
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
-    assert_eq!(all(&me.json("/v1/sessions").await?, "id"), [text(&answers[0]["id"])]);
+    assert_eq!(texts(&me.json("/v1/sessions").await?, "id"), [text(&answers[0]["id"])]);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_key_with_another_request_is_refused_and_keys_are_their_owners() -> Result<()> {
-    let server = server().await?;
-    let (ann, bob) = (Asker::user(&server, "ann", "member")?, Asker::user(&server, "bob", "member")?);
+    let server = TestServer::small().await?;
+    let (ann, bob) = (server.user("ann", "member")?, server.user("bob", "member")?);
     let key = [("Idempotency-Key", "k")];
     let asked = json!({"shell": "echo one"});
-    let first = good(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    let first = json_of(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
     let other = ann.send("POST", "/v1/executions", &key, &json!({"shell": "echo two"})).await?;
-    assert_eq!(bad(&other, 422)?, "key_reused");
+    assert_eq!(error_code(&other, 422)?, "key_reused");
     let session = ann.send("POST", "/v1/sessions", &key, &json!({})).await?;
-    assert_eq!(bad(&session, 422)?, "key_reused");
-    let his = good(&bob.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    assert_eq!(error_code(&session, 422)?, "key_reused");
+    let his = json_of(&bob.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
     assert_ne!(first["id"], his["id"]);
-    // What has ended is told of, not started again.
+    // An ended execution is returned, not started again.
     let id = text(&first["id"]);
-    let ended = ann.ended(&id).await?;
-    let again = good(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    let ended = ann.closed(&id).await?;
+    let again = json_of(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
     assert_eq!((&again["id"], &again["exit"]), (&first["id"], &ended["exit"]));
-    // What is removed is forgotten, and its key with it.
-    good(&ann.delete(&format!("/v1/executions/{id}")).await?, 204)?;
-    let anew = good(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    // A removed execution is forgotten, and its key with it.
+    json_of(&ann.delete(&format!("/v1/executions/{id}")).await?, 204)?;
+    let anew = json_of(&ann.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
     assert_ne!(anew["id"], first["id"]);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_key_means_the_same_execution_after_kills_of_gateway_and_worker() -> Result<()> {
-    let mut server = server().await?;
-    let me = Asker::admin(&server);
+    let mut server = TestServer::small().await?;
+    let me = server.api();
     let key = [("Idempotency-Key", "over-the-kill")];
     let asked = json!({"shell": "echo once; sleep 1000"});
-    let first = good(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    let first = json_of(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
     server.kill();
     server.start_again().await?;
-    let second = good(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    let second = json_of(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
     assert_eq!(first["id"], second["id"]);
     server.kill_worker().await?;
-    let third = good(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
+    let third = json_of(&me.send("POST", "/v1/executions", &key, &asked).await?, 201)?;
     assert_eq!(first["id"], third["id"]);
     let id = text(&first["id"]);
-    me.printed(&id, "once\n").await?;
-    good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
+    me.until_printed(&id, "once\n").await?;
+    me.cancel(&id).await?;
     assert_eq!(me.stdout(&id).await?, "once\n");
     Ok(())
 }
 
 #[tokio::test]
 async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Result<()> {
-    let mut server = server().await?;
-    let me = Asker::admin(&server);
+    let mut server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let path = format!("/v1/sessions/{session}/executions");
     let (answered, broken) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -134,7 +133,7 @@ async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Resul
         tokio::spawn(async move {
             let (key, asked) = (format!("key-{n}"), json!({"shell": format!("echo {n} >> starts")}));
             let deadline = Instant::now() + PATIENCE;
-            let told = loop {
+            let info = loop {
                 match me.send("POST", &path, &[("Idempotency-Key", &key)], &asked).await {
                     Ok(answer) if answer.status == 201 => break answer.json()?,
                     other => ensure!(Instant::now() < deadline, "no answer to {n}: {other:?}"),
@@ -143,7 +142,7 @@ async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Resul
                 tokio::time::sleep(Duration::from_millis(10)).await;
             };
             answered.fetch_add(1, Ordering::Relaxed);
-            anyhow::Ok(text(&told["id"]))
+            anyhow::Ok(text(&info["id"]))
         })
     };
     // Twenty at once, and a kill in the middle of them: when some are answered and others are not. If all were answered
@@ -158,7 +157,7 @@ async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Resul
         asked += 20;
         for request in requests {
             let id = request.await??;
-            me.ended(&id).await?;
+            me.closed(&id).await?;
             ids.insert(id);
         }
     }
@@ -173,7 +172,7 @@ async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Resul
         (Some(&"1"), Some(&asked.to_string().as_str())),
         "{starts}"
     );
-    assert_eq!(all(&me.json("/v1/executions?limit=500").await?, "id").len(), asked + 1);
+    assert_eq!(texts(&me.json("/v1/executions?limit=500").await?, "id").len(), asked + 1);
     Ok(())
 }
 
@@ -181,7 +180,7 @@ async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Resul
 async fn a_start_refused_for_capacity_can_be_repeated_with_its_key() -> Result<()> {
     let config = Some("pool = 1\nmax_running = 1\n".into());
     let server = TestServer::with(ServerOptions { config, ..ServerOptions::default() }).await?;
-    let me = Asker::admin(&server);
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let first = me.start(&session, &json!({"shell": "sleep 1000"})).await?;
     let path = format!("/v1/sessions/{session}/executions");
@@ -189,51 +188,51 @@ async fn a_start_refused_for_capacity_can_be_repeated_with_its_key() -> Result<(
     let asked = json!({"shell": "echo late"});
     for path in [path.as_str(), "/v1/executions"] {
         let answer = me.send("POST", path, &key, &asked).await?;
-        assert_eq!(bad(&answer, 429)?, "exhausted");
+        assert_eq!(error_code(&answer, 429)?, "exhausted");
         assert!(answer.header("retry-after").is_some());
     }
-    assert_eq!(all(&me.json("/v1/executions").await?, "id"), [first.as_str()]);
-    good(&me.post(&format!("/v1/executions/{first}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
-    me.ended(&first).await?;
-    // Room is there a moment after the end is told.
-    let mut told = json!(null);
+    assert_eq!(texts(&me.json("/v1/executions").await?, "id"), [first.as_str()]);
+    me.cancel(&first).await?;
+    me.closed(&first).await?;
+    // The permit is free a moment after the end is reported.
+    let mut info = json!(null);
     eventually("there is room", async || {
         let answer = me.send("POST", &path, &key, &asked).await;
-        told = answer
+        info = answer
             .ok()
             .filter(|answer| answer.status == 201)
             .and_then(|answer| answer.json().ok())
             .unwrap_or_default();
-        told["id"].is_string()
+        info["id"].is_string()
     })
     .await?;
-    assert_eq!(me.stdout(&text(&told["id"])).await?, "late\n");
+    assert_eq!(me.stdout(&text(&info["id"])).await?, "late\n");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_repeated_request_that_is_refused_leaves_what_the_first_one_made() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     for path in [format!("/v1/sessions/{session}/executions"), "/v1/executions".to_owned()] {
         let key = format!("key of {path}").replace(' ', "-");
         let key = [("Idempotency-Key", key.as_str()), ("Accept", "text/event-stream")];
         let asked = json!({"shell": "echo once; exec sleep 1000"});
-        let first = good(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
+        let first = json_of(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
         let id = text(&first["id"]);
-        me.printed(&id, "once\n").await?;
+        me.until_printed(&id, "once\n").await?;
         // Refused by the worker, because there is no such event: while it runs, and when it has ended.
         let past_the_end = format!("{path}?after=1000");
         let refused = me.send("POST", &past_the_end, &key, &asked).await?;
-        assert_eq!(bad(&refused, 400)?, "after_past_end");
-        assert_eq!(me.json(&format!("/v1/executions/{id}")).await?["state"], "running");
-        let again = good(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
+        assert_eq!(error_code(&refused, 400)?, "after_past_end");
+        assert_eq!(me.execution(&id).await?["state"], "running");
+        let again = json_of(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
         assert_eq!(again["id"], first["id"], "the control: the key leads to it");
-        good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
-        me.ended(&id).await?;
+        me.cancel(&id).await?;
+        me.closed(&id).await?;
         let refused = me.send("POST", &past_the_end, &key, &asked).await?;
-        assert_eq!(bad(&refused, 400)?, "after_past_end");
+        assert_eq!(error_code(&refused, 400)?, "after_past_end");
         assert_eq!(me.stdout(&id).await?, "once\n");
     }
     Ok(())
@@ -241,22 +240,22 @@ async fn a_repeated_request_that_is_refused_leaves_what_the_first_one_made() -> 
 
 #[tokio::test]
 async fn a_first_request_that_is_refused_leaves_nothing_and_its_key_is_free() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     for path in [format!("/v1/sessions/{session}/executions"), "/v1/executions".to_owned()] {
         let key = [("Idempotency-Key", "k"), ("Accept", "text/event-stream")];
         let asked = json!({"shell": "echo once; exec sleep 1000"});
         let refused = me.send("POST", &format!("{path}?after=1000"), &key, &asked).await?;
-        assert_eq!(bad(&refused, 400)?, "after_past_end");
-        assert!(all(&me.json("/v1/executions").await?, "id").is_empty());
+        assert_eq!(error_code(&refused, 400)?, "after_past_end");
+        assert!(texts(&me.json("/v1/executions").await?, "id").is_empty());
         assert_eq!(me.json(&format!("/v1/sessions/{session}")).await?["running"], 0);
-        let told = good(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
-        let id = text(&told["id"]);
-        me.printed(&id, "once\n").await?;
-        good(&me.post(&format!("/v1/executions/{id}/cancel"), &json!({"grace_ms": 0})).await?, 204)?;
-        me.ended(&id).await?;
-        good(&me.delete(&format!("/v1/executions/{id}")).await?, 204)?;
+        let info = json_of(&me.send("POST", &path, &key[..1], &asked).await?, 201)?;
+        let id = text(&info["id"]);
+        me.until_printed(&id, "once\n").await?;
+        me.cancel(&id).await?;
+        me.closed(&id).await?;
+        json_of(&me.delete(&format!("/v1/executions/{id}")).await?, 204)?;
     }
     Ok(())
 }

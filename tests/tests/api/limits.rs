@@ -1,28 +1,20 @@
-//! Limits that nobody can have are refused, and say what can be had.
+//! Limits above the maximum are refused, and the error names the maximum.
 
 use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
-use headwater_tests::raw::{self, Raw};
-use serde_json::Value;
-
-async fn ask(server: &TestServer, method: &str, path: &str, body: &str) -> Result<Raw> {
-    let bearer = format!("Bearer {}", server.token());
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-    raw::request(server.address(), method, path, &headers, body.as_bytes()).await
-}
+use serde_json::{Value, json};
 
 fn shown(server: &TestServer) -> Result<Value> {
-    let told = server.command().arg("config").output()?;
-    Ok(serde_json::from_slice(&told.stdout)?)
+    let info = server.command().arg("config").output()?;
+    Ok(serde_json::from_slice(&info.stdout)?)
 }
 
 #[tokio::test]
 async fn absurd_limits_are_refused_with_the_maximum_wherever_they_are_asked_for() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let most = shown(&server)?["worker"]["max_limits"].clone();
-    let session = ask(&server, "POST", "/v1/sessions", r#"{"limits":{"memory_bytes":67108864}}"#).await?;
-    ensure!(session.status == 201, "a sensible limit is refused: {}", session.text());
-    let id = session.json()?["id"].as_str().context("no id")?.to_owned();
+    let id = api.session(&json!({"limits": {"memory_bytes": 64 << 20}})).await.context("a valid limit")?;
     let (one, runs) = (format!("/v1/sessions/{id}"), format!("/v1/sessions/{id}/executions"));
     for name in [
         "memory_bytes",
@@ -35,14 +27,14 @@ async fn absurd_limits_are_refused_with_the_maximum_wherever_they_are_asked_for(
         "wall_ms",
     ] {
         let value = if name == "pids" { 4_194_304 } else { u64::MAX };
-        let limits = format!("{{\"{name}\":{value}}}");
+        let limits = json!({ name: value });
         for (method, path, body) in [
-            ("POST", "/v1/sessions", format!("{{\"limits\":{limits}}}")),
-            ("PATCH", one.as_str(), format!("{{\"limits\":{limits}}}")),
-            ("POST", runs.as_str(), format!("{{\"shell\":\"true\",\"limits\":{limits}}}")),
-            ("POST", "/v1/executions", format!("{{\"shell\":\"true\",\"limits\":{limits}}}")),
+            ("POST", "/v1/sessions", json!({ "limits": limits })),
+            ("PATCH", one.as_str(), json!({ "limits": limits })),
+            ("POST", runs.as_str(), json!({ "shell": "true", "limits": limits })),
+            ("POST", "/v1/executions", json!({ "shell": "true", "limits": limits })),
         ] {
-            let answer = ask(&server, method, path, &body).await?;
+            let answer = api.send(method, path, &[], &body).await?;
             ensure!(answer.status == 400, "{method} {path} {limits}: {} {}", answer.status, answer.text());
             let message = answer.json()?["error"]["message"].as_str().unwrap_or_default().to_owned();
             ensure!(message.contains(name) && message.contains("at most"), "{message}");
@@ -51,14 +43,15 @@ async fn absurd_limits_are_refused_with_the_maximum_wherever_they_are_asked_for(
             }
         }
     }
-    let run = ask(&server, "POST", &runs, r#"{"shell":"true","limits":{"memory_bytes":33554432}}"#).await?;
-    ensure!(run.status == 201, "a sensible limit of an execution is refused: {}", run.text());
+    let run = json!({"shell": "true", "limits": {"memory_bytes": 32 << 20}});
+    api.start(&id, &run).await.context("a valid limit of an execution")?;
     Ok(())
 }
 
 #[tokio::test]
 async fn the_machine_bounds_what_the_operator_does_not() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let config = shown(&server)?;
     let (most, usual) = (&config["worker"]["max_limits"], &config["worker"]["limits"]);
     for name in ["memory_bytes", "pids", "open_files", "disk_bytes", "inodes", "output_bytes"] {
@@ -69,7 +62,7 @@ async fn the_machine_bounds_what_the_operator_does_not() -> Result<()> {
     let everybody = &config["quotas"]["everybody"];
     ensure!(everybody["sessions"].as_u64().is_some_and(|most| most >= 100), "{everybody}");
     ensure!(everybody["disk_bytes"].as_u64().is_some_and(|most| most >= 4 << 30), "{everybody}");
-    let usage = ask(&server, "GET", "/v1/usage", "").await?.json()?;
+    let usage = api.json("/v1/usage").await?;
     ensure!(usage.to_string().contains(&everybody["sessions"].to_string()), "{usage}");
     Ok(())
 }

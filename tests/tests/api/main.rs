@@ -1,8 +1,6 @@
 //! The API end to end: a real server, real clients.
-mod ask;
 mod attach;
 mod bad_input;
-mod calls;
 mod control;
 mod details;
 mod docs;
@@ -15,16 +13,17 @@ mod hostile;
 mod ide;
 mod idempotency;
 mod limits;
+mod log;
 mod lossless;
 mod output;
-mod places;
+mod owner_limits;
 mod quotas;
 mod rebuilt;
 mod retention;
-mod scene;
 mod sessions;
 mod shared;
 mod table;
+mod tool_calls;
 mod tool_progress;
 mod tools;
 mod unread;

@@ -1,13 +1,12 @@
-//! What the store holds is found again: after a kill, after its loss, and behind the gateway's back.
+//! The store is rebuilt after a kill and after its loss, and follows changes made without the gateway.
 
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
 use headwater_tests::host::eventually;
+use headwater_tests::http::{error_code, json_of, text, texts};
 use serde_json::json;
-
-use crate::ask::{Asker, all, bad, good, server, text};
 
 /// Runs a line on the local engine, behind the gateway's back; gives its one new execution's id.
 fn run_locally(server: &TestServer, line: &str) -> Result<()> {
@@ -30,51 +29,51 @@ pub(crate) fn remove_store(server: &TestServer) -> Result<()> {
 
 #[tokio::test]
 async fn a_lost_store_is_rebuilt_from_the_worker_with_everybodys_things() -> Result<()> {
-    let mut server = server().await?;
-    let ann = Asker::user(&server, "ann", "member")?;
+    let mut server = TestServer::small().await?;
+    let ann = server.user("ann", "member")?;
     let session = ann.session(&json!({"name": "hers"})).await?;
     let ended = ann
         .start(&session, &json!({"shell": "echo kept; exit 2", "metadata": {"conversation_id": "talk"}}))
         .await?;
-    ann.ended(&ended).await?;
+    ann.closed(&ended).await?;
     let running = ann.start(&session, &json!({"shell": "read x; echo $x", "stdin": "open"})).await?;
-    let told = good(&ann.post("/v1/executions", &json!({"shell": "echo one-shot"})).await?, 201)?;
-    let one_shot = text(&told["id"]);
-    ann.ended(&one_shot).await?;
+    let info = json_of(&ann.post("/v1/executions", &json!({"shell": "echo one-shot"})).await?, 201)?;
+    let one_shot = text(&info["id"]);
+    ann.closed(&one_shot).await?;
     server.kill();
     remove_store(&server)?;
     server.start_again().await?;
 
-    let ann = Asker::user(&server, "ann", "member")?;
+    let ann = server.user("ann", "member")?;
     eventually("all of it is found", async || {
-        ann.json("/v1/executions").await.is_ok_and(|page| all(&page, "id").len() == 3)
+        ann.json("/v1/executions").await.is_ok_and(|page| texts(&page, "id").len() == 3)
     })
     .await?;
-    assert_eq!(all(&ann.json("/v1/sessions?name=hers").await?, "id"), [session]);
-    assert_eq!(ann.json(&format!("/v1/executions/{ended}")).await?["exit"]["code"], 2);
-    assert_eq!(all(&ann.json("/v1/executions?conversation_id=talk").await?, "id"), [ended.as_str()]);
+    assert_eq!(texts(&ann.json("/v1/sessions?name=hers").await?, "id"), [session]);
+    assert_eq!(ann.execution(&ended).await?["exit"]["code"], 2);
+    assert_eq!(texts(&ann.json("/v1/executions?conversation_id=talk").await?, "id"), [ended.as_str()]);
     assert_eq!(ann.stdout(&ended).await?, "kept\n");
     assert_eq!(ann.stdout(&one_shot).await?, "one-shot\n");
     let path = format!("/v1/executions/{running}/stdin?eof=true");
-    good(&ann.ask("POST", &path, &[], b"still there\n").await?, 204)?;
+    json_of(&ann.request("POST", &path, &[], b"still there\n").await?, 204)?;
     assert_eq!(ann.stdout(&running).await?, "still there\n");
-    let bob = Asker::user(&server, "bob", "member")?;
-    assert!(all(&bob.json("/v1/executions").await?, "id").is_empty());
+    let bob = server.user("bob", "member")?;
+    assert!(texts(&bob.json("/v1/executions").await?, "id").is_empty());
     Ok(())
 }
 
 #[tokio::test]
 async fn an_end_that_no_gateway_saw_is_recorded_by_the_next() -> Result<()> {
-    let mut server = server().await?;
-    let me = Asker::admin(&server);
-    let told = good(&me.post("/v1/executions", &json!({"shell": "sleep 0.3; exit 6"})).await?, 201)?;
-    let id = text(&told["id"]);
+    let mut server = TestServer::small().await?;
+    let me = server.api();
+    let id = me.one_shot(&json!({"shell": "read x; exit 6", "stdin": "open"})).await?;
     server.kill();
-    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    let worker = server.worker().await?;
+    worker.stdin(id.parse()?).await?.end().await?;
     worker.wait(id.parse()?, headwater_tests::host::PATIENCE, true).await?;
     server.start_again().await?;
     let page = me.json("/v1/executions?state=closed").await?;
-    assert_eq!(all(&page, "id"), [id.as_str()], "{page}");
+    assert_eq!(texts(&page, "id"), [id.as_str()], "{page}");
     assert_eq!(page["items"][0]["exit"], json!({"reason": "exited", "code": 6}));
     let line =
         server.log().lines().filter(|line| line.contains("execution ended") && line.contains(&id)).count();
@@ -84,58 +83,58 @@ async fn an_end_that_no_gateway_saw_is_recorded_by_the_next() -> Result<()> {
 
 #[tokio::test]
 async fn executions_of_the_local_command_line_are_visible_to_the_operator_only() -> Result<()> {
-    let server = server().await?;
-    let (me, ann) = (Asker::admin(&server), Asker::user(&server, "ann", "member")?);
+    let server = TestServer::small().await?;
+    let (me, ann) = (server.api(), server.user("ann", "member")?);
     run_locally(&server, "echo local")?;
-    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    let worker = server.worker().await?;
     let all_of_them = worker.executions(None, false).await?;
     let local = all_of_them.first().context("nothing ran")?;
     let path = format!("/v1/executions/{}", local.id);
-    bad(&ann.get(&path).await?, 404)?;
+    error_code(&ann.get(&path).await?, 404)?;
     assert_eq!(me.json(&path).await?["exit"]["code"], 0);
     assert_eq!(me.stdout(&local.id.to_string()).await?, "local\n");
-    good(&me.get(&format!("/v1/sessions/{}", local.session_id)).await?, 200)?;
-    assert_eq!(all(&me.json("/v1/executions").await?, "id"), [local.id.to_string()]);
-    bad(&ann.get(&path).await?, 404)?;
+    json_of(&me.get(&format!("/v1/sessions/{}", local.session_id)).await?, 200)?;
+    assert_eq!(texts(&me.json("/v1/executions").await?, "id"), [local.id.to_string()]);
+    error_code(&ann.get(&path).await?, 404)?;
     Ok(())
 }
 
 #[tokio::test]
 async fn the_store_answers_for_executions_that_the_worker_has_forgotten() -> Result<()> {
-    let mut server = server().await?;
-    let me = Asker::admin(&server);
+    let mut server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({"name": "gone"})).await?;
     let ended = me.start(&session, &json!({"shell": "echo x; exit 8"})).await?;
-    let before = me.ended(&ended).await?;
+    let before = me.closed(&ended).await?;
     let running = me.start(&session, &json!({"shell": "sleep 1000"})).await?;
     server.kill();
-    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    let worker = server.worker().await?;
     worker.end_session(session.parse()?, true).await?;
     server.start_again().await?;
-    let after = me.json(&format!("/v1/executions/{ended}")).await?;
+    let after = me.execution(&ended).await?;
     for field in ["exit", "state", "stdout_bytes", "last_seq", "duration_ms", "command"] {
         assert_eq!(after[field], before[field], "{field}");
     }
-    let lost = me.json(&format!("/v1/executions/{running}")).await?;
+    let lost = me.execution(&running).await?;
     assert_eq!((&lost["state"], &lost["exit"]["reason"]), (&json!("closed"), &json!("lost")), "{lost}");
-    let told = me.json(&format!("/v1/sessions/{session}")).await?;
-    assert_eq!((&told["state"], &told["name"]), (&json!("ended"), &json!("gone")));
-    good(&me.delete(&format!("/v1/sessions/{session}")).await?, 204)?;
-    bad(&me.get(&format!("/v1/executions/{ended}")).await?, 404)?;
+    let info = me.json(&format!("/v1/sessions/{session}")).await?;
+    assert_eq!((&info["state"], &info["name"]), (&json!("ended"), &json!("gone")));
+    json_of(&me.delete(&format!("/v1/sessions/{session}")).await?, 204)?;
+    error_code(&me.get(&format!("/v1/executions/{ended}")).await?, 404)?;
     Ok(())
 }
 
 #[tokio::test]
 async fn an_execution_removed_without_the_gateway_is_reported_as_lost() -> Result<()> {
-    let server = server().await?;
-    let me = Asker::admin(&server);
+    let server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let id = me.start(&session, &json!({"shell": "sleep 1000"})).await?;
-    let worker = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    let worker = server.worker().await?;
     worker.end_session(session.parse()?, true).await?;
     let path = format!("/v1/executions/{id}");
     eventually("it counts as lost", async || {
-        me.json(&path).await.is_ok_and(|told| told["state"] == "closed" && told["exit"]["reason"] == "lost")
+        me.json(&path).await.is_ok_and(|info| info["state"] == "closed" && info["exit"]["reason"] == "lost")
     })
     .await?;
     assert_eq!(me.json(&format!("/v1/sessions/{session}")).await?["state"], "ended");
@@ -144,8 +143,8 @@ async fn an_execution_removed_without_the_gateway_is_reported_as_lost() -> Resul
 
 #[tokio::test]
 async fn each_execution_is_counted_and_logged_once_however_many_watch_it() -> Result<()> {
-    let mut server = server().await?;
-    let me = Asker::admin(&server);
+    let mut server = TestServer::small().await?;
+    let me = server.api();
     let session = me.session(&json!({})).await?;
     let id = me.start(&session, &json!({"shell": "read x; exit 3", "stdin": "open"})).await?;
     let watchers: Vec<_> = (0..20)
@@ -155,7 +154,7 @@ async fn each_execution_is_counted_and_logged_once_however_many_watch_it() -> Re
             tokio::spawn(async move { me.get(&format!("/v1/executions/{id}{path}")).await })
         })
         .collect();
-    good(&me.ask("POST", &format!("/v1/executions/{id}/stdin"), &[], b"go\n").await?, 204)?;
+    me.write_input(&id, b"go\n").await?;
     for watcher in watchers {
         assert_eq!(watcher.await??.status, 200);
     }
@@ -168,7 +167,7 @@ async fn each_execution_is_counted_and_logged_once_however_many_watch_it() -> Re
     server.start_again().await?;
     // An old log that is read again is not a new end.
     assert!(me.get(&format!("/v1/executions/{id}/events")).await?.text().contains("event: closed"));
-    assert_eq!(me.ended(&id).await?["exit"]["code"], 3);
+    assert_eq!(me.closed(&id).await?["exit"]["code"], 3);
     let text = counted().await?;
     assert!(!text.contains("headwater_executions_ended_total{"), "{text}");
     let log = server.log();

@@ -1,33 +1,42 @@
 //! The route table: every route, over every transport, for its owner, another user, a reader, an expired and a revoked
-//! token, and nobody. A route that has no row here fails the test: whoever adds a door says who may use it. What members,
-//! links and users that signed in may follows from the same rows: see `shared.rs`.
+//! token, and no token. A route without a row here fails the test: a new route must say who may use it. The rights of
+//! members, links and signed-in users follow from the same rows: see `shared.rs`.
 
 use anyhow::{Context, Result, ensure};
-use headwater_tests::TestServer;
+use futures_util::future::join_all;
 use headwater_tests::host::eventually;
-use headwater_tests::raw::{self, Raw};
+use headwater_tests::http::{self, Response};
+use headwater_tests::{Api, TestServer};
 use serde_json::{Value, json};
+
+/// The headers of a WebSocket upgrade.
+const UPGRADE: [(&str, &str); 4] = [
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+];
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum For {
     /// Everybody, without a token.
     All,
-    /// Whoever has a token; each sees only what is theirs.
+    /// Any token; each user sees only their own.
     Users,
     /// As `Users`, but not readers.
     Writers,
-    /// Who owns what the path or the body names; for others it is not there.
+    /// The owner of what the path or the body names; for others it is not found.
     Owner,
     /// As `Owner`, but not readers.
     OwnerWrites,
-    /// As `OwnerWrites`, but not those with whom the owner shares it.
+    /// As `OwnerWrites`, but not members and links.
     OwnerOnly,
     /// The operator.
     Admins,
 }
 
-/// Method, path as in the OpenAPI document, who may, a body.
+/// Method, path as in the OpenAPI document, who may use it, a body.
 pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/healthz", For::All, ""),
     ("GET", "/readyz", For::All, ""),
@@ -68,7 +77,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/sessions/{id}", For::Owner, ""),
     ("PATCH", "/v1/sessions/{id}", For::OwnerWrites, r#"{"metadata":{"a":"b"}}"#),
     ("GET", "/v1/sessions/{id}/events", For::Owner, ""),
-    // A reader looks at the terminal that its owner has made.
+    // A reader sees the terminal that its owner has created.
     ("POST", "/v1/sessions/{id}/terminals", For::OwnerWrites, "{}"),
     ("GET", "/v1/sessions/{id}/terminals", For::Owner, ""),
     ("GET", "/v1/sessions/{id}/terminal", For::Owner, ""),
@@ -151,7 +160,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("POST", "/v1/sessions/{id}/snapshots/{snapshot}/restore", For::OwnerWrites, ""),
     ("DELETE", "/v1/sessions/{id}/snapshots/{snapshot}", For::OwnerWrites, ""),
     ("POST", "/v1/sessions/{id}/fork", For::OwnerWrites, "{}"),
-    // The last ones end what the others are about.
+    // The last ones end what the others use.
     ("DELETE", "/v1/executions/{id}", For::OwnerWrites, ""),
     ("POST", "/v1/executions/{id}/cancel", For::OwnerWrites, "{}"),
     ("POST", "/v1/sessions/{id}/hibernate", For::OwnerWrites, ""),
@@ -159,12 +168,13 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("DELETE", "/v1/users/{user}", For::Admins, ""),
 ];
 
-/// Statuses of an answer that was let through: whatever else it says, it is not "who are you" or "you may not".
-pub(crate) fn let_through(status: u16) -> bool {
+/// Whether a request with this status was admitted: it is neither unauthenticated nor forbidden.
+pub(crate) fn admitted(status: u16) -> bool {
     !matches!(status, 401 | 403 | 404 | 421 | 429) && status < 500
 }
 
-pub(crate) struct Scene {
+/// A server with one of everything that the rows of the table are about.
+pub(crate) struct Routes {
     pub(crate) server: TestServer,
     pub(crate) session: String,
     pub(crate) execution: String,
@@ -176,33 +186,33 @@ pub(crate) struct Scene {
     snapshot: String,
 }
 
-impl Scene {
+impl Routes {
     /// ann's session with an execution on a terminal that waits for input.
     pub(crate) async fn new(server: TestServer, ann: &str) -> Result<Self> {
         let (session, execution, build) = (String::new(), String::new(), String::new());
         let (share, token, snapshot) = (String::new(), String::new(), String::new());
-        let mut scene = Self { server, session, execution, build, share, token, snapshot };
-        let made = scene.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
-        made["id"].as_str().context("no session")?.clone_into(&mut scene.session);
-        let path = format!("/v1/sessions/{}/executions", scene.session);
+        let mut routes = Self { server, session, execution, build, share, token, snapshot };
+        let made = routes.ask("POST", "/v1/sessions", ann, "{}").await?.json()?;
+        made["id"].as_str().context("no session")?.clone_into(&mut routes.session);
+        let path = format!("/v1/sessions/{}/executions", routes.session);
         let body = r#"{"shell":"cat","tty":{"rows":24,"cols":80},"metadata":{"conversation_id":"anns"}}"#;
-        let made = scene.ask("POST", &path, ann, body).await?.json()?;
+        let made = routes.ask("POST", &path, ann, body).await?.json()?;
         let id = made["id"].as_str().with_context(|| format!("no execution: {made}"))?;
-        id.clone_into(&mut scene.execution);
-        let path = format!("/v1/sessions/{}/builds", scene.session);
-        let made = scene.ask("POST", &path, ann, r#"{"kind":"make","wait":false}"#).await?.json()?;
+        id.clone_into(&mut routes.execution);
+        let path = format!("/v1/sessions/{}/builds", routes.session);
+        let made = routes.ask("POST", &path, ann, r#"{"kind":"make","wait":false}"#).await?.json()?;
         let id = made["build_id"].as_str().with_context(|| format!("no build: {made}"))?;
-        id.clone_into(&mut scene.build);
-        scene.share_it(ann).await?;
-        let kept = scene.ask("POST", "/v1/sessions/{id}/snapshots", ann, "{}").await?.json()?;
-        kept["id"].as_str().context("no snapshot")?.clone_into(&mut scene.snapshot);
-        Ok(scene)
+        id.clone_into(&mut routes.build);
+        routes.share_it(ann).await?;
+        let kept = routes.ask("POST", "/v1/sessions/{id}/snapshots", ann, "{}").await?.json()?;
+        kept["id"].as_str().context("no snapshot")?.clone_into(&mut routes.snapshot);
+        Ok(routes)
     }
 
     /// A user `ann`, a member, a link and a token for the rows to be about.
     async fn share_it(&mut self, ann: &str) -> Result<()> {
         let admin = self.server.token().to_owned();
-        // Her sessions are there already: they were made with a token.
+        // She already has sessions: they were created with a token.
         let user = r#"{"name":"ann","password":"correct horse","take_over":true}"#;
         let made = self.ask("POST", "/v1/users", &admin, user).await?;
         ensure!(made.status == 201, "{}", made.text());
@@ -233,10 +243,20 @@ impl Scene {
             .replace("{conversation_id}", "anns")
     }
 
-    pub(crate) async fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> Result<Raw> {
-        let bearer = format!("Bearer {token}");
-        let headers = [("Authorization", bearer.as_str())];
-        self.ask_with(method, path, if token.is_empty() { &[] } else { &headers }, body).await
+    /// Sends a request with this token, or without one if it is empty.
+    pub(crate) async fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> Result<Response> {
+        self.send(&self.server.api_with(token), method, path, &[], body).await
+    }
+
+    /// Sends a request without a token and with these headers.
+    async fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Result<Response> {
+        self.send(&self.server.anonymous(), method, path, headers, body).await
     }
 
     /// The cookie that a browser gets for a token, as it sends it.
@@ -247,13 +267,14 @@ impl Scene {
         Ok(cookie.split(';').next().unwrap_or_default().to_owned())
     }
 
-    pub(crate) async fn ask_with(
+    async fn send(
         &self,
+        api: &Api,
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Result<Raw> {
+    ) -> Result<Response> {
         let path = self.path(path);
         let body = body.replace("SESSION", &self.session);
         let mut headers = headers.to_vec();
@@ -261,19 +282,13 @@ impl Scene {
             headers.push(("Content-Type", "application/json"));
         }
         if path.ends_with("/attach") || path.ends_with("/terminal") {
-            headers.extend([
-                ("Connection", "Upgrade"),
-                ("Upgrade", "websocket"),
-                ("Sec-WebSocket-Version", "13"),
-                ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
-            ]);
+            headers.extend(UPGRADE);
         }
-        let address = self.server.address();
-        // Streams and upgrades have a body that does not end.
-        if is_stream(&path) || method == "HEAD" {
-            raw::head(address, method, &path, &headers, body.as_bytes()).await
+        // The body of a stream does not end.
+        if is_stream(&path) {
+            api.request_head(method, &path, &headers, body.as_bytes()).await
         } else {
-            raw::request(address, method, &path, &headers, body.as_bytes()).await
+            api.request(method, &path, &headers, body.as_bytes()).await
         }
     }
 }
@@ -288,10 +303,7 @@ fn is_stream(path: &str) -> bool {
 #[tokio::test]
 async fn every_route_has_a_row_in_the_table() -> Result<()> {
     let server = TestServer::start().await?;
-    let bearer = format!("Bearer {}", server.token());
-    let answer =
-        raw::request(server.address(), "GET", "/openapi.json", &[("Authorization", &bearer)], b"").await?;
-    let document = answer.json()?;
+    let document = server.api().json("/openapi.json").await?;
     let paths = document["paths"].as_object().context("no paths")?;
     for (path, methods) in paths {
         for method in methods.as_object().context("no methods")?.keys() {
@@ -313,8 +325,8 @@ async fn every_route_admits_exactly_the_callers_in_the_table() -> Result<()> {
     let bobs_reader = server.make_token(&["--user", "bob", "--role", "reader"])?;
     let expired = server.make_token(&["--user", "ann", "--expires", "1ms"])?;
     let revoked = revoked_token(&server)?;
-    let scene = Scene::new(server, &ann).await?;
-    let admin = scene.server.token().to_owned();
+    let routes = Routes::new(server, &ann).await?;
+    let admin = routes.server.token().to_owned();
     for (method, path, who, body) in TABLE.iter().copied() {
         let nobodies = [
             ("", "nobody"),
@@ -323,45 +335,45 @@ async fn every_route_admits_exactly_the_callers_in_the_table() -> Result<()> {
             (&revoked, "a revoked token"),
         ];
         for (token, name) in nobodies {
-            let status = scene.ask(method, path, token, body).await?.status;
+            let status = routes.ask(method, path, token, body).await?.status;
             let expected = who == For::All || status == 401 || status == 429;
             ensure!(expected, "{method} {path} answered {status} to {name}");
         }
         let others = [(&bob, "another user"), (&bobs_reader, "another's reader")];
         for (token, name) in others {
-            let answer = scene.ask(method, path, token, body).await?;
+            let answer = routes.ask(method, path, token, body).await?;
             let reads = token == &bobs_reader;
             let fits = match who {
                 For::All => true,
-                For::Users => let_through(answer.status),
+                For::Users => admitted(answer.status),
                 For::Writers => {
                     if reads {
                         answer.status == 403
                     } else {
-                        let_through(answer.status)
+                        admitted(answer.status)
                     }
                 }
                 For::Owner | For::OwnerWrites | For::OwnerOnly => answer.status == 404,
                 For::Admins => answer.status == 403,
             };
             ensure!(fits, "{method} {path} answered {} to {name}: {}", answer.status, answer.text());
-            let leaks = answer.text().contains(&scene.execution) && path != "/v1/executions/{id}";
+            let leaks = answer.text().contains(&routes.execution) && path != "/v1/executions/{id}";
             ensure!(
                 !leaks || matches!(who, For::Owner | For::OwnerWrites | For::OwnerOnly),
                 "{method} {path} tells {name} of ann's execution"
             );
         }
-        let answer = scene.ask(method, path, &anns_reader, body).await?;
+        let answer = routes.ask(method, path, &anns_reader, body).await?;
         let fits = match who {
             For::Admins | For::Writers | For::OwnerWrites | For::OwnerOnly => answer.status == 403,
             For::All => true,
-            For::Users | For::Owner => let_through(answer.status),
+            For::Users | For::Owner => admitted(answer.status),
         };
         ensure!(fits, "{method} {path} answered {} to the owner's reader: {}", answer.status, answer.text());
         let owner = if who == For::Admins { &admin } else { &ann };
-        let answer = scene.ask(method, path, owner, body).await?;
-        let fits = who == For::All || let_through(answer.status);
-        ensure!(fits, "{method} {path} answered {} to who may: {}", answer.status, answer.text());
+        let answer = routes.ask(method, path, owner, body).await?;
+        let fits = who == For::All || admitted(answer.status);
+        ensure!(fits, "{method} {path} answered {} to a permitted user: {}", answer.status, answer.text());
     }
     Ok(())
 }
@@ -387,8 +399,8 @@ fn revoke(server: &TestServer, name: &str) -> Result<()> {
 async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -> Result<()> {
     let server = TestServer::start().await?;
     let token = server.token().to_owned();
-    let scene = Scene::new(server, &token).await?;
-    let (bearer, cookie) = (format!("Bearer {token}"), scene.cookie(&token).await?);
+    let routes = Routes::new(server, &token).await?;
+    let (bearer, cookie) = (format!("Bearer {token}"), routes.cookie(&token).await?);
     let ways: [&[(&str, &str)]; 2] = [&[("Authorization", &bearer)], &[("Cookie", &cookie)]];
     let paths = [
         "/v1/sessions",
@@ -401,15 +413,15 @@ async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -
         for way in ways {
             let mut headers = way.to_vec();
             headers.push(("Origin", "http://evil.example"));
-            ensure!(scene.ask_with("GET", path, &headers, "").await?.status == 403, "{path}: another site");
+            ensure!(routes.ask_with("GET", path, &headers, "").await?.status == 403, "{path}: another site");
             let mut headers = way.to_vec();
             headers.push(("Host", "evil.example"));
-            ensure!(scene.ask_with("GET", path, &headers, "").await?.status == 421, "{path}: another name");
+            ensure!(routes.ask_with("GET", path, &headers, "").await?.status == 421, "{path}: another name");
             let mut headers = way.to_vec();
-            let own = scene.server.url();
+            let own = routes.server.url();
             headers.push(("Origin", &own));
-            let status = scene.ask_with("GET", path, &headers, "").await?.status;
-            ensure!(let_through(status), "{path}: our own page got {status}");
+            let status = routes.ask_with("GET", path, &headers, "").await?.status;
+            ensure!(admitted(status), "{path}: our own page got {status}");
         }
     }
     Ok(())
@@ -419,9 +431,10 @@ async fn pages_of_other_sites_and_other_names_get_nothing_over_any_transport() -
 async fn a_token_in_the_query_opens_only_terminals_and_a_ticket_opens_one_stream_once() -> Result<()> {
     let server = TestServer::start().await?;
     let token = server.token().to_owned();
-    let scene = Scene::new(server, &token).await?;
+    let routes = Routes::new(server, &token).await?;
     let query = |path: &str, token: &str| format!("{path}?token={token}");
-    let link = scene.ask("POST", "/v1/sessions/{id}/shares", &token, r#"{"access":"read"}"#).await?.json()?;
+    let link =
+        routes.ask("POST", "/v1/sessions/{id}/shares", &token, r#"{"access":"read"}"#).await?.json()?;
     let link = link["token"].as_str().context("no link")?;
     for (path, takes_token) in [
         ("/v1/executions/{id}/events", false),
@@ -430,25 +443,25 @@ async fn a_token_in_the_query_opens_only_terminals_and_a_ticket_opens_one_stream
         ("/v1/sessions/{id}/files/watch", false),
         ("/v1/sessions/{id}/terminal", true),
     ] {
-        let status = scene.ask("GET", &query(path, &token), "", "").await?.status;
-        ensure!(let_through(status) == takes_token, "{path}: {status} to a token in its query");
+        let status = routes.ask("GET", &query(path, &token), "", "").await?.status;
+        ensure!(admitted(status) == takes_token, "{path}: {status} to a token in its query");
         if !takes_token {
-            let path = scene.path(&query(path, &token));
-            let answer = raw::request(scene.server.address(), "GET", &path, &[], b"").await?;
+            let path = routes.path(&query(path, &token));
+            let answer = routes.server.anonymous().get(&path).await?;
             let error = &answer.json()?["error"];
             ensure!(error["code"] == "token_in_address", "{path}: {error}");
             ensure!(error["hint"].as_str().is_some_and(|hint| hint.contains("/v1/tickets")), "{error}");
         }
-        let status = scene.ask("GET", &query(path, link), "", "").await?.status;
-        ensure!(let_through(status), "{path} answered {status} to a link in its query");
-        let ticket = scene.ask("POST", "/v1/tickets", &token, "").await?.json()?;
+        let status = routes.ask("GET", &query(path, link), "", "").await?.status;
+        ensure!(admitted(status), "{path} answered {status} to a link in its query");
+        let ticket = routes.ask("POST", "/v1/tickets", &token, "").await?.json()?;
         let ticket = ticket["ticket"].as_str().context("no ticket")?;
-        let first = scene.ask("GET", &query(path, ticket), "", "").await?.status;
-        let second = scene.ask("GET", &query(path, ticket), "", "").await?.status;
-        ensure!(let_through(first) && second == 401, "{path}: a ticket answered {first}, then {second}");
+        let first = routes.ask("GET", &query(path, ticket), "", "").await?.status;
+        let second = routes.ask("GET", &query(path, ticket), "", "").await?.status;
+        ensure!(admitted(first) && second == 401, "{path}: a ticket answered {first}, then {second}");
     }
     for path in ["/v1/sessions", "/v1/executions/{id}"] {
-        let status = scene.ask("GET", &query(path, &token), "", "").await?.status;
+        let status = routes.ask("GET", &query(path, &token), "", "").await?.status;
         ensure!(status == 401, "{path} answered {status} to a token in its query");
     }
     Ok(())
@@ -458,34 +471,34 @@ async fn a_token_in_the_query_opens_only_terminals_and_a_ticket_opens_one_stream
 async fn a_ticket_is_not_a_token_and_ends_with_the_token_that_created_it() -> Result<()> {
     let server = TestServer::start().await?;
     let ann = server.make_token(&["--user", "ann"])?;
-    let scene = Scene::new(server, &ann).await?;
+    let routes = Routes::new(server, &ann).await?;
     let ticket = async || -> Result<String> {
-        let told = scene.ask("POST", "/v1/tickets", &ann, "").await?.json()?;
-        Ok(told["ticket"].as_str().context("no ticket")?.to_owned())
+        let info = routes.ask("POST", "/v1/tickets", &ann, "").await?.json()?;
+        Ok(info["ticket"].as_str().context("no ticket")?.to_owned())
     };
     for (method, path, body) in
         [("POST", "/v1/tickets", ""), ("GET", "/v1/sessions", ""), ("GET", "/v1/executions/{id}/events", "")]
     {
         let shown = ticket().await?;
-        let status = scene.ask(method, path, &shown, body).await?.status;
+        let status = routes.ask(method, path, &shown, body).await?.status;
         ensure!(status == 401, "{method} {path} answered {status} to a ticket in `Authorization`");
         let cookie = format!("headwater_session={shown}");
-        let status = scene.ask_with(method, path, &[("Cookie", &cookie)], body).await?.status;
+        let status = routes.ask_with(method, path, &[("Cookie", &cookie)], body).await?.status;
         ensure!(status == 401, "{method} {path} answered {status} to a ticket in a cookie");
     }
     let late = ticket().await?;
-    let list = scene.server.command().args(["token", "list", "--json"]).output()?;
+    let list = routes.server.command().args(["token", "list", "--json"]).output()?;
     let list = String::from_utf8(list.stdout)?;
     let mut rows = list.lines().map(serde_json::from_str::<Value>);
     let row = rows.find(|row| row.as_ref().is_ok_and(|row| row["user"] == "ann")).context("no token")??;
     let id = row["id"].as_str().context("no id")?;
-    ensure!(scene.server.command().args(["token", "revoke", id]).status()?.success());
-    // A token is believed for a second after it was looked up.
+    ensure!(routes.server.command().args(["token", "revoke", id]).status()?.success());
+    // A token is cached for a second.
     let is_refused =
-        async || scene.ask("GET", "/v1/info", &ann, "").await.is_ok_and(|told| told.status == 401);
+        async || routes.ask("GET", "/v1/info", &ann, "").await.is_ok_and(|info| info.status == 401);
     eventually("the token is refused", is_refused).await?;
     let path = format!("/v1/executions/{{id}}/events?token={late}");
-    let status = scene.ask("GET", &path, "", "").await?.status;
+    let status = routes.ask("GET", &path, "", "").await?.status;
     ensure!(status == 401 || status == 429, "a revoked token's ticket answered {status}");
     Ok(())
 }
@@ -494,33 +507,26 @@ async fn a_ticket_is_not_a_token_and_ends_with_the_token_that_created_it() -> Re
 async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()> {
     let server = TestServer::start().await?;
     let token = server.make_token(&["--user", "ann", "--name", "gone"])?;
-    let scene = Scene::new(server, &token).await?;
-    let bearer = format!("Bearer {token}");
-    let upgrade = [
-        ("Authorization", bearer.as_str()),
-        ("Connection", "Upgrade"),
-        ("Upgrade", "websocket"),
-        ("Sec-WebSocket-Version", "13"),
-        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
-    ];
+    let routes = Routes::new(server, &token).await?;
+    let api = routes.server.api_with(&token);
     let mut streams = Vec::new();
     for (path, headers) in [
-        ("/v1/executions/{id}/events", &upgrade[..1]),
-        ("/v1/sessions/{id}/events", &upgrade[..1]),
-        ("/v1/executions/{id}/output?stream=output&follow=true", &upgrade[..1]),
-        ("/v1/executions/{id}/attach", &upgrade[..]),
-        ("/v1/sessions/{id}/terminal", &upgrade[..]),
+        ("/v1/executions/{id}/events", &[][..]),
+        ("/v1/sessions/{id}/events", &[][..]),
+        ("/v1/executions/{id}/output?stream=output&follow=true", &[][..]),
+        ("/v1/executions/{id}/attach", &UPGRADE[..]),
+        ("/v1/sessions/{id}/terminal", &UPGRADE[..]),
     ] {
-        let mut stream = raw::send(scene.server.address(), "GET", &scene.path(path), headers, b"").await?;
-        let status = raw::read(&mut stream, false).await?.status;
+        let mut stream = api.open("GET", &routes.path(path), headers, &Value::Null).await?;
+        let status = http::read(&mut stream, false).await?.status;
         ensure!(status == 200 || status == 101, "{path} answered {status}");
         streams.push((path, stream));
     }
-    revoke(&scene.server, "gone")?;
+    revoke(&routes.server, "gone")?;
     for (path, mut stream) in streams {
         let mut rest = Vec::new();
         let end = tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut rest);
-        // A kept-alive connection stays open after its stream: the last chunk says that the stream is over.
+        // A kept-alive connection stays open after its stream: the last chunk ends the stream.
         let ended = tokio::time::timeout(std::time::Duration::from_secs(45), end).await.is_ok();
         ensure!(ended || rest.ends_with(b"0\r\n\r\n"), "{path} goes on: {}", String::from_utf8_lossy(&rest));
     }
@@ -530,22 +536,15 @@ async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()>
 #[tokio::test]
 async fn too_many_failures_from_an_address_must_wait() -> Result<()> {
     let server = TestServer::start().await?;
-    let mut refused = None;
-    for _ in 0..100 {
-        let answer =
-            raw::request(server.address(), "GET", "/v1/info", &[("Authorization", "Bearer hw_x")], b"")
-                .await?;
-        if answer.status == 429 {
-            refused = Some(answer);
-            break;
-        }
-    }
-    let answer = refused.context("a hundred guesses in a row were all answered")?;
+    let guesser = server.api_with("hw_x");
+    // At once: a slow machine must not stay below the limit.
+    let guesses = join_all((0..100).map(|_| guesser.get("/v1/info"))).await;
+    let refused = guesses.into_iter().flatten().find(|answer| answer.status == 429);
+    let answer = refused.context("a hundred guesses were all answered")?;
     ensure!(answer.header("retry-after").is_some_and(|after| after.parse::<u64>().is_ok_and(|s| s > 0)));
     ensure!(answer.json()?["error"]["code"] == json!("rate_limited"));
-    // Whoever has a good token is not locked out by others at its address.
-    let bearer = format!("Bearer {}", server.token());
-    let good = raw::request(server.address(), "GET", "/v1/info", &[("Authorization", &bearer)], b"").await?;
-    ensure!(good.status == 200, "a good token got {}", good.status);
+    // A valid token is not locked out by the failures of others at its address.
+    let valid = server.api().get("/v1/info").await?;
+    ensure!(valid.status == 200, "a valid token got {}", valid.status);
     Ok(())
 }

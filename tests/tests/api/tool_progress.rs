@@ -1,14 +1,12 @@
-//! What the tools of a conversation print, for a panel beside a chat.
+//! The output of the tools of a conversation, for a panel beside a chat.
 
 use anyhow::{Context, Result};
-use headwater_tests::{SseStream, TestServer};
+use headwater_tests::{Api, SseStream, TestServer};
 use serde_json::{Value, json};
 
-use crate::calls::{get, post};
-
-async fn run(server: &TestServer, conversation: &str, call: &str, command: &str) -> Result<Value> {
+async fn run(api: &Api, conversation: &str, call: &str, command: &str) -> Result<Value> {
     let body = json!({"command": command, "toolCallId": call, "conversationId": conversation});
-    post(server, "/v1/tools/run_command", &body).await?.json()
+    api.post("/v1/tools/run_command", &body).await?.json()
 }
 
 /// The progress of a call until it has ended: `(type, content)`.
@@ -37,13 +35,13 @@ fn printed(progress: &[(String, String)], kind: &str) -> String {
 #[tokio::test]
 async fn accumulated_progress_is_the_result_in_its_order() -> Result<()> {
     let server = TestServer::start().await?;
-    let mut stream = SseStream::open(&server, "/tool-progress/order", &[], "").await?;
-    let result =
-        run(&server, "order", "c", "sleep 0.1 && echo a && sleep 0.1 && echo b && echo e >&2").await?;
-    let told = progress(&mut stream, "c", "exited 0").await?;
-    assert_eq!(told[0], ("status".to_owned(), "running".to_owned()));
-    assert_eq!(printed(&told, "stdout"), result["result"]["stdout"].as_str().unwrap());
-    assert_eq!(printed(&told, "stderr"), result["result"]["stderr"].as_str().unwrap());
+    let api = server.api();
+    let mut stream = api.stream("/tool-progress/order").await?;
+    let result = run(&api, "order", "c", "sleep 0.1 && echo a && sleep 0.1 && echo b && echo e >&2").await?;
+    let info = progress(&mut stream, "c", "exited 0").await?;
+    assert_eq!(info[0], ("status".to_owned(), "running".to_owned()));
+    assert_eq!(printed(&info, "stdout"), result["result"]["stdout"].as_str().unwrap());
+    assert_eq!(printed(&info, "stderr"), result["result"]["stderr"].as_str().unwrap());
     assert_eq!(result["result"]["stdout"], "a\nb\n");
     Ok(())
 }
@@ -51,10 +49,11 @@ async fn accumulated_progress_is_the_result_in_its_order() -> Result<()> {
 #[tokio::test]
 async fn a_command_that_prints_nothing_runs_and_then_has_its_exit_code() -> Result<()> {
     let server = TestServer::start().await?;
-    run(&server, "quiet", "c", "exit 5").await?;
-    let mut stream = SseStream::open(&server, "/v1/tool-progress/quiet", &[], "").await?;
-    let told = progress(&mut stream, "c", "exited 5").await?;
-    let contents: Vec<_> = told.iter().map(|(_, content)| content.as_str()).collect();
+    let api = server.api();
+    run(&api, "quiet", "c", "exit 5").await?;
+    let mut stream = api.stream("/v1/tool-progress/quiet").await?;
+    let info = progress(&mut stream, "c", "exited 5").await?;
+    let contents: Vec<_> = info.iter().map(|(_, content)| content.as_str()).collect();
     assert_eq!(contents, ["running", "exited 5"]);
     Ok(())
 }
@@ -62,17 +61,18 @@ async fn a_command_that_prints_nothing_runs_and_then_has_its_exit_code() -> Resu
 #[tokio::test]
 async fn concurrent_commands_each_report_under_their_own_id() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let calls = ["one", "two", "three"].map(|call| {
-        let server = &server;
+        let api = &api;
         async move {
-            run(server, "several", call, &format!("for i in 1 2 3; do echo {call}$i; sleep 0.02; done")).await
+            run(api, "several", call, &format!("for i in 1 2 3; do echo {call}$i; sleep 0.02; done")).await
         }
     });
     futures_util::future::try_join_all(calls).await?;
     for call in ["one", "two", "three"] {
-        let mut stream = SseStream::open(&server, "/tool-progress/several", &[], "").await?;
-        let told = progress(&mut stream, call, "exited 0").await?;
-        assert_eq!(printed(&told, "stdout"), format!("{call}1\n{call}2\n{call}3\n"));
+        let mut stream = api.stream("/tool-progress/several").await?;
+        let info = progress(&mut stream, call, "exited 0").await?;
+        assert_eq!(printed(&info, "stdout"), format!("{call}1\n{call}2\n{call}3\n"));
     }
     Ok(())
 }
@@ -80,25 +80,27 @@ async fn concurrent_commands_each_report_under_their_own_id() -> Result<()> {
 #[tokio::test]
 async fn binary_output_is_named_and_not_streamed_and_is_in_the_log() -> Result<()> {
     let server = TestServer::start().await?;
-    let result = run(&server, "binary", "c", "printf '\\0\\001\\002\\377\\376'; echo text >&2").await?;
-    let mut stream = SseStream::open(&server, "/tool-progress/binary", &[], "").await?;
-    let told = progress(&mut stream, "c", "exited 0").await?;
-    assert_eq!((printed(&told, "stdout").as_str(), printed(&told, "stderr").as_str()), ("", "text\n"));
-    assert!(told.iter().any(|(kind, content)| kind == "status" && content.contains("binary")), "{told:?}");
+    let api = server.api();
+    let result = run(&api, "binary", "c", "printf '\\0\\001\\002\\377\\376'; echo text >&2").await?;
+    let mut stream = api.stream("/tool-progress/binary").await?;
+    let info = progress(&mut stream, "c", "exited 0").await?;
+    assert_eq!((printed(&info, "stdout").as_str(), printed(&info, "stderr").as_str()), ("", "text\n"));
+    assert!(info.iter().any(|(kind, content)| kind == "status" && content.contains("binary")), "{info:?}");
     let url = result["result"]["output_url"].as_str().context("no address")?;
-    assert_eq!(get(&server, &format!("{url}?stream=stdout")).await?.body, [0, 1, 2, 255, 254]);
+    assert_eq!(api.get(&format!("{url}?stream=stdout")).await?.body, [0, 1, 2, 255, 254]);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_late_reader_of_massive_output_gets_its_end_and_the_skipped_bytes() -> Result<()> {
     let server = TestServer::start().await?;
-    let result = run(&server, "massive", "c", "head -c 3000000 /dev/zero | tr '\\0' a; echo end").await?;
+    let api = server.api();
+    let result = run(&api, "massive", "c", "head -c 3000000 /dev/zero | tr '\\0' a; echo end").await?;
     assert_eq!(result["result"]["stdout"].as_str().map(str::len), Some(3_000_004), "the result has all");
-    let mut stream = SseStream::open(&server, "/tool-progress/massive", &[], "").await?;
-    let told = progress(&mut stream, "c", "exited 0").await?;
-    let shown = printed(&told, "stdout");
-    let skipped = told.iter().find_map(|(_, content)| content.strip_suffix(" bytes of stdout were skipped"));
+    let mut stream = api.stream("/tool-progress/massive").await?;
+    let info = progress(&mut stream, "c", "exited 0").await?;
+    let shown = printed(&info, "stdout");
+    let skipped = info.iter().find_map(|(_, content)| content.strip_suffix(" bytes of stdout were skipped"));
     let skipped: usize = skipped.context("nothing was skipped")?.parse()?;
     assert_eq!(skipped + shown.len(), 3_000_004);
     assert!(
@@ -112,48 +114,49 @@ async fn a_late_reader_of_massive_output_gets_its_end_and_the_skipped_bytes() ->
 #[tokio::test]
 async fn a_slow_reader_skips_ahead_and_gets_the_skipped_bytes() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     // It is open while the program floods, and not read: more than any socket holds.
-    let mut stream = SseStream::open(&server, "/tool-progress/behind", &[], "").await?;
+    let mut stream = api.stream("/tool-progress/behind").await?;
     let metadata = json!({"conversation_id": "behind", "tool_call_id": "c"});
     let flood = json!({"shell": "head -c 40000000 /dev/zero | tr '\\0' a", "metadata": metadata});
-    let made = post(&server, "/v1/executions", &flood).await?.json()?;
-    let id = made["id"].as_str().context("no execution")?;
-    while get(&server, &format!("/v1/executions/{id}?wait=30s")).await?.json()?["exit"].is_null() {}
-    let told = progress(&mut stream, "c", "exited 0").await?;
-    let skips = told.iter().filter_map(|(_, content)| content.strip_suffix(" bytes of stdout were skipped"));
+    let id = api.one_shot(&flood).await?;
+    api.closed(&id).await?;
+    let info = progress(&mut stream, "c", "exited 0").await?;
+    let skips = info.iter().filter_map(|(_, content)| content.strip_suffix(" bytes of stdout were skipped"));
     let skipped: usize = skips.map(str::parse::<usize>).sum::<Result<_, _>>()?;
     assert!(skipped > 0, "all 40 MB were sent");
-    assert_eq!(skipped + printed(&told, "stdout").len(), 40_000_000);
+    assert_eq!(skipped + printed(&info, "stdout").len(), 40_000_000);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_command_whose_time_runs_out_has_its_last_words_before_the_word_on_its_end() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let body =
         json!({"command": "echo last; sleep 600", "timeout": 3, "toolCallId": "c", "conversationId": "time"});
-    let result = post(&server, "/v1/tools/run_command", &body).await?.json()?;
+    let result = api.post("/v1/tools/run_command", &body).await?.json()?;
     assert_eq!(result["result"]["exit_code"], -99);
-    let mut stream = SseStream::open(&server, "/tool-progress/time", &[], "").await?;
-    let told = progress(&mut stream, "c", "timed out after 3 s").await?;
-    assert_eq!(printed(&told, "stdout"), "last\n");
-    assert_eq!(told.last().map(|(kind, _)| kind.as_str()), Some("status"));
+    let mut stream = api.stream("/tool-progress/time").await?;
+    let info = progress(&mut stream, "c", "timed out after 3 s").await?;
+    assert_eq!(printed(&info, "stdout"), "last\n");
+    assert_eq!(info.last().map(|(kind, _)| kind.as_str()), Some("status"));
     Ok(())
 }
 
 #[tokio::test]
 async fn progress_goes_on_where_it_was() -> Result<()> {
     let server = TestServer::start().await?;
-    run(&server, "resume", "c", "echo one; echo two >&2; echo three").await?;
-    let mut stream = SseStream::open(&server, "/tool-progress/resume", &[], "").await?;
+    let api = server.api();
+    run(&api, "resume", "c", "echo one; echo two >&2; echo three").await?;
+    let mut stream = api.stream("/tool-progress/resume").await?;
     let mut all = Vec::new();
     while !all.last().is_some_and(|event: &headwater_tests::SseEvent| event.data.contains("exited")) {
         all.push(stream.next().await?.context("the stream ended")?);
     }
     for cut in 0..all.len() - 1 {
         let id = all[cut].id.clone().context("no id")?;
-        let mut stream =
-            SseStream::open(&server, "/tool-progress/resume", &[("Last-Event-ID", &id)], "").await?;
+        let mut stream = api.resume("/tool-progress/resume", &id).await?;
         let mut rest = Vec::new();
         while rest.len() < all.len() - cut - 1 {
             rest.push(stream.next().await?.context("the stream ended")?);

@@ -1,10 +1,10 @@
 //! The tools of an agent: `code_execution` and `run_command`.
 
 use anyhow::{Context, Result};
-use headwater_tests::{ServerOptions, SseStream, TestServer, raw};
+use headwater_tests::{ServerOptions, TestServer};
 use serde_json::{Value, json};
 
-use crate::calls::{CODE, call, follow, get, post, post_with, text_of, waits_for};
+use crate::tool_calls::{CODE, call, text_of, waits_for};
 
 fn types(events: &[Value]) -> Vec<&str> {
     events.iter().filter_map(|event| event["type"].as_str()).collect()
@@ -27,37 +27,39 @@ fn check_call(events: &[Value]) -> &Value {
 #[tokio::test]
 async fn each_runtime_prints_what_it_prints_and_has_its_result() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let hello =
-        call(&server, &json!({"runtime": "terminal", "code": "echo \"Hello\"", "tool_call_id": "c"})).await?;
+        call(&api, &json!({"runtime": "terminal", "code": "echo \"Hello\"", "tool_call_id": "c"})).await?;
     assert_eq!((&hello["type"], &hello["tool_call_id"]), (&json!("TOOL_RESULT"), &json!("c")));
     assert_eq!((&hello["success"], &hello["tool_name"]), (&json!(true), &json!("code_execution")));
     assert_eq!((&hello["result"]["stdout"], &hello["result"]["exit_code"]), (&json!("Hello\n"), &json!(0)));
     let loops =
         json!({"runtime": "python", "code": "for i in range(5):\n    print('line', i)", "thread_id": "t"});
-    let events = follow(&server, &loops).await?.rest().await?;
+    let events = api.post_stream(CODE, &loops).await?.rest().await?;
     let lines: String = (0..5).map(|i| format!("line {i}\n")).collect();
     assert_eq!(check_call(&events)["stdout"], lines);
     assert!(events.iter().all(|event| event["thread_id"] == "t"));
     assert_eq!(events[0]["tool_args"]["runtime"], "python");
-    let node = call(&server, &json!({"runtime": "nodejs", "code": "console.log(6 * 7)"})).await?;
+    let node = call(&api, &json!({"runtime": "nodejs", "code": "console.log(6 * 7)"})).await?;
     assert_eq!(node["result"]["stdout"], "42\n");
     let input = json!({"runtime": "python", "code": "print(input()[::-1])", "stdin": "olleh\n"});
-    assert_eq!(call(&server, &input).await?["result"]["stdout"], "hello\n");
+    assert_eq!(call(&api, &input).await?["result"]["stdout"], "hello\n");
     Ok(())
 }
 
 #[tokio::test]
 async fn errors_and_a_mix_of_both_streams_are_separated() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let missing = json!({"runtime": "terminal", "code": "ls /nonexistent_directory_12345"});
-    let events = follow(&server, &missing).await?.rest().await?;
+    let events = api.post_stream(CODE, &missing).await?.rest().await?;
     let result = check_call(&events);
     assert_ne!(result["exit_code"], 0);
     assert!(result["stderr"].as_str().unwrap().contains("nonexistent_directory_12345"));
     assert_eq!((&result["stdout"], &events[events.len() - 1]["success"]), (&json!(""), &json!(false)));
     let mix =
         json!({"runtime": "terminal", "code": "for i in 1 2 3; do echo out$i; echo err$i >&2; done; exit 7"});
-    let events = follow(&server, &mix).await?.rest().await?;
+    let events = api.post_stream(CODE, &mix).await?.rest().await?;
     let result = check_call(&events);
     assert_eq!(
         (&result["stdout"], &result["stderr"]),
@@ -70,12 +72,14 @@ async fn errors_and_a_mix_of_both_streams_are_separated() -> Result<()> {
 #[tokio::test]
 async fn output_comes_while_the_program_runs() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let code = format!("echo first; {}; echo second", waits_for("go"));
-    let mut running =
-        follow(&server, &json!({"runtime": "terminal", "code": code, "interactive_id": "live"})).await?;
+    let mut running = api
+        .post_stream(CODE, &json!({"runtime": "terminal", "code": code, "interactive_id": "live"}))
+        .await?;
     let mut events = running.until(|event| event["stdout"] == "first\n").await?;
     // It waits for what only this makes: so it had not ended.
-    call(&server, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "live"})).await?;
+    call(&api, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "live"})).await?;
     events.extend(running.rest().await?);
     assert_eq!(check_call(&events)["stdout"], "first\nsecond\n");
     Ok(())
@@ -84,13 +88,14 @@ async fn output_comes_while_the_program_runs() -> Result<()> {
 #[tokio::test]
 async fn python_shows_what_it_prints_when_it_prints_it() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let code =
         "import os, time\nprint('first')\nwhile not os.path.exists('go'): time.sleep(0.05)\nprint('second')";
     let mut running =
-        follow(&server, &json!({"runtime": "python", "code": code, "interactive_id": "py"})).await?;
+        api.post_stream(CODE, &json!({"runtime": "python", "code": code, "interactive_id": "py"})).await?;
     let mut events =
         running.until(|event| event["stdout"].as_str().is_some_and(|text| text.starts_with("first"))).await?;
-    call(&server, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "py"})).await?;
+    call(&api, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "py"})).await?;
     events.extend(running.rest().await?);
     assert_eq!(check_call(&events)["stdout"], "first\nsecond\n");
     Ok(())
@@ -99,8 +104,9 @@ async fn python_shows_what_it_prints_when_it_prints_it() -> Result<()> {
 #[tokio::test]
 async fn a_program_whose_time_runs_out_keeps_what_it_printed_and_says_so() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let slow = json!({"runtime": "terminal", "code": "echo partial; echo bad >&2; sleep 600", "timeout": 3});
-    let events = follow(&server, &slow).await?.rest().await?;
+    let events = api.post_stream(CODE, &slow).await?.rest().await?;
     let said = "Execution timed out after 3 seconds.";
     assert_eq!(text_of(&events, "timeout"), said);
     let result = check_call(&events);
@@ -115,19 +121,20 @@ async fn a_failed_start_has_its_own_exit_code() -> Result<()> {
     let config = "[languages.python]\ninterpreters = [\"no-such-python\"]\nargs = [\"-c\", \"{code}\"]\n";
     let options = ServerOptions { config: Some(config.into()), ..ServerOptions::default() };
     let server = TestServer::with(options).await?;
+    let api = server.api();
     let python = json!({"runtime": "python", "code": "1", "tool_call_id": "c"});
-    let result = call(&server, &python).await?;
+    let result = call(&api, &python).await?;
     let said = "Command or runtime not found: python";
     assert_eq!((&result["result"]["exit_code"], &result["result"]["error"]), (&json!(-100), &json!(said)));
     assert_eq!((&result["success"], &result["tool_call_id"]), (&json!(false), &json!("c")));
-    let events = follow(&server, &python).await?.rest().await?;
+    let events = api.post_stream(CODE, &python).await?.rest().await?;
     assert_eq!(types(&events), ["TOOL_CALL_START", "CODE_EXECUTION_OUTPUT", "TOOL_RESULT"]);
     assert_eq!((text_of(&events, "error").as_str(), &events[2]["result"]["exit_code"]), (said, &json!(-100)));
     let nowhere = json!({"runtime": "terminal", "code": "true", "working_dir": "/no/such/folder"});
-    let events = follow(&server, &nowhere).await?.rest().await?;
+    let events = api.post_stream(CODE, &nowhere).await?.rest().await?;
     assert!(text_of(&events, "error").contains("/no/such/folder"), "{events:?}");
     assert_eq!(check_call(&events)["exit_code"], -101);
-    let killed = call(&server, &json!({"runtime": "terminal", "code": "kill -SEGV $$"})).await?;
+    let killed = call(&api, &json!({"runtime": "terminal", "code": "kill -SEGV $$"})).await?;
     assert_eq!(killed["result"]["exit_code"], 139);
     Ok(())
 }
@@ -135,12 +142,13 @@ async fn a_failed_start_has_its_own_exit_code() -> Result<()> {
 #[tokio::test]
 async fn a_call_that_is_cancelled_returns_what_it_printed() -> Result<()> {
     let server = TestServer::start().await?;
-    let mut running =
-        follow(&server, &json!({"runtime": "terminal", "code": "echo partial; sleep 600", "timeout": 900}))
-            .await?;
+    let api = server.api();
+    let mut running = api
+        .post_stream(CODE, &json!({"runtime": "terminal", "code": "echo partial; sleep 600", "timeout": 900}))
+        .await?;
     let mut events = running.until(|event| event["stdout"] == "partial\n").await?;
     let id = events[0]["execution_id"].as_str().context("no execution")?.to_owned();
-    let cancelled = post(&server, &format!("/v1/executions/{id}/cancel"), &json!({})).await?;
+    let cancelled = api.post(&format!("/v1/executions/{id}/cancel"), &json!({})).await?;
     assert_eq!(cancelled.status, 204, "{}", cancelled.text());
     events.extend(running.rest().await?);
     let result = check_call(&events);
@@ -152,11 +160,12 @@ async fn a_call_that_is_cancelled_returns_what_it_printed() -> Result<()> {
 #[tokio::test]
 async fn concurrent_calls_each_report_under_their_own_id() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let calls = (0..6).map(|n| {
         let code = format!("for i in 1 2 3; do echo {n}-$i; echo {n}-err >&2; sleep 0.02; done");
         let body = json!({"runtime": "terminal", "code": code, "tool_call_id": format!("call{n}")});
-        let server = &server;
-        async move { follow(server, &body).await?.rest().await }
+        let api = &api;
+        async move { api.post_stream(CODE, &body).await?.rest().await }
     });
     for (n, events) in futures_util::future::try_join_all(calls).await?.into_iter().enumerate() {
         let id = format!("call{n}");
@@ -170,25 +179,25 @@ async fn concurrent_calls_each_report_under_their_own_id() -> Result<()> {
 #[tokio::test]
 async fn calls_with_one_interactive_id_share_a_session_however_many_come_at_once() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let writes = (0..20).map(|n| {
         let body =
             json!({"runtime": "terminal", "code": format!("echo {n} > file{n}"), "interactive_id": "many"});
-        let server = &server;
-        async move { call(server, &body).await }
+        let api = &api;
+        async move { call(api, &body).await }
     });
     for result in futures_util::future::try_join_all(writes).await? {
         assert_eq!(result["success"], true, "{result}");
     }
-    let all = call(&server, &json!({"runtime": "terminal", "code": "ls | wc -l", "interactive_id": "many"}))
-        .await?;
+    let all =
+        call(&api, &json!({"runtime": "terminal", "code": "ls | wc -l", "interactive_id": "many"})).await?;
     assert_eq!(all["result"]["stdout"].as_str().map(str::trim), Some("20"));
-    let sessions = get(&server, "/v1/sessions?limit=100").await?.json()?;
+    let sessions = api.get("/v1/sessions?limit=100").await?.json()?;
     let named = sessions["items"].as_array().context("no list")?;
     let named: Vec<_> = named.iter().filter(|session| session["name"] == "interactive:many").collect();
     assert_eq!(named.len(), 1);
     assert!(named[0]["idle_timeout_ms"].is_null(), "nobody asked for its end: {}", named[0]);
-    let other =
-        call(&server, &json!({"runtime": "terminal", "code": "ls", "interactive_id": "other"})).await?;
+    let other = call(&api, &json!({"runtime": "terminal", "code": "ls", "interactive_id": "other"})).await?;
     assert_eq!(other["result"]["stdout"], "");
     Ok(())
 }
@@ -196,73 +205,70 @@ async fn calls_with_one_interactive_id_share_a_session_however_many_come_at_once
 #[tokio::test]
 async fn an_interactive_session_that_was_ended_is_followed_by_another() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let write = json!({"runtime": "terminal", "code": "touch here; ls", "interactive_id": "again"});
     let read = json!({"runtime": "terminal", "code": "ls", "interactive_id": "again"});
-    assert_eq!(call(&server, &write).await?["result"]["stdout"], "here\n");
-    let sessions = get(&server, "/v1/sessions").await?.json()?;
+    assert_eq!(call(&api, &write).await?["result"]["stdout"], "here\n");
+    let sessions = api.get("/v1/sessions").await?.json()?;
     let id = sessions["items"][0]["id"].as_str().context("no session")?.to_owned();
-    let client = headwater_contract::connect(&server.data().join("worker.sock")).await?;
+    let client = server.worker().await?;
     client.end_session(id.parse()?, false).await?; // behind the gateway's back, as when it was idle for too long
-    assert_eq!(call(&server, &read).await?["result"]["stdout"], "");
-    assert_eq!(call(&server, &write).await?["result"]["stdout"], "here\n");
+    assert_eq!(call(&api, &read).await?["result"]["stdout"], "");
+    assert_eq!(call(&api, &write).await?["result"]["stdout"], "here\n");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_call_whose_client_left_runs_on_and_its_result_can_be_read_later() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let code = format!("echo begun; {}; echo done", waits_for("go"));
     let body = json!({"runtime": "terminal", "code": code, "interactive_id": "left", "thread_id": "left"});
-    let mut conversation =
-        SseStream::open(&server, "/v1/conversations/left/events?dialect=tool_calls", &[], "").await?;
-    let bearer = format!("Bearer {}", server.token());
-    let headers = [
-        ("Authorization", bearer.as_str()),
-        ("Content-Type", "application/json"),
-        ("Idempotency-Key", "left-1"),
-    ];
-    let request = raw::send(server.address(), "POST", CODE, &headers, body.to_string().as_bytes()).await?;
+    let mut conversation = api.stream("/v1/conversations/left/events?dialect=tool_calls").await?;
+    let request = api.open("POST", CODE, &[("Idempotency-Key", "left-1")], &body).await?;
     let mut events = conversation.until(|event| event["stdout"] == "begun\n").await?;
     drop(request); // without having read a byte of the answer
-    call(&server, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "left"})).await?;
+    call(&api, &json!({"runtime": "terminal", "code": "touch go", "interactive_id": "left"})).await?;
     events.extend(conversation.until(|event| event["type"] == "TOOL_RESULT").await?);
     assert_eq!(check_call(&events)["stdout"], "begun\ndone\n");
-    let again = post_with(&server, CODE, &[("Idempotency-Key", "left-1")], &body).await?.json()?;
+    let again = api.send("POST", CODE, &[("Idempotency-Key", "left-1")], &body).await?.json()?;
     assert_eq!(again["execution_id"], events[0]["execution_id"], "the same call is not started twice");
     assert_eq!(again["result"]["stdout"], "begun\ndone\n");
     let other = json!({"runtime": "terminal", "code": "true"});
-    assert_eq!(post_with(&server, CODE, &[("Idempotency-Key", "left-1")], &other).await?.status, 422);
+    assert_eq!(api.send("POST", CODE, &[("Idempotency-Key", "left-1")], &other).await?.status, 422);
     Ok(())
 }
 
 #[tokio::test]
 async fn code_is_saved_where_that_is_asked_for_and_leaves_nothing_else() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let saved = json!({"runtime": "python", "code": "print('saved')", "save_to_file": "src/a.py", "interactive_id": "s"});
-    assert_eq!(call(&server, &saved).await?["result"]["stdout"], "saved\n");
+    assert_eq!(call(&api, &saved).await?["result"]["stdout"], "saved\n");
     let plain = json!({"runtime": "python", "code": "print('x')", "interactive_id": "s"});
-    assert_eq!(call(&server, &plain).await?["result"]["stdout"], "x\n");
+    assert_eq!(call(&api, &plain).await?["result"]["stdout"], "x\n");
     let list = json!({"runtime": "terminal", "code": "find . -type f; cat src/a.py", "interactive_id": "s"});
-    assert_eq!(call(&server, &list).await?["result"]["stdout"], "./src/a.py\nprint('saved')");
+    assert_eq!(call(&api, &list).await?["result"]["stdout"], "./src/a.py\nprint('saved')");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_result_is_cut_at_16_mib_and_says_where_the_rest_is() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let big = json!({"runtime": "terminal", "code": "head -c 17000000 /dev/zero | tr '\\0' a; echo end >&2"});
-    let answer = call(&server, &big).await?;
+    let answer = call(&api, &big).await?;
     let result = &answer["result"];
     let stdout = result["stdout"].as_str().context("no stdout")?;
     assert_eq!((&result["truncated"], &result["stderr"]), (&json!(true), &json!("end\n")));
     assert!(stdout.len() > 16_000_000 && stdout.len() < 17_000_000, "{}", stdout.len());
     assert!(stdout.ends_with("output_url` has all.]\n"), "{}", &stdout[stdout.len() - 200..]);
     let url = result["output_url"].as_str().context("no address")?;
-    assert_eq!(get(&server, &format!("{url}?stream=stdout")).await?.body.len(), 17_000_000);
+    assert_eq!(api.get(&format!("{url}?stream=stdout")).await?.body.len(), 17_000_000);
     // What fits exactly is whole, and a byte more after it is not overlooked. The rest makes a record end there.
     for (more, truncated) in [("", false), ("sleep 0.3; echo", true)] {
         let code = format!("head -c 16777216 /dev/zero | tr '\\0' a; {more}");
-        let answer = call(&server, &json!({"runtime": "terminal", "code": code})).await?;
+        let answer = call(&api, &json!({"runtime": "terminal", "code": code})).await?;
         assert_eq!(answer["result"]["truncated"], truncated, "{more}");
     }
     Ok(())
@@ -271,8 +277,9 @@ async fn a_result_is_cut_at_16_mib_and_says_where_the_rest_is() -> Result<()> {
 #[tokio::test]
 async fn a_command_is_answered_with_what_came_of_it() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     let body = json!({"command": "pwd; exit 4", "workingDirectory": "/tmp", "toolCallId": "r", "conversationId": "c"});
-    let answer = post(&server, "/v1/tools/run_command", &body).await?;
+    let answer = api.post("/v1/tools/run_command", &body).await?;
     let result = answer.json()?;
     assert_eq!((answer.status, &result["tool_name"]), (200, &json!("run_command")));
     assert_eq!((&result["result"]["stdout"], &result["result"]["exit_code"]), (&json!("/tmp\n"), &json!(4)));
@@ -283,6 +290,7 @@ async fn a_command_is_answered_with_what_came_of_it() -> Result<()> {
 #[tokio::test]
 async fn an_invalid_tool_call_is_refused_and_names_the_field() -> Result<()> {
     let server = TestServer::start().await?;
+    let api = server.api();
     for (body, says) in [
         (json!({"runtime": "ruby", "code": "1"}), "`terminal`, `python`, `nodejs`"),
         (json!({"runtime": "python"}), "code"),
@@ -291,11 +299,11 @@ async fn an_invalid_tool_call_is_refused_and_names_the_field() -> Result<()> {
         (json!({"runtime": "python", "code": "1", "save_to_file": "../x"}), "../x"),
         (json!({"runtime": "python", "code": 1}), "code"),
     ] {
-        let answer = post(&server, CODE, &body).await?;
+        let answer = api.post(CODE, &body).await?;
         assert_eq!(answer.status, 400, "{body}: {}", answer.text());
         assert!(answer.text().contains(says), "{body}: {}", answer.text());
     }
-    let answer = post(&server, "/v1/tools/run_command", &json!({"cmd": "x"})).await?;
+    let answer = api.post("/v1/tools/run_command", &json!({"cmd": "x"})).await?;
     assert_eq!(answer.status, 400);
     Ok(())
 }

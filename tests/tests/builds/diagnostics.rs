@@ -1,19 +1,20 @@
-//! What compilers say, told with places, options and fixes.
+//! Messages of compilers with ranges, options and fixes.
 
 use anyhow::Result;
+use headwater_tests::Fixture;
 use serde_json::json;
 
-use crate::scene::{Scene, one};
+use crate::calls::{Builds, one};
 
 #[tokio::test]
 async fn errors_and_warnings_have_ranges_options_notes_and_fixes() -> Result<()> {
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
-    scene.write(&session, "lib/x.h", "struct Point { int width; };\n")?;
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
+    fixture.write(&session, "lib/x.h", "struct Point { int width; };\n")?;
     let text =
         "#include \"lib/x.h\"\nint main() {\n  int unused = 1;\n  Point p;\n  p.widht = 2;\n  return 0\n}\n";
-    scene.write(&session, "main.cpp", text)?;
-    let built = scene.build(&one(&session, &["-Wall"])).await?;
+    fixture.write(&session, "main.cpp", text)?;
+    let built = fixture.build(&one(&session, &["-Wall"])).await?;
     assert_eq!(built["status"], "failed", "{built}");
     assert!(built["stderr"].as_str().is_some_and(|text| text.contains("main.cpp:5:5: error:")), "{built}");
     let all = built["diagnostics"].as_array().cloned().unwrap_or_default();
@@ -40,10 +41,10 @@ async fn errors_and_warnings_have_ranges_options_notes_and_fixes() -> Result<()>
 
 #[tokio::test]
 async fn an_undefined_reference_is_an_error() -> Result<()> {
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
-    scene.write(&session, "main.cpp", "int gone();\nint main() { return gone(); }\n")?;
-    let built = scene.build(&one(&session, &[])).await?;
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
+    fixture.write(&session, "main.cpp", "int gone();\nint main() { return gone(); }\n")?;
+    let built = fixture.build(&one(&session, &[])).await?;
     assert_eq!(built["status"], "failed", "{built}");
     let said = built["diagnostics"].to_string();
     assert!(said.contains("undefined reference to") && said.contains("\"severity\":\"error\""), "{built}");
@@ -52,16 +53,16 @@ async fn an_undefined_reference_is_an_error() -> Result<()> {
 
 #[tokio::test]
 async fn a_file_name_that_looks_like_a_message_or_a_command_is_only_a_name() -> Result<()> {
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
     let name = "a;touch pwned;'$(touch pwned)\" error: x.cpp";
-    scene.write(&session, name, "int main() { return 0 }\n")?;
+    fixture.write(&session, name, "int main() { return 0 }\n")?;
     let request = json!({"session_id": session, "source_files": [name], "output_binary": "-o out", "flags": ["-DX=$(touch pwned)"]});
-    let built = scene.build(&request).await?;
+    let built = fixture.build(&request).await?;
     assert_eq!(built["status"], "failed", "{built}");
     assert_eq!(built["diagnostics"][0]["file"], format!("/workspace/{name}"), "{built}");
-    scene.write(&session, name, "int main() { return 0; }\n")?;
-    scene.good(&request).await?;
-    assert!(scene.read(&session, "-o out").is_ok() && scene.read(&session, "pwned").is_err());
+    fixture.write(&session, name, "int main() { return 0; }\n")?;
+    fixture.built(&request).await?;
+    assert!(fixture.read(&session, "-o out").is_ok() && fixture.read(&session, "pwned").is_err());
     Ok(())
 }

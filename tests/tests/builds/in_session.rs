@@ -1,34 +1,36 @@
 //! Builds that run in the session itself: make, `CMake`, and plain C through the cache.
 
 use anyhow::Result;
+use headwater_tests::Fixture;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, one};
+use crate::calls::{Builds, one};
 
-async fn build(scene: &Scene, session: &str, request: &Value) -> Result<Value> {
-    scene.ask("POST", &format!("/v1/sessions/{session}/builds"), request).await?.json()
+async fn build(fixture: &Fixture, session: &str, request: &Value) -> Result<Value> {
+    fixture.post(&format!("/v1/sessions/{session}/builds"), request).await?.json()
 }
 
 #[tokio::test]
 async fn a_makefile_is_made_in_the_session_and_its_messages_are_diagnostics() -> Result<()> {
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
-    scene.write(
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
+    fixture.write(
         &session,
         "proj/Makefile",
         "all: main\nmain: main.o part.o\n\t$(CXX) -o $@ $^\n%.o: %.cpp\n\t$(CXX) $(FLAGS) -c $<\n",
     )?;
-    scene.write(&session, "proj/part.cpp", "int part() { return 4; }\n")?;
-    scene.write(&session, "proj/main.cpp", "int part();\nint main() { int unused; return part(); }\n")?;
-    scene.run(&session, "true").await?;
+    fixture.write(&session, "proj/part.cpp", "int part() { return 4; }\n")?;
+    fixture.write(&session, "proj/main.cpp", "int part();\nint main() { int unused; return part(); }\n")?;
+    fixture.run_in(&session, "true").await?;
     let request = json!({"kind": "make", "source_dir": "/proj", "args": ["FLAGS=-Wall"]});
-    let built = build(&scene, &session, &request).await?;
+    let built = build(&fixture, &session, &request).await?;
     assert_eq!((&built["status"], &built["cached"]), (&json!("success"), &json!(false)), "{built}");
     assert_eq!(built["diagnostics"][0]["option"], "-Wunused-variable", "{built}");
     assert_eq!(built["diagnostics"][0]["file"], "/workspace/proj/main.cpp", "{built}");
-    assert_eq!(scene.run(&session, "./proj/main; echo $?").await?, "4\n");
+    assert_eq!(fixture.run_in(&session, "./proj/main; echo $?").await?, "4\n");
     let failed =
-        build(&scene, &session, &json!({"kind": "make", "source_dir": "proj", "target": "nothing"})).await?;
+        build(&fixture, &session, &json!({"kind": "make", "source_dir": "proj", "target": "nothing"}))
+            .await?;
     assert_eq!(failed["status"], "failed", "{failed}");
     assert!(failed["stderr"].as_str().is_some_and(|text| text.contains("nothing")), "{failed}");
     Ok(())
@@ -40,32 +42,32 @@ async fn a_cmake_project_is_configured_and_built_and_exports_its_compile_command
         std::path::Path::new("/usr/bin/cmake").exists(),
         "cmake is missing: scripts/setup.sh installs it"
     );
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
     let lists =
         "cmake_minimum_required(VERSION 3.13)\nproject(sample CXX)\nadd_executable(sample main.cpp)\n";
-    scene.write(&session, "CMakeLists.txt", lists)?;
-    scene.write(&session, "main.cpp", "int main() { return 9; }\n")?;
-    let built = build(&scene, &session, &json!({"kind": "cmake", "build_type": "Release"})).await?;
+    fixture.write(&session, "CMakeLists.txt", lists)?;
+    fixture.write(&session, "main.cpp", "int main() { return 9; }\n")?;
+    let built = build(&fixture, &session, &json!({"kind": "cmake", "build_type": "Release"})).await?;
     assert_eq!(built["status"], "success", "{built}");
     assert_eq!(built["artifacts"], json!(["/workspace/build/compile_commands.json"]), "{built}");
-    assert!(scene.read(&session, "build/compile_commands.json").is_ok());
-    assert_eq!(scene.run(&session, "./build/sample; echo $?").await?, "9\n");
+    assert!(fixture.read(&session, "build/compile_commands.json").is_ok());
+    assert_eq!(fixture.run_in(&session, "./build/sample; echo $?").await?, "9\n");
     Ok(())
 }
 
 #[tokio::test]
 async fn c_is_compiled_as_c_with_the_cache_and_other_languages_by_their_compilers() -> Result<()> {
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
     // No C++: `class` is a name.
-    scene.write(&session, "main.c", "int main(void) { int class = 3; return class; }\n")?;
+    fixture.write(&session, "main.c", "int main(void) { int class = 3; return class; }\n")?;
     let request =
         json!({"kind": "c", "source_files": ["main.c"], "output_binary": "main", "flags": ["-std=c11"]});
-    let built = build(&scene, &session, &request).await?;
+    let built = build(&fixture, &session, &request).await?;
     assert_eq!((&built["status"], &built["kind"]), (&json!("success"), &json!("c")), "{built}");
-    assert_eq!(build(&scene, &session, &request).await?["cached"], true);
-    assert_eq!(scene.run(&session, "./main; echo $?").await?, "3\n");
+    assert_eq!(build(&fixture, &session, &request).await?["cached"], true);
+    assert_eq!(fixture.run_in(&session, "./main; echo $?").await?, "3\n");
     for request in [
         json!({"kind": "language", "language": "cobol", "source_files": ["a"], "output_binary": "b"}),
         json!({"kind": "cmake", "build_dir": "../x"}),
@@ -73,7 +75,7 @@ async fn c_is_compiled_as_c_with_the_cache_and_other_languages_by_their_compiler
         json!({"kind": "nothing"}),
         json!({}),
     ] {
-        let answer = scene.ask("POST", &format!("/v1/sessions/{session}/builds"), &request).await?;
+        let answer = fixture.post(&format!("/v1/sessions/{session}/builds"), &request).await?;
         assert_eq!(answer.status, 400, "{request}: {}", answer.text());
     }
     Ok(())
@@ -81,12 +83,12 @@ async fn c_is_compiled_as_c_with_the_cache_and_other_languages_by_their_compiler
 
 #[tokio::test]
 async fn a_build_with_more_output_than_is_returned_says_that_it_is_cut() -> Result<()> {
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
     let makefile = "short:\n\t@echo end\nlong:\n\t@head -c 400000 /dev/zero | tr '\\0' x; echo; echo end\n";
-    scene.write(&session, "Makefile", makefile)?;
+    fixture.write(&session, "Makefile", makefile)?;
     for (target, cut) in [("short", false), ("long", true)] {
-        let built = build(&scene, &session, &json!({"kind": "make", "target": target})).await?;
+        let built = build(&fixture, &session, &json!({"kind": "make", "target": target})).await?;
         assert_eq!((&built["status"], &built["truncated"]), (&json!("success"), &json!(cut)), "{target}");
         let stdout = built["stdout"].as_str().unwrap_or_default();
         assert!(stdout.contains("end\n") && stdout.len() <= (256 << 10), "{target}: {}", stdout.len());
@@ -96,12 +98,12 @@ async fn a_build_with_more_output_than_is_returned_says_that_it_is_cut() -> Resu
 
 #[tokio::test]
 async fn a_result_with_more_compiler_output_than_is_returned_says_so() -> Result<()> {
-    let scene = Scene::new().await?;
-    let session = scene.session().await?;
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
     for (warnings, cut) in [(1, false), (2000, true)] {
         let warning = format!("#warning {}\n", "x".repeat(200));
-        scene.write(&session, "main.cpp", &format!("{}int main() {{}}\n", warning.repeat(warnings)))?;
-        let built = scene.good(&one(&session, &[])).await?;
+        fixture.write(&session, "main.cpp", &format!("{}int main() {{}}\n", warning.repeat(warnings)))?;
+        let built = fixture.built(&one(&session, &[])).await?;
         assert_eq!(built["truncated"], cut, "{warnings}");
         let stderr = built["stderr"].as_str().unwrap_or_default();
         assert!(stderr.contains("#warning") && stderr.len() <= (257 << 10), "{warnings}: {}", stderr.len());

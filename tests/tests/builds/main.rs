@@ -1,9 +1,9 @@
-//! Builds, end to end: what is made, what is told, what the cache gives back, and that nobody can spoil it for others.
+//! Builds, end to end: results, diagnostics, the cache, and attacks on it.
 
 mod attacks;
 mod cached;
+mod calls;
 mod diagnostics;
 mod faults;
 mod in_session;
 mod plain;
-mod scene;

@@ -39,13 +39,13 @@ async fn a_flood_through_a_small_limit_keeps_head_and_tail_exact() -> Result<()>
     let mut spec = StartSpec::argv(["seq", "1000000000", &last.to_string()]);
     spec.limits = Limits { output_bytes: Some(KEPT), ..Limits::default() };
     let id = worker.begin(&spec).await?;
-    let told = worker.client().await?.wait(id, std::time::Duration::from_mins(9), true).await?;
+    let info = worker.client().await?.wait(id, std::time::Duration::from_mins(9), true).await?;
     let total = lines * LINE;
     assert_eq!(
-        told.state.verdict().map(|verdict| (verdict.reason, verdict.code)),
+        info.state.verdict().map(|verdict| (verdict.reason, verdict.code)),
         Some((Reason::Exited, Some(0)))
     );
-    assert_eq!(told.stdout_bytes, total);
+    assert_eq!(info.stdout_bytes, total);
     // Read when all is over: the head, one gap, the tail.
     let mut follower = worker.client().await?.follow(id, collect_until_closed()).await?;
     let (mut at, mut gaps, mut kept) = (0, Vec::new(), 0);
@@ -72,7 +72,7 @@ async fn a_flood_through_a_small_limit_keeps_head_and_tail_exact() -> Result<()>
     let log = worker
         .data()
         .join("sessions")
-        .join(told.session_id.to_string())
+        .join(info.session_id.to_string())
         .join("executions")
         .join(id.to_string());
     let blocks = std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(log.join("stdout"))?);

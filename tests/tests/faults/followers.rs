@@ -12,7 +12,7 @@ use crate::{Random, scale};
 
 const MIB: u64 = 1 << 20;
 
-/// Connections whose other end nobody reads: their runtime is not driven once they stand.
+/// Connections that are not read: their runtime is not driven once they are open.
 fn deaf_followers(worker: &TestWorker, id: ExecutionId, count: usize) -> Result<Deaf> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let followers = runtime.block_on(async {
@@ -58,7 +58,7 @@ fn a_hundred_followers_that_never_read_cost_little_and_can_go_on_later() -> Resu
         let peak = memory(worker.pid(), "VmHWM")?;
         println!("resident before {} MiB, at most {} MiB", before / MIB, peak / MIB);
         assert!(peak - before.min(peak) <= 64 * MIB, "{} MiB more", (peak - before) / MIB);
-        // Whoever reads at last gets the beginning, is told what is missing, and gets the end.
+        // A late reader gets the beginning, the gap, and the end.
         std::thread::scope(|scope| {
             scope.spawn(move || deaf.wake()).join().expect("the thread does not panic")
         })
@@ -97,7 +97,7 @@ async fn readers_that_are_dropped_and_resume_read_the_same_log() -> Result<()> {
     // 500 readers at a scale of 10.
     for n in 0..50 * scale() {
         let client = worker.client().await?;
-        // Some come when it has just begun, others when much is there.
+        // Some begin early, others when the log is long.
         let (late, portions) = (random.below(4000), 1 + random.below(20));
         all.spawn(async move {
             tokio::time::sleep(std::time::Duration::from_millis(late)).await;

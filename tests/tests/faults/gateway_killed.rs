@@ -17,19 +17,24 @@ const SESSIONS: usize = 4;
 /// Readers of each execution: half by SSE, half by WebSocket.
 const READERS: u64 = 5;
 
-/// How a reader reads.
+/// How a reader connects.
 #[derive(Debug, Clone, Copy)]
-enum Door {
+enum Transport {
     Sse,
     WebSocket,
 }
 
 /// Reads `at_once` events, leaves, comes back after the last one, until all is read.
-async fn read_in_pieces(client: Client, id: ExecutionId, door: Door, at_once: usize) -> Result<Collected> {
+async fn read_in_pieces(
+    client: Client,
+    id: ExecutionId,
+    transport: Transport,
+    at_once: usize,
+) -> Result<Collected> {
     let mut seen = Collected::default();
     while !seen.closed {
-        match door {
-            Door::Sse => {
+        match transport {
+            Transport::Sse => {
                 let options = FollowOptions {
                     after: seen.last,
                     until_closed: true,
@@ -46,7 +51,7 @@ async fn read_in_pieces(client: Client, id: ExecutionId, door: Door, at_once: us
                     seen.take(event)?;
                 }
             }
-            Door::WebSocket => {
+            Transport::WebSocket => {
                 let options = AttachOptions {
                     after: seen.last,
                     until_closed: true,
@@ -93,9 +98,9 @@ async fn run(
     ensure!(first.id == again.id, "the same key started {} and {}", first.id, again.id);
     let mut readers = JoinSet::new();
     for reader in 0..READERS {
-        let door = if reader % 2 == 0 { Door::Sse } else { Door::WebSocket };
+        let transport = if reader % 2 == 0 { Transport::Sse } else { Transport::WebSocket };
         let at_once = usize::try_from(3 + (n + reader) % 17)?;
-        readers.spawn(read_in_pieces(client.clone(), first.id, door, at_once));
+        readers.spawn(read_in_pieces(client.clone(), first.id, transport, at_once));
     }
     while let Some(seen) = readers.join_next().await {
         lines.check(&seen?.with_context(|| format!("a reader of {}", first.id))?)?;
@@ -158,13 +163,13 @@ async fn kill(server: &mut TestServer, turn: u64) -> Result<()> {
 /// Each was started once, the store says how each ended, and raw output is what the readers got.
 async fn look_afterwards(client: &Client, ids: &[ExecutionId], count: u64) -> Result<()> {
     let filter = headwater_client::ExecutionFilter { limit: Some(1000), ..Default::default() };
-    let told = client.retry(|client| {
+    let info = client.retry(|client| {
         let filter = filter.clone();
         async move { client.executions(&filter).await }
     });
-    let told = told.await?.items;
-    assert_eq!((told.len() as u64, ids.len() as u64), (count, count), "each was started once");
-    for execution in told {
+    let info = info.await?.items;
+    assert_eq!((info.len() as u64, ids.len() as u64), (count, count), "each was started once");
+    for execution in info {
         assert!(ids.contains(&execution.id) && execution.exit.is_some(), "{execution:?}");
         let n: u64 = execution.metadata.get("n").context("no number")?.parse()?;
         if n.is_multiple_of(3) {

@@ -1,5 +1,5 @@
 //! Readers of the gateway that never read, by the hundred, and streams that are idle, by the thousand: they cost little,
-//! hold up nobody, and can go on later.
+//! delay nobody, and can resume later.
 
 use std::time::Duration;
 
@@ -8,13 +8,14 @@ use headwater_client::{Client, FollowOptions};
 use headwater_protocol::api::{StartRequest, StdinRequest};
 use headwater_protocol::{EventKind, ExecutionId, Limits};
 use headwater_tests::host::memory;
-use headwater_tests::{ServerOptions, TestServer, raw};
+use headwater_tests::{ServerOptions, TestServer, http};
+use serde_json::Value;
 use tokio::net::TcpStream;
 
 use crate::scale;
 
 const MIB: u64 = 1 << 20;
-/// Printed by the program that nobody reads.
+/// How many bytes the program prints.
 const FLOOD: u64 = 1_000_000_000;
 
 async fn server() -> Result<TestServer> {
@@ -22,7 +23,7 @@ async fn server() -> Result<TestServer> {
     TestServer::with(ServerOptions { args, ..ServerOptions::default() }).await
 }
 
-/// A program that waits for a word before it does anything.
+/// A program that waits for input before it does anything.
 fn waiting(then: &str) -> StartRequest {
     StartRequest {
         shell: Some(format!("read go; {then}")),
@@ -39,9 +40,8 @@ async fn resident(server: &TestServer) -> Result<u64> {
 
 /// Opens a stream and reads nothing but the head of the answer.
 async fn deaf(server: &TestServer, id: ExecutionId, websocket: bool) -> Result<TcpStream> {
-    let bearer = format!("Bearer {}", server.token());
     let path = format!("/v1/executions/{id}/{}", if websocket { "attach" } else { "events" });
-    let mut headers = vec![("Authorization", bearer.as_str())];
+    let mut headers = Vec::new();
     if websocket {
         headers.extend([
             ("Connection", "Upgrade"),
@@ -50,13 +50,13 @@ async fn deaf(server: &TestServer, id: ExecutionId, websocket: bool) -> Result<T
             ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
         ]);
     }
-    let mut stream = raw::send(server.address(), "GET", &path, &headers, b"").await?;
-    let status = raw::read(&mut stream, false).await?.status;
+    let mut stream = server.api().open("GET", &path, &headers, &Value::Null).await?;
+    let status = http::read(&mut stream, false).await?.status;
     ensure!(status == if websocket { 101 } else { 200 }, "{path} answered {status}");
     Ok(stream)
 }
 
-/// Reads to the end; answers how many bytes came and how many were told to be missing.
+/// Reads to the end; how many bytes arrived and how many are missing.
 async fn count(client: &Client, id: ExecutionId) -> Result<(u64, u64)> {
     let options = FollowOptions { until_closed: true, ..FollowOptions::default() };
     let mut follower = client.follow(id, options).await?;
@@ -86,7 +86,7 @@ async fn a_hundred_readers_that_never_read_cost_little_and_hold_up_nobody() -> R
     }
     let before = resident(&server).await?;
     client.stdin(flood.id, None, "go\n".into(), true).await?;
-    // One that reads gets everything that is kept, and is told of the rest, while a hundred do not.
+    // A reader gets everything that is kept and a gap for the rest, while a hundred others do not read.
     let (came, missing) = count(&client, flood.id).await?;
     ensure!(came + missing == FLOOD, "{came} bytes came and {missing} are missing of {FLOOD}");
     let more = resident(&server).await?.saturating_sub(before);
@@ -96,10 +96,9 @@ async fn a_hundred_readers_that_never_read_cost_little_and_hold_up_nobody() -> R
     let echo = StartRequest { shell: Some("echo hello".into()), ..StartRequest::default() };
     let done = client.wait(client.start(None, &echo, None).await?.id, Duration::from_mins(1)).await?;
     ensure!(done.exit.is_some_and(|exit| exit.code == Some(0)));
-    // Whoever was deaf can read now, from where it was.
-    let bearer = format!("Bearer {}", server.token());
+    // A reader can resume at its position now.
     let path = format!("/v1/executions/{}/events?after={}&tail=1000", flood.id, 5);
-    let late = raw::request(server.address(), "GET", &path, &[("Authorization", &bearer)], b"").await?;
+    let late = server.api().get(&path).await?;
     ensure!(late.text().contains("event: closed"), "{}", late.head);
     drop(readers);
     Ok(())
@@ -122,7 +121,7 @@ async fn a_thousand_idle_streams_cost_at_most_32_kib_each() -> Result<()> {
     let each = resident(&server).await?.saturating_sub(before) / count;
     println!("an idle stream costs {each} bytes");
     ensure!(each <= 32 << 10, "an idle stream costs {each} bytes");
-    // All of them are told, and all of them end.
+    // All of them get the events, and all of them end.
     client.stdin(execution.id, None, "go\n".into(), true).await?;
     for (n, stream) in streams.iter_mut().enumerate() {
         let mut got = Vec::new();

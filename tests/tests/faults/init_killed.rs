@@ -7,7 +7,7 @@ use headwater_tests::host::{Marker, cgroups, eventually, init_of, mounts, signal
 use headwater_tests::{Options, TestWorker};
 use rustix::process::Signal;
 
-/// Prints, and leaves behind what does not want to end: deaf, in a process session of its own, without a parent.
+/// Prints, and leaves processes behind that ignore signals, in another process session, without a parent.
 const STUBBORN: &str = "echo it > kept; seq 20000; (trap '' TERM HUP INT; setsid sh -c 'sleep 1000 & sleep 1000' &) & echo on; sleep 1000";
 
 fn expected() -> String {
@@ -21,7 +21,7 @@ async fn nothing_is_left(
 ) -> Result<()> {
     let client = worker.client().await?;
     eventually("the sleep of the session", async || {
-        client.session(session).await.is_ok_and(|told| told.state == SessionState::Hibernated)
+        client.session(session).await.is_ok_and(|info| info.state == SessionState::Hibernated)
     })
     .await?;
     assert!(worker.workspace(session).join("kept").exists());

@@ -1,4 +1,4 @@
-//! What a program prints right before it is gone arrives before its verdict, every time.
+//! The last output of a program arrives before its verdict, every time.
 
 use anyhow::Result;
 use headwater_contract::FollowOptions;

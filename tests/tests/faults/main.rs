@@ -31,7 +31,7 @@ async fn worker() -> Result<TestWorker> {
     TestWorker::with(Options { pool: Some(1), ..Options::default() }).await
 }
 
-/// Numbers that differ from run to run; the seed is told, so that a failure can be tried again.
+/// Numbers that differ from run to run; the seed is printed, so that a failure can be repeated.
 struct Random(u64);
 
 impl Random {

@@ -29,7 +29,7 @@ async fn sessions_and_executions_are_listed_as_before() -> Result<()> {
     assert_eq!(before, after);
     assert_eq!(worker.read(done).await?.text(), "done\n");
     assert!(matches!(client.execution(running).await?.state, ExecutionState::Running { .. }));
-    // It can be told to end by the worker that did not start it.
+    // A worker that did not start it can end it.
     client.cancel(running, None).await?;
     let seen = worker.read(running).await?;
     assert_eq!((seen.text().as_str(), seen.verdict().reason), ("on\n", Reason::Cancelled));
@@ -114,7 +114,7 @@ async fn a_deadline_that_passes_while_no_worker_runs_is_enforced() -> Result<()>
     let mut worker = worker().await?;
     let marker = Marker::new();
     let mut spec = marker.on(StartSpec::shell("trap '' TERM; echo on; setsid sleep 1000 & sleep 1000"));
-    (spec.timeout_ms, spec.grace_ms) = (Some(1500), Some(200));
+    (spec.timeout_ms, spec.grace_ms) = (Some(5000), Some(200));
     let id = worker.begin(&spec).await?;
     let mut watcher = worker.watch(id).await?;
     watcher.until_printed("on").await?;
@@ -124,7 +124,7 @@ async fn a_deadline_that_passes_while_no_worker_runs_is_enforced() -> Result<()>
     let seen = watcher.rest().await?;
     assert_eq!((seen.text().as_str(), seen.verdict().reason), ("on\n", Reason::TimedOut));
     // By init's own clock: it did not end with the worker, but with its time and its grace.
-    assert!(seen.verdict().duration_ms >= 1700, "{:?}", seen.verdict());
+    assert!(seen.verdict().duration_ms >= 5200, "{:?}", seen.verdict());
     Ok(())
 }
 
@@ -147,8 +147,8 @@ async fn a_session_that_no_worker_comes_back_for_ends_itself() -> Result<()> {
         worker.start_again().await?;
         let seen = worker.read(id).await?;
         assert_eq!((seen.text().as_str(), seen.verdict().reason), ("on\n", Reason::Lost));
-        let told = worker.client().await?.session(session).await?;
-        assert_eq!(told.state, SessionState::Hibernated);
+        let info = worker.client().await?.session(session).await?;
+        assert_eq!(info.state, SessionState::Hibernated);
         assert!(worker.workspace(session).exists());
         assert!(!groups.is_empty() && groups.iter().all(|group| !group.exists()), "{groups:?}");
     }

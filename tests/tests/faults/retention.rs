@@ -1,4 +1,4 @@
-//! kill -9 of the worker and of the gateway while retention removes logs: every log is there whole or says that it was
+//! kill -9 of the worker and of the gateway while retention removes logs: every log is complete or says that it was
 //! removed, and store and worker agree on which.
 
 use std::collections::BTreeSet;
@@ -8,21 +8,15 @@ use anyhow::{Context, Result, ensure};
 use headwater_protocol::ExecutionId;
 use headwater_protocol::api::{SessionRequest, StartRequest};
 use headwater_tests::host::eventually;
-use headwater_tests::raw;
 use headwater_tests::{ServerOptions, TestServer};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{Random, scale};
 
 /// Logs that a session keeps.
 const KEPT: usize = 4;
 
-async fn get(server: &TestServer, path: &str) -> Result<raw::Raw> {
-    let bearer = format!("Bearer {}", server.token());
-    raw::request(server.address(), "GET", path, &[("Authorization", bearer.as_str())], b"").await
-}
-
-/// The executions whose folders are there.
+/// The executions whose folders exist.
 fn folders(server: &TestServer) -> BTreeSet<String> {
     let all = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten();
     let sessions = all(server.data().join("sessions"));
@@ -66,9 +60,8 @@ async fn logs_are_removed_whole_whatever_is_killed_and_store_and_worker_agree() 
         }
     }
     let expected: String = (1..=2000).map(|n| format!("{n}\n")).collect();
-    let worker = async || headwater_contract::connect(&server.data().join("worker.sock")).await;
     eventually("all have ended and no more are kept than may be", async || {
-        let Ok(worker) = worker().await else { return false };
+        let Ok(worker) = server.worker().await else { return false };
         let Ok(all) = worker.executions(None, false).await else { return false };
         all.len() <= KEPT
             && all.iter().all(|one| one.state.name() == "closed")
@@ -76,18 +69,19 @@ async fn logs_are_removed_whole_whatever_is_killed_and_store_and_worker_agree() 
     })
     .await?;
     let kept: BTreeSet<String> =
-        worker().await?.executions(None, false).await?.iter().map(|one| one.id.to_string()).collect();
+        server.worker().await?.executions(None, false).await?.iter().map(|one| one.id.to_string()).collect();
     assert_eq!(kept, folders(&server), "the worker and its folder agree");
+    let api = server.api();
     for id in started {
-        let told: Value = get(&server, &format!("/v1/executions/{id}")).await?.json()?;
-        ensure!(told["state"] == "closed", "{told}");
-        ensure!(told["exit"]["code"] == 0, "its end is known: {told}");
-        let output = get(&server, &format!("/v1/executions/{id}/output")).await?;
+        let info = api.execution(&id.to_string()).await?;
+        ensure!(info["state"] == "closed", "{info}");
+        ensure!(info["exit"]["code"] == 0, "its end is known: {info}");
+        let output = api.get(&format!("/v1/executions/{id}/output")).await?;
         if kept.contains(&id.to_string()) {
-            ensure!(told["log_removed"].is_null(), "{told}");
+            ensure!(info["log_removed"].is_null(), "{info}");
             ensure!(output.status == 200 && output.text() == expected, "{}", output.status);
         } else {
-            ensure!(told["log_removed"]["reason"] == "number", "{told}");
+            ensure!(info["log_removed"]["reason"] == "number", "{info}");
             ensure!(
                 output.status == 410 && output.json()?["error"]["code"] == "log_removed",
                 "{}",

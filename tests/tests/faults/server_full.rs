@@ -4,10 +4,10 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use headwater_tests::raw::{self, Raw};
-use headwater_tests::{ServerOptions, TestServer, host};
+use headwater_tests::http::Response;
+use headwater_tests::{Api, ServerOptions, TestServer, host};
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::disk_full::Disk;
 
@@ -15,74 +15,63 @@ const DISK_BYTES: u64 = 96 << 20;
 const DISK_INODES: u64 = 4000;
 
 /// A server on a small disk.
-struct Scene {
+struct SmallDisk {
     server: TestServer,
+    api: Api,
     disk: Disk,
 }
 
-impl Scene {
+impl SmallDisk {
     async fn new() -> Result<Self> {
         let disk = Disk::with_inodes(DISK_BYTES, DISK_INODES)?;
-        let options = ServerOptions {
-            data: Some(disk.path().join("data")),
-            config: Some("pool = 1\n".into()),
-            ..ServerOptions::default()
-        };
-        Ok(Self { server: TestServer::with(options).await?, disk })
+        let data = Some(disk.path().join("data"));
+        let options = ServerOptions { data, config: Some("pool = 1\n".into()), ..ServerOptions::default() };
+        let server = TestServer::with(options).await?;
+        Ok(Self { api: server.api(), server, disk })
     }
 
-    async fn ask(&self, method: &str, path: &str, body: &Value) -> Result<Raw> {
-        let bearer = format!("Bearer {}", self.server.token());
-        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        raw::request(self.server.address(), method, path, &headers, body.as_bytes()).await
-    }
-
-    async fn get(&self, path: &str) -> Result<Raw> {
-        let answer = self.ask("GET", path, &Value::Null).await?;
-        ensure!(answer.status == 200, "GET {path}: {} {}", answer.status, answer.text());
-        Ok(answer)
+    async fn get(&self, path: &str) -> Result<Response> {
+        let response = self.api.get(path).await?;
+        ensure!(response.status == 200, "GET {path}: {} {}", response.status, response.text());
+        Ok(response)
     }
 
     async fn delete(&self, path: &str) -> Result<()> {
-        let answer = self.ask("DELETE", path, &Value::Null).await?;
-        ensure!((200..300).contains(&answer.status), "DELETE {path}: {} {}", answer.status, answer.text());
+        let response = self.api.delete(path).await?;
+        ensure!(
+            (200..300).contains(&response.status),
+            "DELETE {path}: {} {}",
+            response.status,
+            response.text()
+        );
         Ok(())
     }
 
-    /// The id of something new.
-    async fn make(&self, path: &str, body: &Value) -> Result<String> {
-        let answer = self.ask("POST", path, body).await?;
-        ensure!(answer.status == 201, "POST {path}: {} {}", answer.status, answer.text());
-        Ok(answer.json()?["id"].as_str().context("no id")?.to_owned())
-    }
-
     async fn session(&self) -> Result<String> {
-        self.make("/v1/sessions", &json!({})).await
+        self.api.session(&json!({})).await
     }
 
-    /// Runs a shell line in a session to its end.
+    /// Runs a shell line in a session to its end; its id.
     async fn run(&self, session: &str, shell: &str) -> Result<String> {
-        let id = self.make(&format!("/v1/sessions/{session}/executions"), &json!({ "shell": shell })).await?;
-        let told = self.get(&format!("/v1/executions/{id}?wait=60s&until=closed")).await?.json()?;
-        ensure!(told["state"] == "closed", "{told}");
+        let id = self.api.start(session, &json!({ "shell": shell })).await?;
+        self.api.closed(&id).await?;
         Ok(id)
     }
 
-    /// New things are refused, and everything that is there can be read.
+    /// New sessions and executions are refused, and everything that exists can be read.
     async fn is_full_and_readable(&self, session: &str, execution: &str, inodes: bool) -> Result<()> {
         for (path, body) in [
             ("/v1/sessions".to_owned(), json!({})),
             (format!("/v1/sessions/{session}/executions"), json!({ "shell": "echo no" })),
         ] {
-            // What was prepared before, a folder for the next execution, may still be used up.
-            let mut answer = self.ask("POST", &path, &body).await?;
+            // A folder that was prepared for the next execution may still be used.
+            let mut answer = self.api.post(&path, &body).await?;
             for _ in 0..5 {
                 if answer.status == 507 {
                     break;
                 }
                 self.full(inodes)?;
-                answer = self.ask("POST", &path, &body).await?;
+                answer = self.api.post(&path, &body).await?;
             }
             ensure!(answer.status == 507, "POST {path}: {} {}", answer.status, answer.text());
             let error = answer.json()?["error"].clone();
@@ -122,28 +111,27 @@ fn free(ballast: &std::path::Path) -> Result<()> {
 #[tokio::test]
 async fn a_server_on_a_full_disk_reads_lists_and_deletes_and_refuses_new_things() -> Result<()> {
     for inodes in [false, true] {
-        let scene = Scene::new().await?;
-        let (first, second) = (scene.session().await?, scene.session().await?);
+        let full = SmallDisk::new().await?;
+        let (first, second) = (full.session().await?, full.session().await?);
         let execution =
-            scene.run(&first, "echo printed; echo kept > file; head -c 2M /dev/zero > large").await?;
-        ensure!(scene.get("/readyz").await?.text() == "ready\n", "the control");
-        scene.full(inodes)?;
-        scene
-            .is_full_and_readable(&first, &execution, inodes)
+            full.run(&first, "echo printed; echo kept > file; head -c 2M /dev/zero > large").await?;
+        ensure!(full.get("/readyz").await?.text() == "ready\n", "the control");
+        full.full(inodes)?;
+        full.is_full_and_readable(&first, &execution, inodes)
             .await
             .with_context(|| format!("inodes: {inodes}"))?;
-        // The one whose workspace is empty first: that makes no room.
-        scene.delete(&format!("/v1/sessions/{second}")).await?;
-        scene.full(inodes)?;
-        scene.delete(&format!("/v1/executions/{execution}")).await?;
-        scene.full(inodes)?;
-        scene.delete(&format!("/v1/sessions/{first}/files?path=file")).await?;
-        let ballast = scene.full(inodes)?;
-        scene.delete(&format!("/v1/sessions/{first}")).await?;
-        ensure!(scene.ask("GET", &format!("/v1/sessions/{first}"), &Value::Null).await?.status == 404);
+        // The session with an empty workspace first: removing it frees no space.
+        full.delete(&format!("/v1/sessions/{second}")).await?;
+        full.full(inodes)?;
+        full.delete(&format!("/v1/executions/{execution}")).await?;
+        full.full(inodes)?;
+        full.delete(&format!("/v1/sessions/{first}/files?path=file")).await?;
+        let ballast = full.full(inodes)?;
+        full.delete(&format!("/v1/sessions/{first}")).await?;
+        ensure!(full.api.get(&format!("/v1/sessions/{first}")).await?.status == 404);
         free(&ballast)?;
-        host::eventually("new things are made again", async || match scene.session().await {
-            Ok(session) => scene.run(&session, "echo on").await.is_ok(),
+        host::eventually("new things are made again", async || match full.session().await {
+            Ok(session) => full.run(&session, "echo on").await.is_ok(),
             Err(_) => false,
         })
         .await?;
@@ -154,33 +142,31 @@ async fn a_server_on_a_full_disk_reads_lists_and_deletes_and_refuses_new_things(
 #[tokio::test]
 async fn a_server_starts_on_a_full_disk_and_says_so() -> Result<()> {
     for inodes in [false, true] {
-        let mut scene = Scene::new().await?;
-        let session = scene.session().await?;
-        let execution = scene.run(&session, "echo printed; echo kept > file").await?;
-        let worker = scene.server.worker_pid().await?;
-        scene.server.terminate()?;
-        host::signal(i32::try_from(worker)?, Signal::KILL)?;
-        let ballast = scene.full(inodes)?;
-        scene.server.start_again().await.with_context(|| format!("inodes: {inodes}"))?;
-        scene.full(inodes)?;
-        scene
-            .is_full_and_readable(&session, &execution, inodes)
+        let mut full = SmallDisk::new().await?;
+        let session = full.session().await?;
+        let execution = full.run(&session, "echo printed; echo kept > file").await?;
+        let worker = full.server.worker_pid().await?;
+        full.server.terminate()?;
+        host::kill(i32::try_from(worker)?).await?;
+        let ballast = full.full(inodes)?;
+        full.server.start_again().await.with_context(|| format!("inodes: {inodes}"))?;
+        full.full(inodes)?;
+        full.is_full_and_readable(&session, &execution, inodes)
             .await
             .with_context(|| format!("inodes: {inodes}"))?;
-        ensure!(scene.server.log().contains("disk of the data folder"), "{}", scene.server.log());
-        scene.delete(&format!("/v1/sessions/{session}")).await?;
+        ensure!(full.server.log().contains("disk of the data folder"), "{}", full.server.log());
+        full.delete(&format!("/v1/sessions/{session}")).await?;
         free(&ballast)?;
-        host::eventually("new things are made again", async || scene.session().await.is_ok()).await?;
+        host::eventually("new things are made again", async || full.session().await.is_ok()).await?;
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn readiness_is_answered_while_the_worker_is_stopped() -> Result<()> {
-    let server =
-        TestServer::with(ServerOptions { config: Some("pool = 1\n".into()), ..ServerOptions::default() })
-            .await?;
-    let ready = || raw::request(server.address(), "GET", "/readyz", &[], b"");
+    let server = TestServer::small().await?;
+    let anonymous = server.anonymous();
+    let ready = || anonymous.get("/readyz");
     assert_eq!(ready().await?.status, 200, "the control");
     let worker = i32::try_from(server.worker_pid().await?)?;
     host::stop(worker).await?;

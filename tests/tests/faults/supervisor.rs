@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use headwater_client::FollowOptions;
 use headwater_protocol::api::{SessionRequest, StartRequest};
-use headwater_tests::host::{eventually, signal};
-use headwater_tests::{Collected, ServerOptions, TestServer, raw};
+use headwater_tests::host::{eventually, kill, signal};
+use headwater_tests::{Collected, ServerOptions, TestServer};
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::lines::{Lines, To};
 
@@ -27,10 +27,8 @@ os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()), NOTIFY_SOCKET=sys
 os.execvp(sys.argv[2], sys.argv[2:])
 "#;
 
-async fn ask(server: &TestServer, method: &str, path: &str, host: &str, body: &str) -> Result<u16> {
-    let bearer = format!("Bearer {}", server.token());
-    let headers = [("Authorization", bearer.as_str()), ("Host", host), ("Content-Type", "application/json")];
-    Ok(raw::request(server.address(), method, path, &headers, body.as_bytes()).await?.status)
+async fn status(server: &TestServer, method: &str, path: &str, host: &str, body: &Value) -> Result<u16> {
+    Ok(server.api().send(method, path, &[("Host", host)], body).await?.status)
 }
 
 #[tokio::test]
@@ -38,16 +36,9 @@ async fn connections_wait_while_the_server_is_dead_and_the_next_one_answers_them
     let mut server = TestServer::start().await?;
     for _ in 0..5 {
         let killed = server.pid();
-        signal(i32::try_from(killed)?, Signal::KILL)?;
-        // Connects at once, most likely while no server runs. Only what was accepted by the killed one may break off.
-        let mut asked = Err(anyhow::anyhow!("not asked"));
-        for _ in 0..2 {
-            asked = raw::request(server.address(), "GET", "/readyz", &[], b"").await;
-            if asked.is_ok() {
-                break;
-            }
-        }
-        ensure!(asked?.status == 200);
+        kill(i32::try_from(killed)?).await?;
+        // Once it is dead no connection reaches it: this one waits for the next server.
+        ensure!(server.anonymous().get("/readyz").await?.status == 200);
         server.wait_for_another(killed).await?;
     }
     ensure!(server.log().matches("was killed by SIGKILL").count() == 5, "{}", server.log());
@@ -98,27 +89,27 @@ async fn a_hangup_reloads_the_configuration_and_programs_run_on() -> Result<()> 
     let session = client.create_session(&SessionRequest::default(), None).await?;
     let lines = Lines { salt: 78, count: 300, rest_ms: 20, to: To::Pipes };
     let started = client.start(Some(session.id), &StartRequest::from(lines.spec()), None).await?;
-    let large = json!({ "limits": { "output_bytes": 2 << 20 } }).to_string();
-    ensure!(ask(&server, "POST", "/v1/sessions", "one.example", &large).await? == 201);
-    ensure!(ask(&server, "GET", "/v1/info", "two.example", "").await? >= 400);
-    // A mistake changes nothing.
+    let large = json!({ "limits": { "output_bytes": 2 << 20 } });
+    ensure!(status(&server, "POST", "/v1/sessions", "one.example", &large).await? == 201);
+    ensure!(status(&server, "GET", "/v1/info", "two.example", &Value::Null).await? >= 400);
+    // An invalid file changes nothing.
     let (first, worker) = (server.pid(), server.worker_pid().await?);
     fs::write(server.data().join("headwater.toml"), "[server]\nlisten = 7\n")?;
     signal(i32::try_from(server.supervisor_pid())?, Signal::HUP)?;
-    eventually("the mistake is logged", async || {
+    eventually("the error is logged", async || {
         server.log().contains("the configuration is invalid and was not reloaded")
     })
     .await?;
-    ensure!(ask(&server, "GET", "/v1/info", "one.example", "").await? == 200);
-    // What is right holds for the server and for the worker.
+    ensure!(status(&server, "GET", "/v1/info", "one.example", &Value::Null).await? == 200);
+    // A valid configuration applies to the server and to the worker.
     let config =
         "[server]\nhosts = [\"two.example\"]\n[max_limits]\noutput = \"1Mi\"\n[limits]\noutput = \"1Mi\"\n";
     fs::write(server.data().join("headwater.toml"), config)?;
     signal(i32::try_from(server.supervisor_pid())?, Signal::HUP)?;
     server.wait_for_another(first).await?;
-    ensure!(ask(&server, "GET", "/v1/info", "two.example", "").await? == 200);
-    ensure!(ask(&server, "GET", "/v1/info", "one.example", "").await? >= 400);
-    ensure!(ask(&server, "POST", "/v1/sessions", "two.example", &large).await? == 400);
+    ensure!(status(&server, "GET", "/v1/info", "two.example", &Value::Null).await? == 200);
+    ensure!(status(&server, "GET", "/v1/info", "one.example", &Value::Null).await? >= 400);
+    ensure!(status(&server, "POST", "/v1/sessions", "two.example", &large).await? == 400);
     ensure!(server.worker_pid().await? != worker);
     // The program noticed nothing.
     let options = FollowOptions { until_closed: true, ..FollowOptions::default() };
@@ -128,7 +119,7 @@ async fn a_hangup_reloads_the_configuration_and_programs_run_on() -> Result<()> 
         seen.take(event)?;
     }
     lines.check(&seen)?;
-    // Without a change of its own the worker stays.
+    // Without a change of its settings the worker stays.
     let (second, worker) = (server.pid(), server.worker_pid().await?);
     signal(i32::try_from(server.supervisor_pid())?, Signal::HUP)?;
     server.wait_for_another(second).await?;
@@ -171,6 +162,6 @@ async fn stop_ends_a_server_whose_process_was_just_killed() -> Result<()> {
     let stopped = server.command().arg("stop").output()?;
     ensure!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
     ensure!(server.wait()?.success());
-    ensure!(raw::request(server.address(), "GET", "/readyz", &[], b"").await.is_err());
+    ensure!(server.anonymous().get("/readyz").await.is_err());
     Ok(())
 }

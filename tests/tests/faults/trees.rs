@@ -10,14 +10,14 @@ use headwater_tests::{Options, TestWorker, collect};
 
 use crate::worker;
 
-/// What is to end them.
+/// How they are ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
     Cancel,
     Timeout,
 }
 
-/// Ways to stay: each prints `on` when all its processes are there.
+/// Ways to stay: each prints `on` when all its processes run.
 const TREES: [(&str, &str); 6] = [
     ("a grandchild that holds the pipes", "(trap '' TERM; echo on; while :; do sleep 0.05; done) & wait"),
     (
@@ -44,20 +44,21 @@ async fn ends_all(worker: &TestWorker, how: How, tree: (&str, &str), tty: bool) 
     spec.tty = tty.then(TtySize::default);
     spec.grace_ms = Some(200);
     if how == How::Timeout {
-        spec.timeout_ms = Some(900);
+        // Long enough that a busy machine starts all processes before it.
+        spec.timeout_ms = Some(3000);
     }
     let id = worker.begin(&spec).await?;
     let mut watcher = worker.watch(id).await?;
     watcher.until_printed("on").await?;
-    assert!(!marker.processes().is_empty(), "{what}: the marker is found");
     if how == How::Cancel {
+        assert!(!marker.processes().is_empty(), "{what}: the marker is found");
         worker.client().await?.cancel(id, None).await?;
     }
     let seen = watcher.rest().await?;
     let reason = if how == How::Cancel { Reason::Cancelled } else { Reason::TimedOut };
     assert_eq!(seen.verdict().reason, reason, "{what}");
     marker.count_becomes(0).await?;
-    // A dead process is there until init has waited for it.
+    // A dead process is listed until init has waited for it.
     let client = worker.client().await?;
     let nothing = async || client.processes(id).await.is_ok_and(|processes| processes.is_empty());
     eventually("an empty list", nothing).await.with_context(|| what.to_owned())
@@ -150,7 +151,7 @@ async fn a_fork_bomb_is_ended_by_its_timeout() -> Result<()> {
     (spec.timeout_ms, spec.grace_ms, spec.limits.pids) = (Some(500), Some(100), Some(64));
     let id = worker.begin(&spec).await?;
     // Output is of no interest: bash complains about forks.
-    let told = worker.client().await?.wait(id, Duration::from_mins(1), true).await?;
-    assert_eq!(told.state.name(), "closed");
+    let info = worker.client().await?.wait(id, Duration::from_mins(1), true).await?;
+    assert_eq!(info.state.name(), "closed");
     marker.count_becomes(0).await
 }

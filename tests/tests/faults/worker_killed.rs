@@ -83,7 +83,7 @@ async fn kill_and_look() -> Result<()> {
     let (count, begun) = (100 * scale(), Instant::now());
     let mut all = JoinSet::new();
     for n in 0..count {
-        // The first are there when the first kill falls, the others start between kills.
+        // The first run at the first kill, the others start between kills.
         let after = Duration::from_millis(if n < 50 { 0 } else { random.below(6000 * scale()) });
         let session = sessions[usize::try_from(n)? % SESSIONS];
         all.spawn_local(run(client.clone(), session, plan(n, &mut random), after));
@@ -110,9 +110,9 @@ async fn kill_and_look() -> Result<()> {
     println!("{kills} kills, {count} executions, {bytes} bytes in {:?}", begun.elapsed());
     // Each was started once, and what a late reader gets is what those who watched got.
     let client = worker.client().await?;
-    let told = client.executions(None, false).await?;
-    assert_eq!((told.len(), ids.len()), (usize::try_from(count)?, usize::try_from(count)?));
-    assert!(told.iter().all(|told| ids.contains(&told.id) && told.state.name() == "closed"));
+    let info = client.executions(None, false).await?;
+    assert_eq!((info.len(), ids.len()), (usize::try_from(count)?, usize::try_from(count)?));
+    assert!(info.iter().all(|info| ids.contains(&info.id) && info.state.name() == "closed"));
     assert_eq!(client.sessions(true).await?.len(), SESSIONS);
     Ok(())
 }

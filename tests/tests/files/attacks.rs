@@ -6,10 +6,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use headwater_tests::Fixture;
 use headwater_tests::host::eventually;
+use headwater_tests::http::json_of;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, good};
+use crate::calls::Files;
 
 /// A folder that everybody on the host may read and change, beside the server's.
 struct Canary {
@@ -18,8 +20,8 @@ struct Canary {
 }
 
 impl Canary {
-    fn new(scene: &Scene) -> Result<Self> {
-        let folder = scene.server.scratch().join("canary");
+    fn new(fixture: &Fixture) -> Result<Self> {
+        let folder = fixture.server.scratch().join("canary");
         fs::create_dir(&folder)?;
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777))?;
         fs::write(folder.join("file"), "the canary sings")?;
@@ -67,11 +69,11 @@ fn verbs(path: &str) -> Vec<(&'static str, &'static str, String, Value)> {
     ]
 }
 
-/// What a verb answers; what it tells may never be the canary's.
-async fn run(scene: &Scene, (name, method, rest, body): (&str, &str, String, Value)) -> Result<u16> {
+/// The status of a verb. Its answer must not contain the canary.
+async fn run(fixture: &Fixture, (name, method, rest, body): (&str, &str, String, Value)) -> Result<u16> {
     let json = [("Content-Type", "application/json")];
     let body = if body.is_null() { String::new() } else { body.to_string() };
-    let answer = scene.ask(method, &scene.route(&rest), &json, body.as_bytes()).await?;
+    let answer = fixture.request(method, &fixture.route(&rest), &json, body.as_bytes()).await?;
     ensure!(!answer.text().contains("sings"), "{name} {rest} tells what the canary sings");
     ensure!(answer.status < 500, "{name} {rest}: {}", answer.text());
     Ok(answer.status)
@@ -79,15 +81,15 @@ async fn run(scene: &Scene, (name, method, rest, body): (&str, &str, String, Val
 
 #[tokio::test]
 async fn links_in_any_place_lead_no_verb_out_of_the_workspace() -> Result<()> {
-    let scene = Scene::new().await?;
-    let canary = Canary::new(&scene)?;
+    let fixture = Fixture::new().await?;
+    let canary = Canary::new(&fixture)?;
     let at = canary.folder.display();
     let set_up = format!(
         "mkdir -p real; echo own > own; ln -s {at} out; ln -s {at} real/out; ln -s {at}/file file; ln -s {at}/new dangling; \
          ln -s / root; ln -s .. up; ln -s ../../.. upper; ln -s real inner; ln -s self self; ln -s /proc/self/root magic; \
          ln -s /proc/self/fd/0 fd; echo made"
     );
-    ensure!(scene.run(&set_up).await? == "made\n");
+    ensure!(fixture.run(&set_up).await? == "made\n");
     let through = [
         "out/file",
         "out/new",
@@ -107,7 +109,7 @@ async fn links_in_any_place_lead_no_verb_out_of_the_workspace() -> Result<()> {
     for path in through {
         for verb in verbs(path) {
             let name = verb.0;
-            let status = run(&scene, verb).await?;
+            let status = run(&fixture, verb).await?;
             ensure!(matches!(status, 400 | 409), "{name} {path} answered {status}");
             canary.is_untouched()?;
         }
@@ -119,18 +121,18 @@ async fn links_in_any_place_lead_no_verb_out_of_the_workspace() -> Result<()> {
                 continue;
             }
             let name = verb.0;
-            let status = run(&scene, verb).await?;
+            let status = run(&fixture, verb).await?;
             ensure!(status == 409, "{name} {path} answered {status}");
             canary.is_untouched()?;
         }
-        let told = good(&scene.stat(path).await?, 200)?;
-        ensure!(told["type"] == "link", "{told}");
+        let info = json_of(&fixture.stat(path).await?, 200)?;
+        ensure!(info["type"] == "link", "{info}");
     }
-    // The control: whoever opens the paths as they are is led to the canary.
-    ensure!(fs::read_to_string(scene.workspace().join("out/file"))? == "the canary sings");
+    // The control: opening the paths as they are leads to the canary.
+    ensure!(fs::read_to_string(fixture.workspace().join("out/file"))? == "the canary sings");
     for path in ["out", "file", "dangling", "root", "up", "self", "magic", "fd"] {
-        good(&scene.change("move", &json!({ "from": path, "to": "other" })).await?, 200)?;
-        good(&scene.remove("other&recursive=true").await?, 204)?;
+        json_of(&fixture.change("move", &json!({ "from": path, "to": "other" })).await?, 200)?;
+        json_of(&fixture.remove("other&recursive=true").await?, 204)?;
         canary.is_untouched()?;
     }
     fs::write(canary.folder.join("file"), "changed")?;
@@ -140,20 +142,20 @@ async fn links_in_any_place_lead_no_verb_out_of_the_workspace() -> Result<()> {
 
 #[tokio::test]
 async fn a_tree_full_of_links_is_listed_copied_and_removed_without_following_one() -> Result<()> {
-    let scene = Scene::new().await?;
-    let canary = Canary::new(&scene)?;
+    let fixture = Fixture::new().await?;
+    let canary = Canary::new(&fixture)?;
     let at = canary.folder.display();
     let set_up = format!(
         "mkdir -p t/d; ln -s {at} t/out; ln -s {at}/file t/d/file; ln -s / t/root; ln -s . t/self; echo x > t/x"
     );
-    scene.run(&set_up).await?;
-    let listed = scene.list("path=t&depth=100").await?;
+    fixture.run(&set_up).await?;
+    let listed = fixture.list("path=t&depth=100").await?;
     ensure!(listed["items"].as_array().is_some_and(|items| items.len() == 6), "{listed}");
-    let copied = good(&scene.change("copy", &json!({ "from": "t", "to": "c" })).await?, 200)?;
+    let copied = json_of(&fixture.change("copy", &json!({ "from": "t", "to": "c" })).await?, 200)?;
     ensure!(copied["files"] == 7 && copied["bytes"] == 2, "{copied}");
-    ensure!(good(&scene.stat("c/out").await?, 200)?["type"] == "link");
+    ensure!(json_of(&fixture.stat("c/out").await?, 200)?["type"] == "link");
     for tree in ["t", "c"] {
-        good(&scene.remove(&format!("{tree}&recursive=true")).await?, 204)?;
+        json_of(&fixture.remove(&format!("{tree}&recursive=true")).await?, 204)?;
         canary.is_untouched()?;
     }
     Ok(())
@@ -161,19 +163,19 @@ async fn a_tree_full_of_links_is_listed_copied_and_removed_without_following_one
 
 #[tokio::test]
 async fn fifos_sockets_and_hard_links_are_neither_waited_for_nor_written_through() -> Result<()> {
-    let scene = Scene::new().await?;
-    let canary = Canary::new(&scene)?;
-    scene.run("echo own > own; mkfifo fifo; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'").await?;
-    // A program of the session cannot make this one; somebody on the host could.
-    fs::hard_link(canary.folder.join("file"), scene.workspace().join("hard"))?;
-    ensure!(fs::read_to_string(scene.workspace().join("hard"))? == "the canary sings", "the control");
+    let fixture = Fixture::new().await?;
+    let canary = Canary::new(&fixture)?;
+    fixture.run("echo own > own; mkfifo fifo; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'").await?;
+    // A program of the session cannot create this one; a user of the host could.
+    fs::hard_link(canary.folder.join("file"), fixture.workspace().join("hard"))?;
+    ensure!(fs::read_to_string(fixture.workspace().join("hard"))? == "the canary sings", "the control");
     for path in ["fifo", "socket", "hard"] {
         for verb in verbs(path) {
             let name = verb.0;
             if matches!(name, "move from" | "remove") || (path == "hard" && name == "head") {
                 continue;
             }
-            let status = run(&scene, verb).await?;
+            let status = run(&fixture, verb).await?;
             ensure!(status == 409, "{name} {path} answered {status}");
         }
     }
@@ -181,7 +183,7 @@ async fn fifos_sockets_and_hard_links_are_neither_waited_for_nor_written_through
         look(&canary.folder)?.into_iter().map(|(name, text, mode, _)| (name, text, mode)).collect();
     ensure!(names == [("file".to_owned(), "the canary sings".to_owned(), canary.before[0].2)], "{names:?}");
     for path in ["fifo", "socket", "hard"] {
-        good(&scene.remove(path).await?, 204)?;
+        json_of(&fixture.remove(path).await?, 204)?;
     }
     canary.is_untouched()?;
     Ok(())
@@ -189,33 +191,32 @@ async fn fifos_sockets_and_hard_links_are_neither_waited_for_nor_written_through
 
 #[tokio::test]
 async fn a_link_that_is_swapped_in_while_requests_run_leads_none_of_them_out() -> Result<()> {
-    let scene = Scene::new().await?;
-    let canary = Canary::new(&scene)?;
+    let fixture = Fixture::new().await?;
+    let canary = Canary::new(&fixture)?;
     let at = canary.folder.display();
     // `d` is a folder and a link to the canary in turns, as fast as a program can.
     let swap = format!(
         "import os, ctypes\nlibc = ctypes.CDLL(None)\nos.mkdir('d')\nos.symlink('{at}', 'l')\nopen('own', 'w').write('own')\n\
          print('go', flush=True)\nwhile not os.path.exists('stop'):\n    libc.renameat2(-100, b'd', -100, b'l', 2)\n"
     );
-    let path = format!("/v1/sessions/{}/executions", scene.session);
-    let made = good(&scene.post(&path, &json!({ "language": "python", "code": swap })).await?, 201)?;
+    let path = format!("/v1/sessions/{}/executions", fixture.session);
+    let made = json_of(&fixture.post(&path, &json!({ "language": "python", "code": swap })).await?, 201)?;
     let id = made["id"].as_str().context("no execution")?.to_owned();
     let output = format!("/v1/executions/{id}/output");
-    let goes =
-        async || scene.ask("GET", &output, &[], b"").await.is_ok_and(|answer| answer.text().contains("go"));
+    let goes = async || fixture.get(&output).await.is_ok_and(|answer| answer.text().contains("go"));
     eventually("it swaps", goes).await?;
     let (mut did, mut refused) = (0, 0);
     for _ in 0..12 {
         for verb in verbs("d/file") {
-            if run(&scene, verb).await? < 300 { did += 1 } else { refused += 1 }
+            if run(&fixture, verb).await? < 300 { did += 1 } else { refused += 1 }
         }
         canary.is_untouched()?;
         for path in ["own", "stolen"] {
-            scene.remove(&format!("{path}&recursive=true")).await?;
+            fixture.remove(&format!("{path}&recursive=true")).await?;
         }
-        good(&scene.put("own", b"own").await?, 201)?;
+        json_of(&fixture.write("own", b"own").await?, 201)?;
     }
-    good(&scene.put("stop", b"").await?, 201)?;
+    json_of(&fixture.write("stop", b"").await?, 201)?;
     ensure!(did > 0 && refused > 0, "{did} were done and {refused} refused: it was no race");
     Ok(())
 }

@@ -3,13 +3,12 @@
 use anyhow::{Context, Result, ensure};
 use headwater_client::{ByteRange, ListOptions, WriteAt, WriteIf};
 use headwater_protocol::SessionId;
-
-use crate::scene::Scene;
+use headwater_tests::Fixture;
 
 #[tokio::test]
 async fn the_client_reads_writes_and_lists_files_of_any_name() -> Result<()> {
-    let scene = Scene::new().await?;
-    let (client, id): (_, SessionId) = (scene.server.client()?, scene.session.parse()?);
+    let fixture = Fixture::new().await?;
+    let (client, id): (_, SessionId) = (fixture.server.client()?, fixture.session.parse()?);
     let name = b"d/\xff odd & name";
     let made = client.write_file(id, name, &b"one"[..], WriteAt::Whole, WriteIf::New).await?;
     let again = client.write_file(id, name, &b"x"[..], WriteAt::Whole, WriteIf::New).await;

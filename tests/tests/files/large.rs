@@ -1,11 +1,13 @@
 //! Large files go through in bounded memory.
 
 use anyhow::{Context, Result, ensure};
+use headwater_tests::Fixture;
 use headwater_tests::host::memory;
+use headwater_tests::http::json_of;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::scene::{Scene, good};
+use crate::calls::Files;
 
 const BYTES: usize = 100 << 20;
 const PIECE: usize = 1 << 20;
@@ -21,20 +23,20 @@ fn piece(n: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_hundred_mebibytes_are_written_and_read_in_bounded_memory() -> Result<()> {
-    let scene = Scene::new().await?;
-    good(&scene.put("warm", &piece(0)).await?, 201)?;
-    let pids = [scene.server.pid(), scene.server.worker_pid().await?];
+    let fixture = Fixture::new().await?;
+    json_of(&fixture.write("warm", &piece(0)).await?, 201)?;
+    let pids = [fixture.server.pid(), fixture.server.worker_pid().await?];
     let peak = || -> Result<u64> { Ok(memory(pids[0], "VmHWM")? + memory(pids[1], "VmHWM")?) };
     let before = peak()?;
     let head = |method: &str, length: usize| {
         format!(
             "{method} {} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n",
-            scene.route("/content?path=large"),
-            scene.server.address(),
-            scene.server.token()
+            fixture.route("/content?path=large"),
+            fixture.server.address(),
+            fixture.server.token()
         )
     };
-    let mut stream = TcpStream::connect(scene.server.address()).await?;
+    let mut stream = TcpStream::connect(fixture.server.address()).await?;
     stream.write_all(head("PUT", BYTES).as_bytes()).await?;
     for n in 0..BYTES / PIECE {
         stream.write_all(&piece(n)).await?;
@@ -42,7 +44,7 @@ async fn a_hundred_mebibytes_are_written_and_read_in_bounded_memory() -> Result<
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     ensure!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-    let mut stream = TcpStream::connect(scene.server.address()).await?;
+    let mut stream = TcpStream::connect(fixture.server.address()).await?;
     stream.write_all(head("GET", 0).as_bytes()).await?;
     let mut got = Vec::new();
     while !got.windows(4).any(|four| four == b"\r\n\r\n") {

@@ -1,10 +1,11 @@
 //! The files API over HTTP: every verb, and everything that can lie in its way.
 
 mod attacks;
+mod calls;
 mod client;
 mod conditions;
 mod editor;
 mod large;
 mod names;
-mod scene;
+
 mod verbs;

@@ -1,10 +1,11 @@
 //! Languages of the configuration: added, changed and limited without a rebuild.
 
 use anyhow::Result;
+use headwater_tests::http::{error_of, json_of};
 use headwater_tests::{ServerOptions, TestServer};
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::calls::{Languages, fixture};
 
 #[tokio::test]
 async fn a_few_lines_add_a_language_that_is_compiled() -> Result<()> {
@@ -12,8 +13,8 @@ async fn a_few_lines_add_a_language_that_is_compiled() -> Result<()> {
     let config = "[languages.copied]\ninterpreters = [\"cp\"]\naliases = [\"cop\"]\nsuffixes = [\"cp\", \"copy\"]\n\
                   build = [\"--\", \"{file}\", \"{out}\"]\nrun_built = [\"sh\", \"{out}\"]\npackage = \"coreutils\"\nicon = \"sheep\"\n\
                   [languages.rare]\ninterpreters = [\"no-such-program\"]\nargs = [\"{code}\"]\npackage = \"rare-tools\"\n";
-    let scene = Scene::with(config).await?;
-    let copied = scene.language("copied").await?;
+    let fixture = fixture(config).await?;
+    let copied = fixture.language("copied").await?;
     let fields = ["available", "aliases", "suffixes", "icon", "can_build", "package"]
         .map(|field| copied[field].clone());
     let expected =
@@ -21,32 +22,35 @@ async fn a_few_lines_add_a_language_that_is_compiled() -> Result<()> {
     assert_eq!(fields, expected);
     let body =
         json!({"session_id": "session-1", "language": "copied", "code": "echo $1; exit 3", "args": ["a"]});
-    let started = scene.good("POST", "/api/sessions/execute/cop", &body, 200).await?;
-    let ran = scene.end(started["execution_id"].as_str().unwrap_or_default()).await?;
+    let started = json_of(&fixture.post("/api/sessions/execute/cop", &body).await?, 200)?;
+    let ran = fixture.end(started["execution_id"].as_str().unwrap_or_default()).await?;
     assert_eq!((ran.stdout.as_str(), ran.code()), ("a\n", Some(3)));
-    assert_eq!(scene.language("rare").await?["available"], json!(false));
-    let error = scene.bad(&scene.path("executions"), &json!({"language": "rare", "code": "x"}), 400).await?;
+    assert_eq!(fixture.language("rare").await?["available"], json!(false));
+    let error = error_of(
+        &fixture.post(&fixture.path("executions"), &json!({"language": "rare", "code": "x"})).await?,
+        400,
+    )?;
     assert_eq!(error["hint"], "apt-get install rare-tools");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_language_can_be_limited_in_time_and_keeps_all_else() -> Result<()> {
-    let scene = Scene::with("[languages.bash]\nmax_runtime = \"1s\"\n").await?;
-    let told = scene.language("bash").await?;
-    assert_eq!((&told["max_runtime_ms"], &told["available"]), (&json!(1000), &json!(true)));
+    let fixture = fixture("[languages.bash]\nmax_runtime = \"4s\"\n").await?;
+    let info = fixture.language("bash").await?;
+    assert_eq!((&info["max_runtime_ms"], &info["available"]), (&json!(4000), &json!(true)));
     let body = json!({"session_id": "session-1", "code": "echo begun; sleep 1000"});
-    let started = scene.good("POST", "/v1/sessions/execute/bash", &body, 200).await?;
+    let started = json_of(&fixture.post("/v1/sessions/execute/bash", &body).await?, 200)?;
     let id = started["execution_id"].as_str().unwrap_or_default();
-    let ran = scene.end(id).await?;
+    let ran = fixture.end(id).await?;
     assert_eq!((&ran.exit["reason"], ran.stdout.as_str()), (&json!("timed_out"), "begun\n"));
-    let status = scene.get(&format!("/v1/sessions/executions/{id}")).await?;
+    let status = fixture.json(&format!("/v1/sessions/executions/{id}")).await?;
     assert_eq!(status["status"], "failed");
     // Asking for more does not give more.
     let body = json!({"language": "bash", "code": "sleep 1000", "timeout_ms": 900_000});
-    assert_eq!(scene.run(&body).await?.exit["reason"], "timed_out");
+    assert_eq!(fixture.run_code(&body).await?.exit["reason"], "timed_out");
     // Other languages are as they were.
-    assert_eq!(scene.language("python").await?["max_runtime_ms"], json!(null));
+    assert_eq!(fixture.language("python").await?["max_runtime_ms"], json!(null));
     Ok(())
 }
 

@@ -1,10 +1,12 @@
 //! Every language of the box, in the same way: as code, from a file, with arguments and input, with an exit code and with
-//! a mistake. What the host lacks is refused, and says which package brings it.
+//! a mistake. A missing language is refused with the package to install.
 
 use anyhow::{Context, Result, ensure};
+use headwater_tests::Fixture;
+use headwater_tests::http::{error_of, json_of};
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::calls::{Languages, fixture};
 
 /// Prints its arguments and what it reads, complains and ends with 7; then something that cannot be run.
 const EVERY: &[(&str, &str, &str)] = &[
@@ -96,27 +98,27 @@ const ALWAYS: [&str; 6] = ["bash", "python", "node", "perl", "c", "cpp"];
 
 #[tokio::test]
 async fn every_language_runs_code_and_files_or_says_which_package_brings_it() -> Result<()> {
-    let scene = Scene::new().await?;
-    let known = scene.languages().await?;
+    let fixture = fixture("").await?;
+    let known = fixture.languages().await?;
     let names: Vec<_> = known.iter().filter_map(|known| known["name"].as_str()).collect();
     let mut expected: Vec<_> = EVERY.iter().map(|row| row.0).collect();
     expected.sort_unstable();
     assert_eq!(names, expected);
     for (name, code, broken) in EVERY.iter().copied() {
-        let told = known.iter().find(|known| known["name"] == name).context("not known")?;
-        if told["available"] == true {
-            runs(&scene, told, code, broken).await.with_context(|| name.to_owned())?;
+        let info = known.iter().find(|known| known["name"] == name).context("not known")?;
+        if info["available"] == true {
+            runs(&fixture, info, code, broken).await.with_context(|| name.to_owned())?;
         } else {
             ensure!(!ALWAYS.contains(&name), "`{name}` is missing here: `scripts/setup.sh` installs it");
-            is_refused(&scene, told, code).await.with_context(|| name.to_owned())?;
+            is_refused(&fixture, info, code).await.with_context(|| name.to_owned())?;
         }
     }
     Ok(())
 }
 
-async fn runs(scene: &Scene, told: &Value, code: &str, broken: &str) -> Result<()> {
-    let (name, suffix) = (told["name"].as_str(), told["suffixes"][0].as_str().context("no suffix")?);
-    ensure!(told["interpreter"].as_str().is_some_and(|path| path.starts_with('/')), "{told}");
+async fn runs(fixture: &Fixture, info: &Value, code: &str, broken: &str) -> Result<()> {
+    let (name, suffix) = (info["name"].as_str(), info["suffixes"][0].as_str().context("no suffix")?);
+    ensure!(info["interpreter"].as_str().is_some_and(|path| path.starts_with('/')), "{info}");
     let file = format!("src/some code.{suffix}");
     for file in [None, Some(file.as_str())] {
         let mut body =
@@ -124,7 +126,7 @@ async fn runs(scene: &Scene, told: &Value, code: &str, broken: &str) -> Result<(
         if let Some(file) = file {
             body["file"] = json!(file);
         }
-        let ran = scene.run(&body).await?;
+        let ran = fixture.run_code(&body).await?;
         assert_eq!(
             (ran.stdout.as_str(), ran.code()),
             ("args -x b c\nread some words\n", Some(7)),
@@ -132,53 +134,53 @@ async fn runs(scene: &Scene, told: &Value, code: &str, broken: &str) -> Result<(
         );
         assert!(ran.stderr.contains("oops"), "{ran:?}");
     }
-    assert_eq!(scene.shell(&format!("cat '{file}'")).await?, code);
-    let ran = scene.run(&json!({"language": name, "code": broken})).await?;
+    assert_eq!(fixture.run(&format!("cat '{file}'")).await?, code);
+    let ran = fixture.run_code(&json!({"language": name, "code": broken})).await?;
     assert!(ran.code().is_some_and(|code| code != 0), "{ran:?}");
     assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{ran:?}");
-    for alias in told["aliases"].as_array().into_iter().flatten() {
+    for alias in info["aliases"].as_array().into_iter().flatten() {
         let body = json!({"session_id": "session-1", "language": name, "code": code});
         let path = format!("/v1/sessions/execute/{}", alias.as_str().unwrap_or_default().replace('+', "%2B"));
-        let started = scene.good("POST", &path, &body, 200).await?;
-        scene.end(started["execution_id"].as_str().context("no id")?).await?;
-        let told = scene
-            .get(&format!("/v1/executions/{}", started["execution_id"].as_str().unwrap_or_default()))
+        let started = json_of(&fixture.post(&path, &body).await?, 200)?;
+        fixture.end(started["execution_id"].as_str().context("no id")?).await?;
+        let info = fixture
+            .json(&format!("/v1/executions/{}", started["execution_id"].as_str().unwrap_or_default()))
             .await?;
-        assert_eq!(told["command"]["code"]["language"], json!(name), "{told}");
+        assert_eq!(info["command"]["code"]["language"], json!(name), "{info}");
     }
     Ok(())
 }
 
-async fn is_refused(scene: &Scene, told: &Value, code: &str) -> Result<()> {
-    let package = told["package"].as_str().context("no package")?;
-    ensure!(told["interpreter"].is_null() && told["version"].is_null(), "{told}");
-    let name = &told["name"];
+async fn is_refused(fixture: &Fixture, info: &Value, code: &str) -> Result<()> {
+    let package = info["package"].as_str().context("no package")?;
+    ensure!(info["interpreter"].is_null() && info["version"].is_null(), "{info}");
+    let name = &info["name"];
     let body = json!({"language": name, "code": code});
-    let error = scene.bad(&scene.path("executions"), &body, 400).await?;
+    let error = error_of(&fixture.post(&fixture.path("executions"), &body).await?, 400)?;
     assert_eq!(error["hint"], json!(format!("apt-get install {package}")));
     let body = json!({"session_id": "session-1", "code": code});
     let path = format!("/v1/sessions/execute/{}", name.as_str().unwrap_or_default());
-    let error = scene.bad(&path, &body, 400).await?;
+    let error = error_of(&fixture.post(&path, &body).await?, 400)?;
     assert_eq!(error["hint"], json!(format!("apt-get install {package}")));
     Ok(())
 }
 
 #[tokio::test]
 async fn the_list_has_suffixes_aliases_icons_and_versions() -> Result<()> {
-    let scene = Scene::new().await?;
-    let cpp = scene.language("cpp").await?;
+    let fixture = fixture("").await?;
+    let cpp = fixture.language("cpp").await?;
     assert!(cpp["aliases"].as_array().is_some_and(|all| all.contains(&json!("c++"))), "{cpp}");
     assert!(cpp["suffixes"].as_array().is_some_and(|all| all.contains(&json!("cc"))), "{cpp}");
     assert_eq!(
         (&cpp["icon"], &cpp["can_build"], &cpp["package"]),
         (&json!("cpp"), &json!(true), &json!("g++"))
     );
-    let told = async || {
-        scene.language("python").await.is_ok_and(|python| {
+    let info = async || {
+        fixture.language("python").await.is_ok_and(|python| {
             python["version"].as_str().is_some_and(|version| version.starts_with("Python 3"))
         })
     };
-    headwater_tests::host::eventually("python's version is told", told).await?;
-    assert_eq!(scene.language("python").await?["can_build"], json!(false));
+    headwater_tests::host::eventually("python's version is told", info).await?;
+    assert_eq!(fixture.language("python").await?["can_build"], json!(false));
     Ok(())
 }

@@ -6,8 +6,8 @@ use headwater_tests::{Options, TestWorker, host};
 use serde_json::json;
 
 use crate::made::sha256;
+use crate::outlet::{OUTLET, config, connect, say, status, worker};
 use crate::registry::{NAME, Registry, SLOW};
-use crate::scene::{OUTLET, config, connect, say, status, worker};
 
 /// A session of this owner, as the gateway makes it.
 async fn session_of(worker: &TestWorker, owner: &str) -> Result<SessionId> {
@@ -52,7 +52,7 @@ async fn an_owner_at_its_connection_limit_is_refused_with_a_reason_and_others_ar
     }
     let other = session_of(&worker, "bob").await?;
     assert_eq!(status(&say(&worker, other, ping, None).await?)?, 200);
-    // What is given back can be taken again.
+    // Released permits can be taken again.
     worker.client().await?.end_session(first, false).await?;
     host::eventually("the connections come back", async || {
         let answer = say(&worker, second, ping, None).await;

@@ -1,4 +1,4 @@
-//! `network: full`: an explicit choice of two people, and what stays closed all the same.
+//! `network: full`: allowed by the operator and requested by the user; some walls stay closed even then.
 
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -6,10 +6,10 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use anyhow::{Context, Result};
 use headwater_protocol::{ExecutionId, Network, SessionSpec};
-use headwater_tests::{Options, ServerOptions, TestServer, TestWorker, raw};
+use headwater_tests::{Options, ServerOptions, TestServer, TestWorker};
 use serde_json::json;
 
-use crate::scene::{run, session, succeed};
+use crate::outlet::{run, session, succeed};
 
 async fn with(config: &str, no_walls: bool) -> Result<TestWorker> {
     TestWorker::with(Options { config: Some(config.into()), no_walls, ..Options::default() }).await
@@ -26,9 +26,9 @@ async fn the_operator_decides_which_networks_there_are_and_a_refusal_says_so() -
         let spec = SessionSpec { network, ..SessionSpec::default() };
         let refused = worker.client().await?.create_session(None, &spec).await.unwrap_err();
         let fault = refused.fault().context("a fault")?;
-        let told = format!("{} {}", fault.message, fault.hint.clone().unwrap_or_default());
-        assert!(told.contains(says), "{told}");
-        // The control: without a word there is a session.
+        let info = format!("{} {}", fault.message, fault.hint.clone().unwrap_or_default());
+        assert!(info.contains(says), "{info}");
+        // The control: without a network the session is created.
         session(&worker, Network::None).await?;
     }
     Ok(())
@@ -37,12 +37,8 @@ async fn the_operator_decides_which_networks_there_are_and_a_refusal_says_so() -
 #[tokio::test]
 async fn the_api_refuses_and_shows_a_sessions_network() -> Result<()> {
     let server = TestServer::with(ServerOptions::default()).await?;
-    let bearer = format!("Bearer {}", server.token());
-    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-    let create = async |network: &str| {
-        let body = json!({ "network": network }).to_string();
-        raw::request(server.address(), "POST", "/v1/sessions", &headers, body.as_bytes()).await
-    };
+    let api = server.api();
+    let create = async |network: &str| api.post("/v1/sessions", &json!({ "network": network })).await;
     let refused = create("full").await?;
     let said = refused.json()?;
     assert_eq!(refused.status, 400, "{said}");
@@ -65,8 +61,8 @@ async fn a_full_session_is_in_the_hosts_network_and_within_all_other_walls() -> 
         let config = Some("[network]\nallow_full = true\n".into());
         let worker = TestWorker::with(Options { uid, config, ..Options::default() }).await?;
         let id = session(&worker, Network::Full).await?;
-        let told = worker.client().await?.session(id).await?;
-        assert_eq!(told.spec.network, Network::Full);
+        let info = worker.client().await?.session(id).await?;
+        assert_eq!(info.spec.network, Network::Full);
         let knock = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{}'", canary.local_addr()?.port());
         succeed(&worker, id, &knock).await?;
         assert!(canary.accept().is_ok(), "it came");
@@ -104,7 +100,7 @@ async fn a_full_session_is_in_the_hosts_network_and_within_all_other_walls() -> 
         assert_ne!(run(&worker, other, &knock).await?.verdict().code, Some(0));
         assert!(canary.accept().is_err(), "nobody came");
     }
-    // The control: who is not walled in reaches the abstract socket.
+    // The control: without walls the abstract socket is reached.
     UnixStream::connect_addr(&SocketAddr::from_abstract_name(&name)?)?;
     assert!(hidden.accept().is_ok());
     Ok(())

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use headwater_protocol::{Network, StartSpec};
 
+use crate::outlet::{OUTLET, plain, say, session, worker};
 use crate::registry::Registry;
-use crate::scene::{OUTLET, plain, say, session, worker};
 
-/// Connects when told to, says what it got; its connection waits in the socket while no worker is there.
+/// Connects when the file exists, and prints the answer; its connection waits in the socket while no worker runs.
 const WAITING: &str = "
 import os, socket, time
 print('up', flush=True)

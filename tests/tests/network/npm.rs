@@ -5,18 +5,18 @@ use headwater_protocol::Network;
 use serde_json::json;
 
 use crate::made::{integrity, tarball};
+use crate::outlet::{run, session, succeed, worker};
 use crate::registry::Registry;
-use crate::scene::{run, session, succeed, worker};
 
 const INSTALL: &str = "npm install --no-fund --cache /tmp/npm tiny @scope/small 2>&1";
 const SHOW: &str = "node -p 'require(\"tiny\") + \" \" + require(\"@scope/small\")'";
 
-fn put(registry: &Registry, name: &str, tarball: &[u8], told: &[u8]) {
+fn put(registry: &Registry, name: &str, tarball: &[u8], info: &[u8]) {
     let file = format!("{}-1.0.0.tgz", name.rsplit('/').next().unwrap());
     let path = format!("/npm/{name}/-/{file}");
     let page = json!({ "name": name, "dist-tags": { "latest": "1.0.0" }, "versions": { "1.0.0": {
         "name": name, "version": "1.0.0",
-        "dist": { "tarball": registry.url(&path), "integrity": integrity(told) },
+        "dist": { "tarball": registry.url(&path), "integrity": integrity(info) },
     }}});
     registry.put(&format!("/npm/{}", name.replace('/', "%2f")), "application/json", page.to_string());
     registry.put(&path, "application/octet-stream", tarball);
@@ -33,7 +33,7 @@ async fn npm_installs_through_the_mirror_and_from_what_is_kept() -> Result<()> {
     let first = session(&worker, Network::Packages).await?;
     succeed(&worker, first, INSTALL).await?;
     assert_eq!(succeed(&worker, first, SHOW).await?, "1.0.0 1.0.0\n");
-    // A lock file is good elsewhere, too.
+    // A lock file is valid elsewhere, too.
     let lock = succeed(&worker, first, "cat package-lock.json").await?;
     assert!(lock.contains("sha512-") && !lock.contains("127.0.0.1"), "{lock}");
     registry.stop().await;

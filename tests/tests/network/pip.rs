@@ -10,8 +10,8 @@ use headwater_tests::TestWorker;
 use serde_json::json;
 
 use crate::made::{sha256, wheel};
+use crate::outlet::{run, say, session, status, succeed, worker};
 use crate::registry::Registry;
-use crate::scene::{run, say, session, status, succeed, worker};
 
 const JSON: &str = "application/vnd.pypi.simple.v1+json";
 const FILE: &str = "tiny-1.0-py3-none-any.whl";
@@ -29,7 +29,7 @@ fn put_file(registry: &Registry, bytes: &[u8]) {
     registry.put(&format!("/files/{FILE}"), "application/octet-stream", bytes);
 }
 
-/// A session with an environment of its own.
+/// A session with a virtual environment.
 async fn with_environment(worker: &TestWorker) -> Result<SessionId> {
     let id = session(worker, Network::Packages).await?;
     succeed(worker, id, "python3 -m venv env").await?;
@@ -90,7 +90,7 @@ async fn a_file_that_is_not_what_the_index_says_reaches_nobody_and_is_not_kept()
     assert!(body.len() < wheel.len(), "not even its bytes: {} of {}", body.len(), wheel.len());
     assert!(kept(&worker, "files").is_empty() && kept(&worker, "new").is_empty());
     assert!(worker.log().contains("the checksum of the file differs"), "{}", worker.log());
-    // When the registry has mended it, it is there for the same session.
+    // When the registry has the right file, the same session gets it.
     put_file(&registry, &wheel);
     succeed(&worker, id, INSTALL).await?;
     assert_eq!(succeed(&worker, id, SHOW).await?, "1.0\n");
@@ -108,7 +108,7 @@ async fn an_index_of_the_older_form_does_as_well_and_pages_are_asked_for_again_b
     let id = with_environment(&worker).await?;
     succeed(&worker, id, INSTALL).await?;
     assert_eq!(succeed(&worker, id, SHOW).await?, "1.0\n");
-    // Who asks for the older form gets it, with the mirror's addresses.
+    // A client that requests the older form gets it, with the mirror's addresses.
     let ask = "GET /pypi/simple/Tiny/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let answer = say(&worker, id, ask, None).await?;
     let link = format!("<a href=\"http://127.0.0.1:41080/pypi/files/tiny/{FILE}#sha256={}\"", sha256(&wheel));
@@ -150,7 +150,7 @@ async fn a_session_cannot_say_what_a_package_is_or_where_it_comes_from() -> Resu
         assert_eq!(status(&answer)?, wanted, "{request}: {answer}");
     }
     assert_eq!(registry.count("/secret"), 0);
-    // What is kept is nowhere inside.
+    // The cache is not visible inside.
     let data = worker.data().display().to_string();
     let seen = run(
         &worker,

@@ -1,11 +1,11 @@
-//! Who is reached and who is not.
+//! Which hosts are reached and which are not.
 
 use anyhow::Result;
 use headwater_protocol::{Network, StartSpec};
 use headwater_tests::{Options, TestWorker};
 
+use crate::outlet::{OUTLET, config, connect, plain, run, say, session, status, succeed, worker};
 use crate::registry::{NAME, Registry};
-use crate::scene::{OUTLET, config, connect, plain, run, say, session, status, succeed, worker};
 
 #[tokio::test]
 async fn without_a_word_a_session_has_no_outlet_and_nothing_that_points_to_one() -> Result<()> {
@@ -16,7 +16,7 @@ async fn without_a_word_a_session_has_no_outlet_and_nothing_that_points_to_one()
     );
     let closed = session(&worker, Network::None).await?;
     assert_eq!(run(&worker, closed, &knock).await?.text(), "");
-    // The control: where packages are asked for, both are there.
+    // The control: with `packages` both exist.
     let open = session(&worker, Network::Packages).await?;
     let text = run(&worker, open, &knock).await?.text();
     for part in [
@@ -42,7 +42,7 @@ async fn without_a_word_a_session_has_no_outlet_and_nothing_that_points_to_one()
 async fn a_listed_host_is_reached_plainly_and_by_a_tunnel_and_sees_nothing_of_us() -> Result<()> {
     let registry = Registry::new().await?;
     registry.put("/hello?x=1", "text/plain", "hello");
-    // Also as an ordinary user, whose walls stand otherwise.
+    // As an ordinary user too, whose walls are built differently.
     for uid in [None, Some(65_534)] {
         let options = Options { uid, config: Some(config(&registry)), ..Options::default() };
         let worker = TestWorker::with(options).await?;
@@ -87,7 +87,7 @@ async fn no_other_host_no_address_and_no_name_of_a_private_one_is_reached() -> R
         format!("[::ffff:127.0.0.1]:{port}"),
         "169.254.169.254:80".to_owned(),
         "[fd00:ec2::254]:80".to_owned(),
-        // Listed, and private all the same.
+        // Listed, and still private.
         format!("localhost:{port}"),
         "private.test:443".to_owned(),
         "metadata.test:80".to_owned(),
@@ -103,7 +103,7 @@ async fn no_other_host_no_address_and_no_name_of_a_private_one_is_reached() -> R
             );
         }
     }
-    // What is no host at all.
+    // Not a host at all.
     for target in
         [format!("127.1:{port}"), format!("2130706433:{port}"), format!("0x7f.1:{port}"), "a..b:80".into()]
     {
@@ -183,7 +183,7 @@ async fn invalid_requests_are_refused_and_the_outlet_stays_open() -> Result<()> 
     Ok(())
 }
 
-/// Takes all seats with connections that say nothing, and tells whether one more is answered, before and after one leaves.
+/// Takes all permits with idle connections, and prints whether one more is answered, before and after one leaves.
 const CROWD: &str = "
 import socket
 def come():

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 /// A name that leads to it, by the worker's configuration.
 pub(crate) const NAME: &str = "registry.test";
 
-/// What is below this path never comes to its end.
+/// Downloads below this path never end.
 pub(crate) const SLOW: &str = "/slow/";
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct Inside {
     asked: Vec<String>,
 }
 
-/// It. Gone when it is dropped.
+/// A registry; it ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Registry {
     pub(crate) port: u16,
@@ -45,12 +45,12 @@ impl Registry {
         Ok(Self { port, inside, serving })
     }
 
-    /// Where it is, by its name.
+    /// A URL of it, by its name.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{NAME}:{}{path}", self.port)
     }
 
-    /// From now on it has this.
+    /// Adds a page or a file.
     pub(crate) fn put(&self, path: &str, kind: &str, body: impl Into<Vec<u8>>) {
         self.inside.lock().unwrap().things.insert(path.to_owned(), (kind.to_owned(), body.into()));
     }
@@ -66,7 +66,7 @@ impl Registry {
         self.asked().iter().filter(|head| head.starts_with(&wanted)).count()
     }
 
-    /// It answers no more.
+    /// Stops it.
     pub(crate) async fn stop(self) {
         self.serving.abort();
         // Cancelled, which is what was asked for; its port is free when this is over.

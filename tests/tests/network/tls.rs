@@ -16,8 +16,8 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::made::sha256;
+use crate::outlet::{say, session, status};
 use crate::registry::{NAME, Registry};
-use crate::scene::{say, session, status};
 
 /// An authority of our own, and a certificate for the registry that it signed.
 fn certificates(authority: &Path) -> Result<ServerConfig> {
@@ -66,7 +66,7 @@ async fn packages_come_over_tls_if_the_registrys_certificate_is_valid() -> Resul
     let known = format!("SSL_CERT_FILE={}", authority.display());
     for (name, cert, wanted) in [
         (NAME, known.as_str(), 200),
-        // Another name than the certificate's, and an authority that nobody knows.
+        // Another name than the certificate's, and an unknown authority.
         ("other.test", &known, 502),
         (NAME, "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt", 502),
     ] {

@@ -19,7 +19,7 @@ async fn a_kept_child_is_listed_and_delays_closed_but_not_exited() -> Result<()>
     let client = worker.client().await?;
     let seen = collect(client.follow(id, FollowOptions::default()).await?).await?;
     assert_eq!((seen.text().as_str(), seen.verdict().code), ("early\n", Some(0)));
-    // The verdict is there, and the child still runs.
+    // The verdict is known, and the child still runs.
     assert!(matches!(client.execution(id).await?.state, ExecutionState::Exited { .. }));
     assert!(!client.processes(id).await?.is_empty());
     assert!(!marker.processes().is_empty());

@@ -1,4 +1,4 @@
-//! Code in files: saved in the workspace, too long for an argument, with arguments of its own.
+//! Code in files: saved in the workspace, too long for an argument, with its own arguments.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -19,7 +19,7 @@ fn code(language: &str, code: &str, file: Option<&str>, args: &[&str]) -> StartS
     })
 }
 
-/// The same code with so many bytes of remarks before it.
+/// The same code with at least this many bytes of comments before it.
 fn padded(remark: &str, bytes: usize, code: &str) -> String {
     let line = format!("{remark} {}\n", "x".repeat(60));
     format!("{}{code}", line.repeat(bytes / line.len() + 1))
@@ -142,12 +142,12 @@ async fn long_code_is_returned_whole_for_one_execution_and_shortened_in_lists() 
     worker.kill();
     worker.start_again().await?;
     let client = worker.client().await?;
-    for told in client.executions(Some(session), false).await? {
-        let Command::Code { code, .. } = told.spec.command else { panic!("{:?}", told.spec.command) };
+    for info in client.executions(Some(session), false).await? {
+        let Command::Code { code, .. } = info.spec.command else { panic!("{:?}", info.spec.command) };
         assert!(code.len() < 8192 && code.contains(&format!("{} bytes in all", text.len())), "{code}");
     }
-    let told = client.execution(ids[0]).await?;
-    assert!(matches!(told.spec.command, Command::Code { code, .. } if code == text), "the whole code");
+    let info = client.execution(ids[0]).await?;
+    assert!(matches!(info.spec.command, Command::Code { code, .. } if code == text), "the whole code");
     Ok(())
 }
 

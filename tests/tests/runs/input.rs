@@ -1,9 +1,10 @@
-//! What a program reads: nothing, given bytes of any size, or what is written while it runs.
+//! Input: none, given bytes of any size, or bytes written while the program runs.
 
 use anyhow::Result;
 use bytes::Bytes;
 use headwater_contract::FaultKind;
 use headwater_protocol::{Reason, SessionSpec, SessionState, StartSpec, Stdin};
+use headwater_tests::host::eventually;
 
 use crate::{refused, worker};
 
@@ -147,9 +148,10 @@ async fn ending_the_input_of_a_program_that_has_just_ended_succeeds() -> Result<
         // The bytes were taken and the program is over before the end is said, as it may be with `printf ... | run`.
         let seen = worker.read(id).await?;
         assert_eq!(seen.verdict().code, Some(0), "{}", seen.errors());
-        while one_shot && client.session(session).await?.state == SessionState::Ready {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+        eventually("a one-shot session ends", async || {
+            !one_shot || client.session(session).await.is_ok_and(|info| info.state != SessionState::Ready)
+        })
+        .await?;
         stdin.end().await?;
     }
     Ok(())

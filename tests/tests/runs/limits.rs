@@ -165,8 +165,8 @@ async fn the_limits_of_a_session_can_be_changed_while_it_lives() -> Result<()> {
         limits: Some(limits),
         ..Default::default()
     };
-    let told = client.update_session(change).await?;
-    assert_eq!((told.spec.limits.memory_bytes, told.spec.limits.pids), (Some(64 << 20), Some(512)));
+    let info = client.update_session(change).await?;
+    assert_eq!((info.spec.limits.memory_bytes, info.spec.limits.pids), (Some(64 << 20), Some(512)));
     assert_eq!(worker.run_in(session, &hungry).await?.verdict().reason, Reason::Oom);
     Ok(())
 }

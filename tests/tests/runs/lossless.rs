@@ -11,7 +11,7 @@ use headwater_tests::{Options, TestWorker, collect, collect_until_closed};
 /// The numbers up to this, each on a line: about 7 MB. More than the log and all buffers on the way hold.
 const LINES: u64 = 1_000_000;
 const OUTPUT_BYTES: u64 = 64 << 10;
-/// A log whose limit is small keeps about so much for a lossless reader before the program waits.
+/// A log with a small limit keeps about this much for a lossless reader before the program waits.
 const HELD_BYTES: u64 = 1 << 20;
 
 fn numbers() -> Vec<u8> {
@@ -36,7 +36,7 @@ async fn held(client: &Client, session: SessionId) -> Result<(ExecutionId, Follo
     let id = ExecutionId::random();
     let follower = client.run(session, id, &program(), lossless()).await?;
     eventually("the program is held", async || {
-        client.execution(id).await.is_ok_and(|told| told.stdout_bytes > HELD_BYTES)
+        client.execution(id).await.is_ok_and(|info| info.stdout_bytes > HELD_BYTES)
     })
     .await?;
     ensure!(client.execution(id).await?.state.verdict().is_none(), "the program waits");
@@ -63,7 +63,7 @@ async fn a_slow_lossless_reader_gets_every_byte_and_another_one_meets_a_gap() ->
     let (id, mut follower) = held(&client, worker.session().await?).await?;
     let (bytes, missing) = read(&mut follower).await?;
     ensure!(missing == 0 && bytes == numbers(), "{missing} bytes are missing, {} came", bytes.len());
-    // The same log to one who comes later, and the same program without a lossless reader.
+    // The same log for a later reader, and the same program without a lossless reader.
     let other = worker.run(&program()).await?;
     let kept = collect(client.follow(id, collect_until_closed()).await?).await?;
     for seen in [other, kept] {
@@ -91,11 +91,11 @@ async fn every_way_to_end_a_program_ends_a_held_one_and_its_last_bytes_are_logge
             "hibernate" => _ = client.hibernate_session(session).await?,
             _ => {}
         }
-        let told = client.wait(id, Duration::from_mins(1), true).await?;
-        let verdict = told.state.verdict().with_context(|| format!("{ending}: no verdict"))?;
+        let info = client.wait(id, Duration::from_mins(1), true).await?;
+        let verdict = info.state.verdict().with_context(|| format!("{ending}: no verdict"))?;
         let expected = if ending == "timeout" { Reason::TimedOut } else { Reason::Cancelled };
         ensure!(verdict.reason == expected, "{ending}: {verdict:?}");
-        // The reader was held up by nothing: all that was printed is there, without a gap. A child of the program may
+        // Everything that was printed is in the log, without a gap. A child of the program may
         // print after the program has ended, which its verdict does not count.
         let (bytes, missing) = read(&mut follower).await?;
         let printed = bytes.len() as u64;
@@ -111,8 +111,8 @@ async fn a_reader_that_goes_away_lets_go_and_the_log_is_trimmed() -> Result<()> 
     let client = worker.client().await?;
     let (id, follower) = held(&client, worker.session().await?).await?;
     drop(follower);
-    let told = client.wait(id, Duration::from_mins(1), true).await?;
-    ensure!(told.state.verdict().is_some_and(|verdict| verdict.code == Some(0)), "{told:?}");
+    let info = client.wait(id, Duration::from_mins(1), true).await?;
+    ensure!(info.state.verdict().is_some_and(|verdict| verdict.code == Some(0)), "{info:?}");
     let kept = client.kept(headwater_contract::OutputSelector { id, stream: Some(Stream::Stdout) }).await?;
     ensure!(kept.gap.is_some(), "{kept:?}");
     Ok(())
@@ -120,11 +120,11 @@ async fn a_reader_that_goes_away_lets_go_and_the_log_is_trimmed() -> Result<()> 
 
 #[tokio::test]
 async fn a_reader_that_holds_a_program_for_too_long_is_dropped_with_its_own_fault_kind() -> Result<()> {
-    let worker = worker("lossless_hold = \"300ms\"").await?;
+    let worker = worker("lossless_hold = \"3s\"").await?;
     let client = worker.client().await?;
     let (id, mut follower) = held(&client, worker.session().await?).await?;
-    let told = client.wait(id, Duration::from_mins(1), true).await?;
-    ensure!(told.state.verdict().is_some_and(|verdict| verdict.code == Some(0)), "{told:?}");
+    let info = client.wait(id, Duration::from_mins(1), true).await?;
+    ensure!(info.state.verdict().is_some_and(|verdict| verdict.code == Some(0)), "{info:?}");
     let error = read(&mut follower).await.err().context("it should fail")?;
     let fault = error.downcast_ref::<ContractError>().and_then(ContractError::fault).context("no fault")?;
     ensure!(fault.kind == FaultKind::TooSlow && fault.hint.is_some(), "{fault:?}");

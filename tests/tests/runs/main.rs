@@ -25,7 +25,7 @@ async fn worker() -> Result<TestWorker> {
     TestWorker::with(Options { pool: Some(1), ..Options::default() }).await
 }
 
-/// The worker's no.
+/// The fault of a call that the worker must refuse.
 fn refused<T: std::fmt::Debug>(answer: Result<T, ContractError>) -> Fault {
     answer.expect_err("the worker should refuse").fault().expect("the worker should answer").clone()
 }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use headwater_contract::FaultKind;
 use headwater_protocol::{ExecutionId, SessionId, SessionSpec, StartSpec};
 use headwater_tests::collect_until_closed;
+use headwater_tests::host::eventually;
 use tokio::task::JoinSet;
 
 use crate::{refused, worker};
@@ -51,7 +52,7 @@ async fn fifty_starts_with_one_id_run_it_once() -> Result<()> {
         all.spawn(async move {
             let spec = StartSpec::shell("echo ran >> times; sleep 0.1; cat times");
             if n % 2 == 0 {
-                return client.start(session, Some(id), &spec).await.map(|told| told.id);
+                return client.start(session, Some(id), &spec).await.map(|info| info.id);
             }
             client.run(session, id, &spec, collect_until_closed()).await.map(|_| id)
         });
@@ -62,8 +63,8 @@ async fn fifty_starts_with_one_id_run_it_once() -> Result<()> {
     assert_eq!(worker.read(id).await?.text(), "ran\n");
     assert_eq!(client.executions(None, false).await?.len(), 1);
     // Asked again after the end: the same.
-    let told = client.start(session, Some(id), &StartSpec::shell("echo other")).await?;
-    assert!(told.state.verdict().is_some());
+    let info = client.start(session, Some(id), &StartSpec::shell("echo other")).await?;
+    assert!(info.state.verdict().is_some());
     assert_eq!(std::fs::read_to_string(worker.workspace(session).join("times"))?, "ran\n");
     Ok(())
 }
@@ -89,11 +90,11 @@ async fn fifty_creations_with_one_id_create_one_session() -> Result<()> {
         let client = client.clone();
         all.spawn(async move { client.create_session(Some(id), &SessionSpec::default()).await });
     }
-    let mut told = Vec::new();
+    let mut info = Vec::new();
     while let Some(one) = all.join_next().await {
-        told.push(one??);
+        info.push(one??);
     }
-    assert!(told.iter().all(|session| *session == told[0] && session.id == id));
+    assert!(info.iter().all(|session| *session == info[0] && session.id == id));
     assert_eq!(client.sessions(true).await?.len(), 1);
     Ok(())
 }
@@ -114,6 +115,10 @@ async fn more_than_may_run_are_refused_until_one_has_ended() -> Result<()> {
     assert_eq!(fault.kind, FaultKind::Exhausted);
     client.cancel(first, None).await?;
     worker.read(first).await?;
-    assert_eq!(worker.run_in(session, &StartSpec::shell("echo now")).await?.text(), "now\n");
-    Ok(())
+    // The permit is free a moment after the log is closed.
+    eventually("another one runs", async || {
+        let seen = worker.run_in(session, &StartSpec::shell("echo now")).await;
+        seen.is_ok_and(|seen| seen.text() == "now\n")
+    })
+    .await
 }

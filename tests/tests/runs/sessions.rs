@@ -25,8 +25,8 @@ async fn ending_a_session_cancels_what_runs_and_keeps_the_logs() -> Result<()> {
         watcher.until_printed("on").await?;
         let groups = cgroups(worker.data(), session);
         assert!(!groups.is_empty(), "this host has cgroups");
-        let told = client.end_session(session, false).await?;
-        assert!(matches!(told.state, SessionState::Ended { .. }));
+        let info = client.end_session(session, false).await?;
+        assert!(matches!(info.state, SessionState::Ended { .. }));
         let seen = watcher.rest().await?;
         assert_eq!((seen.verdict().reason, seen.text().as_str()), (Reason::Cancelled, "on\n"));
         marker.count_becomes(0).await?;
@@ -40,7 +40,7 @@ async fn ending_a_session_cancels_what_runs_and_keeps_the_logs() -> Result<()> {
         assert_eq!(client.sessions(false).await?, []);
         assert_eq!(client.sessions(true).await?.len(), 1);
         // Asked twice: the same answer.
-        assert_eq!(client.end_session(session, false).await?, told);
+        assert_eq!(client.end_session(session, false).await?, info);
     }
     Ok(())
 }
@@ -92,7 +92,7 @@ async fn a_one_shot_session_ends_with_its_execution() -> Result<()> {
         let seen = worker.run_in(session, &what).await?;
         assert!(seen.closed);
         eventually("its end", async || {
-            client.session(session).await.is_ok_and(|told| told.state != SessionState::Ready)
+            client.session(session).await.is_ok_and(|info| info.state != SessionState::Ready)
         })
         .await?;
     }
@@ -120,9 +120,9 @@ async fn a_session_can_be_named_and_described_anew() -> Result<()> {
         ..Default::default()
     };
     client.update_session(change).await?;
-    let told = client.session(session.id).await?;
-    assert_eq!((told.spec.name.as_deref(), told.spec.idle_timeout_ms), (Some("new"), None));
-    let metadata: Vec<_> = told.spec.metadata.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let info = client.session(session.id).await?;
+    assert_eq!((info.spec.name.as_deref(), info.spec.idle_timeout_ms), (Some("new"), None));
+    let metadata: Vec<_> = info.spec.metadata.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
     assert_eq!(metadata, [("b", "2"), ("c", "3")]);
     Ok(())
 }

@@ -25,8 +25,8 @@ async fn a_session_put_to_sleep_warns_its_programs_keeps_its_workspace_and_wakes
         let mut watcher = worker.watch(id).await?;
         watcher.until_printed("on").await?;
         let groups = cgroups(worker.data(), session);
-        let told = client.hibernate_session(session).await?;
-        assert_eq!((told.state, told.running), (SessionState::Hibernated, 0));
+        let info = client.hibernate_session(session).await?;
+        assert_eq!((info.state, info.running), (SessionState::Hibernated, 0));
         let seen = watcher.rest().await?;
         assert_eq!((seen.verdict().reason, seen.verdict().code), (Reason::Cancelled, Some(7)));
         marker.count_becomes(0).await?;
@@ -57,8 +57,8 @@ async fn fifty_uses_of_a_sleeping_session_at_once_wake_it_once() -> Result<()> {
         });
     }
     while let Some(run) = runs.join_next().await {
-        let told = run??;
-        assert_eq!(told.stdout_bytes, 5, "{told:?}");
+        let info = run??;
+        assert_eq!(info.stdout_bytes, 5, "{info:?}");
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ async fn an_idle_session_falls_asleep_and_one_in_which_something_works_does_not(
     let client = worker.client().await?;
     let (idle, busy) = (worker.session().await?, worker.session().await?);
     let id = worker.begin_in(busy, &StartSpec::shell("sleep 1000")).await?;
-    let asleep = async |id| client.session(id).await.is_ok_and(|told| told.state == SessionState::Hibernated);
+    let asleep = async |id| client.session(id).await.is_ok_and(|info| info.state == SessionState::Hibernated);
     eventually("the sleep of the idle session", async || asleep(idle).await).await?;
     assert!(!asleep(busy).await, "something runs in it");
     client.cancel(id, None).await?;
@@ -85,7 +85,7 @@ async fn an_idle_program_is_hibernated_and_one_that_prints_or_computes_is_not() 
     for (session, line) in sessions.iter().zip(lines) {
         worker.begin_in(*session, &StartSpec::shell(line)).await?;
     }
-    let asleep = async |id| client.session(id).await.is_ok_and(|told| told.state == SessionState::Hibernated);
+    let asleep = async |id| client.session(id).await.is_ok_and(|info| info.state == SessionState::Hibernated);
     eventually("the sleep of the one that does nothing", async || asleep(sessions[0]).await).await?;
     assert!(!asleep(sessions[1]).await && !asleep(sessions[2]).await);
     let usage = client.usage().await?;
@@ -108,13 +108,13 @@ async fn a_sleeping_session_can_be_changed_found_again_after_a_restart_and_ended
         name: Some("sleeper".into()),
         ..Default::default()
     };
-    let told = client.update_session(request).await?;
-    assert_eq!((told.spec.name.as_deref(), told.state), (Some("sleeper"), SessionState::Hibernated));
+    let info = client.update_session(request).await?;
+    assert_eq!((info.spec.name.as_deref(), info.state), (Some("sleeper"), SessionState::Hibernated));
     worker.kill();
     worker.start_again().await?;
     let client = worker.client().await?;
-    let told = client.session(session).await?;
-    assert_eq!((told.spec.name.as_deref(), told.state), (Some("sleeper"), SessionState::Hibernated));
+    let info = client.session(session).await?;
+    assert_eq!((info.spec.name.as_deref(), info.state), (Some("sleeper"), SessionState::Hibernated));
     assert_eq!(worker.run_in(session, &StartSpec::shell("cat file")).await?.text(), "here\n");
     client.hibernate_session(session).await?;
     let ended = client.end_session(session, false).await?;
@@ -132,7 +132,7 @@ async fn a_sleeping_session_still_ends_when_its_idle_time_is_over() -> Result<()
     let client = worker.client().await?;
     let spec = SessionSpec { idle_timeout_ms: Some(1500), ..SessionSpec::default() };
     let session = client.create_session(None, &spec).await?.id;
-    let state = async || client.session(session).await.map(|told| told.state);
+    let state = async || client.session(session).await.map(|info| info.state);
     eventually("its sleep", async || state().await.is_ok_and(|state| state != SessionState::Ready)).await?;
     eventually("its end", async || matches!(state().await, Ok(SessionState::Ended { .. }))).await
 }

@@ -1,4 +1,4 @@
-//! What a program finds around itself: its folder, its environment, and nothing of the worker's.
+//! The environment of a program: its folder, its variables, and nothing of the worker's.
 
 use std::collections::BTreeMap;
 

@@ -55,8 +55,8 @@ async fn a_failed_start_is_answered_as_an_execution_that_has_ended() -> Result<(
     let worker = worker().await?;
     let session = worker.session().await?;
     let client = worker.client().await?;
-    let told = client.start(session, None, &StartSpec::argv(["no-such-command"])).await?;
-    assert!(matches!(told.state, ExecutionState::Closed { .. }), "{:?}", told.state);
+    let info = client.start(session, None, &StartSpec::argv(["no-such-command"])).await?;
+    assert!(matches!(info.state, ExecutionState::Closed { .. }), "{:?}", info.state);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Tables of attacks: each is a few lines of Python, and what the host would see if it had succeeded.
 //!
-//! All probes of a table run in one execution, each in a child of its own that stays when it is through; then the
+//! All probes of a table run in one execution, each in its own child, which stays when it is done; then the
 //! host looks. Without walls every one of them must be seen to succeed, with walls none.
 
 use std::fs;
@@ -11,37 +11,37 @@ use headwater_protocol::{ExecutionId, Limits};
 use headwater_tests::host;
 use serde_json::{Value, json};
 
-use crate::ground::{ENTRIES, Entry, Ground, Side, WALLED, with_argument};
+use crate::target::{ENTRIES, Entry, Side, Target, WALLED, with_argument};
 
 /// One attack.
 pub(crate) struct Attack {
-    /// What is tried.
+    /// A description of the attack.
     pub(crate) name: &'static str,
     /// Where it must succeed.
     pub(crate) control: Side,
     /// Python. It finds the helpers of [`PRELUDE`]; its working directory is the workspace.
     pub(crate) probe: &'static str,
     /// Whether the host sees that it succeeded.
-    pub(crate) seen: fn(&Scene<'_>) -> bool,
+    pub(crate) seen: fn(&Evidence<'_>) -> bool,
 }
 
-/// What the host sees of one attack.
-pub(crate) struct Scene<'a> {
+/// The evidence that the host has of one attack.
+pub(crate) struct Evidence<'a> {
     /// Processes of the attack.
     pub(crate) pids: Vec<i32>,
     /// The session's workspace.
     pub(crate) workspace: PathBuf,
     /// A word that only this run has.
     pub(crate) token: &'a str,
-    /// What the probe was told.
-    pub(crate) told: &'a Value,
+    /// The values that the probe was given.
+    pub(crate) info: &'a Value,
     /// The session's init.
     pub(crate) init: i32,
     /// The probe's number: it leaves what it found in `leak-N`.
     number: usize,
 }
 
-impl Scene<'_> {
+impl Evidence<'_> {
     /// Where the descriptors of the attack's processes lead.
     pub(crate) fn links(&self) -> Vec<String> {
         self.pids.iter().flat_map(|pid| descriptors(*pid)).map(|(_, link)| link).collect()
@@ -52,7 +52,7 @@ impl Scene<'_> {
         self.links().iter().any(|link| link.contains(what))
     }
 
-    /// What the probe found and wrote down.
+    /// What the probe has written to its leak file.
     pub(crate) fn leak(&self) -> Vec<u8> {
         fs::read(self.workspace.join(format!("leak-{}", self.number))).unwrap_or_default()
     }
@@ -62,14 +62,14 @@ impl Scene<'_> {
         self.pids.iter().filter_map(|pid| host::status(*pid, field)).any(|value| like(&value))
     }
 
-    /// A number that the probe was told.
+    /// A number that the probe was given.
     pub(crate) fn number(&self, name: &str) -> i32 {
-        self.told[name].as_i64().and_then(|n| i32::try_from(n).ok()).expect("a number that was told")
+        self.info[name].as_i64().and_then(|n| i32::try_from(n).ok()).expect("a number that was told")
     }
 
-    /// A text that the probe was told.
+    /// A text that the probe was given.
     pub(crate) fn text(&self, name: &str) -> &str {
-        self.told[name].as_str().expect("a text that was told")
+        self.info[name].as_str().expect("a text that was told")
     }
 }
 
@@ -87,9 +87,9 @@ pub(crate) fn namespace(pid: i32, kind: &str) -> String {
     fs::read_link(format!("/proc/{pid}/ns/{kind}")).map(|to| to.display().to_string()).unwrap_or_default()
 }
 
-/// What probes find: `V` is what they are told, `N` their number, `INIT` the first process of their session, `call`
+/// The environment of probes: `V` has the values they are given, `N` is their number, `INIT` the first process of their session, `call`
 /// a system call, `leak` writes down what was found, `put` writes a
-/// file and tells if it cannot, `each` goes on after a failure; `own_mounts` is for controls that mount.
+/// file and reports a failure, `each` continues after a failure; `own_mounts` is for controls that mount.
 const PRELUDE: &str = r#"
 import ctypes, os, signal, socket, struct, subprocess, sys, time
 C = ctypes.CDLL(None, use_errno=True)
@@ -143,41 +143,41 @@ print("all are " + "through", flush=True)
 hold()
 "#;
 
-/// What is told to the probes, and what is to be mended when the host has looked.
-pub(crate) struct Told {
+/// The values for the probes, and how to undo what they did to the host.
+pub(crate) struct Brief {
     /// For `V`.
     pub(crate) values: Value,
     /// Undoes what a probe without walls has done to the host.
-    pub(crate) mend: Box<dyn FnMut()>,
+    pub(crate) undo: Box<dyn FnMut()>,
 }
 
-impl Told {
-    /// Values, and nothing to mend.
+impl Brief {
+    /// Values, and nothing to undo.
     pub(crate) fn values(values: Value) -> Self {
-        Self { values, mend: Box::new(|| ()) }
+        Self { values, undo: Box::new(|| ()) }
     }
 }
 
 /// Makes all attacks of a table: where there are no walls, to see that they succeed there, and then through every
-/// entry on both kinds of walls. `tell` prepares the host for each run, given the ground and the user there.
+/// entry on both kinds of walls. `brief` prepares the host for each run, given the target and its user.
 pub(crate) async fn attempt(
     class: u32,
     attacks: &[Attack],
-    tell: impl Fn(&Ground, u32) -> Result<Told>,
+    tell: impl Fn(&Target, u32) -> Result<Brief>,
 ) -> Result<()> {
     for side in [Side::OpenRoot, Side::OpenOrdinary] {
         if attacks.iter().any(|attack| attack.control == side) {
-            let ground = Ground::new(side, class).await?;
-            let seen = run(&ground, Entry::Python, attacks, &tell).await?;
+            let target = Target::new(side, class).await?;
+            let seen = run(&target, Entry::Python, attacks, &tell).await?;
             for (attack, seen) in attacks.iter().zip(seen).filter(|(attack, _)| attack.control == side) {
                 assert!(seen.0, "without walls ({side:?}) this must succeed: {}; {}", attack.name, seen.1);
             }
         }
     }
     for side in WALLED {
-        let ground = Ground::new(side, class).await?;
+        let target = Target::new(side, class).await?;
         for entry in ENTRIES {
-            let seen = run(&ground, entry, attacks, &tell).await?;
+            let seen = run(&target, entry, attacks, &tell).await?;
             for (attack, seen) in attacks.iter().zip(seen) {
                 assert!(!seen.0, "a hole ({side:?}, {entry:?}): {}; {}", attack.name, seen.1);
             }
@@ -188,23 +188,23 @@ pub(crate) async fn attempt(
 
 /// Runs the probes once; which were seen to succeed, and what they printed.
 async fn run(
-    ground: &Ground,
+    target: &Target,
     entry: Entry,
     attacks: &[Attack],
-    tell: &impl Fn(&Ground, u32) -> Result<Told>,
+    tell: &impl Fn(&Target, u32) -> Result<Brief>,
 ) -> Result<Vec<(bool, String)>> {
-    let session = ground.session(Limits::default()).await?;
-    let mut told = tell(ground, ground.host_uid(session)?)?;
+    let session = target.session(Limits::default()).await?;
+    let mut info = tell(target, target.host_uid(session)?)?;
     let token = format!("token-{}", ExecutionId::random());
-    told.values["token"] = json!(token);
+    info.values["token"] = json!(token);
     // Without walls some probes are for root alone, and some must not be made as root.
-    let fits = |attack: &Attack| ground.side.is_walled() || attack.control == ground.side;
+    let fits = |attack: &Attack| target.side.is_walled() || attack.control == target.side;
     let probes: Vec<_> =
         attacks.iter().map(|attack| if fits(attack) { attack.probe } else { "pass" }).collect();
     let code =
-        format!("true, false = True, False\nV = {}\nPROBES = {}\n{PRELUDE}", told.values, json!(probes));
-    let (id, mut watcher) = ground.start(session, &entry.spec(&code)).await?;
-    watcher.until_printed("all are through").await.with_context(|| format!("{:?} {entry:?}", ground.side))?;
+        format!("true, false = True, False\nV = {}\nPROBES = {}\n{PRELUDE}", info.values, json!(probes));
+    let (id, mut watcher) = target.start(session, &entry.spec(&code)).await?;
+    watcher.until_printed("all are through").await.with_context(|| format!("{:?} {entry:?}", target.side))?;
     let pids = with_argument(&token);
     let init = host::init_of(*pids.first().context("no process of the attack is there")?)?;
     let printed = format!("{}{}{}", watcher.seen.text(), watcher.seen.errors(), watcher.seen.screen());
@@ -215,16 +215,20 @@ async fn run(
         let mut mine: Vec<_> = pids.iter().copied().filter(mine).collect();
         mine.extend(with_argument(&named));
         assert!(!mine.is_empty(), "the probe is gone: {}; {printed}", attack.name);
-        let workspace = ground.worker.workspace(session);
-        let scene = Scene { pids: mine, workspace, token: &token, told: &told.values, init, number };
+        let workspace = target.worker.workspace(session);
+        let evidence = Evidence { pids: mine, workspace, token: &token, info: &info.values, init, number };
         let tells = format!("case {number} ");
         let lines = printed.lines().filter(|line| line.starts_with(&tells)).collect::<Vec<_>>().join("; ");
-        ((attack.seen)(&scene), lines)
+        ((attack.seen)(&evidence), lines)
     });
     let seen = seen.collect();
-    ground.client.cancel(id, Some(std::time::Duration::ZERO)).await?;
+    // Programs of another user that the probes have started: without walls init cannot end them.
+    for pid in with_argument(&format!("{token}-")) {
+        let _ = host::signal(pid, rustix::process::Signal::KILL);
+    }
+    target.client.cancel(id, Some(std::time::Duration::ZERO)).await?;
     watcher.rest().await?;
-    (told.mend)();
-    ground.end(session).await?;
+    (info.undo)();
+    target.end(session).await?;
     Ok(seen)
 }

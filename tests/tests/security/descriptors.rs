@@ -9,7 +9,7 @@ use headwater_protocol::{ExecutionId, Limits, SessionId, Stdin};
 use headwater_tests::{Watcher, host};
 
 use crate::attack::descriptors;
-use crate::ground::{ENTRIES, Entry, Ground, Side, WALLED, with_argument};
+use crate::target::{ENTRIES, Entry, Side, Target, WALLED, with_argument};
 
 const CLASS: u32 = 5;
 
@@ -30,11 +30,11 @@ struct Stayer {
     id: ExecutionId,
 }
 
-async fn start(ground: &Ground, session: SessionId, entry: Entry, stdin: Stdin) -> Result<Stayer> {
+async fn start(target: &Target, session: SessionId, entry: Entry, stdin: Stdin) -> Result<Stayer> {
     let word = format!("word-{}", ExecutionId::random());
     let mut spec = entry.spec(&stay(&word));
     spec.stdin = stdin;
-    let (id, mut watcher) = ground.start(session, &spec).await?;
+    let (id, mut watcher) = target.start(session, &spec).await?;
     watcher.until_printed("up").await?;
     Ok(Stayer { pid: *pythons(&word).first().context("it is there")?, watcher, id })
 }
@@ -59,8 +59,8 @@ async fn a_program_has_three_descriptors_from_every_entry_whatever_else_runs() -
     careless.wait()?;
 
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         // Those that came before stay, with all their pipes: none of theirs may come along.
         let mut all = Vec::new();
         for entry in ENTRIES {
@@ -68,7 +68,7 @@ async fn a_program_has_three_descriptors_from_every_entry_whatever_else_runs() -
                 if entry == Entry::Pty && stdin != Stdin::Open {
                     continue;
                 }
-                let one = start(&ground, session, entry, stdin.clone()).await?;
+                let one = start(&target, session, entry, stdin.clone()).await?;
                 assert_eq!(numbers(one.pid), three(), "{side:?} {entry:?}: {:?}", descriptors(one.pid));
                 all.push(one);
             }
@@ -81,24 +81,24 @@ async fn a_program_has_three_descriptors_from_every_entry_whatever_else_runs() -
 #[tokio::test]
 async fn descriptors_lead_to_pipes_terminals_and_nowhere_on_the_host() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         for entry in ENTRIES {
-            let one = start(&ground, session, entry, Stdin::Open).await?;
+            let one = start(&target, session, entry, Stdin::Open).await?;
             for (number, link) in descriptors(one.pid) {
                 let fits = link.starts_with("pipe:[") || link.starts_with("/dev/pts/");
                 assert!(fits, "{side:?} {entry:?}: {number} leads to `{link}`");
             }
             for name in ["root", "cwd", "exe"] {
                 let link = fs::read_link(format!("/proc/{}/{name}", one.pid))?.display().to_string();
-                let data = ground.worker.data().display().to_string();
-                // The kernel tells the workspace as it is called inside, and so for the rest.
+                let data = target.worker.data().display().to_string();
+                // The kernel shows the workspace by its path inside, and so for the rest.
                 assert!(!link.contains(&data), "{side:?} {entry:?}: {name} is `{link}`");
             }
         }
         // The control: the worker itself holds files of its data folder.
-        let worker = i32::try_from(ground.worker.pid())?;
-        let data = ground.worker.data().display().to_string();
+        let worker = i32::try_from(target.worker.pid())?;
+        let data = target.worker.data().display().to_string();
         assert!(descriptors(worker).iter().any(|(_, link)| link.starts_with(&data)));
     }
     Ok(())
@@ -107,8 +107,8 @@ async fn descriptors_lead_to_pipes_terminals_and_nowhere_on_the_host() -> Result
 #[tokio::test]
 async fn the_environment_is_the_documented_one_and_nothing_of_the_workers() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         let names = |pid: u32| -> Result<BTreeSet<String>> {
             let text = fs::read_to_string(format!("/proc/{pid}/environ"))?;
             let name = |entry: &str| entry.split_once('=').map(|(name, _)| name.to_owned());
@@ -116,10 +116,10 @@ async fn the_environment_is_the_documented_one_and_nothing_of_the_workers() -> R
         };
         let documented: BTreeSet<_> =
             ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"].map(str::to_owned).into();
-        let workers = names(ground.worker.pid())?;
+        let workers = names(target.worker.pid())?;
         assert!(!workers.is_subset(&documented), "the control: the worker has others: {workers:?}");
         for entry in ENTRIES {
-            let one = start(&ground, session, entry, Stdin::Open).await?;
+            let one = start(&target, session, entry, Stdin::Open).await?;
             let mut found = names(u32::try_from(one.pid)?)?;
             if entry == Entry::Shell {
                 // The shell exports where it is.
@@ -134,11 +134,11 @@ async fn the_environment_is_the_documented_one_and_nothing_of_the_workers() -> R
 #[tokio::test]
 async fn init_keeps_no_descriptor_of_the_worker_and_hands_none_on() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
-        let one = start(&ground, session, Entry::Argv, Stdin::Open).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
+        let one = start(&target, session, Entry::Argv, Stdin::Open).await?;
         let init = host::init_of(one.pid)?;
-        let data = ground.worker.data().display().to_string();
+        let data = target.worker.data().display().to_string();
         let links = descriptors(init);
         assert!(links.len() >= 5, "its link, its listener and more: {links:?}");
         for (number, link) in links {
@@ -150,9 +150,9 @@ async fn init_keeps_no_descriptor_of_the_worker_and_hands_none_on() -> Result<()
         // What init gets of a program's it gives back when that has ended.
         let before = descriptors(init).len();
         for entry in ENTRIES {
-            let other = start(&ground, session, entry, Stdin::Open).await?;
+            let other = start(&target, session, entry, Stdin::Open).await?;
             assert!(descriptors(init).len() > before, "the control: it keeps the ends of a running program");
-            ground.client.cancel(other.id, Some(std::time::Duration::ZERO)).await?;
+            target.client.cancel(other.id, Some(std::time::Duration::ZERO)).await?;
             other.watcher.rest().await?;
         }
         host::eventually("init lets go", async || descriptors(init).len() <= before).await?;
@@ -188,12 +188,12 @@ async fn output_and_input_cannot_be_rewritten() -> Result<()> {
     rewrite.stderr(Stdio::null()).status()?;
     assert!(!host::contains(&fs::read(&output)?, b"first"), "a file is rewritten");
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         for (entry, bytes) in [(Entry::Argv, 1 << 21), (Entry::Shell, 1 << 12), (Entry::Python, 1 << 20)] {
             let mut spec = entry.spec(REWRITE);
             spec.stdin = Stdin::Given(vec![b'x'; bytes].into());
-            let seen = ground.run(session, &spec).await?;
+            let seen = target.run(session, &spec).await?;
             let expected = format!("first\n{bytes} True\n");
             assert_eq!(seen.text(), expected, "{side:?} {entry:?}: {}", seen.errors());
         }
@@ -204,10 +204,10 @@ async fn output_and_input_cannot_be_rewritten() -> Result<()> {
 #[tokio::test]
 async fn a_side_without_walls_says_so_wherever_it_is_shown() -> Result<()> {
     for side in [Side::Root, Side::OpenRoot] {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
-        let told = ground.client.session(session).await?.sandbox.name();
-        assert_eq!(told, if side.is_walled() { "full" } else { "none" });
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
+        let info = target.client.session(session).await?.sandbox.name();
+        assert_eq!(info, if side.is_walled() { "full" } else { "none" });
     }
     Ok(())
 }

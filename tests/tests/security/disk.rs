@@ -10,7 +10,7 @@ use headwater_contract::FaultKind;
 use headwater_protocol::{Limits, SessionId, StartSpec};
 use headwater_tests::host;
 
-use crate::ground::{Entry, Ground, Side, WALLED, neighbour_is_answered};
+use crate::target::{Entry, Side, Target, WALLED, neighbour_is_answered};
 
 const CLASS: u32 = 12;
 const LIMIT: u64 = 64 << 20;
@@ -68,20 +68,20 @@ fn allocated(folder: &Path) -> Result<u64> {
     Ok(files.map(|file| file.blocks() * 512).sum())
 }
 
-async fn limited(ground: &Ground) -> Result<SessionId> {
-    ground.session(Limits { disk_bytes: Some(LIMIT), ..Limits::default() }).await
+async fn limited(target: &Target) -> Result<SessionId> {
+    target.session(Limits { disk_bytes: Some(LIMIT), ..Limits::default() }).await
 }
 
 #[tokio::test]
 async fn allocating_ahead_never_takes_more_than_the_disk_limit() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = limited(&ground).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = limited(&target).await?;
         for _ in 0..4 {
             // Refused once the session is over its limit: then it takes nothing more either.
-            let _ = ground.run(session, &Entry::Python.spec(ALLOCATE)).await;
+            let _ = target.run(session, &Entry::Python.spec(ALLOCATE)).await;
         }
-        let taken = allocated(&ground.worker.workspace(session))?;
+        let taken = allocated(&target.worker.workspace(session))?;
         assert!(taken <= 2 * LIMIT, "{side:?}: {taken} bytes");
     }
     Ok(())
@@ -90,25 +90,25 @@ async fn allocating_ahead_never_takes_more_than_the_disk_limit() -> Result<()> {
 #[tokio::test]
 async fn without_walls_the_same_program_takes_gigabytes() -> Result<()> {
     // The control: this file system lets itself be filled so, by all of the ways but those that it does not have.
-    let ground = Ground::new(Side::OpenOrdinary, CLASS).await?;
-    let session = ground.session(Limits { disk_bytes: Some(8 * WANTED), ..Limits::default() }).await?;
-    ground.run(session, &Entry::Python.spec(ALLOCATE)).await?;
-    let taken = allocated(&ground.worker.workspace(session))?;
+    let target = Target::new(Side::OpenOrdinary, CLASS).await?;
+    let session = target.session(Limits { disk_bytes: Some(8 * WANTED), ..Limits::default() }).await?;
+    target.run(session, &Entry::Python.spec(ALLOCATE)).await?;
+    let taken = allocated(&target.worker.workspace(session))?;
     assert!(taken >= WANTED, "{taken} bytes");
-    ground.end(session).await
+    target.end(session).await
 }
 
 #[tokio::test]
 async fn a_session_that_passed_its_disk_limit_stops_there_until_files_are_removed() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let neighbour = limited(&ground).await?;
+        let target = Target::new(side, CLASS).await?;
+        let neighbour = limited(&target).await?;
         for code in [ALLOCATE_MANY, SPARSE, WRITE_MANY] {
-            let session = limited(&ground).await?;
-            let workspace = ground.worker.workspace(session);
-            let spec = Entry::Python.spec(&format!("{code}\nimport time; time.sleep(20)"));
+            let session = limited(&target).await?;
+            let workspace = target.worker.workspace(session);
+            let spec = Entry::Python.spec(&format!("{code}\nimport time; time.sleep(100)"));
             let (seen, calm) =
-                tokio::join!(ground.run(session, &spec), neighbour_is_answered(&ground, neighbour));
+                tokio::join!(target.run(session, &spec), neighbour_is_answered(&target, neighbour));
             calm?;
             assert_ne!(seen?.verdict().code, Some(0), "{side:?}: {code}");
             let taken = allocated(&workspace)?;
@@ -116,7 +116,7 @@ async fn a_session_that_passed_its_disk_limit_stops_there_until_files_are_remove
             // Nothing more runs, however often it is tried.
             for _ in 0..3 {
                 let refused =
-                    ground.client.start(session, None, &spec).await.err().context("it was started")?;
+                    target.client.start(session, None, &spec).await.err().context("it was started")?;
                 let fault = refused.fault().context("the worker should answer")?.clone();
                 assert_eq!(fault.kind, FaultKind::OverDisk, "{fault}");
                 assert!(fault.message.contains(&LIMIT.to_string()) && fault.hint.is_some(), "{fault}");
@@ -125,9 +125,9 @@ async fn a_session_that_passed_its_disk_limit_stops_there_until_files_are_remove
             for file in fs::read_dir(&workspace)? {
                 fs::remove_file(file?.path())?;
             }
-            let seen = ground.run(session, &StartSpec::shell("echo again > file; cat file")).await?;
+            let seen = target.run(session, &StartSpec::shell("echo again > file; cat file")).await?;
             assert_eq!(seen.text(), "again\n");
-            ground.end(session).await?;
+            target.end(session).await?;
         }
     }
     Ok(())
@@ -135,28 +135,28 @@ async fn a_session_that_passed_its_disk_limit_stops_there_until_files_are_remove
 
 #[tokio::test]
 async fn one_file_ends_at_what_is_left_and_another_limit_for_files_still_holds() -> Result<()> {
-    let ground = Ground::new(Side::Root, CLASS).await?;
-    let session = limited(&ground).await?;
+    let target = Target::new(Side::Root, CLASS).await?;
+    let session = limited(&target).await?;
     let size =
-        |name: &str| fs::metadata(ground.worker.workspace(session).join(name)).map_or(0, |file| file.len());
+        |name: &str| fs::metadata(target.worker.workspace(session).join(name)).map_or(0, |file| file.len());
     let written = "head -c 20M /dev/zero > first && head -c 20M /dev/zero > other";
-    let seen = ground.run(session, &StartSpec::shell(written)).await?;
+    let seen = target.run(session, &StartSpec::shell(written)).await?;
     assert_eq!(seen.verdict().code, Some(0), "the control: what fits can be written");
     let limit = StartSpec::argv(["prlimit", "--fsize", "--raw", "--noheadings", "--output", "SOFT"]);
-    // What is left, and as much as an existing file has already. Others use the disk too, so that it may take a moment
+    // The remaining bytes, plus the size of an existing file. Others use the disk too, so that it may take a moment
     // until the worker sees that this session does.
     host::eventually("the limit of a file is what is left", async || {
-        let text = ground.run(session, &limit).await.map(|seen| seen.text()).unwrap_or_default();
+        let text = target.run(session, &limit).await.map(|seen| seen.text()).unwrap_or_default();
         text.trim().parse::<u64>().is_ok_and(|bytes| (24 << 20..=45 << 20).contains(&bytes))
     })
     .await?;
-    let seen = ground.run(session, &StartSpec::argv(["truncate", "-s", "1T", "second"])).await?;
+    let seen = target.run(session, &StartSpec::argv(["truncate", "-s", "1T", "second"])).await?;
     assert_ne!(seen.verdict().code, Some(0));
     assert_eq!(size("second"), 0);
-    let seen = ground.run(session, &StartSpec::argv(["truncate", "-s", "40M", "first"])).await?;
+    let seen = target.run(session, &StartSpec::argv(["truncate", "-s", "40M", "first"])).await?;
     assert_eq!((seen.verdict().code, size("first")), (Some(0), 40 << 20), "a file can still grow");
     let mut spec = limit.clone();
     spec.limits.file_bytes = Some(12_345);
-    assert_eq!(ground.run(session, &spec).await?.text().trim(), "12345");
+    assert_eq!(target.run(session, &spec).await?.text().trim(), "12345");
     Ok(())
 }

@@ -5,18 +5,18 @@ use anyhow::{Context, Result, ensure};
 use headwater_protocol::{Limits, SessionSpec};
 use headwater_tests::Options;
 
-use crate::ground::{Entry, Ground, Side, WALLED};
+use crate::target::{Entry, Side, Target, WALLED};
 
 const CLASS: u32 = 18;
 
-async fn ground(side: Side, config: &str) -> Result<Ground> {
+async fn target(side: Side, config: &str) -> Result<Target> {
     let config = Some(format!("pool = 1\n{config}"));
-    Ground::with(side, CLASS, Options { config, ..Options::default() }).await
+    Target::with(side, CLASS, Options { config, ..Options::default() }).await
 }
 
-async fn prints(ground: &Ground, code: &str) -> Result<String> {
-    let session = ground.session(Limits::default()).await?;
-    Ok(ground.run(session, &Entry::Argv.spec(code)).await?.text())
+async fn prints(target: &Target, code: &str) -> Result<String> {
+    let session = target.session(Limits::default()).await?;
+    Ok(target.run(session, &Entry::Argv.spec(code)).await?.text())
 }
 
 const AIO: &str = "
@@ -29,9 +29,9 @@ print('made' if made == 0 else ctypes.get_errno())";
 #[tokio::test]
 async fn no_session_takes_aio_contexts_of_the_host_unless_it_is_allowed() -> Result<()> {
     for side in WALLED {
-        let said = prints(&ground(side, "").await?, AIO).await?;
+        let said = prints(&target(side, "").await?, AIO).await?;
         ensure!(said.trim() == "38", "{side:?}: ENOSYS makes libraries fall back, not {said}");
-        let said = prints(&ground(side, "allow_aio = true\n").await?, AIO).await?;
+        let said = prints(&target(side, "allow_aio = true\n").await?, AIO).await?;
         ensure!(said.trim() == "made", "the control, {side:?}: {said}");
     }
     Ok(())
@@ -48,12 +48,12 @@ print(count)";
 #[tokio::test]
 async fn a_session_is_limited_in_terminals_and_leaves_the_rest_to_others() -> Result<()> {
     for side in WALLED {
-        let said = prints(&ground(side, "").await?, TERMINALS).await?;
+        let said = prints(&target(side, "").await?, TERMINALS).await?;
         ensure!(said.trim() == "64", "{side:?}: {said}");
-        let fewer = ground(side, "[terminals]\nof_session = 8\n").await?;
+        let fewer = target(side, "[terminals]\nof_session = 8\n").await?;
         let said = prints(&fewer, TERMINALS).await?;
         ensure!(said.trim() == "8", "the control: the setting decides, {side:?}: {said}");
-        // While one session holds all of its own, another gets a terminal.
+        // While one session holds all it may have, another gets a terminal.
         let session = fewer.session(Limits::default()).await?;
         let hold = format!("{TERMINALS}\nprint('ho' + 'ld', flush=True)\nimport signal; signal.pause()");
         let (_, mut holder) = fewer.start(session, &Entry::Argv.spec(&hold)).await?;
@@ -67,24 +67,24 @@ async fn a_session_is_limited_in_terminals_and_leaves_the_rest_to_others() -> Re
 
 #[tokio::test]
 async fn an_owner_at_its_terminal_limit_is_refused_and_others_are_not() -> Result<()> {
-    let ground = ground(Side::Root, "[terminals]\nof_owner = 2\n").await?;
+    let target = target(Side::Root, "[terminals]\nof_owner = 2\n").await?;
     let session_of = async |owner: &str| {
         let metadata = [("headwater.owner".to_owned(), owner.to_owned())].into();
         let spec = SessionSpec { metadata, ..SessionSpec::default() };
-        ground.client.create_session(None, &spec).await.map(|session| session.id)
+        target.client.create_session(None, &spec).await.map(|session| session.id)
     };
     let stay = Entry::Pty.spec("import signal; signal.pause()");
-    let kept = ground.client.start(session_of("ann").await?, None, &stay).await?;
-    ground.client.start(session_of("ann").await?, None, &stay).await?;
+    let kept = target.client.start(session_of("ann").await?, None, &stay).await?;
+    target.client.start(session_of("ann").await?, None, &stay).await?;
     let third = session_of("ann").await?;
-    let refused = ground.client.start(third, None, &stay).await.unwrap_err().to_string();
+    let refused = target.client.start(third, None, &stay).await.unwrap_err().to_string();
     ensure!(refused.contains("2 terminals of this owner"), "{refused}");
-    let seen = ground.run(third, &Entry::Argv.spec("print('without')")).await?;
+    let seen = target.run(third, &Entry::Argv.spec("print('without')")).await?;
     ensure!(seen.text().contains("without"), "the control: other executions are not meant");
-    ground.client.start(session_of("bob").await?, None, &stay).await?;
-    ground.client.cancel(kept.id, Some(std::time::Duration::ZERO)).await?;
+    target.client.start(session_of("bob").await?, None, &stay).await?;
+    target.client.cancel(kept.id, Some(std::time::Duration::ZERO)).await?;
     headwater_tests::host::eventually("the terminal comes back", async || {
-        ground.client.start(third, None, &stay).await.is_ok()
+        target.client.start(third, None, &stay).await.is_ok()
     })
     .await
 }
@@ -100,22 +100,22 @@ signal.pause()";
 
 #[tokio::test]
 async fn watches_of_the_api_work_while_a_session_holds_every_inotify_instance_of_its_user() -> Result<()> {
-    let ground = ground(Side::Ordinary, "").await?;
+    let target = target(Side::Ordinary, "").await?;
     let (attacker, watched) =
-        (ground.session(Limits::default()).await?, ground.session(Limits::default()).await?);
-    let (id, mut attack) = ground.start(attacker, &Entry::Argv.spec(INSTANCES)).await?;
+        (target.session(Limits::default()).await?, target.session(Limits::default()).await?);
+    let (id, mut attack) = target.start(attacker, &Entry::Argv.spec(INSTANCES)).await?;
     attack.until_printed("full").await?;
     let said = attack.seen.text();
     ensure!(said.contains("errno 24"), "the control: the kernel gives no more: {said}");
     // More than once: what a watch had goes back to those that are kept.
     for round in 0..20 {
-        let mut watch = ground.client.watch_tree(watched, "".into(), true).await?;
+        let mut watch = target.client.watch_tree(watched, "".into(), true).await?;
         watch.next().await?.context("that the watch is ready")?;
-        std::fs::write(ground.worker.workspace(watched).join(format!("file{round}")), "x")?;
-        let told = watch.next().await?.context("a change")?;
-        ensure!(!told.changes.is_empty());
+        std::fs::write(target.worker.workspace(watched).join(format!("file{round}")), "x")?;
+        let info = watch.next().await?.context("a change")?;
+        ensure!(!info.changes.is_empty());
     }
-    ground.client.cancel(id, Some(std::time::Duration::ZERO)).await?;
+    target.client.cancel(id, Some(std::time::Duration::ZERO)).await?;
     Ok(())
 }
 
@@ -128,13 +128,13 @@ print('small', C.shmget(0, 4096, 0o1600) >= 0, 'large', C.shmget(0, 1 << 20, 0o1
 
 #[tokio::test]
 async fn memory_that_nothing_counts_is_refused_where_no_cgroup_counts_it() -> Result<()> {
-    let said = prints(&ground(Side::Ordinary, "").await?, MEMORY).await?;
+    let said = prints(&target(Side::Ordinary, "").await?, MEMORY).await?;
     ensure!(said.contains("no memfd 38") && said.contains("small True large False"), "{said}");
-    // The control: where a cgroup counts it, it is there.
-    let said = prints(&ground(Side::Root, "").await?, MEMORY).await?;
+    // The control: where a cgroup counts it, it works.
+    let said = prints(&target(Side::Root, "").await?, MEMORY).await?;
     ensure!(said.starts_with("memfd") && said.contains("large True"), "{said}");
     // Input and long code still work: init makes its own files in memory.
-    let ordinary = ground(Side::Ordinary, "").await?;
+    let ordinary = target(Side::Ordinary, "").await?;
     let session = ordinary.session(Limits::default()).await?;
     let mut spec = headwater_protocol::StartSpec::shell("cat");
     spec.stdin = headwater_protocol::Stdin::Given("typed".into());

@@ -4,11 +4,11 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Result;
-use headwater_protocol::{Children, ExecutionId, Limits, Reason, StartSpec};
-use headwater_tests::host;
+use headwater_protocol::{Children, ExecutionId, Limits, Reason, SessionId, StartSpec};
+use headwater_tests::{Watcher, host};
 use rustix::process::Signal;
 
-use crate::ground::{ENTRIES, Entry, Ground, WALLED, with_argument};
+use crate::target::{ENTRIES, Entry, Target, WALLED, with_argument};
 
 const CLASS: u32 = 8;
 
@@ -117,17 +117,15 @@ fn token() -> String {
 #[tokio::test]
 async fn a_timeout_ends_the_whole_tree_whatever_it_does() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
+        let target = Target::new(side, CLASS).await?;
         for (n, (name, trick)) in TRICKS.iter().enumerate() {
-            let session = ground.session(Limits { pids: Some(100), ..Limits::default() }).await?;
+            let session = target.session(Limits { pids: Some(100), ..Limits::default() }).await?;
             let token = token();
+            // The most important tricks are tried from every entry below.
             let mut spec = ENTRIES[n % 4].spec(&code(trick, &token));
-            // Those that matter most are made from every entry below.
-            spec.timeout_ms = Some(1000);
             spec.grace_ms = Some(200);
             spec.children = Children::Kill;
-            let (_, mut watcher) = ground.start(session, &spec).await?;
-            watcher.until_printed("up").await?;
+            let watcher = up_in_time(&target, session, spec).await?;
             host::eventually(&format!("{side:?}: {name}: nothing is left"), async || {
                 with_argument(&token).is_empty()
             })
@@ -139,30 +137,45 @@ async fn a_timeout_ends_the_whole_tree_whatever_it_does() -> Result<()> {
                 "{side:?}: {name}: {:?}",
                 seen.verdict()
             );
-            let after = ground.run(session, &StartSpec::shell("echo on")).await?;
+            let after = target.run(session, &StartSpec::shell("echo on")).await?;
             assert_eq!(after.text(), "on\n", "{side:?}: {name}: init goes on");
-            ground.end(session).await?;
+            target.end(session).await?;
         }
     }
     Ok(())
 }
 
+/// Starts a trick that its timeout ends after it has printed `up`: with a longer one if a busy machine needs it.
+async fn up_in_time(target: &Target, session: SessionId, mut spec: StartSpec) -> Result<Watcher> {
+    for timeout_ms in [1000, 5000] {
+        spec.timeout_ms = Some(timeout_ms);
+        let (_, mut watcher) = target.start(session, &spec).await?;
+        if watcher.until_printed("up").await.is_ok() {
+            return Ok(watcher);
+        }
+    }
+    spec.timeout_ms = Some(25_000);
+    let (_, mut watcher) = target.start(session, &spec).await?;
+    watcher.until_printed("up").await?;
+    Ok(watcher)
+}
+
 #[tokio::test]
 async fn a_cancel_ends_daemons_and_deserters_from_every_entry() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
+        let target = Target::new(side, CLASS).await?;
         for trick in [TRICKS[0].1, TRICKS[2].1, TRICKS[5].1] {
             for entry in ENTRIES {
-                let session = ground.session(Limits::default()).await?;
+                let session = target.session(Limits::default()).await?;
                 let token = token();
-                let (id, mut watcher) = ground.start(session, &entry.spec(&code(trick, &token))).await?;
+                let (id, mut watcher) = target.start(session, &entry.spec(&code(trick, &token))).await?;
                 watcher.until_printed("up").await?;
                 host::eventually("the control: they are there", async || with_argument(&token).len() > 1)
                     .await?;
-                ground.client.cancel(id, Some(Duration::from_millis(100))).await?;
+                target.client.cancel(id, Some(Duration::from_millis(100))).await?;
                 host::eventually("nothing is left", async || with_argument(&token).is_empty()).await?;
                 assert_eq!(watcher.rest().await?.verdict().reason, Reason::Cancelled, "{side:?} {entry:?}");
-                ground.end(session).await?;
+                target.end(session).await?;
             }
         }
     }
@@ -172,15 +185,15 @@ async fn a_cancel_ends_daemons_and_deserters_from_every_entry() -> Result<()> {
 #[tokio::test]
 async fn the_end_of_a_session_is_the_end_of_what_was_kept() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         let token = token();
         for trick in [TRICKS[0].1, TRICKS[2].1, TRICKS[5].1, TRICKS[7].1] {
-            let (_, mut watcher) = ground.start(session, &Entry::Python.spec(&code(trick, &token))).await?;
+            let (_, mut watcher) = target.start(session, &Entry::Python.spec(&code(trick, &token))).await?;
             watcher.until_printed("up").await?;
         }
         assert!(with_argument(&token).len() >= 4);
-        ground.end(session).await?;
+        target.end(session).await?;
         host::eventually("nothing is left", async || with_argument(&token).is_empty()).await?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! achieved is decided on the host, and each is first shown to succeed where there is no wall.
 
 mod attack;
-mod ground;
+mod target;
 
 mod descriptors;
 mod disk;

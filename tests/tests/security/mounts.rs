@@ -10,21 +10,21 @@ use headwater_protocol::Limits;
 use headwater_tests::host;
 use serde_json::json;
 
-use crate::attack::{Attack, Scene, Told, attempt, namespace};
-use crate::ground::{Entry, Ground, Side, WALLED, with_argument};
+use crate::attack::{Attack, Brief, Evidence, attempt, namespace};
+use crate::target::{Entry, Side, Target, WALLED, with_argument};
 
 const CLASS: u32 = 3;
 
 const SECRET: &str = "what the host keeps";
 
 /// Whether the mount of this attack is in the table of one of its processes.
-fn mounted(scene: &Scene<'_>) -> bool {
+fn mounted(evidence: &Evidence<'_>) -> bool {
     let table = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
-    scene.pids.iter().any(|pid| table(pid).contains(scene.token))
+    evidence.pids.iter().any(|pid| table(pid).contains(evidence.token))
 }
 
-fn knows_the_secret(scene: &Scene<'_>) -> bool {
-    host::contains(&scene.leak(), SECRET.as_bytes())
+fn knows_the_secret(evidence: &Evidence<'_>) -> bool {
+    host::contains(&evidence.leak(), SECRET.as_bytes())
 }
 
 /// A file that is on the host if the system folders can be written.
@@ -49,7 +49,7 @@ call(165, V['token'].encode(), b'mnt', b'tmpfs', 0, None)",
         name: "begins a mount by the newer calls",
         control: Side::OpenRoot,
         probe: "each([lambda: call(430, b'tmpfs', 0), lambda: call(428, -100, b'.', 1)])", // fsopen, open_tree
-        seen: |scene| scene.holds("[fscontext]") || scene.links().len() > 3,
+        seen: |evidence| evidence.holds("[fscontext]") || evidence.links().len() > 3,
     },
     Attack {
         name: "writes to the system's folders, after making them writable",
@@ -61,9 +61,9 @@ if not V['open']:
     each([lambda: call(442, -100, b'/usr', 0, attributes, 32), lambda: call(166, b'/usr', 2)])
 for folder in ('/usr', '/usr/local', '/etc', '/usr/bin'):
     each([lambda: open(folder + '/' + V['token'], 'w').close()])",
-        seen: |scene| {
-            let there = planted(scene.token).iter().any(|path| path.exists());
-            for path in planted(scene.token) {
+        seen: |evidence| {
+            let there = planted(evidence.token).iter().any(|path| path.exists());
+            for path in planted(evidence.token) {
                 let _ = fs::remove_file(path); // the control's
             }
             there
@@ -102,7 +102,7 @@ mount = ctypes.c_int()
 call(303, -100, b'.', handle, ctypes.byref(mount), 0)
 fd = call(304, os.open('.', os.O_RDONLY), handle, os.O_RDONLY)
 leak(os.listdir(fd) or 'opened')",
-        seen: |scene| !scene.leak().is_empty(),
+        seen: |evidence| !evidence.leak().is_empty(),
     },
     Attack {
         name: "enters a namespace of the host's, or is in one",
@@ -110,10 +110,10 @@ leak(os.listdir(fd) or 'opened')",
         probe: "
 for kind in ('mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup', 'user'):
     each([lambda: call(308, os.open('/proc/1/ns/' + kind, os.O_RDONLY), 0)])",
-        seen: |scene| {
+        seen: |evidence| {
             let own = i32::try_from(std::process::id()).expect("a pid");
             let kinds = ["mnt", "pid", "net", "ipc", "uts", "cgroup", "user"];
-            kinds.iter().any(|kind| scene.pids.iter().any(|pid| namespace(*pid, kind) == namespace(own, kind)))
+            kinds.iter().any(|kind| evidence.pids.iter().any(|pid| namespace(*pid, kind) == namespace(own, kind)))
         },
     },
     Attack {
@@ -124,14 +124,14 @@ for place in ('zero', '/tmp/' + V['token'], '/dev/' + V['token'], '/dev/shm/' + 
     if place == 'zero' or not V['open']:
         each([lambda: os.mknod(place, 0o20666, os.makedev(1, 5))])
         each([lambda: os.mknod(place + '2', 0o60666, os.makedev(7, 0))])",
-        seen: |scene| {
+        seen: |evidence| {
             let is_device = |path: PathBuf| {
                 fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_char_device() || meta.file_type().is_block_device())
             };
-            let inside = format!("/proc/{}/root", scene.pids[0]);
-            ["/tmp/", "/dev/", "/dev/shm/"].iter().any(|folder| is_device(format!("{inside}{folder}{}", scene.token).into()))
-                || is_device(scene.workspace.join("zero"))
-                || is_device(scene.workspace.join("zero2"))
+            let inside = format!("/proc/{}/root", evidence.pids[0]);
+            ["/tmp/", "/dev/", "/dev/shm/"].iter().any(|folder| is_device(format!("{inside}{folder}{}", evidence.token).into()))
+                || is_device(evidence.workspace.join("zero"))
+                || is_device(evidence.workspace.join("zero2"))
         },
     },
     Attack {
@@ -141,9 +141,9 @@ for place in ('zero', '/tmp/' + V['token'], '/dev/' + V['token'], '/dev/shm/' + 
 held = []
 for name in ('kmsg', 'mem', 'port', 'kvm', 'fuse', 'loop-control', 'loop0', 'vda', 'sda', 'nvme0n1', 'console', 'tty0', 'btrfs-control', 'vsock', 'hwrng', 'net/tun', 'autofs', 'input/event0', 'cpu/0/msr'):
     each([lambda: held.append(os.open('/dev/' + name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY))])",
-        seen: |scene| {
+        seen: |evidence| {
             let harmless = ["/dev/null", "/dev/pts/", "/dev/tty"];
-            scene.links().iter().any(|link| {
+            evidence.links().iter().any(|link| {
                 link.starts_with("/dev/") && !harmless.iter().any(|name| link.starts_with(name) && link != "/dev/tty0")
             })
         },
@@ -160,8 +160,8 @@ for folder in ('/etc', '/usr/local/etc', '/usr/sbin'):
                 with open(path, 'rb') as f: f.read(1)
                 if not os.path.islink(path): leak(path.encode() + b'\\n')
             except OSError: pass",
-        seen: |scene| {
-            let leak = String::from_utf8_lossy(&scene.leak()).into_owned();
+        seen: |evidence| {
+            let leak = String::from_utf8_lossy(&evidence.leak()).into_owned();
             assert!(leak.lines().count() > 100, "the probe reads: {leak}");
             let private = |path: &&str| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o004 == 0);
             leak.lines().any(|path| private(&path))
@@ -170,16 +170,16 @@ for folder in ('/etc', '/usr/local/etc', '/usr/sbin'):
     Attack {
         name: "changes the name of the machine",
         control: Side::OpenRoot,
-        // A namespace of its own for the control: the host keeps its name.
+        // A separate namespace for the control: the host keeps its name.
         probe: "
 if V['open']: call(272, 0x04000000)
 name = V['token'][-20:].encode()
 call(170, name, len(name))",
-        seen: |scene| {
-            // Whoever shares the namespace would see it; `hostname` of a process is told by entering it.
-            let entered = Command::new("nsenter").arg(format!("--uts=/proc/{}/ns/uts", scene.pids[0])).arg("hostname").output();
+        seen: |evidence| {
+            // Processes in the same namespace would see it; entering it shows its `hostname`.
+            let entered = Command::new("nsenter").arg(format!("--uts=/proc/{}/ns/uts", evidence.pids[0])).arg("hostname").output();
             let name = entered.expect("nsenter runs").stdout;
-            host::contains(&name, &scene.token.as_bytes()[scene.token.len() - 20..])
+            host::contains(&name, &evidence.token.as_bytes()[evidence.token.len() - 20..])
         },
     },
 ];
@@ -191,8 +191,8 @@ async fn the_root_is_neither_changed_nor_left_and_has_no_devices() -> Result<()>
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755))?;
     let canary = folder.path().join("canary");
     fs::write(&canary, SECRET)?;
-    attempt(CLASS, &ATTACKS, |ground, _| {
-        Ok(Told::values(json!({ "path": canary.to_string_lossy(), "open": !ground.side.is_walled() })))
+    attempt(CLASS, &ATTACKS, |target, _| {
+        Ok(Brief::values(json!({ "path": canary.to_string_lossy(), "open": !target.side.is_walled() })))
     })
     .await
 }
@@ -200,11 +200,11 @@ async fn the_root_is_neither_changed_nor_left_and_has_no_devices() -> Result<()>
 #[tokio::test]
 async fn every_mount_is_without_devices_and_set_user_ids_and_the_host_has_no_new_one() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
+        let target = Target::new(side, CLASS).await?;
         let before = fs::read_to_string("/proc/self/mountinfo")?;
-        let session = ground.session(Limits::default()).await?;
+        let session = target.session(Limits::default()).await?;
         let stay = format!("import signal; print('up', flush=True); signal.pause() # {session}");
-        let (_, mut watcher) = ground.start(session, &Entry::Python.spec(&stay)).await?;
+        let (_, mut watcher) = target.start(session, &Entry::Python.spec(&stay)).await?;
         watcher.until_printed("up").await?;
         let pid = with_argument(&session.to_string())[0];
         let inside = fs::read_to_string(format!("/proc/{pid}/mountinfo"))?;
@@ -219,7 +219,7 @@ async fn every_mount_is_without_devices_and_set_user_ids_and_the_host_has_no_new
         assert_eq!(wrong(&inside), Vec::<String>::new());
         assert_ne!(wrong(&before), Vec::<String>::new(), "the control: the host's root allows both");
         assert!(
-            !host::mounts(ground.worker.data()).iter().any(|line| line.contains("/workspace")),
+            !host::mounts(target.worker.data()).iter().any(|line| line.contains("/workspace")),
             "on the host"
         );
     }

@@ -14,12 +14,12 @@ use headwater_protocol::{ExecutionId, Limits};
 use headwater_tests::host;
 use serde_json::json;
 
-use crate::attack::{Attack, Scene, Told, attempt, namespace};
-use crate::ground::{ENTRIES, Entry, Ground, Side, WALLED, with_argument};
+use crate::attack::{Attack, Brief, Evidence, attempt, namespace};
+use crate::target::{ENTRIES, Entry, Side, Target, WALLED, with_argument};
 
 const CLASS: u32 = 6;
 
-/// Services of the host. They notice who comes.
+/// Services of the host that notice connections.
 struct Canaries {
     tcp4: TcpListener,
     tcp6: TcpListener,
@@ -57,7 +57,7 @@ impl Canaries {
         Ok(all)
     }
 
-    /// Who has come since this was last asked: tcp4, tcp6, udp4, udp6, abstract, by path.
+    /// Which were reached since the last call: tcp4, tcp6, udp4, udp6, abstract, by path.
     fn visited(&self) -> [bool; 6] {
         let mut byte = [0; 1];
         [
@@ -71,7 +71,7 @@ impl Canaries {
     }
 }
 
-/// Whether somebody came to a socket that does not wait.
+/// Whether a connection arrived at a nonblocking socket.
 fn came<T>(result: std::io::Result<T>) -> bool {
     match result {
         Ok(_) => true,
@@ -94,8 +94,8 @@ fn visited(which: usize) -> bool {
     noticed[which]
 }
 
-fn holds_a_socket(scene: &Scene<'_>) -> bool {
-    scene.holds("socket:[")
+fn holds_a_socket(evidence: &Evidence<'_>) -> bool {
+    evidence.holds("socket:[")
 }
 
 const ATTACKS: [Attack; 10] = [
@@ -167,13 +167,14 @@ if not V['open']:
     each([lambda: fcntl.ioctl(s, 0x8914, struct.pack('16sh14x', b'lo', 0)),
           lambda: fcntl.ioctl(s, 0x8916, struct.pack('16sHH4s8x', b'lo', 2, 0, bytes([10, 9, 8, 7]))),
           lambda: call(165, b'none', b'/sys', b'sysfs', 0, None)])",
-        seen: |scene| {
+        seen: |evidence| {
             let own = i32::try_from(std::process::id()).expect("a pid");
-            let devices = fs::read_to_string(format!("/proc/{}/net/dev", scene.pids[0])).unwrap_or_default();
+            let devices =
+                fs::read_to_string(format!("/proc/{}/net/dev", evidence.pids[0])).unwrap_or_default();
             let devices: Vec<_> = devices.lines().skip(2).filter_map(|line| line.split(':').next()).collect();
             let addresses =
-                fs::read_to_string(format!("/proc/{}/net/fib_trie", scene.pids[0])).unwrap_or_default();
-            namespace(scene.pids[0], "net") == namespace(own, "net")
+                fs::read_to_string(format!("/proc/{}/net/fib_trie", evidence.pids[0])).unwrap_or_default();
+            namespace(evidence.pids[0], "net") == namespace(own, "net")
                 || devices.iter().any(|name| name.trim() != "lo")
                 || addresses.contains("10.9.8.7")
         },
@@ -182,7 +183,7 @@ if not V['open']:
 
 #[tokio::test]
 async fn nothing_of_the_hosts_network_is_reached() -> Result<()> {
-    attempt(CLASS, &ATTACKS, |ground, _| {
+    attempt(CLASS, &ATTACKS, |target, _| {
         let canaries = Canaries::new()?;
         let values = json!({
             "tcp4": canaries.tcp4.local_addr()?.port(),
@@ -191,15 +192,15 @@ async fn nothing_of_the_hosts_network_is_reached() -> Result<()> {
             "udp6": canaries.udp6.local_addr()?.port(),
             "name": canaries.name,
             "path": canaries.folder.path().join("sock").to_string_lossy(),
-            "open": !ground.side.is_walled(),
+            "open": !target.side.is_walled(),
         });
         *OUT.lock().expect("not poisoned") = Some((canaries, [false; 6]));
-        Ok(Told::values(values))
+        Ok(Brief::values(values))
     })
     .await
 }
 
-/// Listens on a port and on an abstract name, and tells who came.
+/// Listens on a port and on an abstract name, and prints each connection.
 const LISTEN: &str = "
 import select, socket
 tcp = socket.create_server(('127.0.0.1', PORT)); unix = socket.socket(socket.AF_UNIX); unix.bind('\\0NAME'); unix.listen()
@@ -221,21 +222,21 @@ print('tried')
 #[tokio::test]
 async fn sessions_do_not_reach_each_other() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
+        let target = Target::new(side, CLASS).await?;
         let (first, second) =
-            (ground.session(Limits::default()).await?, ground.session(Limits::default()).await?);
+            (target.session(Limits::default()).await?, target.session(Limits::default()).await?);
         let fill = |text: &str| text.replace("PORT", "4711").replace("NAME", "hw-neighbour");
-        let (id, mut watcher) = ground.start(first, &Entry::Python.spec(&fill(LISTEN))).await?;
+        let (id, mut watcher) = target.start(first, &Entry::Python.spec(&fill(LISTEN))).await?;
         watcher.until_printed("listening").await?;
         for entry in ENTRIES {
-            ground.run(second, &entry.spec(&fill(VISIT))).await?;
+            target.run(second, &entry.spec(&fill(VISIT))).await?;
         }
-        // The control: from the same session both are reached. What came before would have been told before.
-        ground.run(first, &Entry::Argv.spec(&fill(VISIT))).await?;
+        // The control: from the same session both are reached. Earlier connections would have been printed before.
+        target.run(first, &Entry::Argv.spec(&fill(VISIT))).await?;
         watcher.until_printed("visited AF_UNIX").await?;
-        ground.client.cancel(id, Some(Duration::ZERO)).await?;
-        let told = watcher.rest().await?.text();
-        assert_eq!(told, "listening\nvisited AF_INET\nvisited AF_UNIX\n", "{side:?}");
+        target.client.cancel(id, Some(Duration::ZERO)).await?;
+        let info = watcher.rest().await?.text();
+        assert_eq!(info, "listening\nvisited AF_INET\nvisited AF_UNIX\n", "{side:?}");
     }
     Ok(())
 }
@@ -243,12 +244,12 @@ async fn sessions_do_not_reach_each_other() -> Result<()> {
 #[tokio::test]
 async fn each_session_has_a_network_without_name_servers() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
+        let target = Target::new(side, CLASS).await?;
         let mut networks = Vec::new();
         for _ in 0..2 {
-            let session = ground.session(Limits::default()).await?;
+            let session = target.session(Limits::default()).await?;
             let stay = format!("import signal; print('up', flush=True); signal.pause() # {session}");
-            let (_, mut watcher) = ground.start(session, &Entry::Python.spec(&stay)).await?;
+            let (_, mut watcher) = target.start(session, &Entry::Python.spec(&stay)).await?;
             watcher.until_printed("up").await?;
             let pid = with_argument(&session.to_string())[0];
             networks.push(namespace(pid, "net"));
@@ -270,22 +271,22 @@ async fn each_session_has_a_network_without_name_servers() -> Result<()> {
 #[tokio::test]
 async fn the_workers_own_socket_is_nobodys_but_its_owners() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let socket = ground.worker.data().join("worker.sock");
+        let target = Target::new(side, CLASS).await?;
+        let socket = target.worker.data().join("worker.sock");
         let mode = fs::metadata(&socket)?.permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{side:?}: {mode:o}");
-        let session = ground.session(Limits::default()).await?;
+        let session = target.session(Limits::default()).await?;
         let code = format!(
             "import glob, os, socket\nfor p in ['{0}', '../worker.sock', '../init.sock', '/workspace/../init.sock'] + glob.glob('/proc/1/fd/*'):\n    try: socket.socket(socket.AF_UNIX, 5 if 'init' in p else 1).connect(p); open('reached', 'w').close()\n    except OSError: pass\nprint('tried')",
             socket.display()
         );
         for entry in ENTRIES {
-            let seen = ground.run(session, &entry.spec(&code)).await?;
+            let seen = target.run(session, &entry.spec(&code)).await?;
             assert!(host::contains(&[seen.stdout, seen.output].concat(), b"tried"));
         }
-        assert!(!ground.worker.workspace(session).join("reached").exists(), "{side:?}");
+        assert!(!target.worker.workspace(session).join("reached").exists(), "{side:?}");
         // The control: the one who started it is answered.
-        assert!(ground.worker.client().await?.info().await.is_ok());
+        assert!(target.worker.client().await?.info().await.is_ok());
     }
     Ok(())
 }

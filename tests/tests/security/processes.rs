@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use headwater_tests::host;
 use serde_json::json;
 
-use crate::attack::{Attack, Scene, Told, attempt};
-use crate::ground::Side;
+use crate::attack::{Attack, Brief, Evidence, attempt};
+use crate::target::Side;
 
 const CLASS: u32 = 1;
 
@@ -37,14 +37,14 @@ fn canary(uid: u32) -> Result<(Child, u64)> {
 }
 
 /// Whether a signal has come to the canary.
-fn came(scene: &Scene<'_>, signal: u32) -> bool {
+fn came(evidence: &Evidence<'_>, signal: u32) -> bool {
     let pending =
-        ["SigPnd", "ShdPnd"].map(|field| host::status(scene.number("pid"), field).unwrap_or_default());
+        ["SigPnd", "ShdPnd"].map(|field| host::status(evidence.number("pid"), field).unwrap_or_default());
     pending.iter().any(|bits| u64::from_str_radix(bits, 16).is_ok_and(|bits| bits >> (signal - 1) & 1 == 1))
 }
 
-fn knows_the_secret(scene: &Scene<'_>) -> bool {
-    host::contains(&scene.leak(), SECRET.as_bytes())
+fn knows_the_secret(evidence: &Evidence<'_>) -> bool {
+    host::contains(&evidence.leak(), SECRET.as_bytes())
 }
 
 /// SIGHUP 1, SIGUSR1 10, SIGUSR2 12, SIGTERM 15, SIGCONT 18, SIGURG 23, SIGIO 29: one for each way.
@@ -53,25 +53,25 @@ const ATTACKS: [Attack; 10] = [
         name: "signals a process",
         control: Side::OpenOrdinary,
         probe: "os.kill(V['pid'], 15)",
-        seen: |scene| came(scene, 15),
+        seen: |evidence| came(evidence, 15),
     },
     Attack {
         name: "signals a process group",
         control: Side::OpenOrdinary,
         probe: "os.killpg(V['pid'], 1)",
-        seen: |scene| came(scene, 1),
+        seen: |evidence| came(evidence, 1),
     },
     Attack {
         name: "signals all processes of its user", // SIGURG, which nobody minds
         control: Side::OpenOrdinary,
         probe: "os.kill(-1, 23)",
-        seen: |scene| came(scene, 23),
+        seen: |evidence| came(evidence, 23),
     },
     Attack {
         name: "signals by a descriptor of a process",
         control: Side::OpenOrdinary,
         probe: "signal.pidfd_send_signal(os.pidfd_open(V['pid']), 10)",
-        seen: |scene| came(scene, 10),
+        seen: |evidence| came(evidence, 10),
     },
     Attack {
         name: "has the kernel signal for it",
@@ -82,13 +82,13 @@ a, b = socket.socketpair()
 fcntl.fcntl(a, fcntl.F_SETOWN, V['pid'])
 fcntl.fcntl(a, fcntl.F_SETFL, os.O_ASYNC)
 b.send(b'x')",
-        seen: |scene| came(scene, 29),
+        seen: |evidence| came(evidence, 29),
     },
     Attack {
         name: "traces a process",
         control: Side::OpenOrdinary,
         probe: "call(101, 0x4206, V['pid'], 0, 0)", // PTRACE_SEIZE
-        seen: |scene| host::status(scene.number("pid"), "TracerPid").is_some_and(|pid| pid != "0"),
+        seen: |evidence| host::status(evidence.number("pid"), "TracerPid").is_some_and(|pid| pid != "0"),
     },
     Attack {
         name: "reads the memory of a process",
@@ -113,9 +113,9 @@ for pid in [p for p in os.listdir('/proc') if p.isdigit()] + [str(V['pid'])]:
         name: "limits a process",
         control: Side::OpenOrdinary,
         probe: "call(302, V['pid'], 7, ctypes.create_string_buffer(struct.pack('QQ', 77, 77)), 0)",
-        seen: |scene| {
+        seen: |evidence| {
             let limits =
-                fs::read_to_string(format!("/proc/{}/limits", scene.number("pid"))).unwrap_or_default();
+                fs::read_to_string(format!("/proc/{}/limits", evidence.number("pid"))).unwrap_or_default();
             limits.lines().any(|line| line.starts_with("Max open files") && line.contains(" 77 "))
         },
     },
@@ -123,8 +123,9 @@ for pid in [p for p in os.listdir('/proc') if p.isdigit()] + [str(V['pid'])]:
         name: "slows down all processes of its user",
         control: Side::OpenOrdinary,
         probe: "each([lambda: os.setpriority(os.PRIO_USER, 0, 3), lambda: os.setpriority(os.PRIO_PROCESS, V['pid'], 3)])",
-        seen: |scene| {
-            let stat = fs::read_to_string(format!("/proc/{}/stat", scene.number("pid"))).unwrap_or_default();
+        seen: |evidence| {
+            let stat =
+                fs::read_to_string(format!("/proc/{}/stat", evidence.number("pid"))).unwrap_or_default();
             stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(16).map(|nice| nice == "3"))
                 == Some(true)
         },
@@ -136,12 +137,12 @@ async fn no_process_outside_is_seen_signalled_or_changed() -> Result<()> {
     attempt(CLASS, &ATTACKS, |_, uid| {
         let (mut child, address) = canary(uid)?;
         let values = json!({ "pid": child.id(), "address": address });
-        let mend = move || {
+        let undo = move || {
             assert!(child.try_wait().is_ok_and(|ended| ended.is_none()), "the canary is dead");
             let _ = child.kill();
             let _ = child.wait();
         };
-        Ok(Told { values, mend: Box::new(mend) })
+        Ok(Brief { values, undo: Box::new(undo) })
     })
     .await
 }

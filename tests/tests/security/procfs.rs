@@ -1,4 +1,4 @@
-//! `/proc`, `/sys` and cgroups: nothing that tells of the host, nothing that steers it, nothing of init's.
+//! `/proc`, `/sys` and cgroups: they reveal nothing of the host or of init, and change nothing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,20 +9,20 @@ use headwater_protocol::Limits;
 use headwater_tests::host;
 use serde_json::json;
 
-use crate::attack::{Attack, Scene, Told, attempt, descriptors};
-use crate::ground::{Entry, Ground, Side, WALLED, with_argument};
+use crate::attack::{Attack, Brief, Evidence, attempt, descriptors};
+use crate::target::{Entry, Side, Target, WALLED, with_argument};
 
 const CLASS: u32 = 2;
 
 /// A setting of the kernel that hardly matters, for the control to change.
 const SETTING: &str = "/proc/sys/kernel/printk_ratelimit_burst";
 
-fn leaked(scene: &Scene<'_>) -> bool {
-    !scene.leak().is_empty()
+fn leaked(evidence: &Evidence<'_>) -> bool {
+    !evidence.leak().is_empty()
 }
 
-fn cgroup_of_the_attack(scene: &Scene<'_>) -> PathBuf {
-    PathBuf::from(format!("/sys/fs/cgroup/{}/{}", scene.text("hierarchy"), scene.token))
+fn cgroup_of_the_attack(evidence: &Evidence<'_>) -> PathBuf {
+    PathBuf::from(format!("/sys/fs/cgroup/{}/{}", evidence.text("hierarchy"), evidence.token))
 }
 
 const ATTACKS: [Attack; 9] = [
@@ -42,8 +42,8 @@ memory = open('/proc/%d/mem' % INIT, 'rb', 0); memory.seek(0x400000); leak(memor
         probe: "
 for name in ('oom_score_adj', 'timerslack_ns', 'coredump_filter', 'comm', 'autogroup'):
     each([lambda: put('/proc/%d/%s' % (INIT, name), '77')])",
-        seen: |scene| {
-            let read = |name| fs::read_to_string(format!("/proc/{}/{name}", scene.init)).unwrap_or_default();
+        seen: |evidence| {
+            let read = |name| fs::read_to_string(format!("/proc/{}/{name}", evidence.init)).unwrap_or_default();
             read("oom_score_adj").trim() == "77" || read("comm").trim() == "77"
         },
     },
@@ -71,8 +71,8 @@ for name in ('kallsyms', 'kcore', 'keys', 'key-users', 'timer_list', 'iomem', 'c
         name: "makes a cgroup",
         control: Side::OpenRoot,
         probe: "os.mkdir('/sys/fs/cgroup/%s/%s' % (V['hierarchy'], V['token']))",
-        seen: |scene| {
-            let place = cgroup_of_the_attack(scene);
+        seen: |evidence| {
+            let place = cgroup_of_the_attack(evidence);
             let there = place.exists();
             let _ = fs::remove_dir(place); // the control's
             there
@@ -102,31 +102,31 @@ each([lambda p=p, m=m: kept.append(open(p, m, 0)) for p in ('/dev/kmsg', '/proc/
         probe: "
 for pid in os.listdir('/proc'):
     if pid.isdigit(): each([lambda: leak(open('/proc/%s/cmdline' % pid, 'rb').read())])",
-        seen: |scene| host::contains(&scene.leak(), b"headwater\0worker\0"),
+        seen: |evidence| host::contains(&evidence.leak(), b"headwater\0worker\0"),
     },
 ];
 
 /// Whether one of the attack's descriptors is the kernel's log, and not what masks it.
-fn kernel_log_is_real(scene: &Scene<'_>) -> bool {
+fn kernel_log_is_real(evidence: &Evidence<'_>) -> bool {
     let null = fs::metadata("/dev/null").expect("a null device").rdev();
     let is_real = |pid: &i32| {
         descriptors(*pid).iter().filter(|(_, link)| link.ends_with("/kmsg")).any(|(number, _)| {
             fs::metadata(format!("/proc/{pid}/fd/{number}")).is_ok_and(|meta| meta.rdev() != null)
         })
     };
-    scene.pids.iter().any(is_real)
+    evidence.pids.iter().any(is_real)
 }
 
 #[tokio::test]
 async fn proc_and_sys_reveal_nothing_of_the_host_and_change_nothing() -> Result<()> {
     let before = fs::read_to_string(SETTING)?;
     let hierarchy = if fs::exists("/sys/fs/cgroup/pids")? { "pids" } else { "" };
-    attempt(CLASS, &ATTACKS, |ground, _| {
-        let values = json!({ "hierarchy": hierarchy, "open": !ground.side.is_walled() });
+    attempt(CLASS, &ATTACKS, |target, _| {
+        let values = json!({ "hierarchy": hierarchy, "open": !target.side.is_walled() });
         let before = before.clone();
-        Ok(Told {
+        Ok(Brief {
             values,
-            mend: Box::new(move || fs::write(SETTING, &before).expect("the setting is mended")),
+            undo: Box::new(move || fs::write(SETTING, &before).expect("the setting is mended")),
         })
     })
     .await
@@ -135,16 +135,16 @@ async fn proc_and_sys_reveal_nothing_of_the_host_and_change_nothing() -> Result<
 #[tokio::test]
 async fn init_holds_no_secret_and_cannot_be_dumped() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         let stay = format!("import signal; print('up', flush=True); signal.pause() # {session}");
-        let (_, mut watcher) = ground.start(session, &Entry::Python.spec(&stay)).await?;
+        let (_, mut watcher) = target.start(session, &Entry::Python.spec(&stay)).await?;
         watcher.until_printed("up").await?;
         let program = with_argument(&session.to_string());
         let init = host::init_of(*program.first().context("the program is there")?)?;
         assert_eq!(fs::read(format!("/proc/{init}/environ"))?, b"", "init's environment");
         assert!(
-            !fs::read(format!("/proc/{}/environ", ground.worker.pid()))?.is_empty(),
+            !fs::read(format!("/proc/{}/environ", target.worker.pid()))?.is_empty(),
             "the worker has one"
         );
         let owner = fs::metadata(format!("/proc/{init}/environ"))?.uid();
@@ -157,11 +157,11 @@ async fn init_holds_no_secret_and_cannot_be_dumped() -> Result<()> {
 #[tokio::test]
 async fn no_path_of_the_host_is_in_mountinfo_but_the_workspace() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         let seen =
-            ground.run(session, &Entry::Argv.spec("print(open('/proc/self/mountinfo').read())")).await?;
-        let data = ground.worker.data().to_string_lossy().into_owned();
+            target.run(session, &Entry::Argv.spec("print(open('/proc/self/mountinfo').read())")).await?;
+        let data = target.worker.data().to_string_lossy().into_owned();
         let lines: Vec<_> = seen
             .stdout
             .split(|byte| *byte == b'\n')

@@ -7,7 +7,7 @@ use anyhow::Result;
 use headwater_protocol::{ExecutionId, Limits, SessionSpec, StartSpec};
 use headwater_tests::{Options, host};
 
-use crate::ground::{ENTRIES, Entry, Ground, Side, WALLED, with_argument};
+use crate::target::{ENTRIES, Entry, Side, Target, WALLED, with_argument};
 
 const CLASS: u32 = 11;
 
@@ -50,7 +50,7 @@ fn fill(code: &str, token: &str) -> String {
     format!("KEY = 0x4877{}\nTOKEN = '{token}'\n{code}", &token[token.len() - 4..])
 }
 
-/// What the host's own lists show of a key.
+/// Whether the host's own lists show a key.
 fn ipc_of_the_host(token: &str) -> bool {
     let key =
         u32::from_str_radix(&format!("4877{}", &token[token.len() - 4..]), 16).expect("digits").to_string();
@@ -64,27 +64,27 @@ fn ipc_of_the_host(token: &str) -> bool {
 async fn the_next_session_of_the_same_host_user_finds_nothing() -> Result<()> {
     for side in WALLED {
         // Without a pool the host user that is free again is taken at once.
-        let ground = Ground::with(side, CLASS, Options { pool: Some(0), ..Options::default() }).await?;
+        let target = Target::with(side, CLASS, Options { pool: Some(0), ..Options::default() }).await?;
         for entry in ENTRIES {
             let token = ExecutionId::random().to_string();
-            let first = ground.session(Limits::default()).await?;
-            let uid = ground.host_uid(first)?;
-            let (_, mut watcher) = ground.start(first, &entry.spec(&fill(LEAVE, &token))).await?;
+            let first = target.session(Limits::default()).await?;
+            let uid = target.host_uid(first)?;
+            let (_, mut watcher) = target.start(first, &entry.spec(&fill(LEAVE, &token))).await?;
             watcher.until_printed("left").await?;
-            ground.run(first, &Entry::Python.spec(&fill(LOOK, &token))).await?;
-            let found = |session| fs::read_to_string(ground.worker.workspace(session).join("found"));
+            target.run(first, &Entry::Python.spec(&fill(LOOK, &token))).await?;
+            let found = |session| fs::read_to_string(target.worker.workspace(session).join("found"));
             let seen = found(first)?;
             for what in ["file file file file", "ipc ipc ipc", "process"] {
                 assert!(seen.contains(what), "the control: the same session finds it: {seen}");
             }
             assert!(!ipc_of_the_host(&token), "{side:?}: on the host");
-            ground.end(first).await?;
+            target.end(first).await?;
 
-            let second = ground.session(Limits::default()).await?;
-            assert_eq!(ground.host_uid(second)?, uid, "the control: the same host user");
-            ground.run(second, &Entry::Python.spec(&fill(LOOK, &token))).await?;
+            let second = target.session(Limits::default()).await?;
+            assert_eq!(target.host_uid(second)?, uid, "the control: the same host user");
+            target.run(second, &Entry::Python.spec(&fill(LOOK, &token))).await?;
             assert_eq!(found(second)?, "", "{side:?} {entry:?}");
-            ground.end(second).await?;
+            target.end(second).await?;
             host::eventually("no process is left", async || with_argument(&token).is_empty()).await?;
         }
     }
@@ -94,16 +94,16 @@ async fn the_next_session_of_the_same_host_user_finds_nothing() -> Result<()> {
 #[tokio::test]
 async fn two_sessions_at_once_share_nothing_and_no_host_user() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
+        let target = Target::new(side, CLASS).await?;
         let (first, second) =
-            (ground.session(Limits::default()).await?, ground.session(Limits::default()).await?);
+            (target.session(Limits::default()).await?, target.session(Limits::default()).await?);
         let token = ExecutionId::random().to_string();
-        let (_, mut watcher) = ground.start(first, &Entry::Python.spec(&fill(LEAVE, &token))).await?;
+        let (_, mut watcher) = target.start(first, &Entry::Python.spec(&fill(LEAVE, &token))).await?;
         watcher.until_printed("left").await?;
-        ground.run(second, &Entry::Shell.spec(&fill(LOOK, &token))).await?;
-        assert_eq!(fs::read_to_string(ground.worker.workspace(second).join("found"))?, "", "{side:?}");
+        target.run(second, &Entry::Shell.spec(&fill(LOOK, &token))).await?;
+        assert_eq!(fs::read_to_string(target.worker.workspace(second).join("found"))?, "", "{side:?}");
         if side == Side::Root {
-            assert_ne!(ground.host_uid(first)?, ground.host_uid(second)?);
+            assert_ne!(target.host_uid(first)?, target.host_uid(second)?);
         }
     }
     Ok(())
@@ -111,16 +111,16 @@ async fn two_sessions_at_once_share_nothing_and_no_host_user() -> Result<()> {
 
 #[tokio::test]
 async fn nothing_of_a_users_is_left_on_the_disk_when_its_session_has_ended() -> Result<()> {
-    let ground = Ground::with(Side::Root, CLASS, Options { pool: Some(0), ..Options::default() }).await?;
-    let session = ground.session(Limits::default()).await?;
-    let uid = ground.host_uid(session)?.to_string();
+    let target = Target::with(Side::Root, CLASS, Options { pool: Some(0), ..Options::default() }).await?;
+    let session = target.session(Limits::default()).await?;
+    let uid = target.host_uid(session)?.to_string();
     let owned = || {
         let found =
-            Command::new("find").arg(ground.worker.data()).args(["-uid", &uid]).output().expect("find runs");
+            Command::new("find").arg(target.worker.data()).args(["-uid", &uid]).output().expect("find runs");
         String::from_utf8_lossy(&found.stdout).into_owned()
     };
     for entry in ENTRIES {
-        ground
+        target
             .run(
                 session,
                 &entry.spec(
@@ -130,7 +130,7 @@ async fn nothing_of_a_users_is_left_on_the_disk_when_its_session_has_ended() -> 
             .await?;
     }
     assert!(owned().lines().count() >= 5, "the control: {}", owned());
-    ground.end(session).await?;
+    target.end(session).await?;
     assert_eq!(owned(), "");
     Ok(())
 }
@@ -138,20 +138,20 @@ async fn nothing_of_a_users_is_left_on_the_disk_when_its_session_has_ended() -> 
 #[tokio::test]
 async fn cgroups_mounts_and_inits_go_with_their_session() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::with(side, CLASS, Options { pool: Some(0), ..Options::default() }).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::with(side, CLASS, Options { pool: Some(0), ..Options::default() }).await?;
+        let session = target.session(Limits::default()).await?;
         let token = format!("token-{}", ExecutionId::random());
         let stay = format!("import signal; print('up', flush=True); signal.pause() # {token}");
-        let (_, mut watcher) = ground.start(session, &Entry::Python.spec(&stay)).await?;
+        let (_, mut watcher) = target.start(session, &Entry::Python.spec(&stay)).await?;
         watcher.until_printed("up").await?;
         let init = host::init_of(with_argument(&token)[0])?;
-        let cgroups = host::cgroups(ground.worker.data(), session);
+        let cgroups = host::cgroups(target.worker.data(), session);
         assert_eq!(cgroups.is_empty(), side == Side::Ordinary, "the control: {cgroups:?}");
-        ground.end(session).await?;
+        target.end(session).await?;
         assert!(!host::is_alive(init) && with_argument(&token).is_empty(), "{side:?}");
         assert!(cgroups.iter().all(|folder| !folder.exists()), "{side:?}: {cgroups:?}");
-        assert_eq!(host::mounts(ground.worker.data()), Vec::<String>::new(), "{side:?}");
-        let socket = ground.worker.data().join("sessions").join(session.to_string()).join("init.sock");
+        assert_eq!(host::mounts(target.worker.data()), Vec::<String>::new(), "{side:?}");
+        let socket = target.worker.data().join("sessions").join(session.to_string()).join("init.sock");
         assert!(!socket.exists(), "{side:?}");
     }
     Ok(())
@@ -160,21 +160,21 @@ async fn cgroups_mounts_and_inits_go_with_their_session() -> Result<()> {
 #[tokio::test]
 async fn variables_and_input_of_one_session_are_not_in_the_next() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
+        let target = Target::new(side, CLASS).await?;
         let secret = ExecutionId::random().to_string();
         let spec =
             SessionSpec { env: [("SECRET".to_owned(), secret.clone())].into(), ..SessionSpec::default() };
-        let first = ground.client.create_session(None, &spec).await?.id;
+        let first = target.client.create_session(None, &spec).await?.id;
         let mut input = StartSpec::shell("env; cat; history");
         input.stdin = headwater_protocol::Stdin::Given(secret.clone().into_bytes().into());
-        let seen = ground.run(first, &input).await?;
+        let seen = target.run(first, &input).await?;
         assert_eq!(seen.text().matches(&secret).count(), 2, "the control: the first has both");
-        for session in [ground.session(Limits::default()).await?, ground.session(Limits::default()).await?] {
+        for session in [target.session(Limits::default()).await?, target.session(Limits::default()).await?] {
             let look = "env; cat /proc/*/environ; cat /proc/1/environ; cat; ls -la / /tmp /workspace; ipcs";
             for spec in
                 [StartSpec::shell(look), Entry::Pty.spec("import os; os.system('env; cat /proc/*/environ')")]
             {
-                let seen = ground.run(session, &spec).await?;
+                let seen = target.run(session, &spec).await?;
                 assert!(
                     !format!("{}{}{}", seen.text(), seen.errors(), seen.screen()).contains(&secret),
                     "{side:?}"

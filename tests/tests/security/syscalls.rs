@@ -8,20 +8,22 @@ use headwater_protocol::{Limits, StartSpec, TtySize};
 use headwater_tests::host;
 use serde_json::json;
 
-use crate::attack::{Attack, Scene, Told, attempt, namespace};
-use crate::ground::{Entry, Ground, Side, WALLED, compile};
+use crate::attack::{Attack, Brief, Evidence, attempt, namespace};
+use crate::target::{Entry, Side, Target, WALLED, compile};
 
 const CLASS: u32 = 4;
 
 /// Whether one of the attack's processes is in another namespace than its session's init.
-fn in_another(scene: &Scene<'_>) -> bool {
+fn in_another(evidence: &Evidence<'_>) -> bool {
     let kinds = ["user", "mnt", "net", "uts", "ipc", "cgroup", "pid"];
-    kinds.iter().any(|kind| scene.pids.iter().any(|pid| namespace(*pid, kind) != namespace(scene.init, kind)))
+    kinds
+        .iter()
+        .any(|kind| evidence.pids.iter().any(|pid| namespace(*pid, kind) != namespace(evidence.init, kind)))
 }
 
 /// A key that everybody may see.
-fn key_is_there(scene: &Scene<'_>) -> bool {
-    fs::read_to_string("/proc/keys").is_ok_and(|keys| keys.contains(scene.token))
+fn key_is_there(evidence: &Evidence<'_>) -> bool {
+    fs::read_to_string("/proc/keys").is_ok_and(|keys| keys.contains(evidence.token))
 }
 
 const ATTACKS: [Attack; 13] = [
@@ -29,25 +31,25 @@ const ATTACKS: [Attack; 13] = [
         name: "sets up an io_uring",
         control: Side::OpenRoot,
         probe: "call(425, 4, ctypes.create_string_buffer(256))",
-        seen: |scene| scene.holds("io_uring"),
+        seen: |evidence| evidence.holds("io_uring"),
     },
     Attack {
         name: "handles page faults of the kernel's",
         control: Side::OpenRoot,
         probe: "each([lambda: call(323, 0), lambda: call(323, 1)])",
-        seen: |scene| scene.holds("userfaultfd"),
+        seen: |evidence| evidence.holds("userfaultfd"),
     },
     Attack {
         name: "loads a map for bpf",
         control: Side::OpenRoot,
         probe: "call(321, 0, ctypes.create_string_buffer(struct.pack('IIII', 2, 4, 4, 1) + bytes(112)), 72)",
-        seen: |scene| scene.holds("bpf"),
+        seen: |evidence| evidence.holds("bpf"),
     },
     Attack {
         name: "counts events of the processor",
         control: Side::OpenRoot,
         probe: "call(298, ctypes.create_string_buffer(struct.pack('IIQ', 1, 112, 0) + bytes(200)), 0, -1, -1, 0)",
-        seen: |scene| scene.holds("perf_event"),
+        seen: |evidence| evidence.holds("perf_event"),
     },
     Attack {
         name: "adds a key",
@@ -61,7 +63,7 @@ call(250, 5, key, 0x3f3f3f3f)",
         name: "traces init",
         control: Side::OpenRoot,
         probe: "call(101, 0x4206, INIT, 0, 0)",
-        seen: |scene| host::status(scene.init, "TracerPid").is_some_and(|pid| pid != "0"),
+        seen: |evidence| host::status(evidence.init, "TracerPid").is_some_and(|pid| pid != "0"),
     },
     Attack {
         name: "makes a user namespace by unshare",
@@ -93,16 +95,16 @@ for flags in (0x10000011, 0x10020011):
         name: "changes the personality so that addresses can be guessed or chosen",
         control: Side::OpenRoot,
         probe: "each([lambda: call(135, 0x0400000), lambda: call(135, 0x0100000)])", // READ_IMPLIES_EXEC, MMAP_PAGE_ZERO
-        seen: |scene| {
+        seen: |evidence| {
             let read = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/personality")).unwrap_or_default();
-            scene.pids.iter().any(|pid| !read(pid).trim().trim_matches('0').is_empty())
+            evidence.pids.iter().any(|pid| !read(pid).trim().trim_matches('0').is_empty())
         },
     },
     Attack {
         name: "opens a message queue, which outlives its maker",
         control: Side::OpenRoot,
         probe: "call(240, V['token'].encode(), 0o102, 0o600, None); call(241, V['token'].encode())",
-        seen: |scene| scene.holds(scene.token),
+        seen: |evidence| evidence.holds(evidence.token),
     },
     Attack {
         name: "takes a descriptor out of another process",
@@ -115,13 +117,13 @@ if target == 0:
     hold()
 while not os.path.exists('/proc/%d/fd/9' % target): time.sleep(0.01)
 call(438, os.pidfd_open(target), 9, 0)",
-        seen: |scene| scene.holds("/dev/full"),
+        seen: |evidence| evidence.holds("/dev/full"),
     },
 ];
 
 #[tokio::test]
 async fn calls_that_open_the_kernel_are_refused() -> Result<()> {
-    attempt(CLASS, &ATTACKS, |_, _| Ok(Told::values(json!({})))).await
+    attempt(CLASS, &ATTACKS, |_, _| Ok(Brief::values(json!({})))).await
 }
 
 /// Makes a file named by its argument through a chosen way into the kernel.
@@ -156,16 +158,16 @@ async fn the_32_bit_and_the_x32_way_into_the_kernel_are_closed() -> Result<()> {
     };
     assert!(outside("6", "made64") && outside("3", "made32"), "the control: on the host these ways are open");
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
-        ground.put(session, &program, "entries")?;
-        let made = |name: &str| ground.worker.workspace(session).join(name).exists();
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
+        target.put(session, &program, "entries")?;
+        let made = |name: &str| target.worker.workspace(session).join(name).exists();
         for (way, name, open) in [("6", "made64", true), ("3", "made32", false), ("x", "madex32", false)] {
             for tty in [None, Some(TtySize::default())] {
                 let mut spec = StartSpec::argv(["./entries", way, name]);
                 spec.tty = tty;
-                ground.run(session, &spec).await?;
-                ground.run(session, &StartSpec::shell(format!("./entries {way} {name}"))).await?;
+                target.run(session, &spec).await?;
+                target.run(session, &StartSpec::shell(format!("./entries {way} {name}"))).await?;
                 assert_eq!(made(name), open, "{side:?}: {name}");
             }
         }
@@ -186,8 +188,8 @@ for fd in (0, 1, 2, os.open('/dev/tty', os.O_RDWR)):
 #[tokio::test]
 async fn no_program_types_into_its_terminal() -> Result<()> {
     for (side, typed) in [(Side::OpenRoot, true), (Side::Root, false), (Side::Ordinary, false)] {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         let mut spec = StartSpec::code(
             "bash",
             format!(
@@ -196,10 +198,10 @@ async fn no_program_types_into_its_terminal() -> Result<()> {
         );
         spec.env.insert("TYPE".into(), TYPE.into());
         spec.tty = Some(TtySize::default());
-        let seen = ground.run(session, &spec).await?;
+        let seen = target.run(session, &spec).await?;
         assert!(seen.screen().contains("read"), "{}", seen.screen());
         assert_eq!(
-            ground.worker.workspace(session).join("typed").exists(),
+            target.worker.workspace(session).join("typed").exists(),
             typed,
             "{side:?}: {}",
             seen.screen()
@@ -211,8 +213,8 @@ async fn no_program_types_into_its_terminal() -> Result<()> {
 #[tokio::test]
 async fn common_calls_of_programs_are_allowed() -> Result<()> {
     for side in WALLED {
-        let ground = Ground::new(side, CLASS).await?;
-        let session = ground.session(Limits::default()).await?;
+        let target = Target::new(side, CLASS).await?;
+        let session = target.session(Limits::default()).await?;
         let code = "
 import os, signal, subprocess, threading, socket, tempfile, multiprocessing
 done = []
@@ -223,7 +225,7 @@ assert b.recv(1) == b'x'
 with tempfile.TemporaryFile() as f: f.write(b'x')
 multiprocessing.Lock()
 print('fine', *done)";
-        let seen = ground.run(session, &Entry::Python.spec(code)).await?;
+        let seen = target.run(session, &Entry::Python.spec(code)).await?;
         assert_eq!(seen.text(), "fine 1\n", "{side:?}: {}", seen.errors());
     }
     Ok(())

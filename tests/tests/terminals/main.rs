@@ -1,16 +1,16 @@
-//! Terminals end to end: a real server, real shells, viewers that come and go.
+//! Terminals end to end: a real server, real shells, viewers that connect and disconnect.
 
-mod door_flood;
-mod door_json;
-mod door_reattach;
-mod door_recording;
-mod door_rest;
-mod door_scene;
-mod door_viewers;
+mod by_name;
+mod recordings;
+mod screen;
 mod screen_idle;
 mod screen_programs;
 mod screen_queries;
 mod screen_restart;
-mod screen_scene;
 mod screen_shell;
 mod screen_sizes;
+mod socket_flood;
+mod socket_json;
+mod socket_reattach;
+mod socket_viewers;
+mod viewer;

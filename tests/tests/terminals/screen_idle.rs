@@ -1,14 +1,14 @@
-//! Terminals that nobody uses end.
+//! Unused terminals end.
 
 use anyhow::Result;
 use headwater_protocol::{Reason, StartSpec, TtySize};
 use headwater_tests::{Options, TestWorker};
 
-use crate::screen_scene::{PATIENCE, named};
+use crate::screen::{PATIENCE, named};
 
 #[tokio::test]
 async fn a_terminal_that_nobody_watches_and_nobody_types_into_ends_and_no_other() -> Result<()> {
-    let config = Some("[terminals]\nidle_timeout = \"6s\"\n".into());
+    let config = Some("[terminals]\nidle_timeout = \"10s\"\n".into());
     let worker = TestWorker::with(Options { pool: Some(1), config, ..Options::default() }).await?;
     let client = worker.client().await?;
     let session = worker.session().await?;

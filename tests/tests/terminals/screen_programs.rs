@@ -3,7 +3,7 @@
 use anyhow::Result;
 use headwater_protocol::StartSpec;
 
-use crate::screen_scene::{Terminal, agrees_with_its_log, worker};
+use crate::screen::{Terminal, agrees_with_its_log, worker};
 
 #[tokio::test]
 async fn less_is_shown_as_its_output_draws_it() -> Result<()> {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use headwater_protocol::StartSpec;
 
-use crate::screen_scene::{Terminal, snapshot, worker};
+use crate::screen::{Terminal, snapshot, worker};
 
 /// Asks where the cursor is, reads what comes within a second, and says what it was; again for each line.
 const ASK: &str = r#"

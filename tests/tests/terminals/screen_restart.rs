@@ -3,17 +3,19 @@
 use anyhow::Result;
 use headwater_protocol::StartSpec;
 
-use crate::screen_scene::{Terminal, agrees_with_its_log, lines, snapshot, worker};
+use crate::screen::{Terminal, agrees_with_its_log, lines, snapshot, worker};
 
 #[tokio::test]
 async fn after_a_kill_the_screen_is_that_of_an_uninterrupted_one() -> Result<()> {
     let mut worker = worker().await?;
     let line = "printf '\\033[?1049h\\033[2;5r\\033[1;33m'; i=0; while :; do i=$((i+1)); \
                 printf '\\033[%d;%dHn%d\\n' $((i % 24 + 1)) $((i * 7 % 70 + 1)) $i; sleep 0.01; done";
-    let terminal = Terminal::start(&worker, StartSpec::code("bash", line)).await?;
+    let mut terminal = Terminal::start(&worker, StartSpec::code("bash", line)).await?;
     for round in 1..=3 {
         let client = worker.client().await?;
-        terminal.shows(&client, &format!("n{}", 40 * round)).await?;
+        // Seen in the log: on the screen it may be overwritten before a snapshot shows it.
+        terminal.watcher.until_printed(&format!("n{}\r\n", 40 * round)).await?;
+        snapshot(&client, terminal.id).await?;
         worker.kill();
         worker.start_again().await?;
     }
@@ -60,9 +62,9 @@ async fn following_goes_on_after_a_snapshot_without_a_byte_twice_or_missing() ->
     )
     .await?;
     for _ in 0..20 {
-        let told = snapshot(&client, terminal.id).await?;
-        let mut viewer = crate::screen_scene::drawn(&told);
-        viewer.feed(&crate::screen_scene::printed_after(&client, terminal.id, told.seq).await?);
+        let info = snapshot(&client, terminal.id).await?;
+        let mut viewer = crate::screen::drawn(&info);
+        viewer.feed(&crate::screen::printed_after(&client, terminal.id, info.seq).await?);
         let lines = viewer.lines();
         let numbers: Vec<u64> = lines.iter().filter_map(|line| line.parse().ok()).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{lines:?}");

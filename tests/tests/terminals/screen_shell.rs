@@ -10,7 +10,7 @@ use headwater_tests::TestWorker;
 use headwater_tests::host::eventually;
 use tonic::Streaming;
 
-use crate::screen_scene::{PATIENCE, Terminal, worker};
+use crate::screen::{PATIENCE, Terminal, worker};
 
 struct Shell {
     terminal: Terminal,
@@ -44,7 +44,7 @@ impl Shell {
         self.ready.pop_front().context("no mark")
     }
 
-    /// What was typed is shown by the terminal, and then by the program, which has it in front by then.
+    /// Waits until the terminal has echoed the line and the program in the foreground has printed it.
     async fn comes_back(&mut self, line: &str) -> Result<()> {
         // `fg` prints the job's command, perhaps between the two.
         let line = format!("{line}\r\n");
@@ -118,8 +118,8 @@ async fn a_program_cannot_forge_a_prompt_and_the_user_may_set_another() -> Resul
         .terminal
         .types("printf '\\e]133;A\\a\\e]133;D;0\\a\\e]133;A;hw=\\a'; env | grep -c hw=; ls /tmp\n")
         .await?;
-    let told = shell.until_prompt().await?;
-    assert_eq!(told.len(), 2, "{told:?}");
+    let info = shell.until_prompt().await?;
+    assert_eq!(info.len(), 2, "{info:?}");
     shell.terminal.types("PS1='other> '; PROMPT_COMMAND='echo mine'; PS0=\n").await?;
     shell.until_prompt().await?;
     shell.terminal.types("true\n").await?;
@@ -150,11 +150,11 @@ async fn jobs_stop_and_go_on_and_keys_signal() -> Result<()> {
     shell.terminal.types("\x03").await?;
     let ended = shell.until_prompt().await?;
     assert_eq!(ended, [Kind::Ended(v1::CommandEnded { exit_code: Some(130) })]);
-    // Again and again: the prompt comes before the shell reads single keys, and an end of input in between is nobody's.
+    // Repeated: the prompt comes before the shell reads single keys, and an end of input in between is lost.
     let id = shell.terminal.id;
     eventually("the end of the shell", async || {
         let typed = shell.terminal.types("\x04").await;
-        typed.is_err() || client.execution(id).await.is_ok_and(|told| told.state.verdict().is_some())
+        typed.is_err() || client.execution(id).await.is_ok_and(|info| info.state.verdict().is_some())
     })
     .await?;
     let seen = worker.read(id).await?;
@@ -194,7 +194,7 @@ async fn the_users_files_are_read_and_history_is_kept() -> Result<()> {
         "echo 'export FROM_PROFILE=p' > ~/.profile; echo 'echo bashrc' > ~/.bashrc; echo '. ~/.bashrc' >> ~/.profile",
     );
     worker.read(worker.begin_in(session, &setup).await?).await?;
-    let spec = crate::screen_scene::named(StartSpec::argv(["bash", "-l"]), "one");
+    let spec = crate::screen::named(StartSpec::argv(["bash", "-l"]), "one");
     let id = worker.begin_in(session, &spec).await?;
     let mut watcher = worker.watch(id).await?;
     watcher.until_printed("bashrc").await?;

@@ -1,9 +1,9 @@
-//! Sizes: told in their order, and applied where they belong.
+//! Sizes: listed in their order, and applied at the right position.
 
 use anyhow::Result;
 use headwater_protocol::{StartSpec, TtySize};
 
-use crate::screen_scene::{Terminal, agrees_with_its_log, sizes, snapshot, worker};
+use crate::screen::{Terminal, agrees_with_its_log, sizes, snapshot, worker};
 
 const DRAWS: &str = "trap 'printf \"\\033[2J\\033[Hnow %s \" \"$(stty size)\"; seq -s - 40' WINCH; \
                      seq -s + 60; echo ready; while :; do sleep 0.02; done";
@@ -20,8 +20,8 @@ async fn sizes_are_listed_and_the_screen_has_the_last_one() -> Result<()> {
     terminal.shows(&client, "now 30 100").await?;
     agrees_with_its_log(&client, terminal.id).await?;
     for _ in 0..2 {
-        let told = snapshot(&client, terminal.id).await?;
-        assert_eq!((told.rows, told.cols), (30, 100));
+        let info = snapshot(&client, terminal.id).await?;
+        assert_eq!((info.rows, info.cols), (30, 100));
         let all: Vec<_> =
             sizes(&client, terminal.id).await?.iter().map(|size| (size.rows, size.cols)).collect();
         assert_eq!(all, [(24, 80), (10, 40), (30, 100)]);

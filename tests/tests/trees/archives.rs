@@ -9,9 +9,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use headwater_tests::http::{error_of, text};
 use serde_json::json;
 
-use crate::{Scene, refused};
+use crate::{download, new, staged, upload, with};
 
 /// Kind, rights and content of everything below a folder, by the bytes of its path.
 type Tree = BTreeMap<Vec<u8>, (char, u32, Vec<u8>)>;
@@ -66,30 +67,30 @@ fn make_odd(folder: &Path) -> Result<()> {
 
 #[tokio::test]
 async fn a_tree_goes_out_and_comes_in_again_as_it_was() -> Result<()> {
-    let scene = Scene::new().await?;
-    make_odd(&scene.workspace())?;
+    let fixture = new().await?;
+    make_odd(&fixture.workspace())?;
     rustix::fs::mknodat(
         rustix::fs::CWD,
-        scene.workspace().join("fifo"),
+        fixture.workspace().join("fifo"),
         rustix::fs::FileType::Fifo,
         rustix::fs::Mode::RUSR,
         0,
     )?;
-    let expected = tree(&scene.workspace())?; // without the FIFO
+    let expected = tree(&fixture.workspace())?; // without the FIFO
     for format in ["tar", "tar.gz", "zip"] {
-        let archive = scene.download(&format!("format={format}")).await?;
+        let archive = download(&fixture, &format!("format={format}")).await?;
         let into = format!("path=in-{format}&format={format}");
-        let answer = scene.upload(&into, &archive).await?;
+        let answer = upload(&fixture, &into, &archive).await?;
         ensure!(answer.status == 200, "{format}: {}", answer.text());
-        let folder = scene.workspace().join(format!("in-{format}"));
+        let folder = fixture.workspace().join(format!("in-{format}"));
         assert_eq!(tree(&folder)?, expected, "{format}");
         let owner = |path: &Path| fs::symlink_metadata(path).map(|about| (about.uid(), about.gid()));
-        assert_eq!(owner(&folder.join("plain"))?, owner(&scene.workspace())?, "it belongs to the session");
-        assert_eq!(owner(&folder.join("sub/link"))?, owner(&scene.workspace())?);
+        assert_eq!(owner(&folder.join("plain"))?, owner(&fixture.workspace())?, "it belongs to the session");
+        assert_eq!(owner(&folder.join("sub/link"))?, owner(&fixture.workspace())?);
         // The session can use and remove it.
-        scene.run(&format!("cat in-{format}/sub/link && rm -r in-{format}")).await?;
+        fixture.run(&format!("cat in-{format}/sub/link && rm -r in-{format}")).await?;
     }
-    assert_eq!(scene.staged(), 0, "nothing is left behind");
+    assert_eq!(staged(&fixture), 0, "nothing is left behind");
     Ok(())
 }
 
@@ -109,27 +110,27 @@ mkfifo fifo && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("so
 
 #[tokio::test]
 async fn our_own_archive_of_a_workspace_is_unpacked_in_another_session_as_it_was() -> Result<()> {
-    let scene = Scene::new().await?;
-    scene.run(WORKSPACE).await?;
-    let expected = tree(&scene.workspace())?;
+    let fixture = new().await?;
+    fixture.run(WORKSPACE).await?;
+    let expected = tree(&fixture.workspace())?;
     ensure!(
         expected.values().any(|(kind, _, text)| *kind == 'l' && text.starts_with(b"/usr/bin/")),
         "the venv"
     );
     for format in ["tar", "tar.gz", "zip"] {
-        let route = scene.path(&format!("files/archive?format={format}"));
-        let archive = scene.ask("GET", &route, &[], b"").await?;
+        let route = fixture.path(&format!("files/archive?format={format}"));
+        let archive = fixture.get(&route).await?;
         ensure!(archive.status == 200, "{format}: {}", archive.text());
         ensure!(
             archive.head.to_lowercase().contains("x-headwater-left-out: 2"),
             "{format}: {}",
             archive.head
         );
-        let other = crate::text(&scene.post("/v1/sessions", &json!({})).await?["id"]);
+        let other = text(&fixture.post_ok("/v1/sessions", &json!({})).await?["id"]);
         let route = format!("/v1/sessions/{other}/files/archive?format={format}");
-        let answer = scene.ask("PUT", &route, &[], &archive.body).await?;
+        let answer = fixture.request("PUT", &route, &[], &archive.body).await?;
         ensure!(answer.status == 200, "{format}: {}", answer.text());
-        let workspace = scene.server.data().join("sessions").join(&other).join("workspace");
+        let workspace = fixture.server.data().join("sessions").join(&other).join("workspace");
         let found = tree(&workspace)?;
         let differ: Vec<_> =
             expected.iter().filter(|(name, about)| found.get(*name) != Some(about)).collect();
@@ -141,16 +142,16 @@ async fn our_own_archive_of_a_workspace_is_unpacked_in_another_session_as_it_was
         // It works, zeros became holes, and the session can remove all of it.
         let line = "test \"$(.venv/bin/python -c 'print(6 * 7)')\" = 42 && test $(du -k sparse | cut -f1) -lt 1024 && \
                     chmod -R u+rwx read-only && rm -r read-only deep";
-        scene.run_in(&other, line).await?;
+        fixture.run_in(&other, line).await?;
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn archives_are_read_and_written_as_others_do() -> Result<()> {
-    let scene = Scene::new().await?;
-    scene.run("mkdir d && printf hello > d/f && ln -s f d/l && chmod 754 d/f").await?;
-    let archive = scene.download("path=d&format=zip").await?;
+    let fixture = new().await?;
+    fixture.run("mkdir d && printf hello > d/f && ln -s f d/l && chmod 754 d/f").await?;
+    let archive = download(&fixture, "path=d&format=zip").await?;
     let mut zip = zip::ZipArchive::new(Cursor::new(archive))?;
     let names: Result<Vec<_>, _> =
         zip.file_names().map(|name| name.map(std::borrow::Cow::into_owned)).collect();
@@ -162,8 +163,9 @@ async fn archives_are_read_and_written_as_others_do() -> Result<()> {
     assert_eq!(file.unix_mode().map(|mode| mode & 0o777), Some(0o754));
     file.read_to_string(&mut content)?;
     assert_eq!(content, "hello");
-    let mut tar =
-        tar::Archive::new(flate2::read::GzDecoder::new(Cursor::new(scene.download("format=tar.gz").await?)));
+    let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(Cursor::new(
+        download(&fixture, "format=tar.gz").await?,
+    )));
     let mut paths: Vec<_> =
         tar.entries()?.map(|entry| Ok(entry?.path()?.into_owned())).collect::<Result<_>>()?;
     paths.sort();
@@ -173,51 +175,51 @@ async fn archives_are_read_and_written_as_others_do() -> Result<()> {
     writer.start_file("made/by/zip", options.unix_permissions(0o700))?;
     std::io::Write::write_all(&mut writer, b"from another")?;
     writer.add_directory("made/empty", options)?;
-    let answer = scene.upload("format=zip", &writer.finish()?.into_inner()).await?;
+    let answer = upload(&fixture, "format=zip", &writer.finish()?.into_inner()).await?;
     ensure!(answer.status == 200, "{}", answer.text());
-    assert_eq!(scene.run("cat made/by/zip && ls -d made/empty").await?, "from anothermade/empty\n");
+    assert_eq!(fixture.run("cat made/by/zip && ls -d made/empty").await?, "from anothermade/empty\n");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_conflict_is_reported_before_anything_is_changed() -> Result<()> {
-    let scene = Scene::new().await?;
-    scene.run("mkdir -p from/a from/b && echo new > from/a/f && echo new > from/b/f").await?;
-    let archive = scene.download("path=from").await?;
-    scene.run("mkdir to && mkdir to/a && echo old > to/a/f && echo a file > to/b").await?;
-    let message = refused(&scene.upload("path=to", &archive).await?, 409)?;
-    ensure!(message.contains("to/b"), "{message}");
-    assert_eq!(scene.run("cat to/a/f").await?, "old\n", "nothing was changed");
-    scene.run("rm to/b && echo kept > to/a/other").await?;
-    assert_eq!(scene.upload("path=to", &archive).await?.status, 200);
-    assert_eq!(scene.run("cat to/a/f to/b/f to/a/other").await?, "new\nnew\nkept\n");
+    let fixture = new().await?;
+    fixture.run("mkdir -p from/a from/b && echo new > from/a/f && echo new > from/b/f").await?;
+    let archive = download(&fixture, "path=from").await?;
+    fixture.run("mkdir to && mkdir to/a && echo old > to/a/f && echo a file > to/b").await?;
+    let error = error_of(&upload(&fixture, "path=to", &archive).await?, 409)?;
+    ensure!(text(&error["message"]).contains("to/b"), "{error}");
+    assert_eq!(fixture.run("cat to/a/f").await?, "old\n", "nothing was changed");
+    fixture.run("rm to/b && echo kept > to/a/other").await?;
+    assert_eq!(upload(&fixture, "path=to", &archive).await?.status, 200);
+    assert_eq!(fixture.run("cat to/a/f to/b/f to/a/other").await?, "new\nnew\nkept\n");
     // Through a link nothing is unpacked, and nothing is packed.
-    scene.run("ln -s /tmp link && ln -s to inner").await?;
+    fixture.run("ln -s /tmp link && ln -s to inner").await?;
     for query in ["path=link", "path=inner/x", "path=link/x"] {
-        refused(&scene.upload(query, &archive).await?, 409)?;
+        error_of(&upload(&fixture, query, &archive).await?, 409)?;
     }
     for query in ["path=link", "path=to/a/f"] {
-        let answer = scene.ask("GET", &scene.path(&format!("files/archive?{query}")), &[], b"").await?;
-        refused(&answer, 409)?;
+        let answer = fixture.get(&fixture.path(&format!("files/archive?{query}"))).await?;
+        error_of(&answer, 409)?;
     }
-    let answer = scene.ask("GET", &scene.path("files/archive?path=none"), &[], b"").await?;
-    refused(&answer, 404)?;
+    let answer = fixture.get(&fixture.path("files/archive?path=none")).await?;
+    error_of(&answer, 404)?;
     Ok(())
 }
 
 #[tokio::test]
 async fn an_archive_that_does_not_fit_the_sessions_disk_is_refused() -> Result<()> {
-    let scene = Scene::with(json!({"limits": {"disk_bytes": 4 << 20}})).await?;
+    let fixture = with(&json!({"limits": {"disk_bytes": 4 << 20}})).await?;
     let mut tar = tar::Builder::new(Vec::new());
     let mut header = tar::Header::new_gnu();
     header.set_size(6 << 20);
     header.set_mode(0o644);
     tar.append_data(&mut header, "large", std::io::repeat(7).take(6 << 20))?;
-    let answer = scene.upload("", &tar.into_inner()?).await;
-    // A server that has heard enough may close before all is sent.
+    let answer = upload(&fixture, "", &tar.into_inner()?).await;
+    // The server may close the connection before all is sent.
     if let Ok(answer) = answer {
-        refused(&answer, 413)?;
+        error_of(&answer, 413)?;
     }
-    assert_eq!((scene.run("ls -A").await?.as_str(), scene.staged()), ("", 0));
+    assert_eq!((fixture.run("ls -A").await?.as_str(), staged(&fixture)), ("", 0));
     Ok(())
 }

@@ -1,13 +1,14 @@
-//! Archives that somebody made to do harm: each is refused whole, and nothing of it is seen.
+//! Hostile archives: each is refused as a whole, and nothing of it is unpacked.
 
 use std::io::Write;
 
 use anyhow::{Result, ensure};
+use headwater_tests::http::error_of;
 use tar::{Builder, EntryType, Header};
 
-use crate::{Scene, refused};
+use crate::{new, staged, upload, with};
 
-/// An archive with a good file first, and then an entry that the library that writes it does not look at.
+/// An archive with a valid file first, and then an entry that the writing library does not check.
 fn hostile(kind: EntryType, name: &[u8], link: &[u8], data: &[u8]) -> Result<Vec<u8>> {
     let mut out = Builder::new(Vec::new());
     for (kind, name, link, data) in
@@ -65,8 +66,8 @@ fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
 
 #[tokio::test]
 async fn hostile_archives_are_refused_whole_and_nothing_of_them_is_seen() -> Result<()> {
-    let scene = Scene::new().await?;
-    let canary = scene.folder().join("canary");
+    let fixture = new().await?;
+    let canary = fixture.folder().join("canary");
     let zeros = vec![0; 40 << 20];
     let cases: Vec<(&str, &str, Vec<u8>)> = vec![
         ("upwards", "tar", hostile(EntryType::Regular, b"../canary", b"", b"x")?),
@@ -92,52 +93,52 @@ async fn hostile_archives_are_refused_whole_and_nothing_of_them_is_seen() -> Res
         ("nothing", "tar", Vec::new()),
     ];
     for (what, format, archive) in cases {
-        let answer = scene.upload(&format!("format={format}"), &archive).await?;
-        refused(&answer, 400).map_err(|error| error.context(what))?;
-        let left = std::fs::read_dir(scene.workspace())?.count();
+        let answer = upload(&fixture, &format!("format={format}"), &archive).await?;
+        error_of(&answer, 400).map_err(|error| error.context(what))?;
+        let left = std::fs::read_dir(fixture.workspace())?.count();
         ensure!(left == 0, "{what}: something was unpacked");
-        ensure!(!canary.exists() && scene.staged() == 0, "{what}: something is left");
+        ensure!(!canary.exists() && staged(&fixture) == 0, "{what}: something is left");
     }
-    // The control: the good file by itself is unpacked, without bits that lend rights.
+    // The control: the valid file alone is unpacked, without setuid bits.
     let good = hostile(EntryType::Regular, b"other", b"", b"y")?;
-    assert_eq!(scene.upload("", &good).await?.status, 200);
-    assert_eq!(scene.run("stat -c '%a %n' *").await?, "755 good\n755 other\n");
+    assert_eq!(upload(&fixture, "", &good).await?.status, 200);
+    assert_eq!(fixture.run("stat -c '%a %n' *").await?, "755 good\n755 other\n");
     Ok(())
 }
 
 #[tokio::test]
 async fn an_archive_whose_sender_goes_away_is_not_unpacked() -> Result<()> {
-    let scene = Scene::new().await?;
+    let fixture = new().await?;
     let archive = hostile(EntryType::Regular, b"f", b"", b"y")?;
-    let bearer = format!("Bearer {}", scene.server.token());
-    let path = scene.path("files/archive");
+    let bearer = format!("Bearer {}", fixture.server.token());
+    let path = fixture.path("files/archive");
     let length = (archive.len() + 1).to_string();
     let headers = [("Authorization", bearer.as_str()), ("Content-Length", length.as_str())];
     // All but the last byte that was announced; then the connection ends.
-    let mut stream = tokio::net::TcpStream::connect(scene.server.address()).await?;
-    let head = format!("PUT {path} HTTP/1.1\r\nHost: {}\r\n", scene.server.address());
+    let mut stream = tokio::net::TcpStream::connect(fixture.server.address()).await?;
+    let head = format!("PUT {path} HTTP/1.1\r\nHost: {}\r\n", fixture.server.address());
     let head = headers.iter().fold(head, |head, (name, value)| format!("{head}{name}: {value}\r\n")) + "\r\n";
     tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await?;
     tokio::io::AsyncWriteExt::write_all(&mut stream, &archive).await?;
-    headwater_tests::host::eventually("the upload has begun", async || scene.staged() == 1).await?;
+    headwater_tests::host::eventually("the upload has begun", async || staged(&fixture) == 1).await?;
     drop(stream);
-    headwater_tests::host::eventually("the upload is given up", async || scene.staged() == 0).await?;
-    assert_eq!(std::fs::read_dir(scene.workspace())?.count(), 0);
+    headwater_tests::host::eventually("the upload is given up", async || staged(&fixture) == 0).await?;
+    assert_eq!(std::fs::read_dir(fixture.workspace())?.count(), 0);
     Ok(())
 }
 
 #[tokio::test]
 async fn an_archive_that_unpacks_to_more_than_the_session_may_hold_is_refused() -> Result<()> {
-    let scene = Scene::with(serde_json::json!({"limits": {"disk_bytes": 8 << 20}})).await?;
+    let fixture = with(&serde_json::json!({"limits": {"disk_bytes": 8 << 20}})).await?;
     for (status, byte) in [(413, b'x'), (400, 0)] {
         let bomb = gzip(&hostile(EntryType::Regular, b"large", b"", &vec![byte; 40 << 20])?)?;
-        refused(&scene.upload("format=tar.gz", &bomb).await?, status)?;
-        ensure!(std::fs::read_dir(scene.workspace())?.count() == 0 && scene.staged() == 0);
+        error_of(&upload(&fixture, "format=tar.gz", &bomb).await?, status)?;
+        ensure!(std::fs::read_dir(fixture.workspace())?.count() == 0 && staged(&fixture) == 0);
     }
-    // The control: what fits is unpacked, however small it was packed, and zeros take no room.
+    // The control: an archive that fits is unpacked, however small it was packed, and zeros take no space.
     for byte in [b'x', 0] {
         let packed = gzip(&hostile(EntryType::Regular, b"large", b"", &vec![byte; 6 << 20])?)?;
-        assert_eq!(scene.upload("format=tar.gz", &packed).await?.status, 200);
+        assert_eq!(upload(&fixture, "format=tar.gz", &packed).await?.status, 200);
     }
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! Watching a workspace, as SSE and by WebSocket.
 
 use anyhow::{Result, ensure};
-use headwater_tests::{Received, Socket, SseStream};
+use headwater_tests::http::{error_of, text};
+use headwater_tests::{Fixture, Received, SseStream};
 use serde_json::Value;
 
-use crate::{Scene, text};
+use crate::new;
 
-async fn watch(scene: &Scene, query: &str) -> Result<SseStream> {
-    let mut stream =
-        SseStream::open(&scene.server, &scene.path(&format!("files/watch{query}")), &[], "").await?;
+async fn watch(fixture: &Fixture, query: &str) -> Result<SseStream> {
+    let mut stream = fixture.stream(&fixture.path(&format!("files/watch{query}"))).await?;
     let first = stream.json().await?;
     ensure!(first["type"] == "ready", "{first}");
     Ok(stream)
@@ -20,44 +20,44 @@ fn is(event: &Value, change: &str, path: &str) -> bool {
 
 #[tokio::test]
 async fn changes_by_programs_are_reported_as_they_happen() -> Result<()> {
-    let scene = Scene::new().await?;
-    scene.run("mkdir old").await?;
-    let mut stream = watch(&scene, "").await?;
-    scene.run("echo x > old/f").await?;
-    let told = stream.until(|event| event["path"] == "old/f").await?;
-    ensure!(told.len() == 1 && is(&told[0], "created", "old/f") && told[0]["kind"] == "file", "{told:?}");
-    scene.run("echo y >> old/f").await?;
+    let fixture = new().await?;
+    fixture.run("mkdir old").await?;
+    let mut stream = watch(&fixture, "").await?;
+    fixture.run("echo x > old/f").await?;
+    let info = stream.until(|event| event["path"] == "old/f").await?;
+    ensure!(info.len() == 1 && is(&info[0], "created", "old/f") && info[0]["kind"] == "file", "{info:?}");
+    fixture.run("echo y >> old/f").await?;
     stream.until(|event| is(event, "modified", "old/f")).await?;
-    scene.run("mv old/f old/g").await?;
-    let told = stream.until(|event| event["type"] == "moved").await?;
-    let last = told.last().cloned().unwrap_or_default();
-    ensure!(is(&last, "moved", "old/g") && last["from"] == "old/f", "{told:?}");
-    scene.run("mkdir -p new/deep && echo x > new/deep/f").await?;
+    fixture.run("mv old/f old/g").await?;
+    let info = stream.until(|event| event["type"] == "moved").await?;
+    let last = info.last().cloned().unwrap_or_default();
+    ensure!(is(&last, "moved", "old/g") && last["from"] == "old/f", "{info:?}");
+    fixture.run("mkdir -p new/deep && echo x > new/deep/f").await?;
     stream.until(|event| is(event, "created", "new/deep/f")).await?;
-    scene.run("mv new young && echo x > young/deep/h").await?;
+    fixture.run("mv new young && echo x > young/deep/h").await?;
     stream.until(|event| is(event, "created", "young/deep/h")).await?;
-    scene.run("rm old/g").await?;
+    fixture.run("rm old/g").await?;
     stream.until(|event| is(event, "removed", "old/g")).await?;
     // A name that is no text, and that looks like an event.
-    scene.run("touch \"$(printf 'n\\n\\nevent: ended\\ndata: {}\\377')\"").await?;
-    let told = stream.until(|event| event["encoding"] == "percent").await?;
-    ensure!(told.iter().all(|event| event["type"] != "ended"), "{told:?}");
-    let odd = text(&told[told.len() - 1]["path"]);
+    fixture.run("touch \"$(printf 'n\\n\\nevent: ended\\ndata: {}\\377')\"").await?;
+    let info = stream.until(|event| event["encoding"] == "percent").await?;
+    ensure!(info.iter().all(|event| event["type"] != "ended"), "{info:?}");
+    let odd = text(&info[info.len() - 1]["path"]);
     ensure!(odd.starts_with("n%0A%0Aevent") && odd.ends_with("%FF"), "{odd}");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_watch_ends_with_its_session_and_says_so() -> Result<()> {
-    let scene = Scene::new().await?;
-    let mut stream = watch(&scene, "?recursive=false").await?;
-    let mut socket = Socket::open(&scene.server, &scene.path("files/watch")).await?;
+    let fixture = new().await?;
+    let mut stream = watch(&fixture, "?recursive=false").await?;
+    let mut socket = fixture.socket(&fixture.path("files/watch")).await?;
     ensure!(matches!(socket.next().await?, Received::Text(first) if first["type"] == "ready"));
-    scene.run("touch f").await?;
+    fixture.run("touch f").await?;
     stream.until(|event| is(event, "created", "f")).await?;
     ensure!(matches!(socket.next().await?, Received::Text(event) if is(&event, "created", "f")));
-    let path = format!("/v1/sessions/{}", scene.session);
-    ensure!(scene.ask("DELETE", &path, &[], b"").await?.status == 204);
+    let path = format!("/v1/sessions/{}", fixture.session);
+    ensure!(fixture.delete(&path).await?.status == 204);
     let rest = stream.rest().await?;
     ensure!(rest.last().is_some_and(|last| last["type"] == "ended"), "{rest:?}");
     loop {
@@ -72,41 +72,41 @@ async fn a_watch_ends_with_its_session_and_says_so() -> Result<()> {
 
 #[tokio::test]
 async fn an_overflow_of_changes_is_reported() -> Result<()> {
-    let scene = Scene::new().await?;
-    let mut stream = watch(&scene, "").await?;
+    let fixture = new().await?;
+    let mut stream = watch(&fixture, "").await?;
     // Far more at once than a watch keeps for a reader, in one go.
     let files = 60_000;
-    scene
+    fixture
         .run(&format!("mkdir many && cd many && seq -f f%g {files} | xargs touch && cd .. && touch last"))
         .await?;
-    let told = stream.until(|event| is(event, "created", "last") || event["type"] == "rescan").await?;
-    let created = told.iter().filter(|event| event["type"] == "created").count();
-    let overflowed = told.iter().any(|event| event["type"] == "overflow");
+    let info = stream.until(|event| is(event, "created", "last") || event["type"] == "rescan").await?;
+    let created = info.iter().filter(|event| event["type"] == "created").count();
+    let overflowed = info.iter().any(|event| event["type"] == "overflow");
     ensure!(overflowed || created >= files, "{created} of {files} were told, and nothing said of the others");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_watch_continues_over_a_restart_of_the_worker_and_asks_for_a_rescan() -> Result<()> {
-    let scene = Scene::new().await?;
-    let mut stream = watch(&scene, "").await?;
-    scene.server.kill_worker().await?;
+    let fixture = new().await?;
+    let mut stream = watch(&fixture, "").await?;
+    fixture.server.kill_worker().await?;
     stream.until(|event| event["type"] == "rescan").await?;
     stream.until(|event| event["type"] == "ready").await?;
-    scene.run("touch after").await?;
+    fixture.run("touch after").await?;
     stream.until(|event| is(event, "created", "after")).await?;
     Ok(())
 }
 
 #[tokio::test]
 async fn only_existing_paths_inside_the_workspace_can_be_watched() -> Result<()> {
-    let scene = Scene::new().await?;
-    scene.run("ln -s /etc link").await?;
+    let fixture = new().await?;
+    fixture.run("ln -s /etc link").await?;
     for (query, status) in
         [("path=none", 404), ("path=link/passwd", 409), ("path=../x", 400), ("nonsense=1", 400)]
     {
-        let answer = scene.ask("GET", &scene.path(&format!("files/watch?{query}")), &[], b"").await?;
-        crate::refused(&answer, status)?;
+        let answer = fixture.get(&fixture.path(&format!("files/watch?{query}"))).await?;
+        error_of(&answer, status)?;
     }
     Ok(())
 }

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
 use headwater_tests::host::eventually;
+use headwater_tests::http::json_of;
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::craft::{now, signed};
-use crate::ground::{ask, good, server, taken};
+use crate::accounts::{me_status, server};
+use crate::forge::{now, signed};
 
 const RSA: &str = include_str!("rsa.pem");
 
@@ -26,7 +27,7 @@ fn elliptic() -> Result<EncodingKey> {
     Ok(EncodingKey::from_ec_pem(pair.serialize_pem().as_bytes())?)
 }
 
-/// A key as its issuer tells it.
+/// A key as its issuer publishes it.
 fn public(key: &EncodingKey, algorithm: Algorithm, kid: &str) -> Result<Value> {
     let mut jwk = serde_json::to_value(Jwk::from_encoding_key(key, algorithm)?)?;
     jwk["kid"] = kid.into();
@@ -45,13 +46,14 @@ fn claims(owner: &str, roles: &str) -> Result<Value> {
     Ok(json!({"sub": owner, "roles": [roles], "aud": aud, "iss": iss, "exp": exp, "iat": now()?}))
 }
 
-struct Scene {
+/// A server that trusts another issuer.
+struct Foreign {
     server: TestServer,
     /// Where the keys are.
     folder: tempfile::TempDir,
 }
 
-impl Scene {
+impl Foreign {
     async fn new(keys: &[Value]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("keys.json");
@@ -68,13 +70,14 @@ impl Scene {
 #[tokio::test]
 async fn tokens_of_both_algorithms_are_accepted_with_their_owner_and_role() -> Result<()> {
     let (rsa, ec) = (rsa()?, elliptic()?);
-    let scene =
-        Scene::new(&[public(&rsa, Algorithm::RS256, "r")?, public(&ec, Algorithm::ES256, "e")?]).await?;
+    let foreign =
+        Foreign::new(&[public(&rsa, Algorithm::RS256, "r")?, public(&ec, Algorithm::ES256, "e")?]).await?;
     for (algorithm, kid, key) in [(Algorithm::RS256, "r", &rsa), (Algorithm::ES256, "e", &ec)] {
         let token = signed(algorithm, Some(kid), &claims("olga", "reader")?, key)?;
-        let me = good(&ask(&scene.server, &token, "GET", "/v1/me", &Value::Null).await?, 200)?;
+        let api = foreign.server.api_with(&token);
+        let me = json_of(&api.get("/v1/me").await?, 200)?;
         ensure!(me["owner"] == "olga" && me["role"] == "reader" && me["credential"] == "jwt", "{me}");
-        let made = ask(&scene.server, &token, "POST", "/v1/sessions", &json!({})).await?;
+        let made = api.post("/v1/sessions", &json!({})).await?;
         ensure!(made.status == 403, "a reader made a session");
     }
     Ok(())
@@ -84,9 +87,11 @@ async fn tokens_of_both_algorithms_are_accepted_with_their_owner_and_role() -> R
 async fn a_key_is_for_one_algorithm_and_a_public_key_is_not_a_secret() -> Result<()> {
     let (rsa, ec) = (rsa()?, elliptic()?);
     let jwk = public(&rsa, Algorithm::RS256, "r")?;
-    let scene = Scene::new(&[jwk.clone(), public(&ec, Algorithm::ES256, "e")?]).await?;
+    let foreign = Foreign::new(&[jwk.clone(), public(&ec, Algorithm::ES256, "e")?]).await?;
     let ann = claims("ann", "admin")?;
-    ensure!(taken(&scene.server, &signed(Algorithm::RS256, Some("r"), &ann, &rsa)?).await? == 200);
+    ensure!(
+        me_status(&foreign.server.api_with(&signed(Algorithm::RS256, Some("r"), &ann, &rsa)?)).await? == 200
+    );
     let modulus = jwk["n"].as_str().context("no modulus")?.to_owned();
     let with = |claim: &str, value: Value| {
         let mut other = ann.clone();
@@ -117,34 +122,41 @@ async fn a_key_is_for_one_algorithm_and_a_public_key_is_not_a_secret() -> Result
         ("nobody", with("sub", json!(""))?),
         ("a link", with("sub", json!("link:shr_1"))?),
     ] {
-        let status = taken(&scene.server, &token).await?;
+        let status = me_status(&foreign.server.api_with(&token)).await?;
         ensure!(status == 401, "{what}: {status}");
     }
     let first = signed(Algorithm::RS256, Some("r"), &claims("admin", "member")?, &rsa)?;
-    ensure!(taken(&scene.server, &first).await? == 401, "a stranger has the first token's things");
+    ensure!(
+        me_status(&foreign.server.api_with(&first)).await? == 401,
+        "a stranger has the first token's things"
+    );
     Ok(())
 }
 
 #[tokio::test]
 async fn a_new_key_is_taken_and_an_old_one_is_not_when_its_issuer_says_so() -> Result<()> {
     let (old, new) = (elliptic()?, elliptic()?);
-    let scene = Scene::new(&[public(&old, Algorithm::ES256, "old")?]).await?;
+    let foreign = Foreign::new(&[public(&old, Algorithm::ES256, "old")?]).await?;
     let by_old = signed(Algorithm::ES256, Some("old"), &claims("ann", "member")?, &old)?;
     let by_new = signed(Algorithm::ES256, Some("new"), &claims("ann", "member")?, &new)?;
-    ensure!(taken(&scene.server, &by_old).await? == 200 && taken(&scene.server, &by_new).await? == 401);
-    scene.publish(&[public(&new, Algorithm::ES256, "new")?])?;
-    let is =
-        async |token: &str, status: u16| taken(&scene.server, token).await.is_ok_and(|got| got == status);
+    ensure!(
+        me_status(&foreign.server.api_with(&by_old)).await? == 200
+            && me_status(&foreign.server.api_with(&by_new)).await? == 401
+    );
+    foreign.publish(&[public(&new, Algorithm::ES256, "new")?])?;
+    let is = async |token: &str, status: u16| {
+        me_status(&foreign.server.api_with(token)).await.is_ok_and(|got| got == status)
+    };
     eventually("the new key is taken", async || is(&by_new, 200).await).await?;
     eventually("the old key is refused", async || is(&by_old, 401).await).await?;
-    std::fs::write(scene.folder.path().join("keys.json"), "nonsense")?;
+    std::fs::write(foreign.folder.path().join("keys.json"), "nonsense")?;
     for _ in 0..3 {
         ensure!(is(&by_new, 200).await, "keys that cannot be read took away those that were there");
     }
     Ok(())
 }
 
-/// Tells keys to whoever asks, and counts.
+/// Serves keys and counts the requests.
 async fn issuer(keys: Arc<Mutex<Value>>, asked: Arc<AtomicUsize>) -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -173,17 +185,17 @@ async fn keys_of_an_address_are_asked_for_seldom_and_signing_out_is_remembered()
     let config = config(&format!("jwks_url = \"{url}\"")).replace("\"1s\"", "\"1h\"");
     let server = server(&config).await?;
     let token = signed(Algorithm::ES256, Some("k"), &claims("ann", "member")?, &key)?;
-    ensure!(taken(&server, &token).await? == 200);
+    ensure!(me_status(&server.api_with(&token)).await? == 200);
     for number in 0..20 {
         let unknown = signed(Algorithm::ES256, Some(&format!("x{number}")), &claims("ann", "member")?, &key)?;
-        ensure!(taken(&server, &unknown).await? == 401);
+        ensure!(me_status(&server.api_with(&unknown)).await? == 401);
     }
     ensure!(
         asked.load(Ordering::Relaxed) == 1,
         "the issuer was asked {} times",
         asked.load(Ordering::Relaxed)
     );
-    good(&ask(&server, &token, "POST", "/v1/logout", &Value::Null).await?, 204)?;
-    ensure!(taken(&server, &token).await? == 401, "it was signed out");
+    json_of(&server.api_with(&token).post("/v1/logout", &Value::Null).await?, 204)?;
+    ensure!(me_status(&server.api_with(&token)).await? == 401, "it was signed out");
     Ok(())
 }

@@ -2,13 +2,15 @@
 
 use anyhow::{Result, ensure};
 use headwater_tests::TestServer;
+use headwater_tests::http::text;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
-use crate::craft::{now, open, signed, unsigned};
-use crate::ground::{ask, good, server, taken, text, user};
+use crate::accounts::{me_status, server, user};
+use crate::forge::{now, open, signed, unsigned};
 
-struct Scene {
+/// A server with a signed-in user, and its signing key.
+struct Signer {
     server: TestServer,
     token: String,
     key: EncodingKey,
@@ -16,13 +18,13 @@ struct Scene {
     claims: Value,
 }
 
-impl Scene {
+impl Signer {
     async fn new() -> Result<Self> {
         let server = server("").await?;
-        let token = user(&server, "ann").await?;
+        let token = user(&server, "ann").await?.token().to_owned();
         let secret = std::fs::read_to_string(server.data().join("jwt.key"))?;
         let (header, claims) = open(&token)?;
-        let (key, kid) = (EncodingKey::from_secret(secret.trim().as_bytes()), text(&header["kid"])?);
+        let (key, kid) = (EncodingKey::from_secret(secret.trim().as_bytes()), text(&header["kid"]));
         Ok(Self { server, token, key, kid, claims })
     }
 
@@ -45,15 +47,15 @@ impl Scene {
 
 #[tokio::test]
 async fn an_access_token_has_all_standard_claims() -> Result<()> {
-    let scene = Scene::new().await?;
+    let signer = Signer::new().await?;
     for claim in ["sub", "iat", "exp", "aud", "iss", "jti", "role"] {
-        ensure!(!scene.claims[claim].is_null(), "no `{claim}`: {}", scene.claims);
+        ensure!(!signer.claims[claim].is_null(), "no `{claim}`: {}", signer.claims);
     }
-    let me = good(&ask(&scene.server, &scene.token, "GET", "/v1/me", &Value::Null).await?, 200)?;
+    let me = signer.server.api_with(&signer.token).json("/v1/me").await?;
     ensure!(me["owner"] == "ann" && me["role"] == "member" && me["credential"] == "sign_in", "{me}");
-    ensure!(me["user"]["id"] == scene.claims["sub"], "{me}");
+    ensure!(me["user"]["id"] == signer.claims["sub"], "{me}");
     let mode = std::os::unix::fs::PermissionsExt::mode(
-        &std::fs::metadata(scene.server.data().join("jwt.key"))?.permissions(),
+        &std::fs::metadata(signer.server.data().join("jwt.key"))?.permissions(),
     );
     ensure!(mode & 0o777 == 0o600, "others can read the secret: {mode:o}");
     Ok(())
@@ -61,23 +63,26 @@ async fn an_access_token_has_all_standard_claims() -> Result<()> {
 
 #[tokio::test]
 async fn an_expired_token_or_one_for_another_audience_is_refused() -> Result<()> {
-    let scene = Scene::new().await?;
+    let signer = Signer::new().await?;
     // The control: what the test signs is taken, so each refusal below is for the one thing that differs.
-    ensure!(taken(&scene.server, &scene.signed(&scene.claims)?).await? == 200, "the test cannot sign");
+    ensure!(
+        me_status(&signer.server.api_with(&signer.signed(&signer.claims)?)).await? == 200,
+        "the test cannot sign"
+    );
     let now = now()?;
     for (what, token) in [
-        ("expired", scene.with("exp", json!(now - 60))?),
-        ("not yet", scene.with("nbf", json!(now + 600))?),
-        ("another audience", scene.with("aud", json!("elsewhere"))?),
-        ("another issuer", scene.with("iss", json!("elsewhere"))?),
-        ("another sign-in", scene.with("sid", json!("sgn_00000000000000000000000000000000"))?),
-        ("no end", scene.without("exp")?),
-        ("no audience", scene.without("aud")?),
-        ("no issuer", scene.without("iss")?),
-        ("no subject", scene.without("sub")?),
-        ("an end that is text", scene.with("exp", json!("never"))?),
+        ("expired", signer.with("exp", json!(now - 60))?),
+        ("not yet", signer.with("nbf", json!(now + 600))?),
+        ("another audience", signer.with("aud", json!("elsewhere"))?),
+        ("another issuer", signer.with("iss", json!("elsewhere"))?),
+        ("another sign-in", signer.with("sid", json!("sgn_00000000000000000000000000000000"))?),
+        ("no end", signer.without("exp")?),
+        ("no audience", signer.without("aud")?),
+        ("no issuer", signer.without("iss")?),
+        ("no subject", signer.without("sub")?),
+        ("an end that is text", signer.with("exp", json!("never"))?),
     ] {
-        let status = taken(&scene.server, &token).await?;
+        let status = me_status(&signer.server.api_with(&token)).await?;
         ensure!(status == 401, "{what}: {status}");
     }
     Ok(())
@@ -85,13 +90,13 @@ async fn an_expired_token_or_one_for_another_audience_is_refused() -> Result<()>
 
 #[tokio::test]
 async fn a_token_does_not_choose_how_it_is_checked() -> Result<()> {
-    let scene = Scene::new().await?;
-    let (claims, kid, key) = (&scene.claims, Some(scene.kid.as_str()), &scene.key);
-    let none = |alg: &str| unsigned(&json!({"alg": alg, "typ": "JWT", "kid": scene.kid}), claims, "");
-    let (head, signature) = scene.token.rsplit_once('.').unwrap_or_default();
-    let (_, mut raised) = open(&scene.token)?;
+    let signer = Signer::new().await?;
+    let (claims, kid, key) = (&signer.claims, Some(signer.kid.as_str()), &signer.key);
+    let none = |alg: &str| unsigned(&json!({"alg": alg, "typ": "JWT", "kid": signer.kid}), claims, "");
+    let (head, signature) = signer.token.rsplit_once('.').unwrap_or_default();
+    let (_, mut raised) = open(&signer.token)?;
     raised["role"] = json!("admin");
-    let raised = unsigned(&open(&scene.token)?.0, &raised, signature);
+    let raised = unsigned(&open(&signer.token)?.0, &raised, signature);
     for (what, token) in [
         ("alg none", none("none")),
         ("alg None", none("None")),
@@ -107,32 +112,32 @@ async fn a_token_does_not_choose_how_it_is_checked() -> Result<()> {
         ("only dots", "..".into()),
         ("a long one", format!("{}.{}.{}", "a".repeat(9000), "b".repeat(9000), "c".repeat(9000))),
     ] {
-        let status = taken(&scene.server, &token).await?;
+        let status = me_status(&signer.server.api_with(&token)).await?;
         ensure!(status == 401, "{what}: {status}");
     }
-    ensure!(taken(&scene.server, &scene.token).await? == 200, "the real one is refused");
+    ensure!(me_status(&signer.server.api_with(&signer.token)).await? == 200, "the real one is refused");
     Ok(())
 }
 
 #[tokio::test]
 async fn access_tokens_outlive_a_gateway_that_is_killed() -> Result<()> {
-    let mut scene = Scene::new().await?;
-    scene.server.kill();
-    scene.server.start_again().await?;
-    ensure!(taken(&scene.server, &scene.token).await? == 200);
+    let mut signer = Signer::new().await?;
+    signer.server.kill();
+    signer.server.start_again().await?;
+    ensure!(me_status(&signer.server.api_with(&signer.token)).await? == 200);
     Ok(())
 }
 
 #[tokio::test]
 async fn a_header_that_names_what_must_be_understood_is_refused() -> Result<()> {
-    let scene = Scene::new().await?;
+    let signer = Signer::new().await?;
     let with = |crit: Option<Vec<String>>| -> Result<String> {
-        let header = Header { kid: Some(scene.kid.clone()), crit, ..Header::new(Algorithm::HS256) };
-        Ok(encode(&header, &scene.claims, &scene.key)?)
+        let header = Header { kid: Some(signer.kid.clone()), crit, ..Header::new(Algorithm::HS256) };
+        Ok(encode(&header, &signer.claims, &signer.key)?)
     };
-    ensure!(taken(&scene.server, &with(None)?).await? == 200, "the same without it is good");
+    ensure!(me_status(&signer.server.api_with(&with(None)?)).await? == 200, "the same without it is good");
     for crit in [vec!["exp".to_owned()], vec!["b64".to_owned()], Vec::new()] {
-        let status = taken(&scene.server, &with(Some(crit.clone()))?).await?;
+        let status = me_status(&signer.server.api_with(&with(Some(crit.clone()))?)).await?;
         ensure!(status == 401, "{crit:?}: {status}");
     }
     Ok(())

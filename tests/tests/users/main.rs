@@ -1,10 +1,12 @@
-//! Users and the front door: passwords, JWTs, cookies, CORS, scoped tokens, members and links, and what ends with them.
+//! Users and credentials: passwords, JWTs, cookies, CORS, scoped tokens, members and links, and what ends with them.
 
+mod accounts;
 mod bodies;
 mod browsers;
-mod craft;
+
 mod foreign;
-mod ground;
+mod forge;
+
 mod jwt;
 mod proxies;
 mod revoked;

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use headwater_tests::{Received, Socket, SseStream, TestServer};
+use headwater_tests::http::json_of;
+use headwater_tests::{Api, Received, Socket, SseStream};
 use serde_json::{Value, json};
 
-use crate::ground::{add_user, ask, good, server, session, sign_in, text, user, waiting};
+use crate::accounts::{add_user, server, signed_in, user, waiting};
 use crate::shares::link;
 
 /// An execution's events and its socket, open.
@@ -16,10 +17,10 @@ struct Streams {
 }
 
 impl Streams {
-    async fn open(server: &TestServer, token: &str, execution: &str) -> Result<Self> {
+    async fn open(api: &Api, execution: &str) -> Result<Self> {
         let path = format!("/v1/executions/{execution}");
-        let events = SseStream::open_as(server, token, &format!("{path}/events"), &[], "").await?;
-        Ok(Self { events, socket: Socket::open_with(server, &format!("{path}/attach"), token).await? })
+        let events = api.stream(&format!("{path}/events")).await?;
+        Ok(Self { events, socket: api.socket(&format!("{path}/attach")).await? })
     }
 
     /// Waits until both have ended, the socket with a reason.
@@ -41,11 +42,11 @@ impl Streams {
 async fn signing_out_ends_the_streams_of_this_sign_in_and_no_others() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let again = crate::ground::text(&crate::ground::sign_in(&server, "ann").await?["access_token"])?;
-    let id = waiting(&server, &ann, &session(&server, &ann).await?).await?;
-    let streams = Streams::open(&server, &ann, &id).await?;
-    let mut other = Socket::open_with(&server, &format!("/v1/executions/{id}/attach"), &again).await?;
-    good(&ask(&server, &ann, "POST", "/v1/logout", &Value::Null).await?, 204)?;
+    let again = signed_in(&server, "ann").await?;
+    let id = waiting(&ann, &ann.session(&json!({})).await?).await?;
+    let streams = Streams::open(&ann, &id).await?;
+    let mut other = again.socket(&format!("/v1/executions/{id}/attach")).await?;
+    json_of(&ann.post("/v1/logout", &Value::Null).await?, 204)?;
     streams.end().await?;
     other.send(0x10, b"still here\n").await?;
     loop {
@@ -55,7 +56,7 @@ async fn signing_out_ends_the_streams_of_this_sign_in_and_no_others() -> Result<
             _ => {}
         }
     }
-    good(&ask(&server, &again, "POST", "/v1/logout", &json!({"everywhere": true})).await?, 204)?;
+    json_of(&again.post("/v1/logout", &json!({"everywhere": true})).await?, 204)?;
     Ok(())
 }
 
@@ -65,12 +66,12 @@ async fn a_disabled_user_and_one_with_another_password_lose_their_streams() -> R
     for (name, change) in [("ann", json!({"disabled": true})), ("bob", json!({"password": "another horse"}))]
     {
         let jwt = user(&server, name).await?;
-        let id = waiting(&server, &jwt, &session(&server, &jwt).await?).await?;
-        let streams = Streams::open(&server, &jwt, &id).await?;
+        let id = waiting(&jwt, &jwt.session(&json!({})).await?).await?;
+        let streams = Streams::open(&jwt, &id).await?;
         let path = format!("/v1/users/{name}");
-        good(&ask(&server, server.token(), "PATCH", &path, &change).await?, 200)?;
+        json_of(&server.api().patch(&path, &change).await?, 200)?;
         streams.end().await?;
-        let status = ask(&server, &jwt, "GET", "/v1/me", &Value::Null).await?.status;
+        let status = jwt.get("/v1/me").await?.status;
         ensure!(status == 401, "{name}: {status}");
     }
     Ok(())
@@ -80,19 +81,18 @@ async fn a_disabled_user_and_one_with_another_password_lose_their_streams() -> R
 async fn the_end_of_a_membership_and_of_a_link_ends_their_streams() -> Result<()> {
     let server = server("").await?;
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
-    let one = session(&server, &ann).await?;
-    let id = waiting(&server, &ann, &one).await?;
+    let one = ann.session(&json!({})).await?;
+    let id = waiting(&ann, &one).await?;
     let member = format!("/v1/sessions/{one}/members/bob");
-    good(&ask(&server, &ann, "PUT", &member, &json!({"role": "viewer"})).await?, 200)?;
-    let (share, token) = link(&server, &ann, &one, "read").await?;
-    let (of_bob, of_link) =
-        (Streams::open(&server, &bob, &id).await?, Streams::open(&server, &token, &id).await?);
-    good(&ask(&server, &ann, "DELETE", &member, &Value::Null).await?, 204)?;
+    json_of(&ann.put(&member, &json!({"role": "viewer"})).await?, 200)?;
+    let (share, token) = link(&ann, &one, "read").await?;
+    let (of_bob, of_link) = (Streams::open(&bob, &id).await?, Streams::open(&token, &id).await?);
+    json_of(&ann.delete(&member).await?, 204)?;
     of_bob.end().await?;
     let path = format!("/v1/sessions/{one}/shares/{share}");
-    good(&ask(&server, &ann, "DELETE", &path, &Value::Null).await?, 204)?;
+    json_of(&ann.delete(&path).await?, 204)?;
     of_link.end().await?;
-    let status = ask(&server, &bob, "GET", "/v1/me", &Value::Null).await?.status;
+    let status = bob.get("/v1/me").await?.status;
     ensure!(status == 200, "bob himself is refused: {status}");
     Ok(())
 }
@@ -101,12 +101,12 @@ async fn the_end_of_a_membership_and_of_a_link_ends_their_streams() -> Result<()
 async fn an_editor_that_becomes_a_viewer_loses_the_socket_it_could_type_into() -> Result<()> {
     let server = server("").await?;
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
-    let one = session(&server, &ann).await?;
-    let id = waiting(&server, &ann, &one).await?;
+    let one = ann.session(&json!({})).await?;
+    let id = waiting(&ann, &one).await?;
     let member = format!("/v1/sessions/{one}/members/bob");
-    good(&ask(&server, &ann, "PUT", &member, &json!({"role": "editor"})).await?, 200)?;
-    let mut socket = Socket::open_with(&server, &format!("/v1/executions/{id}/attach"), &bob).await?;
-    good(&ask(&server, &ann, "PUT", &member, &json!({"role": "viewer"})).await?, 200)?;
+    json_of(&ann.put(&member, &json!({"role": "editor"})).await?, 200)?;
+    let mut socket = bob.socket(&format!("/v1/executions/{id}/attach")).await?;
+    json_of(&ann.put(&member, &json!({"role": "viewer"})).await?, 200)?;
     loop {
         if let Received::Close(code, _) = socket.next().await? {
             ensure!(code == 1008, "{code}");
@@ -122,13 +122,13 @@ async fn a_user_that_loses_a_role_loses_its_open_sockets() -> Result<()> {
         [("ann", "member", "reader"), ("bob", "admin", "member"), ("eve", "admin", "reader")]
     {
         add_user(&server, name, from).await?;
-        let jwt = text(&sign_in(&server, name).await?["access_token"])?;
-        let id = waiting(&server, &jwt, &session(&server, &jwt).await?).await?;
-        let streams = Streams::open(&server, &jwt, &id).await?;
+        let jwt = signed_in(&server, name).await?;
+        let id = waiting(&jwt, &jwt.session(&json!({})).await?).await?;
+        let streams = Streams::open(&jwt, &id).await?;
         let path = format!("/v1/users/{name}");
-        good(&ask(&server, server.token(), "PATCH", &path, &json!({"role": to})).await?, 200)?;
+        json_of(&server.api().patch(&path, &json!({"role": to})).await?, 200)?;
         streams.end().await.with_context(|| format!("{from} to {to}"))?;
-        let status = ask(&server, &jwt, "GET", "/v1/me", &Value::Null).await?.status;
+        let status = jwt.get("/v1/me").await?.status;
         ensure!(status == 200, "{name} is refused: {status}");
     }
     Ok(())

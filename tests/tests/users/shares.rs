@@ -1,25 +1,21 @@
 //! Sharing a session: members with roles, and links that are for one session only.
 
 use anyhow::{Result, ensure};
-use headwater_tests::{Received, Socket, SseStream, TestServer};
+use headwater_tests::http::{json_of, text};
+use headwater_tests::{Api, Received};
 use serde_json::{Value, json};
 
-use crate::ground::{add_user, ask, good, server, session, sign_in, taken, text, user, waiting};
+use crate::accounts::{add_user, me_status, server, signed_in, user, waiting};
 
-async fn put(server: &TestServer, by: &str, session: &str, user: &str, role: &str) -> Result<u16> {
+async fn put(api: &Api, session: &str, user: &str, role: &str) -> Result<u16> {
     let path = format!("/v1/sessions/{session}/members/{user}");
-    Ok(ask(server, by, "PUT", &path, &json!({"role": role})).await?.status)
+    Ok(api.put(&path, &json!({"role": role})).await?.status)
 }
 
-pub(crate) async fn link(
-    server: &TestServer,
-    by: &str,
-    session: &str,
-    access: &str,
-) -> Result<(String, String)> {
+pub(crate) async fn link(api: &Api, session: &str, access: &str) -> Result<(String, Api)> {
     let path = format!("/v1/sessions/{session}/shares");
-    let made = good(&ask(server, by, "POST", &path, &json!({"access": access})).await?, 201)?;
-    Ok((text(&made["id"])?, text(&made["token"])?))
+    let made = json_of(&api.post(&path, &json!({"access": access})).await?, 201)?;
+    Ok((text(&made["id"]), Api::new(api.address(), &text(&made["token"]))))
 }
 
 #[tokio::test]
@@ -27,25 +23,25 @@ async fn a_session_is_visible_to_its_members_and_nobody_else() -> Result<()> {
     let server = server("").await?;
     let (ann, bob, eve) =
         (user(&server, "ann").await?, user(&server, "bob").await?, user(&server, "eve").await?);
-    let one = session(&server, &ann).await?;
-    let execution = waiting(&server, &ann, &one).await?;
+    let one = ann.session(&json!({})).await?;
+    let execution = waiting(&ann, &one).await?;
     let (at, look) = (format!("/v1/executions/{execution}"), format!("/v1/sessions/{one}"));
-    let status = async |who: &str, method: &str, path: &str, body: &Value| -> Result<u16> {
-        Ok(ask(&server, who, method, path, body).await?.status)
+    let status = async |who: &Api, method: &str, path: &str, body: &Value| -> Result<u16> {
+        Ok(who.send(method, path, &[], body).await?.status)
     };
     ensure!(status(&bob, "GET", &look, &Value::Null).await? == 404);
-    ensure!(put(&server, &bob, &one, "bob", "editor").await? == 404, "bob lets himself in");
-    ensure!(put(&server, &ann, &one, "BOB", "viewer").await? == 200);
-    ensure!(put(&server, &ann, &one, "ann", "viewer").await? == 409, "the owner is no member");
+    ensure!(put(&bob, &one, "bob", "editor").await? == 404, "bob lets himself in");
+    ensure!(put(&ann, &one, "BOB", "viewer").await? == 200);
+    ensure!(put(&ann, &one, "ann", "viewer").await? == 409, "the owner is no member");
     let stdin = format!("{at}/signal");
     let signal = json!({"signal": "SIGCONT"});
     ensure!(status(&bob, "GET", &look, &Value::Null).await? == 200);
     ensure!(status(&bob, "GET", &at, &Value::Null).await? == 200);
     ensure!(status(&bob, "POST", &stdin, &signal).await? == 403, "a viewer touches");
-    ensure!(put(&server, &bob, &one, "eve", "viewer").await? == 403, "a viewer lets others in");
-    ensure!(put(&server, &ann, &one, "bob", "editor").await? == 200);
+    ensure!(put(&bob, &one, "eve", "viewer").await? == 403, "a viewer lets others in");
+    ensure!(put(&ann, &one, "bob", "editor").await? == 200);
     ensure!(status(&bob, "POST", &stdin, &signal).await? < 300, "an editor cannot touch");
-    ensure!(put(&server, &bob, &one, "eve", "viewer").await? == 403, "an editor lets others in");
+    ensure!(put(&bob, &one, "eve", "viewer").await? == 403, "an editor lets others in");
     ensure!(status(&bob, "DELETE", &look, &Value::Null).await? == 403, "an editor removes the session");
     // An idle timeout deletes the workspace, as `DELETE` does: it is the owner's.
     let soon = json!({"idle_timeout_ms": 1});
@@ -54,14 +50,12 @@ async fn a_session_is_visible_to_its_members_and_nobody_else() -> Result<()> {
     ensure!(status(&ann, "PATCH", &look, &json!({"idle_timeout_ms": 86_400_000})).await? == 200);
     ensure!(status(&eve, "GET", &look, &Value::Null).await? == 404, "eve sees it");
     ensure!(status(&eve, "GET", &at, &Value::Null).await? == 404, "eve sees what runs in it");
-    let started = waiting(&server, &bob, &one).await?;
-    let told =
-        ask(&server, &ann, "GET", &format!("/v1/executions?session_id={one}"), &Value::Null).await?.text();
-    ensure!(told.contains(&started), "the owner does not see what an editor started: {told}");
-    let told =
-        ask(&server, &bob, "GET", &format!("/v1/executions?session_id={one}"), &Value::Null).await?.text();
-    ensure!(told.contains(&execution), "a member does not see what the owner started: {told}");
-    let members = good(&ask(&server, &ann, "GET", &format!("{look}/members"), &Value::Null).await?, 200)?;
+    let started = waiting(&bob, &one).await?;
+    let info = ann.get(&format!("/v1/executions?session_id={one}")).await?.text();
+    ensure!(info.contains(&started), "the owner does not see what an editor started: {info}");
+    let info = bob.get(&format!("/v1/executions?session_id={one}")).await?.text();
+    ensure!(info.contains(&execution), "a member does not see what the owner started: {info}");
+    let members = json_of(&ann.get(&format!("{look}/members")).await?, 200)?;
     ensure!(members["owner"] == "ann" && members["items"][0]["user"] == "bob", "{members}");
     ensure!(members["items"][0]["role"] == "editor", "{members}");
     let leave = format!("{look}/members/bob");
@@ -77,22 +71,22 @@ async fn shared_sessions_are_listed_separately_and_in_pages() -> Result<()> {
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
     let mut shared = Vec::new();
     for number in 0..4 {
-        let id = session(&server, &ann).await?;
+        let id = ann.session(&json!({})).await?;
         if number % 2 == 0 {
-            ensure!(put(&server, &ann, &id, "bob", "viewer").await? == 200);
+            ensure!(put(&ann, &id, "bob", "viewer").await? == 200);
             shared.insert(0, id);
         }
     }
-    let own = session(&server, &bob).await?;
+    let own = bob.session(&json!({})).await?;
     let list = async |query: &str| -> Result<(Vec<Value>, Value)> {
         let path = format!("/v1/sessions?{query}");
-        let told = good(&ask(&server, &bob, "GET", &path, &Value::Null).await?, 200)?;
-        let ids = told["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect();
-        Ok((ids, told["next_cursor"].clone()))
+        let info = json_of(&bob.get(&path).await?, 200)?;
+        let ids = info["items"].as_array().into_iter().flatten().map(|item| item["id"].clone()).collect();
+        Ok((ids, info["next_cursor"].clone()))
     };
     ensure!(list("").await?.0 == [json!(own)], "what is shared is among his own");
     let (first, next) = list("shared=true&limit=1").await?;
-    let (second, end) = list(&format!("shared=true&limit=1&cursor={}", text(&next)?)).await?;
+    let (second, end) = list(&format!("shared=true&limit=1&cursor={}", text(&next))).await?;
     ensure!(
         [first, second].concat() == [json!(shared[0]), json!(shared[1])] && end.is_null(),
         "pages differ"
@@ -104,11 +98,11 @@ async fn shared_sessions_are_listed_separately_and_in_pages() -> Result<()> {
 async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let (one, other) = (session(&server, &ann).await?, session(&server, &ann).await?);
-    let execution = waiting(&server, &ann, &one).await?;
-    let hidden = waiting(&server, &ann, &other).await?;
-    let (_, reads) = link(&server, &ann, &one, "read").await?;
-    let (_, writes) = link(&server, &ann, &one, "write").await?;
+    let (one, other) = (ann.session(&json!({})).await?, ann.session(&json!({})).await?);
+    let execution = waiting(&ann, &one).await?;
+    let hidden = waiting(&ann, &other).await?;
+    let (_, reads) = link(&ann, &one, "read").await?;
+    let (_, writes) = link(&ann, &one, "write").await?;
     let start = format!("/v1/sessions/{one}/executions");
     let shell = json!({"shell": "true"});
     for (token, method, path, body, expected) in [
@@ -129,19 +123,19 @@ async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Res
         (&writes, "GET", "/metrics".into(), Value::Null, 403),
         (&writes, "GET", "/v1/users".into(), Value::Null, 403),
     ] {
-        let got = ask(&server, token, method, &path, &body).await?;
+        let got = token.send(method, &path, &[], &body).await?;
         ensure!(got.status == expected, "{method} {path}: {} {}", got.status, got.text());
     }
-    let told = ask(&server, &reads, "GET", "/v1/sessions", &Value::Null).await?.text();
-    ensure!(told.contains(&one) && !told.contains(&other), "{told}");
-    let told = ask(&server, &reads, "GET", "/v1/executions", &Value::Null).await?.text();
-    ensure!(told.contains(&execution) && !told.contains(&hidden), "{told}");
+    let info = reads.get("/v1/sessions").await?.text();
+    ensure!(info.contains(&one) && !info.contains(&other), "{info}");
+    let info = reads.get("/v1/executions").await?.text();
+    ensure!(info.contains(&execution) && !info.contains(&hidden), "{info}");
     let path = format!("/v1/executions/{execution}");
-    let mut events = SseStream::open_as(&server, &reads, &format!("{path}/events"), &[], "").await?;
+    let mut events = reads.stream(&format!("{path}/events")).await?;
     ensure!(events.json().await?["type"].is_string(), "no event");
-    let mut socket = Socket::open_with(&server, &format!("{path}/attach"), &reads).await?;
+    let mut socket = reads.socket(&format!("{path}/attach")).await?;
     socket.send(0x10, b"typed by a reader\n").await?;
-    let mut typist = Socket::open_with(&server, &format!("{path}/attach"), &writes).await?;
+    let mut typist = writes.socket(&format!("{path}/attach")).await?;
     typist.send(0x10, b"typed by a typist\n").await?;
     let mut printed = Vec::new();
     while !String::from_utf8_lossy(&printed).contains("typed by a typist") {
@@ -151,12 +145,12 @@ async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Res
     }
     ensure!(!String::from_utf8_lossy(&printed).contains("typed by a reader"), "a reader typed");
     let late = json!({"access": "read", "expires_in_ms": 1});
-    let made = ask(&server, &ann, "POST", &format!("/v1/sessions/{one}/shares"), &late).await?.json()?;
-    let expired = text(&made["token"])?;
-    let over = async || taken(&server, &expired).await.is_ok_and(|status| status == 401);
+    let made = ann.post(&format!("/v1/sessions/{one}/shares"), &late).await?.json()?;
+    let expired = server.api_with(&text(&made["token"]));
+    let over = async || me_status(&expired).await.is_ok_and(|status| status == 401);
     headwater_tests::host::eventually("a link expires", over).await?;
     for bad in [json!({}), json!({"access": "own"}), json!({"access": "read", "expires_in_ms": 0})] {
-        let answer = ask(&server, &ann, "POST", &format!("/v1/sessions/{one}/shares"), &bad).await?;
+        let answer = ann.post(&format!("/v1/sessions/{one}/shares"), &bad).await?;
         ensure!(answer.status == 400, "{bad}: {}", answer.status);
     }
     Ok(())
@@ -166,8 +160,8 @@ async fn a_link_opens_one_session_over_every_transport_and_nothing_else() -> Res
 async fn a_link_that_writes_changes_no_limits() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let one = session(&server, &ann).await?;
-    let (_, writes) = link(&server, &ann, &one, "write").await?;
+    let one = ann.session(&json!({})).await?;
+    let (_, writes) = link(&ann, &one, "write").await?;
     let path = format!("/v1/sessions/{one}");
     let limits = json!({"limits": {"pids": 64}});
     for (who, body, expected) in [
@@ -175,7 +169,7 @@ async fn a_link_that_writes_changes_no_limits() -> Result<()> {
         (&writes, json!({"metadata": {"by": "link"}}), 200),
         (&ann, limits, 200),
     ] {
-        let got = ask(&server, who, "PATCH", &path, &body).await?;
+        let got = who.patch(&path, &body).await?;
         ensure!(got.status == expected, "{body}: {} {}", got.status, got.text());
     }
     Ok(())
@@ -185,19 +179,19 @@ async fn a_link_that_writes_changes_no_limits() -> Result<()> {
 async fn a_link_allows_no_more_than_its_creator_is_allowed_now() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let one = session(&server, &ann).await?;
+    let one = ann.session(&json!({})).await?;
     add_user(&server, "ops", "admin").await?;
-    let ops = text(&sign_in(&server, "ops").await?["access_token"])?;
-    let (_, of_ann) = link(&server, &ann, &one, "write").await?;
-    let (_, of_ops) = link(&server, &ops, &one, "write").await?;
-    let (_, of_first) = link(&server, server.token(), &one, "write").await?;
+    let ops = signed_in(&server, "ops").await?;
+    let (_, of_ann) = link(&ann, &one, "write").await?;
+    let (_, of_ops) = link(&ops, &one, "write").await?;
+    let (_, of_first) = link(&server.api(), &one, "write").await?;
     let (look, start) = (format!("/v1/sessions/{one}"), format!("/v1/sessions/{one}/executions"));
-    let may = async |token: &str| -> Result<(u16, u16)> {
-        let looks = ask(&server, token, "GET", &look, &Value::Null).await?.status;
-        Ok((looks, ask(&server, token, "POST", &start, &json!({"shell": "true"})).await?.status))
+    let may = async |token: &Api| -> Result<(u16, u16)> {
+        let looks = token.get(&look).await?.status;
+        Ok((looks, token.post(&start, &json!({"shell": "true"})).await?.status))
     };
     let change = async |name: &str, change: Value| {
-        good(&ask(&server, server.token(), "PATCH", &format!("/v1/users/{name}"), &change).await?, 200)
+        json_of(&server.api().patch(&format!("/v1/users/{name}"), &change).await?, 200)
     };
     for token in [&of_ann, &of_ops, &of_first] {
         ensure!(may(token).await? == (200, 201));
@@ -210,10 +204,10 @@ async fn a_link_allows_no_more_than_its_creator_is_allowed_now() -> Result<()> {
     ensure!(may(&of_ann).await? == (401, 401), "a disabled user's link is good");
     change("ann", json!({"disabled": false, "role": "member"})).await?;
     ensure!(may(&of_ann).await? == (200, 201));
-    good(&ask(&server, server.token(), "DELETE", "/v1/users/ann", &Value::Null).await?, 204)?;
+    json_of(&server.api().delete("/v1/users/ann").await?, 204)?;
     ensure!(may(&of_ann).await? == (401, 401), "a removed user's link is good");
     let again = json!({"name": "ann", "take_over": true});
-    good(&ask(&server, server.token(), "POST", "/v1/users", &again).await?, 201)?;
+    json_of(&server.api().post("/v1/users", &again).await?, 201)?;
     ensure!(may(&of_ann).await? == (401, 401), "it is good again for another of that name");
     ensure!(may(&of_first).await? == (200, 201), "the first token's link is over");
     Ok(())
@@ -224,17 +218,17 @@ async fn a_viewer_sees_the_names_of_variables_and_never_their_values() -> Result
     let server = server("").await?;
     let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
     let body = json!({"env": {"SECRET_NAME": "value-of-session"}});
-    let made = good(&ask(&server, &ann, "POST", "/v1/sessions", &body).await?, 201)?;
-    let id = text(&made["id"])?;
+    let made = json_of(&ann.post("/v1/sessions", &body).await?, 201)?;
+    let id = text(&made["id"]);
     let run = json!({"shell": "read x", "stdin": "open", "env": {"OTHER_NAME": "value-of-execution"}});
-    let run = good(&ask(&server, &ann, "POST", &format!("/v1/sessions/{id}/executions"), &run).await?, 201)?;
-    let run = text(&run["id"])?;
-    put(&server, &ann, &id, "bob", "viewer").await?;
-    let (_, reads) = link(&server, &ann, &id, "read").await?;
-    let (_, writes) = link(&server, &ann, &id, "write").await?;
+    let run = json_of(&ann.post(&format!("/v1/sessions/{id}/executions"), &run).await?, 201)?;
+    let run = text(&run["id"]);
+    put(&ann, &id, "bob", "viewer").await?;
+    let (_, reads) = link(&ann, &id, "read").await?;
+    let (_, writes) = link(&ann, &id, "write").await?;
     let one = format!("/v1/sessions/{id}");
-    let look = async |who: &str| good(&ask(&server, who, "GET", &one, &Value::Null).await?, 200);
-    for who in [&ann, &writes, server.token()] {
+    let look = async |who: &Api| json_of(&who.get(&one).await?, 200);
+    for who in [&ann, &writes, &server.api()] {
         let seen = look(who).await?;
         ensure!(seen["env"]["SECRET_NAME"] == "value-of-session" && seen["env_hidden"].is_null(), "{seen}");
     }
@@ -255,15 +249,15 @@ async fn a_viewer_sees_the_names_of_variables_and_never_their_values() -> Result
             "/v1/usage".to_owned(),
             "/v1/audit".to_owned(),
         ] {
-            let told = ask(&server, who, "GET", &path, &Value::Null).await?;
-            ensure!(!told.text().contains("value-of-"), "{path}: {}", told.text());
+            let info = who.get(&path).await?;
+            ensure!(!info.text().contains("value-of-"), "{path}: {}", info.text());
         }
         let path = format!("/v1/executions/{run}/events");
-        let mut events = SseStream::open_as(&server, who, &path, &[], "").await?;
+        let mut events = who.stream(&path).await?;
         let first = events.next().await?;
         ensure!(!format!("{first:?}").contains("value-of-"), "{first:?}");
     }
-    put(&server, &ann, &id, "bob", "editor").await?;
+    put(&ann, &id, "bob", "editor").await?;
     let sees = async || look(&bob).await.is_ok_and(|seen| seen["env"]["SECRET_NAME"] == "value-of-session");
     headwater_tests::host::eventually("an editor sees the values", sees).await
 }

@@ -1,13 +1,13 @@
-//! Tickets: one opens a stream, resumes it over restarts of the server, and is good for nothing else.
+//! Tickets: one opens a stream, resumes it over restarts of the server, and is valid for nothing else.
 
 use anyhow::{Context, Result, ensure};
-use headwater_tests::TestServer;
 use headwater_tests::host::eventually;
-use headwater_tests::raw::{self, Raw};
+use headwater_tests::http::{self, Response, json_of, text};
+use headwater_tests::{Api, TestServer};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
-use crate::ground::{ask, good, server, session, sign_in, text, user, waiting};
+use crate::accounts::{server, signed_in, user, waiting};
 use crate::shares::link;
 
 const SOCKET: [(&str, &str); 4] = [
@@ -18,14 +18,14 @@ const SOCKET: [(&str, &str); 4] = [
 ];
 const RESUME: [(&str, &str); 1] = [("Last-Event-ID", "start")];
 
-async fn ticket(server: &TestServer, token: &str) -> Result<String> {
-    text(&good(&ask(server, token, "POST", "/v1/tickets", &Value::Null).await?, 201)?["ticket"])
+async fn ticket(api: &Api) -> Result<String> {
+    Ok(text(&json_of(&api.post("/v1/tickets", &Value::Null).await?, 201)?["ticket"]))
 }
 
 /// The head of the answer to a GET of this path with this ticket.
-async fn open(server: &TestServer, path: &str, ticket: &str, headers: &[(&str, &str)]) -> Result<Raw> {
+async fn open(server: &TestServer, path: &str, ticket: &str, headers: &[(&str, &str)]) -> Result<Response> {
     let mark = if path.contains('?') { '&' } else { '?' };
-    raw::head(server.address(), "GET", &format!("{path}{mark}token={ticket}"), headers, b"").await
+    server.anonymous().head("GET", &format!("{path}{mark}token={ticket}"), headers, &Value::Null).await
 }
 
 async fn status(server: &TestServer, path: &str, ticket: &str, headers: &[(&str, &str)]) -> Result<u16> {
@@ -36,8 +36,8 @@ async fn status(server: &TestServer, path: &str, ticket: &str, headers: &[(&str,
 async fn a_ticket_resumes_the_stream_that_it_opened_even_after_the_server_was_killed() -> Result<()> {
     let mut server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let home = session(&server, &ann).await?;
-    let id = waiting(&server, &ann, &home).await?;
+    let home = ann.session(&json!({})).await?;
+    let id = waiting(&ann, &home).await?;
     let paths = [
         format!("/v1/executions/{id}/events?until=closed"),
         format!("/v1/sessions/{home}/events"),
@@ -47,7 +47,7 @@ async fn a_ticket_resumes_the_stream_that_it_opened_even_after_the_server_was_ki
     ];
     let mut tickets = Vec::new();
     for path in &paths {
-        let ticket = ticket(&server, &ann).await?;
+        let ticket = ticket(&ann).await?;
         ensure!(status(&server, path, &ticket, &[]).await? == 200, "{path}");
         ensure!(status(&server, path, &ticket, &[]).await? == 401, "{path}: it opened the stream twice");
         ensure!(status(&server, path, &ticket, &RESUME).await? == 200, "{path}: it does not resume");
@@ -71,17 +71,17 @@ async fn a_ticket_resumes_the_stream_that_it_opened_even_after_the_server_was_ki
 async fn a_stream_of_a_ticket_begins_with_an_id_so_that_a_client_has_one_to_come_back_with() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let id = waiting(&server, &ann, &session(&server, &ann).await?).await?;
+    let id = waiting(&ann, &ann.session(&json!({})).await?).await?;
     let first = async |headers: &[(&str, &str)], ticket: &str| -> Result<String> {
         let path = format!("/v1/executions/{id}/events?token={ticket}");
-        let mut stream = raw::send(server.address(), "GET", &path, headers, b"").await?;
-        let mut got = raw::read(&mut stream, false).await?;
+        let mut stream = server.anonymous().open("GET", &path, headers, &Value::Null).await?;
+        let mut got = http::read(&mut stream, false).await?;
         while !got.text().contains("event: started") && !got.text().contains("retry: 1000") {
             ensure!(stream.read_buf(&mut got.body).await? > 0, "it ended");
         }
         Ok(got.text())
     };
-    let ticket = ticket(&server, &ann).await?;
+    let ticket = ticket(&ann).await?;
     let opened = first(&[], &ticket).await?;
     let (id_at, retry_at) = (opened.find("id: start\n\n"), opened.find("retry: 1000"));
     ensure!(id_at.is_some() && id_at < retry_at, "{opened}");
@@ -94,9 +94,9 @@ async fn a_stream_of_a_ticket_begins_with_an_id_so_that_a_client_has_one_to_come
 async fn a_ticket_is_refused_for_any_other_stream_or_route() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let home = session(&server, &ann).await?;
-    let (id, other) = (waiting(&server, &ann, &home).await?, waiting(&server, &ann, &home).await?);
-    let ticket = ticket(&server, &ann).await?;
+    let home = ann.session(&json!({})).await?;
+    let (id, other) = (waiting(&ann, &home).await?, waiting(&ann, &home).await?);
+    let ticket = ticket(&ann).await?;
     let own = format!("/v1/executions/{id}/events?streams=stdout");
     ensure!(status(&server, &own, &ticket, &[]).await? == 200);
     let mut socket = SOCKET.to_vec();
@@ -127,8 +127,8 @@ async fn a_ticket_is_refused_for_any_other_stream_or_route() -> Result<()> {
 async fn a_ticket_resumes_its_socket_with_a_position_and_not_without() -> Result<()> {
     let mut server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let home = session(&server, &ann).await?;
-    let id = waiting(&server, &ann, &home).await?;
+    let home = ann.session(&json!({})).await?;
+    let id = waiting(&ann, &home).await?;
     let paths = [
         format!("/v1/executions/{id}/attach"),
         format!("/v1/sessions/{home}/terminal"),
@@ -136,7 +136,7 @@ async fn a_ticket_resumes_its_socket_with_a_position_and_not_without() -> Result
     ];
     let mut tickets = Vec::new();
     for path in &paths {
-        let ticket = ticket(&server, &ann).await?;
+        let ticket = ticket(&ann).await?;
         ensure!(status(&server, path, &ticket, &SOCKET).await? == 101, "{path}");
         ensure!(status(&server, path, &ticket, &SOCKET).await? == 401, "{path}: it opened twice");
         tickets.push(ticket);
@@ -156,10 +156,10 @@ async fn a_ticket_resumes_its_socket_with_a_position_and_not_without() -> Result
 async fn a_client_whose_server_was_killed_before_it_answered_may_open_its_stream_again() -> Result<()> {
     let mut server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let id = waiting(&server, &ann, &session(&server, &ann).await?).await?;
+    let id = waiting(&ann, &ann.session(&json!({})).await?).await?;
     let (path, other) =
         (format!("/v1/executions/{id}/events"), format!("/v1/executions/{id}/events?tail=1&until=exited"));
-    let ticket = ticket(&server, &ann).await?;
+    let ticket = ticket(&ann).await?;
     ensure!(status(&server, &path, &ticket, &[]).await? == 200);
     server.kill();
     server.start_again().await?;
@@ -173,11 +173,11 @@ async fn a_client_whose_server_was_killed_before_it_answered_may_open_its_stream
 async fn a_ticket_ends_with_the_credential_that_it_was_made_with() -> Result<()> {
     let server = server("").await?;
     let ann = user(&server, "ann").await?;
-    let home = session(&server, &ann).await?;
-    let id = waiting(&server, &ann, &home).await?;
+    let home = ann.session(&json!({})).await?;
+    let id = waiting(&ann, &home).await?;
     let path = format!("/v1/executions/{id}/events");
-    let opened = async |token: &str| -> Result<String> {
-        let ticket = ticket(&server, token).await?;
+    let opened = async |api: &Api| -> Result<String> {
+        let ticket = ticket(api).await?;
         let opened = status(&server, &path, &ticket, &[]).await?;
         ensure!(opened == 200, "it opened nothing: {opened}");
         ensure!(status(&server, &path, &ticket, &RESUME).await? == 200, "it does not resume");
@@ -189,32 +189,32 @@ async fn a_ticket_ends_with_the_credential_that_it_was_made_with() -> Result<()>
         };
         eventually(&format!("the ticket ends with {what}"), is_refused).await
     };
-    let again = text(&sign_in(&server, "ann").await?["access_token"])?;
+    let again = signed_in(&server, "ann").await?;
     let (first, second) = (opened(&ann).await?, opened(&again).await?);
-    good(&ask(&server, &again, "POST", "/v1/logout", &Value::Null).await?, 204)?;
+    json_of(&again.post("/v1/logout", &Value::Null).await?, 204)?;
     ends("its sign-in", &second).await?;
     ensure!(status(&server, &path, &first, &RESUME).await? == 200, "another sign-in ended it");
 
-    let made = good(&ask(&server, &ann, "POST", "/v1/tokens", &json!({"name": "x"})).await?, 201)?;
-    let of_token = opened(&text(&made["token"])?).await?;
-    let revoke = format!("/v1/tokens/{}", text(&made["id"])?);
-    good(&ask(&server, &ann, "DELETE", &revoke, &Value::Null).await?, 204)?;
+    let made = json_of(&ann.post("/v1/tokens", &json!({"name": "x"})).await?, 201)?;
+    let of_token = opened(&server.api_with(&text(&made["token"]))).await?;
+    let revoke = format!("/v1/tokens/{}", text(&made["id"]));
+    json_of(&ann.delete(&revoke).await?, 204)?;
     ends("its token", &of_token).await?;
 
-    let (share, secret) = link(&server, &ann, &home, "read").await?;
+    let (share, secret) = link(&ann, &home, "read").await?;
     let of_link = opened(&secret).await?;
     let path_of_link = format!("/v1/sessions/{home}/shares/{share}");
-    good(&ask(&server, &ann, "DELETE", &path_of_link, &Value::Null).await?, 204)?;
+    json_of(&ann.delete(&path_of_link).await?, 204)?;
     ends("its link", &of_link).await?;
 
     let bob = user(&server, "bob").await?;
     let member = format!("/v1/sessions/{home}/members/bob");
-    ask(&server, &ann, "PUT", &member, &json!({"role": "viewer"})).await?;
+    ann.put(&member, &json!({"role": "viewer"})).await?;
     let of_member = opened(&bob).await?;
-    ask(&server, &ann, "DELETE", &member, &Value::Null).await?;
+    ann.delete(&member).await?;
     ends("the membership", &of_member).await?;
 
-    good(&ask(&server, server.token(), "PATCH", "/v1/users/ann", &json!({"disabled": true})).await?, 200)?;
+    json_of(&server.api().patch("/v1/users/ann", &json!({"disabled": true})).await?, 200)?;
     ends("its user", &first).await.context("a disabled user")?;
     Ok(())
 }

@@ -56,7 +56,7 @@ impl Terminal {
     }
 }
 
-/// What a terminal shows now.
+/// The current screen of a terminal.
 pub(crate) async fn snapshot(client: &Client, id: ExecutionId) -> Result<v1::SnapshotResponse> {
     let request = v1::SnapshotRequest { execution_id: id.to_string(), scrollback_lines: None };
     Ok(client.terminals().snapshot(request).await.context("asking for a snapshot")?.into_inner())
@@ -68,16 +68,16 @@ pub(crate) fn screen(rows: u16, cols: u16) -> Screen {
 }
 
 /// A screen that was drawn by a snapshot.
-pub(crate) fn drawn(told: &v1::SnapshotResponse) -> Screen {
+pub(crate) fn drawn(info: &v1::SnapshotResponse) -> Screen {
     let size = |number: u32| u16::try_from(number).expect("a size");
-    let mut screen = screen(size(told.rows), size(told.cols));
-    screen.feed(&told.data);
+    let mut screen = screen(size(info.rows), size(info.cols));
+    screen.feed(&info.data);
     screen
 }
 
 /// The text that a snapshot draws.
-pub(crate) fn lines(told: &v1::SnapshotResponse) -> Vec<String> {
-    drawn(told).lines()
+pub(crate) fn lines(info: &v1::SnapshotResponse) -> Vec<String> {
+    drawn(info).lines()
 }
 
 /// The sizes that a terminal has had.
@@ -86,7 +86,7 @@ pub(crate) async fn sizes(client: &Client, id: ExecutionId) -> Result<Vec<v1::Si
     Ok(client.terminals().list_sizes(request).await?.into_inner().sizes)
 }
 
-/// What is printed after this record: where that begins, the bytes, and the last record.
+/// The output after this record: its offset, its bytes, and the last record.
 async fn printed(client: &Client, id: ExecutionId, after: u64) -> Result<(Option<u64>, Vec<u8>, u64)> {
     let until = v1::Until::Closed.into();
     let options =
@@ -107,16 +107,16 @@ async fn printed(client: &Client, id: ExecutionId, after: u64) -> Result<(Option
     Ok((begin, all, last))
 }
 
-/// What the emulator shows, and what another one does that was fed the whole log, with the sizes in their places.
+/// The screen of the emulator, and that of another one that was fed the whole log with all sizes.
 pub(crate) async fn both(client: &Client, id: ExecutionId) -> Result<(Screen, Screen)> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let told = snapshot(client, id).await?;
+        let info = snapshot(client, id).await?;
         let (_, bytes, last) = printed(client, id, 0).await?;
-        if last == told.seq {
-            return Ok((drawn(&told), replayed(client, id, &bytes).await?));
+        if last == info.seq {
+            return Ok((drawn(&info), replayed(client, id, &bytes).await?));
         }
-        anyhow::ensure!(Instant::now() < deadline, "the snapshot is of {}, the log at {last}", told.seq);
+        anyhow::ensure!(Instant::now() < deadline, "the snapshot is of {}, the log at {last}", info.seq);
     }
 }
 
@@ -138,14 +138,14 @@ async fn replayed(client: &Client, id: ExecutionId, bytes: &[u8]) -> Result<Scre
 
 /// Both emulators show the same, scrollback, colours and modes included.
 pub(crate) async fn agrees_with_its_log(client: &Client, id: ExecutionId) -> Result<Vec<String>> {
-    let (mut told, mut expected) = both(client, id).await?;
-    assert_eq!(told.lines(), expected.lines());
+    let (mut info, mut expected) = both(client, id).await?;
+    assert_eq!(info.lines(), expected.lines());
     let text = |screen: &mut Screen| String::from_utf8_lossy(&screen.snapshot(None)).into_owned();
-    assert_eq!(text(&mut told), text(&mut expected));
-    Ok(told.lines())
+    assert_eq!(text(&mut info), text(&mut expected));
+    Ok(info.lines())
 }
 
-/// What was printed after this record, so far.
+/// The output after this record, so far.
 pub(crate) async fn printed_after(client: &Client, id: ExecutionId, seq: u64) -> Result<Vec<u8>> {
     Ok(printed(client, id, seq).await?.1)
 }

@@ -1,10 +1,11 @@
-//! Terminals by name: exactly one runs for each, whoever asks at the same time and whatever is killed.
+//! Terminals by name: exactly one runs for each, over concurrent requests and kills.
 
 use anyhow::{Context, Result};
 use headwater_tests::TestServer;
+use headwater_tests::host::eventually;
 use serde_json::{Value, json};
 
-use crate::door_scene::{Viewer, ask, session, terminals};
+use crate::viewer::{Viewer, terminals};
 
 fn id(terminal: &Value) -> String {
     terminal["execution_id"].as_str().unwrap_or_default().to_owned()
@@ -13,42 +14,50 @@ fn id(terminal: &Value) -> String {
 #[tokio::test]
 async fn terminals_are_created_listed_shown_and_ended_by_name() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
     let list = format!("/v1/sessions/{session}/terminals");
-    assert_eq!(terminals(&server, &session).await?, Vec::<Value>::new());
-    let made = ask(&server, "POST", &list, r#"{"name":"build","rows":30,"cols":90}"#).await?;
+    assert_eq!(terminals(&api, &session).await?, Vec::<Value>::new());
+    let made = api.post(&list, &json!({"name":"build","rows":30,"cols":90})).await?;
     assert_eq!(made.status, 201, "{}", made.text());
     let made = made.json()?;
     assert_eq!(
         (&made["name"], &made["rows"], &made["cols"], &made["running"]),
         (&json!("build"), &json!(30), &json!(90), &json!(true))
     );
-    let again = ask(&server, "POST", &list, r#"{"name":"build"}"#).await?;
+    let again = api.post(&list, &json!({"name":"build"})).await?;
     assert_eq!((again.status, id(&again.json()?)), (200, id(&made)));
-    let line = json!({ "name": "line", "command": "echo one-$((1 + 1)); sleep 1000" }).to_string();
-    assert_eq!(ask(&server, "POST", &list, &line).await?.status, 201);
-    let mut viewer = Viewer::open(&server, &session, "name=line").await?;
+    let line = json!({ "name": "line", "command": "echo one-$((1 + 1)); sleep 1000" });
+    assert_eq!(api.post(&list, &line).await?.status, 201);
+    let mut viewer = Viewer::open(&api, &session, "name=line").await?;
     viewer.shows("one-2").await?;
-    let shown = ask(&server, "GET", &format!("{list}/line/snapshot"), "").await?;
+    let shown = api.get(&format!("{list}/line/snapshot")).await?;
     assert_eq!(shown.status, 200, "{}", shown.text());
     let shown = shown.json()?;
     assert!(shown["text"].as_str().context("no text")?.contains("one-2"), "{shown}");
     assert_eq!((&shown["rows"], &shown["cols"]), (&json!(24), &json!(80)));
-    let names: Vec<Value> =
-        terminals(&server, &session).await?.iter().map(|one| one["name"].clone()).collect();
+    let names: Vec<Value> = terminals(&api, &session).await?.iter().map(|one| one["name"].clone()).collect();
     assert_eq!(names, [json!("build"), json!("line")]);
-    for body in [r#"{"name":""}"#, r#"{"name":"a b"}"#, r#"{"rows":0}"#, r#"{"odd":1}"#, r#"{"rows":70000}"#]
-    {
-        assert_eq!(ask(&server, "POST", &list, body).await?.status, 400, "{body}");
+    for body in [
+        json!({"name": ""}),
+        json!({"name": "a b"}),
+        json!({"rows": 0}),
+        json!({"odd": 1}),
+        json!({"rows": 70000}),
+    ] {
+        assert_eq!(api.post(&list, &body).await?.status, 400, "{body}");
     }
-    assert_eq!(ask(&server, "DELETE", &format!("{list}/build"), "").await?.status, 204);
-    let build = terminals(&server, &session).await?.into_iter().find(|one| one["name"] == "build");
-    assert_eq!(build.context("it is listed")?["running"], false);
-    let mut fresh = Viewer::open(&server, &session, "name=build&frames=binary&after=1").await?;
+    assert_eq!(api.delete(&format!("{list}/build")).await?.status, 204);
+    eventually("the deleted terminal is listed as ended", async || {
+        let list = terminals(&api, &session).await.unwrap_or_default();
+        list.iter().any(|one| one["name"] == "build" && one["running"] == false)
+    })
+    .await?;
+    let mut fresh = Viewer::open(&api, &session, "name=build&frames=binary&after=1").await?;
     let attached = fresh.hears("attached").await?;
     assert_ne!(id(&attached), id(&made), "what has ended is made anew");
     for missing in ["nothing", "bad%20name"] {
-        let status = ask(&server, "DELETE", &format!("{list}/{missing}"), "").await?.status;
+        let status = api.delete(&format!("{list}/{missing}")).await?.status;
         assert!(matches!(status, 404 | 400), "{missing}: {status}");
     }
     Ok(())
@@ -57,8 +66,9 @@ async fn terminals_are_created_listed_shown_and_ended_by_name() -> Result<()> {
 #[tokio::test]
 async fn many_that_open_one_name_at_once_find_one_terminal() -> Result<()> {
     let mut server = TestServer::start().await?;
-    let session = session(&server).await?;
-    let opening = (0..6).map(|_| Viewer::open(&server, &session, "name=x&frames=binary"));
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
+    let opening = (0..6).map(|_| Viewer::open(&api, &session, "name=x&frames=binary"));
     let mut ids = Vec::new();
     for viewer in futures_util::future::join_all(opening).await {
         ids.push(id(&viewer?.hears("attached").await?));
@@ -67,13 +77,13 @@ async fn many_that_open_one_name_at_once_find_one_terminal() -> Result<()> {
     assert_eq!(ids.len(), 1, "{ids:?}");
     server.kill();
     server.start_again().await?;
-    let mut viewer = Viewer::open(&server, &session, "name=x&frames=binary").await?;
+    let mut viewer = Viewer::open(&api, &session, "name=x&frames=binary").await?;
     assert_eq!(id(&viewer.hears("attached").await?), ids[0]);
     server.kill_worker().await?;
-    let mut viewer = Viewer::open(&server, &session, "name=x&frames=binary").await?;
+    let mut viewer = Viewer::open(&api, &session, "name=x&frames=binary").await?;
     assert_eq!(id(&viewer.hears("attached").await?), ids[0]);
     viewer.keys(b"echo still-$((1 + 1))\r").await?;
     viewer.shows("still-2").await?;
-    assert_eq!(terminals(&server, &session).await?.len(), 1);
+    assert_eq!(terminals(&api, &session).await?.len(), 1);
     Ok(())
 }

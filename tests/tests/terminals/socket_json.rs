@@ -1,10 +1,10 @@
-//! The JSON messages of a terminal: lines, interrupts, sizes, ends; and what makes no sense.
+//! The JSON messages of a terminal: lines, interrupts, sizes, ends; and invalid messages.
 
 use anyhow::Result;
 use headwater_tests::TestServer;
 use serde_json::json;
 
-use crate::door_scene::{READS_KEYS, Viewer, session, terminals};
+use crate::viewer::{READS_KEYS, Viewer, terminals};
 
 /// Says whether it is in front of the terminal or in the background, each time that changes. In one process: a shell that is
 /// stopped between its fork and the exec after it is not seen to be.
@@ -13,8 +13,9 @@ const WHERE: &str = r"import os, time\nwas = None\nwhile True:\n now = os.tcgetp
 #[tokio::test]
 async fn a_line_is_run_and_what_it_prints_comes_back() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
-    let mut viewer = Viewer::open(&server, &session, "").await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
+    let mut viewer = Viewer::open(&api, &session, "").await?;
     viewer.command("echo one > a-file; ls -la").await?;
     viewer.shows("total ").await?;
     viewer.shows("a-file").await?;
@@ -29,8 +30,9 @@ async fn a_line_is_run_and_what_it_prints_comes_back() -> Result<()> {
 #[tokio::test]
 async fn the_shell_is_one_and_its_environment_jobs_and_pipes_are_as_in_any_terminal() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
-    let mut viewer = Viewer::open(&server, &session, "rows=30&cols=100").await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
+    let mut viewer = Viewer::open(&api, &session, "rows=30&cols=100").await?;
     viewer.command("export COLOUR=green; cd /tmp").await?;
     viewer.command("echo [$COLOUR] [$PWD]").await?;
     viewer.shows("[green] [/tmp]").await?;
@@ -65,8 +67,9 @@ async fn the_shell_is_one_and_its_environment_jobs_and_pipes_are_as_in_any_termi
 #[tokio::test]
 async fn an_invalid_message_is_answered_with_an_error_and_the_socket_stays_open() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
-    let mut viewer = Viewer::open(&server, &session, "").await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
+    let mut viewer = Viewer::open(&api, &session, "").await?;
     for text in
         ["ls", "{}", r#"{"type":"odd"}"#, r#"{"type":"command"}"#, r#"{"type":"resize","rows":0,"cols":1}"#]
     {
@@ -76,7 +79,7 @@ async fn an_invalid_message_is_answered_with_an_error_and_the_socket_stays_open(
     }
     viewer.command("echo still-$((1 + 1))").await?;
     viewer.shows("still-2").await?;
-    let mut binary = Viewer::open(&server, &session, "frames=binary").await?;
+    let mut binary = Viewer::open(&api, &session, "frames=binary").await?;
     for frame in [&b"\x99x"[..], b"\x12\x01", b"\x13\xff", b"\x14", b"\x12\0\0\0\0"] {
         binary.socket.send(frame[0], &frame[1..]).await?;
         assert_eq!(binary.hears("error").await?["code"], "invalid_request", "{frame:?}");
@@ -84,6 +87,6 @@ async fn an_invalid_message_is_answered_with_an_error_and_the_socket_stays_open(
     binary.keys(b"echo and-$((1 + 2))\r").await?;
     binary.shows("and-3").await?;
     viewer.shows("and-3").await?;
-    assert_eq!(terminals(&server, &session).await?.len(), 1);
+    assert_eq!(terminals(&api, &session).await?.len(), 1);
     Ok(())
 }

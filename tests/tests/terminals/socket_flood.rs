@@ -4,9 +4,9 @@ use anyhow::Result;
 use headwater_tests::TestServer;
 use serde_json::json;
 
-use crate::door_scene::{CREDIT, Viewer, ask, session};
+use crate::viewer::{CREDIT, Viewer};
 
-/// What a client may have on its way.
+/// Bytes in flight to a client.
 const WINDOW: u32 = 64 << 10;
 /// After the interrupt: the window, what is behind it, and screens; a second of `yes` prints a hundred times as much.
 const AFTER_INTERRUPT: usize = 4 << 20;
@@ -14,8 +14,9 @@ const AFTER_INTERRUPT: usize = 4 << 20;
 #[tokio::test]
 async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
-    let mut viewer = Viewer::open(&server, &session, "frames=binary").await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
+    let mut viewer = Viewer::open(&api, &session, "frames=binary").await?;
     viewer.hears("prompt").await?;
     viewer.socket.send(CREDIT, &WINDOW.to_le_bytes()).await?;
     viewer.keys(b"yes flood\r").await?;
@@ -25,9 +26,9 @@ async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<
         granted = grant(&mut viewer, granted).await?;
     }
     let before = viewer.bytes;
-    viewer.told.clear();
+    viewer.info.clear();
     viewer.say(&json!({ "type": "interrupt" })).await?;
-    while !viewer.told.iter().any(|told| told["type"] == "prompt") {
+    while !viewer.info.iter().any(|info| info["type"] == "prompt") {
         viewer.take().await?;
         granted = grant(&mut viewer, granted).await?;
     }
@@ -38,7 +39,7 @@ async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<
         viewer.take().await?;
         granted = grant(&mut viewer, granted).await?;
     }
-    let listed = ask(&server, "GET", &format!("/v1/sessions/{session}/terminals"), "").await?;
+    let listed = api.get(&format!("/v1/sessions/{session}/terminals")).await?;
     assert_eq!(listed.status, 200);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A worker whose sessions reach one registry, and what is said to their outlet.
+//! A worker whose sessions reach one registry, and requests to their outlet.
 
 use anyhow::{Context, Result};
 use headwater_protocol::{Network, SessionId, SessionSpec, StartSpec};
@@ -50,8 +50,8 @@ pub(crate) async fn run(worker: &TestWorker, session: SessionId, line: &str) -> 
     worker.run_in(session, &StartSpec::shell(line)).await
 }
 
-/// Says something to the outlet, byte for byte, and prints what comes back until it is closed; `{more}` is said after an answer
-/// came, into a tunnel for one.
+/// Sends bytes to the outlet and prints everything that comes back until it is closed; `more` is sent after an answer
+/// arrived, into a tunnel for example.
 const SAY: &str = "
 import socket, sys, json
 first, more = json.loads(sys.argv[1])
@@ -68,7 +68,7 @@ while True:
 sys.stdout.buffer.write(said)
 ";
 
-/// Says `first` to the session's outlet, and `more` once it has answered; returns all that was answered.
+/// Sends `first` to the session's outlet, and `more` once it has answered; everything that came back.
 pub(crate) async fn say(
     worker: &TestWorker,
     session: SessionId,

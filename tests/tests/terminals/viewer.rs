@@ -1,53 +1,23 @@
-//! What the tests of the terminals' door share: a session, viewers of its terminals, and waiting for what they show.
+//! A viewer of a terminal over a WebSocket.
 
-use anyhow::{Context, Result, bail, ensure};
-use headwater_tests::raw::{self, Raw};
-use headwater_tests::{Received, Socket, TestServer};
+use anyhow::{Context, Result, bail};
+use headwater_tests::{Api, Received, Socket};
 use serde_json::{Value, json};
 
-/// What a shell prints when it has made the terminal its own to read a line: what is typed before is read as text.
+/// Printed by a shell when it begins to read single keys: earlier keys are read as a line of text.
 pub(crate) const READS_KEYS: &str = "\u{1b}[?2004h";
 pub(crate) const KEYS: u8 = 0x10;
 pub(crate) const RESIZE: u8 = 0x12;
 pub(crate) const CREDIT: u8 = 0x14;
-
-/// Asks with this token.
-pub(crate) async fn ask_as(
-    server: &TestServer,
-    token: &str,
-    method: &str,
-    path: &str,
-    body: &str,
-) -> Result<Raw> {
-    let bearer = format!("Bearer {token}");
-    let mut headers = vec![("Authorization", bearer.as_str())];
-    if !body.is_empty() {
-        headers.push(("Content-Type", "application/json"));
-    }
-    raw::request(server.address(), method, path, &headers, body.as_bytes()).await
-}
-
-/// Asks with the first token.
-pub(crate) async fn ask(server: &TestServer, method: &str, path: &str, body: &str) -> Result<Raw> {
-    ask_as(server, server.token(), method, path, body).await
-}
-
-/// Makes a session; its id.
-pub(crate) async fn session(server: &TestServer) -> Result<String> {
-    let made = ask(server, "POST", "/v1/sessions", "{}").await?;
-    ensure!(made.status == 201, "{}", made.text());
-    Ok(made.json()?["id"].as_str().context("no id")?.to_owned())
-}
 
 pub(crate) fn path(session: &str, query: &str) -> String {
     format!("/v1/sessions/{session}/terminal?{query}")
 }
 
 /// The terminals of a session.
-pub(crate) async fn terminals(server: &TestServer, session: &str) -> Result<Vec<Value>> {
-    let told = ask(server, "GET", &format!("/v1/sessions/{session}/terminals"), "").await?;
-    ensure!(told.status == 200, "{}", told.text());
-    Ok(told.json()?["terminals"].as_array().context("no list")?.clone())
+pub(crate) async fn terminals(api: &Api, session: &str) -> Result<Vec<Value>> {
+    let list = api.json(&format!("/v1/sessions/{session}/terminals")).await?;
+    Ok(list["terminals"].as_array().context("no list")?.clone())
 }
 
 /// A viewer: what it was shown, and where it stands.
@@ -57,8 +27,8 @@ pub(crate) struct Viewer {
     pub(crate) shown: Vec<u8>,
     /// How many bytes of output came in all.
     pub(crate) bytes: usize,
-    /// What is no output.
-    pub(crate) told: Vec<Value>,
+    /// All messages that are not output.
+    pub(crate) info: Vec<Value>,
     /// The last event.
     pub(crate) seq: u64,
     /// Where in `shown` the next wait begins.
@@ -66,19 +36,10 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
-    /// Opens one with the first token.
-    pub(crate) async fn open(server: &TestServer, session: &str, query: &str) -> Result<Self> {
-        Self::open_as(server, session, query, server.token()).await
-    }
-
-    pub(crate) async fn open_as(
-        server: &TestServer,
-        session: &str,
-        query: &str,
-        token: &str,
-    ) -> Result<Self> {
-        let socket = Socket::open_with(server, &path(session, query), token).await?;
-        Ok(Self { socket, shown: Vec::new(), bytes: 0, told: Vec::new(), seq: 0, looked: 0 })
+    /// Connects to a terminal of a session.
+    pub(crate) async fn open(api: &Api, session: &str, query: &str) -> Result<Self> {
+        let socket = api.socket(&path(session, query)).await?;
+        Ok(Self { socket, shown: Vec::new(), bytes: 0, info: Vec::new(), seq: 0, looked: 0 })
     }
 
     /// Has seen what another one saw.
@@ -105,10 +66,10 @@ impl Viewer {
                 } else {
                     self.seq = self.seq.max(other["seq"].as_u64().unwrap_or(0));
                 }
-                self.told.push(other);
+                self.info.push(other);
             }
             Received::Close(code, reason) => {
-                self.told.push(json!({ "type": "close", "code": code, "reason": reason }));
+                self.info.push(json!({ "type": "close", "code": code, "reason": reason }));
                 return Ok(false);
             }
         }
@@ -131,17 +92,17 @@ impl Viewer {
         }
     }
 
-    /// Waits until something of this type is told, and takes it.
+    /// Waits for a message of this type, and takes it.
     pub(crate) async fn hears(&mut self, kind: &str) -> Result<Value> {
         loop {
-            if let Some(at) = self.told.iter().position(|told| told["type"] == kind) {
-                return Ok(self.told.remove(at));
+            if let Some(at) = self.info.iter().position(|info| info["type"] == kind) {
+                return Ok(self.info.remove(at));
             }
             let taken = self.take().await;
             if !taken.with_context(|| format!("waiting for `{kind}` after {:?}", self.text()))?
                 && kind != "close"
             {
-                bail!("closed before `{kind}`: {:?}", self.told);
+                bail!("closed before `{kind}`: {:?}", self.info);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Where attacks are made: a worker on one of four sides, and the ways in.
+//! Targets of attacks: a worker with or without walls, as root or as an ordinary user, and the ways in.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -26,7 +26,7 @@ pub(crate) enum Side {
 /// Both kinds of walls.
 pub(crate) const WALLED: [Side; 2] = [Side::Root, Side::Ordinary];
 
-/// The first of the host users that ordinary workers run as; each class of attacks has one of its own, so that no
+/// The first of the host users that ordinary workers run as; each class of attacks has its own, so that no
 /// attack meets another.
 const FIRST_UID: u32 = 64_321;
 
@@ -79,20 +79,20 @@ impl Entry {
 
 /// A worker on one side, and a client of it.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct Target {
     pub(crate) side: Side,
     pub(crate) worker: TestWorker,
     pub(crate) client: Client,
     uid: u32,
 }
 
-impl Ground {
-    /// A worker on this side; `class` tells ordinary users apart.
+impl Target {
+    /// A worker on this side; `class` selects the ordinary user.
     pub(crate) async fn new(side: Side, class: u32) -> Result<Self> {
         Self::with(side, class, Options::default()).await
     }
 
-    /// The same with options of its own.
+    /// The same with more options.
     pub(crate) async fn with(side: Side, class: u32, options: Options) -> Result<Self> {
         assert!(rustix::process::geteuid().is_root(), "these tests are to be run as root");
         let uid = FIRST_UID + class;
@@ -130,7 +130,7 @@ impl Ground {
         })
     }
 
-    /// Puts a program into a workspace, as its owner's own.
+    /// Copies a program into a workspace, owned by the session's user.
     pub(crate) fn put(&self, session: SessionId, program: &Path, name: &str) -> Result<PathBuf> {
         let place = self.worker.workspace(session).join(name);
         fs::copy(program, &place)?;
@@ -147,10 +147,10 @@ impl Ground {
     }
 }
 
-/// A neighbour: whatever is done to another session, this one goes on being answered.
-pub(crate) async fn neighbour_is_answered(ground: &Ground, neighbour: SessionId) -> Result<()> {
+/// Checks that a session is served while another one attacks.
+pub(crate) async fn neighbour_is_answered(target: &Target, neighbour: SessionId) -> Result<()> {
     for n in 0..5 {
-        let seen = ground.run(neighbour, &StartSpec::argv(["echo", &n.to_string()])).await?;
+        let seen = target.run(neighbour, &StartSpec::argv(["echo", &n.to_string()])).await?;
         anyhow::ensure!(seen.text() == format!("{n}\n"), "the neighbour got {seen:?}");
     }
     Ok(())

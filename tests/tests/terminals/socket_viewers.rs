@@ -1,10 +1,10 @@
-//! Several viewers of one terminal: who may type, whose size it has, and what their emulators say by themselves.
+//! Several viewers of one terminal: who may type, whose size it has, and answers of their emulators.
 
 use anyhow::{Context, Result};
 use headwater_tests::TestServer;
 use serde_json::json;
 
-use crate::door_scene::{RESIZE, Viewer, ask_as, session};
+use crate::viewer::{RESIZE, Viewer};
 
 fn size(rows: u16, cols: u16) -> Vec<u8> {
     [rows.to_le_bytes(), cols.to_le_bytes()].concat()
@@ -13,8 +13,9 @@ fn size(rows: u16, cols: u16) -> Vec<u8> {
 #[tokio::test]
 async fn the_last_viewer_that_typed_owns_the_size_and_all_viewers_are_notified() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
-    let mut first = Viewer::open(&server, &session, "frames=binary&rows=30&cols=100").await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
+    let mut first = Viewer::open(&api, &session, "frames=binary&rows=30&cols=100").await?;
     let attached = first.hears("attached").await?;
     assert_eq!(
         (&attached["name"], &attached["rows"], &attached["cols"]),
@@ -22,15 +23,21 @@ async fn the_last_viewer_that_typed_owns_the_size_and_all_viewers_are_notified()
     );
     first.keys(b"stty size\r").await?;
     first.shows("30 100").await?;
-    let mut second = Viewer::open(&server, &session, "frames=binary&rows=40&cols=120").await?;
-    let mut looks = Viewer::open(&server, &session, "readonly=true&rows=10&cols=20").await?;
+    let mut second = Viewer::open(&api, &session, "frames=binary&rows=40&cols=120").await?;
+    let mut looks = Viewer::open(&api, &session, "readonly=true&rows=10&cols=20").await?;
     looks.say(&json!({ "type": "resize", "rows": 11, "cols": 21 })).await?;
-    assert_eq!(second.hears("attached").await?["rows"], 30, "to come is not to type");
+    assert_eq!(
+        second.hears("attached").await?["rows"],
+        30,
+        "a viewer that has not typed does not set the size"
+    );
+    // It has seen the screen, so it is a viewer before the size changes.
+    looks.shows("30 100").await?;
     second.keys(b"stty size\r").await?;
     second.shows("40 120").await?;
     for viewer in [&mut first, &mut second, &mut looks] {
-        let told = viewer.hears("resized").await?;
-        assert_eq!((&told["rows"], &told["cols"]), (&json!(40), &json!(120)));
+        let info = viewer.hears("resized").await?;
+        assert_eq!((&info["rows"], &info["cols"]), (&json!(40), &json!(120)));
     }
     // The other's window changes, which counts when it types.
     first.socket.send(RESIZE, &size(50, 130)).await?;
@@ -38,26 +45,23 @@ async fn the_last_viewer_that_typed_owns_the_size_and_all_viewers_are_notified()
     second.shows("40 120\r\nsecond").await?;
     first.keys(b"stty size; echo fi''rst\r").await?;
     first.shows("50 130\r\nfirst").await?;
-    let told = looks.hears("resized").await?;
-    assert_eq!((&told["rows"], &told["cols"]), (&json!(50), &json!(130)));
+    let info = looks.hears("resized").await?;
+    assert_eq!((&info["rows"], &info["cols"]), (&json!(50), &json!(130)));
     Ok(())
 }
 
 #[tokio::test]
 async fn a_read_only_viewer_sees_all_and_cannot_type() -> Result<()> {
     let server = TestServer::start().await?;
-    let ann = server.make_token(&["--user", "ann"])?;
-    let anns_reader = server.make_token(&["--user", "ann", "--role", "reader"])?;
-    let bob = server.make_token(&["--user", "bob"])?;
-    let made = ask_as(&server, &ann, "POST", "/v1/sessions", r#"{"name":"anns"}"#).await?.json()?;
-    let session = made["id"].as_str().context("no id")?;
-    let refused =
-        Viewer::open_as(&server, session, "", &anns_reader).await.err().context("may not make one")?;
+    let (ann, anns_reader) = (server.user("ann", "member")?, server.user("ann", "reader")?);
+    let bob = server.user("bob", "member")?;
+    let session = &ann.session(&json!({"name": "anns"})).await?;
+    let refused = Viewer::open(&anns_reader, session, "").await.err().context("may not make one")?;
     assert!(refused.to_string().starts_with("403"), "{refused}");
     // By its name too.
-    let mut writes = Viewer::open_as(&server, "anns", "", &ann).await?;
-    for (token, query) in [(&anns_reader, ""), (&ann, "readonly=true")] {
-        let mut looks = Viewer::open_as(&server, session, query, token).await?;
+    let mut writes = Viewer::open(&ann, "anns", "").await?;
+    for (user, query) in [(&anns_reader, ""), (&ann, "readonly=true")] {
+        let mut looks = Viewer::open(user, session, query).await?;
         looks.command("echo never").await?;
         let error = looks.hears("error").await?;
         assert_eq!(error["code"], "forbidden", "{error}");
@@ -67,8 +71,8 @@ async fn a_read_only_viewer_sees_all_and_cannot_type() -> Result<()> {
         looks.shows(&format!("seen-{}-2", query.len())).await?;
         assert!(!looks.text().contains("never"));
     }
-    for (name, token) in [(session, &bob), ("anns", &bob)] {
-        let refused = Viewer::open_as(&server, name, "", token).await.err().context("bob may not")?;
+    for (name, bob) in [(session.as_str(), &bob), ("anns", &bob)] {
+        let refused = Viewer::open(bob, name, "").await.err().context("bob may not")?;
         assert!(refused.to_string().starts_with("404"), "{refused}");
     }
     Ok(())
@@ -78,10 +82,11 @@ async fn a_read_only_viewer_sees_all_and_cannot_type() -> Result<()> {
 #[tokio::test]
 async fn answers_of_viewers_emulators_never_reach_the_program() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
     let mut viewers = Vec::new();
     for _ in 0..3 {
-        viewers.push(Viewer::open(&server, &session, "frames=binary").await?);
+        viewers.push(Viewer::open(&api, &session, "frames=binary").await?);
     }
     viewers[0].keys(b"stty -echo; echo reads-$((1 + 1)); cat -v\r").await?;
     viewers[0].shows("reads-2").await?;
@@ -108,8 +113,9 @@ async fn answers_of_viewers_emulators_never_reach_the_program() -> Result<()> {
 #[tokio::test]
 async fn tab_completes_and_the_shell_reports_its_prompts() -> Result<()> {
     let server = TestServer::start().await?;
-    let session = session(&server).await?;
-    let mut viewer = Viewer::open(&server, &session, "frames=binary").await?;
+    let api = server.api();
+    let session = api.session(&json!({})).await?;
+    let mut viewer = Viewer::open(&api, &session, "frames=binary").await?;
     viewer.hears("prompt").await?;
     viewer.keys(b"touch a-very-long-name; mkdir in''side\r").await?;
     viewer.hears("prompt").await?;
@@ -117,12 +123,12 @@ async fn tab_completes_and_the_shell_reports_its_prompts() -> Result<()> {
     viewer.shows("a-very-long-name ").await?;
     viewer.keys(b"\r").await?;
     viewer.hears("prompt").await?;
-    viewer.told.clear();
+    viewer.info.clear();
     viewer.keys(b"cd inside; (exit 5)\r").await?;
     assert_eq!(viewer.hears("command_ended").await?["exit_code"], 5);
     let folder = viewer.hears("directory").await?;
     assert!(folder["path"].as_str().is_some_and(|path| path.ends_with("/inside")), "{folder}");
-    let mut json = Viewer::open(&server, &session, "").await?;
+    let mut json = Viewer::open(&api, &session, "").await?;
     json.command("echo done").await?;
     assert_eq!(json.hears("prompt").await?, json!({ "type": "prompt" }));
     json.command("exit 3").await?;
