@@ -24,7 +24,7 @@ fn numbers() -> Vec<u8> {
 /// all.
 async fn held(asker: &Api, id: &str) -> Result<()> {
     eventually("the program is held", async || {
-        let info = asker.execution(&id).await;
+        let info = asker.execution(id).await;
         info.is_ok_and(|info| info["stdout_bytes"].as_u64() > Some(1 << 20))
     })
     .await
@@ -112,7 +112,7 @@ async fn a_position_after_the_end_is_refused_on_every_stream() -> Result<()> {
     let ended = asker.start(&session, &json!({ "shell": "echo hi" })).await?;
     asker.closed(&ended).await?;
     for id in [&running, &ended] {
-        let last = asker.execution(&id).await?["last_seq"].as_u64().context("no seq")?;
+        let last = asker.execution(id).await?["last_seq"].as_u64().context("no seq")?;
         let path = format!("/v1/executions/{id}");
         let beyond = (last + 1).to_string();
         for answer in [

@@ -75,12 +75,12 @@ async fn a_removed_log_says_so_and_is_never_an_empty_answer() -> Result<()> {
         ids.push(id);
     }
     let is_removed =
-        async |id: &str| ann.execution(&id).await.is_ok_and(|info| !info["log_removed"].is_null());
+        async |id: &str| ann.execution(id).await.is_ok_and(|info| !info["log_removed"].is_null());
     for id in &ids[..3] {
         eventually("the log is removed", async || is_removed(id).await).await?;
     }
     for (n, id) in ids.iter().enumerate() {
-        let info = ann.execution(&id).await?;
+        let info = ann.execution(id).await?;
         assert_eq!((&info["state"], &info["exit"]["code"]), (&json!("closed"), &json!(n)), "{info}");
         let paths = ["output", "events", "output?follow=true", "recording"]
             .map(|path| format!("/v1/executions/{id}/{path}"));
@@ -240,7 +240,7 @@ async fn a_prune_reports_first_and_then_removes_what_its_caller_owns() -> Result
     let pruned = json_of(&ann.post("/v1/prune", &json!({"keep": 1})).await?, 200)?;
     assert_eq!((&pruned["logs"], &pruned["bytes"]), (&dry["logs"], &dry["bytes"]));
     for id in &ids[..3] {
-        let info = ann.execution(&id).await?;
+        let info = ann.execution(id).await?;
         assert_eq!(info["log_removed"]["reason"], "prune", "{info}");
     }
     assert_eq!(ann.get(&format!("/v1/executions/{}/output", ids[3])).await?.text(), "hello\n");

@@ -536,9 +536,9 @@ async fn a_token_that_is_revoked_ends_the_streams_that_it_opened() -> Result<()>
 #[tokio::test]
 async fn too_many_failures_from_an_address_must_wait() -> Result<()> {
     let server = TestServer::start().await?;
-    let guesser = server.api_with("hw_x");
+    let attacker = server.api_with("hw_x");
     // At once: a slow machine must not stay below the limit.
-    let guesses = join_all((0..100).map(|_| guesser.get("/v1/info"))).await;
+    let guesses = join_all((0..100).map(|_| attacker.get("/v1/info"))).await;
     let refused = guesses.into_iter().flatten().find(|answer| answer.status == 429);
     let answer = refused.context("a hundred guesses were all answered")?;
     ensure!(answer.header("retry-after").is_some_and(|after| after.parse::<u64>().is_ok_and(|s| s > 0)));

@@ -100,9 +100,9 @@ async fn the_address_of_the_client_is_what_a_trusted_proxy_says_and_nobody_else(
 #[tokio::test]
 async fn a_valid_token_is_not_refused_for_the_failures_of_others_at_its_address() -> Result<()> {
     let server = TestServer::start().await?;
-    let guesser = server.api_with("hw_wrong");
+    let attacker = server.api_with("hw_wrong");
     // At once: a slow machine must not stay below the limit.
-    let guesses = join_all((0..100).map(|_| guesser.get("/v1/me"))).await;
+    let guesses = join_all((0..100).map(|_| attacker.get("/v1/me"))).await;
     let waits = guesses.into_iter().flatten().any(|answer| answer.status == 429);
     ensure!(waits, "a hundred guesses were all answered");
     ensure!(server.api().get("/v1/me").await?.status == 200);

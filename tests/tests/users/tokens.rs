@@ -73,7 +73,7 @@ async fn no_token_creates_one_with_more_rights_than_its_own() -> Result<()> {
         ("no session at all", &ann, json!({"sessions": []}), 400),
         ("the same scope", &files, json!({"scopes": ["files:read"]}), 201),
     ] {
-        let got = status(&by, "POST", "/v1/tokens", &body).await?;
+        let got = status(by, "POST", "/v1/tokens", &body).await?;
         ensure!(got == expected, "{what}: {got}");
     }
     let made = json_of(&files.post("/v1/tokens", &json!({})).await?, 201)?;
@@ -113,7 +113,7 @@ async fn a_scope_opens_its_area_and_nothing_else() -> Result<()> {
         (&admins, "POST", "/v1/users".into(), json!({"name": "eve"}), 403),
         (&admins, "DELETE", format!("/v1/sessions/{one}"), Value::Null, 403),
     ] {
-        let got = status(&token, method, &path, &body).await?;
+        let got = status(token, method, &path, &body).await?;
         ensure!(got == expected, "{method} {path}: {got} instead of {expected}");
     }
     Ok(())
