@@ -83,7 +83,7 @@ impl OpenWorkspace {
             return true;
         }
         match engine.live_session(self.id) {
-            Ok(session) => session.is_ending(),
+            Ok(session) => session.phase().is_ending(),
             Err(_) => engine.asleep(self.id).is_none(),
         }
     }

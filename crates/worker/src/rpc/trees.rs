@@ -73,7 +73,7 @@ fn archive_format(number: i32) -> Result<ArchiveFormat, Fault> {
 async fn ended(engine: Arc<Engine>, id: SessionId) {
     loop {
         match engine.live_session(id) {
-            Ok(session) => session.wait_until_over().await,
+            Ok(session) => session.until_gone().await,
             Err(_) if engine.asleep(id).is_some() => tokio::time::sleep(HIBERNATED_CHECK_INTERVAL).await,
             Err(_) => return,
         }

@@ -16,7 +16,7 @@ use crate::engine::{Engine, cannot_record, changed};
 use crate::layout::SessionRecord;
 use crate::sessions::cleanup;
 use crate::sessions::pool;
-use crate::sessions::session::{self, Inside, Parts, Session};
+use crate::sessions::session::{self, Parts, Session, StartGuard};
 use crate::usage::disk::{self, Measured};
 
 /// A session that sleeps.
@@ -59,7 +59,7 @@ fn measured(engine: &Engine, record: &SessionRecord) -> Result<Option<Measured>,
 
 impl Engine {
     /// A session that can run things, held awake; one that sleeps is woken first.
-    pub(crate) async fn awake(&self, id: SessionId) -> Result<(Arc<Session>, Inside), Fault> {
+    pub(crate) async fn awake(&self, id: SessionId) -> Result<(Arc<Session>, StartGuard), Fault> {
         loop {
             if self.pool.is_closed() {
                 return Err(stopping());
@@ -67,7 +67,7 @@ impl Engine {
             match self.live_session(id) {
                 Ok(session) => match session.enter().await {
                     Some(inside) => return Ok((session, inside)),
-                    None => session.wait_until_over().await, // on its way to sleep, or to its end
+                    None => session.until_gone().await, // on its way to sleep, or to its end
                 },
                 Err(fault) if self.asleep(id).is_none() => return Err(fault),
                 Err(_) => self.wake(id).await?,
@@ -146,7 +146,7 @@ impl Engine {
                 let fault = Fault::new(FaultKind::Conflict, "a session made for one execution ends with it");
                 return Err(fault.hint("cancel the execution instead"));
             }
-            session.doze(self.config.hibernation.warning).await;
+            session.hibernate_unless_starting(self.config.hibernation.warning).await;
         }
         let told = self.session(id)?;
         if told.state == SessionState::Ready {

@@ -40,7 +40,7 @@ impl Quiet {
     pub(crate) fn is_tired(&mut self, session: &Session, when: &Hibernation) -> bool {
         let unused = session.used_at().elapsed();
         let shortest = [when.after, when.running_after].into_iter().flatten().min();
-        if shortest.is_none_or(|shortest| unused < shortest) || session.is_ending() || session.is_dozing() {
+        if shortest.is_none_or(|shortest| unused < shortest) || session.phase().is_stopping() {
             return false;
         }
         let (runs, quiet) = self.look(session);

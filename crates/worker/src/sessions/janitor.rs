@@ -62,7 +62,7 @@ pub(crate) async fn watch(engine: Arc<Engine>) {
             end_if_idle(&engine, &session);
             if quiet.is_tired(&session, &engine.config.hibernation) {
                 let (session, warning) = (Arc::clone(&session), engine.config.hibernation.warning);
-                tokio::spawn(async move { session.doze(warning).await });
+                tokio::spawn(async move { session.hibernate_unless_starting(warning).await });
             }
             if is_due(&session, free) {
                 tokio::spawn(check_disk(Arc::clone(&engine), session, Arc::clone(&walks)));
@@ -94,7 +94,7 @@ async fn next_look(engine: &Engine, before: Free, busy: bool) {
 fn end_if_idle(engine: &Engine, session: &Arc<Session>) {
     let timeout = session.record().spec.idle_timeout_ms.map(Duration::from_millis);
     let is_idle = timeout.is_some_and(|timeout| session.idle_for() > timeout);
-    if is_idle && !session.is_ending() && !engine.is_open(session.id()) {
+    if is_idle && !session.phase().is_ending() && !engine.is_open(session.id()) {
         tracing::info!(session = %session.id(), "session idle for too long");
         let session = Arc::clone(session);
         tokio::spawn(async move { session.end().await });

@@ -5,9 +5,10 @@
 
 mod asking;
 mod env;
+mod hibernate;
 mod outlet;
+mod phase;
 mod running;
-mod sleep;
 pub(crate) mod spare;
 mod start;
 mod verdict;
@@ -17,7 +18,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -26,10 +27,10 @@ use headwater_limits::descriptors::Hold;
 use headwater_protocol::{ExecutionId, Process, Session as Told, SessionId, SessionState};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
-use headwater_sandbox::wire::{Cause, FromInit, Target, ToInit};
+use headwater_sandbox::wire::{Cause as StopCause, FromInit, Target, ToInit};
 use headwater_workspace::Workspace;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use tokio::sync::{Notify, RwLock, oneshot, watch};
+use tokio::sync::{Notify, RwLock, oneshot};
 
 use crate::engine::Engine;
 use crate::executions::open_limits::{self, Whose};
@@ -40,18 +41,19 @@ use crate::usage::disk::{Gauge, Measured};
 
 use asking::Asking;
 pub(crate) use env::workspace_inside;
+pub(crate) use hibernate::StartGuard;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;
+use phase::{Cause, Phase, PhaseCell};
 use running::Running;
-pub(crate) use sleep::Inside;
 use spare::Spare;
 pub(crate) use start::{Accepted, Expects, Granted, grace};
 pub(crate) use verdict::unseen;
 
 /// How long init may take to end itself before it is killed.
-const END_PATIENCE: Duration = Duration::from_secs(3);
+const END_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long init may take to answer a question.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whose processes somebody wants to know.
 type Question = (ExecutionId, oneshot::Sender<Vec<Process>>);
@@ -68,15 +70,11 @@ pub(crate) struct Session {
     cgroup: Option<SessionCgroup>,
     running: Mutex<HashMap<ExecutionId, Running>>,
     questions: Mutex<Vec<Question>>,
-    /// Somebody asked for its end: what still runs was cancelled, not lost.
-    ending: AtomicBool,
-    /// Held by whoever starts something, and whole by whoever puts it to sleep: a start never meets an init that goes.
-    door: Arc<RwLock<()>>,
-    /// Its init is gone.
-    gone: AtomicBool,
-    /// It is being put to sleep: its workspace stays, and the next use wakes it.
-    dozing: AtomicBool,
-    /// Told to whoever waits for its executions to be closed: one more is.
+    /// Whether it runs, is being hibernated, is ending, or is gone.
+    phase: PhaseCell,
+    /// Read-locked by each start, write-locked by a hibernation: a start never meets an init that is about to end.
+    starts: Arc<RwLock<()>>,
+    /// Notified when an execution is closed.
     closed: Notify,
     /// The folder of its next execution.
     spare: Spare,
@@ -86,8 +84,6 @@ pub(crate) struct Session {
     used_at: Mutex<Instant>,
     /// What it uses of the disk.
     gauge: Gauge,
-    /// Set when init is gone and all logs are closed.
-    over: watch::Sender<bool>,
     /// Where its programs find what they reach of the network.
     outlet: Outlet,
     asking: Asking,
@@ -126,16 +122,13 @@ impl Session {
             cgroup: parts.cgroup,
             running: Mutex::default(),
             questions: Mutex::default(),
-            ending: AtomicBool::new(false),
-            door: Arc::default(),
-            gone: AtomicBool::new(false),
-            dozing: AtomicBool::new(false),
+            phase: PhaseCell::default(),
+            starts: Arc::default(),
             closed: Notify::new(),
             spare: Spare::new(parts.spare),
             oom_seen: AtomicU64::new(oom_kills),
             gauge: Gauge::new(parts.disk),
             used_at: Mutex::new(Instant::now()),
-            over: watch::Sender::new(false),
             outlet: Outlet::default(),
             asking: Asking::default(),
             descriptors: parts.descriptors,
@@ -243,14 +236,9 @@ impl Session {
         *self.used_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody asked for its end.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.ending.load(Ordering::Relaxed)
-    }
-
-    /// Whether its init is gone and its logs are closed.
-    fn is_over(&self) -> bool {
-        *self.over.borrow()
+    /// What it is doing.
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.get()
     }
 
     /// The way into its workspace. Blocks for a moment.
@@ -281,7 +269,7 @@ impl Session {
     pub(crate) async fn stop(
         &self,
         execution: ExecutionId,
-        cause: Cause,
+        cause: StopCause,
         grace: Duration,
     ) -> Result<(), Fault> {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
@@ -305,7 +293,7 @@ impl Session {
         let (answer, answered) = oneshot::channel();
         self.questions().push((execution, answer));
         self.tell(&ToInit::Processes { execution }).await?;
-        match tokio::time::timeout(ANSWER_PATIENCE, answered).await {
+        match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
             Ok(Ok(processes)) => Ok(processes),
             _ => Err(Fault::new(FaultKind::Unavailable, "the session's init does not answer")),
         }
@@ -371,11 +359,10 @@ impl Session {
 
     /// Init has ended, or was ended: so has everything in the session. The logs get their ends.
     async fn init_is_gone(self: &Arc<Self>) {
-        if !self.is_ending() && !self.is_dozing() {
+        self.outlet.close();
+        if self.phase.begin_closing() == Cause::Lost {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
-        self.outlet.close();
-        self.gone.store(true, Ordering::Relaxed);
         self.link.shut(); // what is asked for from now on is refused
         self.kill_what_is_left();
         for running in self.running().values_mut() {
@@ -383,38 +370,33 @@ impl Session {
         }
         self.give_up_starting();
         let Some(engine) = self.engine.upgrade() else { return };
-        let sleeps = self.sleeps_on(); // once: an end that is asked for from now on finds it asleep
+        // Decided once: an end that is requested from now on finds the session hibernated.
+        let hibernates = !self.phase().is_ending() && !self.record().spec.one_shot;
         let session = Arc::clone(self);
         // At the same time as the pumps work: on a full disk they wait for the room that this makes.
         let cleaned = tokio::task::spawn_blocking(move || {
             session.wait_for_init();
             cleanup::end_strays(&session.record().clone());
             cleanup::remove_but_workspace(&session.dir, session.cgroup());
-            if !sleeps {
+            if !hibernates {
                 cleanup::remove_workspace(&session.dir);
             }
         });
         // The pumps see the ends of their pipes now; each takes itself off the table.
-        loop {
-            let closed = self.closed.notified();
-            if self.busy() == 0 {
-                break;
-            }
-            closed.await;
-        }
+        self.until_all_closed().await;
         let _ = cleaned.await; // it does not panic, and is not stopped
-        if sleeps {
+        if hibernates {
             engine.session_sleeps(self);
         } else {
             engine.session_is_over(self);
         }
-        self.over.send_replace(true);
+        self.phase.finish();
         spare::remove(&self.dir); // one that was being made when the rest was cleaned up
     }
 
     /// Waits until init is gone, and with it, where there are walls, all processes. Blocks.
     fn wait_for_init(&self) {
-        let patience = Timespec { tv_sec: END_PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
+        let patience = Timespec { tv_sec: END_TIMEOUT.as_secs().cast_signed(), tv_nsec: 0 };
         // Without it the clean-up is tried all the same.
         let _ = rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&patience));
         headwater_sandbox::orphans::reap(self.init.as_fd());
@@ -432,17 +414,16 @@ impl Session {
 
     /// Ends it and everything in it; returns when all logs are closed.
     pub(crate) async fn end(&self) {
-        self.ending.store(true, Ordering::Relaxed);
-        let mut over = self.over.subscribe();
+        self.phase.begin_end();
         let asked = async {
-            // Gone already, it has nothing more to hear; stopped from outside, it may not take the message at all.
+            // An init that is gone refuses the message; one that was stopped from outside may never receive it.
             let _ = self.link.send(&ToInit::End, &[]).await;
-            let _ = over.wait_for(|over| *over).await;
+            self.until_gone().await;
         };
-        if tokio::time::timeout(END_PATIENCE, asked).await.is_err() {
+        if tokio::time::timeout(END_TIMEOUT, asked).await.is_err() {
             self.kill_what_is_left();
-            // Killed, the link breaks and `listen` finishes the rest.
-            let _ = tokio::time::timeout(END_PATIENCE, over.wait_for(|over| *over)).await;
+            // When init is killed the link breaks, and `listen` finishes the rest.
+            let _ = tokio::time::timeout(END_TIMEOUT, self.until_gone()).await;
         }
     }
 }

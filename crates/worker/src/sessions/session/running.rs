@@ -9,10 +9,11 @@ use headwater_contract::{Backoff, panics};
 use headwater_log::{HoldOptions, Log, LogError, Writer};
 use headwater_protocol::{ExecutionId, ExitDetail, OnOutputLimit, Reason, Stream, Verdict};
 use headwater_sandbox::cgroup::SessionCgroup;
-use headwater_sandbox::wire::{Cause, Exit, Fds, StartFailure, ToInit};
+use headwater_sandbox::wire::{Cause as StopCause, Exit, Fds, StartFailure, ToInit};
 use tokio::sync::oneshot;
 
 use super::Session;
+use super::phase::Cause;
 use super::start::{grace, remove_later};
 use super::verdict::{self, Asked, Circumstances};
 use crate::clock::now_us;
@@ -167,27 +168,26 @@ impl Session {
         }
     }
 
+    /// The verdict on an execution whose end init did not report.
     fn unseen_end(&self, waiting_bytes: u64) -> Verdict {
-        let verdict = if self.is_ending() && waiting_bytes > 0 {
-            let message =
-                format!("its session was ended; the disk is full: {waiting_bytes} bytes of output are lost");
-            verdict::unseen(Reason::Cancelled, message)
-        } else if self.is_ending() {
-            verdict::unseen(Reason::Cancelled, "its session was ended")
-        } else if self.is_dozing() {
-            verdict::unseen(Reason::Cancelled, "its session was put to sleep")
-        } else {
-            verdict::unseen(Reason::Lost, "its session's init ended unexpectedly")
+        let (reason, message) = match self.phase().cause() {
+            Some(Cause::Ended) if waiting_bytes > 0 => (
+                Reason::Cancelled,
+                format!("its session was ended; the disk is full: {waiting_bytes} bytes of output are lost"),
+            ),
+            Some(Cause::Ended) => (Reason::Cancelled, "its session was ended".to_owned()),
+            Some(Cause::Hibernated) => (Reason::Cancelled, "its session was hibernated".to_owned()),
+            Some(Cause::Lost) | None => (Reason::Lost, "its session's init ended unexpectedly".to_owned()),
         };
-        Verdict { detail: self.whole_end(), ..verdict }
+        Verdict { detail: self.end_detail(), ..verdict::unseen(reason, message) }
     }
 
-    /// What ends everything in the session, if something does.
-    fn whole_end(&self) -> Option<ExitDetail> {
-        if self.is_ending() {
-            Some(ExitDetail::SessionEnded)
-        } else {
-            self.is_dozing().then_some(ExitDetail::SessionHibernated)
+    /// What ends everything in the session, for an execution that was cancelled.
+    fn end_detail(&self) -> Option<ExitDetail> {
+        match self.phase().cause()? {
+            Cause::Ended => Some(ExitDetail::SessionEnded),
+            Cause::Hibernated => Some(ExitDetail::SessionHibernated),
+            Cause::Lost => None,
         }
     }
 
@@ -195,7 +195,7 @@ impl Session {
     async fn abandon(self: &Arc<Self>, execution: &Arc<Execution>) {
         let id = execution.id();
         tracing::error!(execution = %id, "its output can no longer be read: it ends");
-        let _ = self.stop(id, Cause::Cancelled, Duration::ZERO).await; // init may be gone
+        let _ = self.stop(id, StopCause::Cancelled, Duration::ZERO).await; // init may be gone
         match reopened(execution.record(), execution.dir()) {
             Ok((log, writer)) => {
                 execution.continue_in(log);
@@ -330,11 +330,11 @@ impl Surroundings for Around {
     async fn too_much(&self) {
         let grace = grace(&self.execution.record().spec);
         // If the session is gone, so is the program.
-        let _ = self.session.stop(self.execution.id(), Cause::OutputLimit, grace).await;
+        let _ = self.session.stop(self.execution.id(), StopCause::OutputLimit, grace).await;
     }
 
     fn is_given_up(&self) -> bool {
-        self.session.is_ending() || self.session.is_dozing()
+        self.session.phase().is_stopping()
     }
 }
 
@@ -354,7 +354,7 @@ impl Around {
         };
         let verdict = verdict::verdict(exit, known);
         match verdict.reason {
-            Reason::Cancelled => Verdict { detail: self.session.whole_end(), ..verdict },
+            Reason::Cancelled => Verdict { detail: self.session.end_detail(), ..verdict },
             _ => verdict,
         }
     }

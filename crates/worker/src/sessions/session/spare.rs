@@ -86,7 +86,7 @@ impl Session {
         tokio::task::spawn_blocking(move || {
             let made = make(&session.dir);
             session.spare.change(MAKING, if made.is_ok() { READY } else { NONE });
-            if session.is_over() {
+            if session.phase().is_gone() {
                 remove(&session.dir);
             }
         });
