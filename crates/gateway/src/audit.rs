@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode};
-use headwater_store::AuditRow;
+use headwater_store::{AuditRow, Store};
 use tokio::time::sleep_until;
 
 use crate::auth::Identity;
+use crate::background::Background;
+use crate::http::rate_limit::Buckets;
 use crate::now_ms;
-use crate::state::Gateway;
 use crate::store_ticks::tick_after;
 
 /// A row is written so long after what it tells of, or a little later.
 const DELAY: Duration = Duration::from_millis(20);
 /// So much of a path is kept.
 const PATH_CHARS: usize = 256;
+/// Denials of one address that are recorded in a second.
+const DENIALS_PER_SECOND: u32 = 10;
 
 /// A request that was turned away.
 #[derive(Debug)]
@@ -41,15 +44,23 @@ pub(crate) fn is_denial(status: StatusCode) -> bool {
     )
 }
 
-impl Gateway {
-    /// Notes who did what.
-    pub(crate) fn audit(
-        self: &Arc<Self>,
-        who: &Identity,
-        action: &'static str,
-        object: String,
-        detail: String,
-    ) {
+/// The audit log.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    store: Arc<dyn Store>,
+    background: Background,
+    /// Limits the denials of each address that are recorded.
+    denials: Buckets<IpAddr>,
+}
+
+impl Audit {
+    /// An audit log in this store.
+    pub(crate) fn new(store: Arc<dyn Store>, background: Background) -> Self {
+        Self { store, background, denials: Buckets::new(DENIALS_PER_SECOND) }
+    }
+
+    /// Records who did what.
+    pub(crate) fn record(&self, who: &Identity, action: &'static str, object: String, detail: String) {
         self.append(AuditRow {
             at_ms: now_ms(),
             owner: who.owner.clone(),
@@ -63,13 +74,7 @@ impl Gateway {
     }
 
     /// Notes what the server found by itself about an owner.
-    pub(crate) fn audit_found(
-        self: &Arc<Self>,
-        owner: &str,
-        action: &'static str,
-        object: String,
-        detail: String,
-    ) {
+    pub(crate) fn record_finding(&self, owner: &str, action: &'static str, object: String, detail: String) {
         self.append(AuditRow {
             at_ms: now_ms(),
             owner: owner.to_owned(),
@@ -83,7 +88,7 @@ impl Gateway {
     }
 
     /// Notes that somebody was turned away. Of many in one moment only some are noted: the log is not for filling disks.
-    pub(crate) fn audit_denial(self: &Arc<Self>, denial: &Denial<'_>) {
+    pub(crate) fn record_denial(&self, denial: &Denial<'_>) {
         if self.denials.take(denial.address, Instant::now()).is_err() {
             return;
         }
@@ -99,12 +104,12 @@ impl Gateway {
         });
     }
 
-    fn append(self: &Arc<Self>, row: AuditRow) {
-        let gateway = Arc::clone(self);
-        self.tasks.spawn(async move {
+    fn append(&self, row: AuditRow) {
+        let store = Arc::clone(&self.store);
+        self.background.tasks.spawn(async move {
             // With those of the same moment, and out of the way of what they tell of.
             sleep_until(tick_after(DELAY)).await;
-            if let Err(error) = gateway.store.append_audit(&row).await {
+            if let Err(error) = store.append_audit(&row).await {
                 tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
             }
         });

@@ -1,12 +1,13 @@
-//! Who asks, and whether they may.
+//! Authentication and authorisation.
 //!
-//! [`guard`] stands before every door: it names the request, checks `Host` and `Origin`, finds the credential and counts
-//! requests. [`recall`] says whom a credential speaks for. [`authorise`] is the one place that says who may do what to
-//! whose things.
+//! [`guard`] runs before every handler: it assigns the request id, checks `Host` and `Origin`, finds the credential and
+//! counts requests. [`Auth::identify`] finds the identity of a credential. [`authorise`] is the only place that decides
+//! who may do what.
 
 pub(crate) mod access;
 mod authorise;
 mod backoff;
+mod bounded_cache;
 mod cookie;
 mod cors;
 mod credential;
@@ -22,50 +23,120 @@ mod scope;
 mod tickets;
 mod token;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use headwater_protocol::SessionId;
-use headwater_store::{Role, SessionRole};
+use headwater_store::{Role, SessionRole, Store};
 
+use self::access::AccessCache;
 pub(crate) use self::authorise::{Need, Whose, authorise, authorise_on};
+use self::backoff::LoginBackoff;
 pub(crate) use self::cookie::{cleared, set as set_cookie};
 pub(crate) use self::credential::{Credential, Foreign};
 pub(crate) use self::guard::{guard, too_many};
+use self::identity_cache::IdentityCache;
 pub use self::jwt::JwtError;
 pub(crate) use self::jwt::Jwts;
 pub(crate) use self::origin::Origins;
 pub(crate) use self::password::Passwords;
 pub use self::password::{PasswordError, check_password, hash_password};
+use self::revocation::OpenStreams;
 pub(crate) use self::scope::{Area, Scope};
 pub(crate) use self::tickets::{AT_START, LIFETIME as TICKET_LIFETIME, is_ticket};
 pub(crate) use self::token::{FIRST_OWNER, LINK_PREFIX, hash, random_hex, secret};
 pub use self::token::{FirstTokenError, NewToken, first_token, make_token};
-pub(crate) use crate::auth::backoff::Slow;
-pub(crate) use crate::auth::identity_cache::Recalled;
-pub(crate) use crate::auth::revocation::OpenStreams;
+use crate::background::Background;
+use crate::config::Config;
 use crate::error::ApiError;
+use crate::executions::reconcile::Reconciler;
 
-/// Who asks.
+/// Failures to sign in with one name from one address before the first wait, and the longest wait.
+const NAME_FAILURES: (u32, Duration) = (10, Duration::from_secs(5));
+/// Failures from one address, with any names, before the first wait, and the longest wait. Many people may share an
+/// address.
+const ADDRESS_FAILURES: (u32, Duration) = (100, Duration::from_mins(1));
+
+/// Who sends a request, and what they may do: credentials, identities, access, tickets and revocation.
+#[derive(Debug)]
+pub(crate) struct Auth {
+    store: Arc<dyn Store>,
+    /// Adopts sessions and executions that an operator asks for and the store does not know.
+    reconciler: Arc<Reconciler>,
+    background: Background,
+    /// Identifies this process among all that have served this store.
+    process: String,
+    open_streams: OpenStreams,
+    pub(crate) origins: Origins,
+    pub(crate) jwts: Jwts,
+    pub(crate) passwords: Passwords,
+    /// Credentials that were looked up within the last second.
+    pub(crate) identities: IdentityCache,
+    /// Owners and members that were looked up.
+    pub(crate) access: AccessCache,
+    /// Failures to sign in from each address.
+    pub(crate) address_backoff: LoginBackoff<IpAddr>,
+    /// Failures to sign in with each name from each address.
+    pub(crate) name_backoff: LoginBackoff<(String, IpAddr)>,
+}
+
+impl Auth {
+    /// Authentication for a server that listens on `listens`.
+    pub(crate) fn new(
+        config: &Config,
+        listens: SocketAddr,
+        jwts: Jwts,
+        store: Arc<dyn Store>,
+        reconciler: Arc<Reconciler>,
+        background: Background,
+    ) -> Self {
+        Self {
+            store,
+            reconciler,
+            background,
+            process: random_hex(),
+            open_streams: OpenStreams::default(),
+            origins: Origins::new(config, listens),
+            jwts,
+            passwords: Passwords::default(),
+            identities: IdentityCache::default(),
+            access: AccessCache::default(),
+            address_backoff: LoginBackoff::new(ADDRESS_FAILURES.0, ADDRESS_FAILURES.1),
+            name_backoff: LoginBackoff::new(NAME_FAILURES.0, NAME_FAILURES.1),
+        }
+    }
+}
+
+/// The sender of a request.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Whom the credential speaks for.
+    /// The owner that the credential acts for.
     pub owner: String,
-    /// What it may do.
+    /// The role of the credential.
     pub role: Role,
-    /// Which credential.
+    /// The id of the token, link or sign-in.
     pub token_id: String,
-    /// From where.
+    /// The address of the client.
     pub address: IpAddr,
-    /// ... and how it is looked up again: what ended since then ends what it has open.
+    /// The credential, which is looked up again while it has streams open.
     pub(crate) credential: Credential,
-    /// Within which bounds.
+    /// What narrows the role down.
     pub(crate) bounds: Bounds,
-    /// What it was let into as a member.
+    /// The sessions that this request uses as a member.
     pub(crate) grants: Grants,
+}
+
+impl Identity {
+    /// The owner and the sessions whose objects lists show; `None` means all.
+    pub(crate) fn list_filter(&self) -> (Option<String>, Option<Vec<SessionId>>) {
+        let sees_all = self.role == Role::Admin || self.bounds.link.is_some();
+        let owner = (!sees_all).then(|| self.owner.clone());
+        (owner, self.bounds.sessions.as_deref().map(<[SessionId]>::to_vec))
+    }
 }
 
 /// What narrows a credential down.
@@ -73,24 +144,24 @@ pub struct Identity {
 pub(crate) struct Bounds {
     /// The only sessions that it may use.
     pub(crate) sessions: Option<Arc<[SessionId]>>,
-    /// The only things that it may do.
+    /// The only scopes that it has.
     pub(crate) scopes: Option<Arc<[Scope]>>,
-    /// It is a link: what it may do with its one session.
+    /// The role of a link in its one session; `None` if the credential is not a link.
     pub(crate) link: Option<SessionRole>,
-    /// The user, if a user signed in.
+    /// The id of the user, if a user signed in.
     pub(crate) user_id: Option<String>,
-    /// When a token ends, if it does: what it makes ends no later.
+    /// When a token expires, if it does: what it creates expires no later.
     pub(crate) expires_at_ms: Option<u64>,
-    /// What this request is about.
+    /// The area of the API that this request uses.
     pub(crate) area: Area,
 }
 
-/// What a request was let into because somebody is a member, and not the owner: its streams end with the membership.
+/// The sessions that a request uses as a member and not as the owner: its streams end with the membership.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grants(Arc<Mutex<Vec<(SessionId, Need)>>>);
 
 impl Grants {
-    /// Notes one.
+    /// Adds a session with the right that was needed.
     pub(crate) fn add(&self, session: SessionId, need: Need) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !all.contains(&(session, need)) {
@@ -98,7 +169,7 @@ impl Grants {
         }
     }
 
-    /// All so far.
+    /// All sessions that were added.
     pub(crate) fn all(&self) -> Vec<(SessionId, Need)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -108,12 +179,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Identity {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        // The guard put it there; a route that it does not stand before has no business with identities.
+        // The guard inserts it. Routes without the guard have no identity.
         parts.extensions.get::<Self>().cloned().ok_or_else(unauthenticated)
     }
 }
 
-/// Nobody that we know asks (401).
+/// No valid credential came with the request (401).
 pub(crate) fn unauthenticated() -> ApiError {
     ApiError::new(
         StatusCode::UNAUTHORIZED,

@@ -14,7 +14,7 @@ use headwater_protocol::{BuildId, SessionId, SessionSpec, StartSpec};
 use headwater_store::{BuildRow, SessionRow};
 use serde_json::Value;
 
-use crate::auth::access::KnownExecution;
+use crate::auth::access::ExecutionInfo;
 use crate::auth::{Identity, Need};
 use crate::bodies::OWNER;
 use crate::error::ApiError;
@@ -33,9 +33,11 @@ impl Gateway {
         spec: CompileSpec,
         asked: Asked,
     ) -> Result<BuildRow, ApiError> {
-        let owner = self.may_use_session(who, Need::Write, session).await?;
+        let owner = self.auth.may_use_session(who, Need::Write, session).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move { gateway.begin_compile(&who, owner, session, spec, asked).await }).await
+        self.background
+            .detached(async move { gateway.begin_compile(&who, owner, session, spec, asked).await })
+            .await
     }
 
     async fn begin_compile(
@@ -68,9 +70,9 @@ impl Gateway {
             result: None,
             created_at_ms: now_ms(),
         };
-        let permit = self.may_start(&row.owner, &session.to_string()).await?;
+        let permit = self.quota.may_start(&row.owner, &session.to_string()).await?;
         let detail = format!("session={session} kind={kind}");
-        self.audit(who, "build.start", id.to_string(), detail);
+        self.audit.record(who, "build.start", id.to_string(), detail);
         self.carry_out_compile(row, spec, permit).await
     }
 
@@ -121,7 +123,7 @@ impl Gateway {
             owner: owner.clone(),
             // It ends with its execution.
             spec: SessionSpec { one_shot: true, ..spec },
-            sandbox: self.sandbox.get().copied().unwrap_or_default(),
+            sandbox: self.reconciler.sandbox(),
             created_at_ms: build.created_at_ms,
             ended_at_ms: None,
         };
@@ -129,15 +131,15 @@ impl Gateway {
         self.recorder.begin(&row, true, Some(permit));
         self.store.put_session(&session).await?;
         let number = self.store.put_execution(&row).await?;
-        self.known.put_session(session_id, owner.clone());
-        let known = KnownExecution { session_id, owner, queued_at_ms: row.queued_at_ms };
-        self.known.put_execution(id, known);
+        self.auth.access.put_session(session_id, owner.clone());
+        let known = ExecutionInfo { session_id, owner, queued_at_ms: row.queued_at_ms };
+        self.auth.access.put_execution(id, known);
         if let Some(number) = number {
             row.number = number;
-            self.announce_start(&row);
+            self.feeds.announce(&row);
             self.metrics.started.inc();
         }
-        self.watch_end(id);
+        self.recorder.watch_end(id);
         Ok(())
     }
 
@@ -152,7 +154,7 @@ impl Gateway {
         asked: Asked,
     ) -> Result<BuildRow, ApiError> {
         spec.check()?;
-        let owner = self.may_use_session(who, Need::Write, session).await?;
+        let owner = self.auth.may_use_session(who, Need::Write, session).await?;
         let order = Order { session: Some(session), spec, asked };
         let told = self.start(who, order).await?;
         let row = BuildRow {
@@ -186,7 +188,7 @@ impl Gateway {
         };
         let row = self.store.build(id).await?.ok_or_else(missing)?;
         // Whoever may use the session may use its builds; and to others they are not there.
-        self.may_use_session(who, need, row.session_id).await.map_err(|error| {
+        self.auth.may_use_session(who, need, row.session_id).await.map_err(|error| {
             if error.status == axum::http::StatusCode::NOT_FOUND { missing() } else { error }
         })?;
         Ok(row)

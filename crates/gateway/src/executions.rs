@@ -49,15 +49,15 @@ impl Gateway {
         id: ExecutionId,
         patience: Patience,
     ) -> Result<Execution, ApiError> {
-        self.may_use_execution(who, Need::Read, id).await?;
+        self.auth.may_use_execution(who, Need::Read, id).await?;
         match self.ask_for(id, patience).await {
             Ok(told) => {
-                self.note_for_reader(&told).await?;
+                self.recorder.note_for_reader(&told).await?;
                 Ok(told)
             }
             Err(error) if is_missing(&error) => {
                 if is_removed(&error) {
-                    self.note_removed_logs().await?;
+                    self.recorder.note_removed_logs().await?;
                 }
                 let row = self.store.execution(id).await?;
                 row.map(execution_by_row).ok_or_else(|| ApiError::not_found("execution", &id.to_string()))
@@ -73,7 +73,7 @@ impl Gateway {
         tokio::select! {
             told = self.worker.wait(id, patience.at_most, patience.closed) => told,
             // A server that ends answers what it knows; the client asks the next one.
-            () = self.stopping.cancelled() => self.worker.execution(id).await,
+            () = self.background.stopping.cancelled() => self.worker.execution(id).await,
         }
     }
 
@@ -85,12 +85,12 @@ impl Gateway {
         state: Option<ExecutionStateName>,
         page: PageRequest,
     ) -> Result<Page<Execution>, ApiError> {
-        let (owner, among) = Self::sees(who);
+        let (owner, among) = who.list_filter();
         // Whoever was let into a session sees all that is in it.
         filter.owner = if filter.session_id.is_some() { None } else { owner };
         filter.among = among;
         filter.state = state.map(stored_state);
-        let _turn = self.lists.turn(&who.owner).await;
+        let _turn = self.quota.lists.acquire(&who.owner).await;
         let mut parts = InParts::new(page);
         while let Some(part) = parts.wanted() {
             parts.add(self.execution_rows(&filter, part).await?);
@@ -143,7 +143,7 @@ impl Gateway {
         };
         match asked {
             Ok(mut told) => {
-                self.note_for_reader(&told).await?;
+                self.recorder.note_for_reader(&told).await?;
                 told.spec.command.shorten(); // one that is asked for by itself is told in full
                 told.spec.env.clear();
                 Ok(told)
@@ -159,24 +159,24 @@ impl Gateway {
         who: &Identity,
         id: ExecutionId,
     ) -> Result<(), ApiError> {
-        self.may_use_execution(who, Need::Write, id).await?;
+        self.auth.may_use_execution(who, Need::Write, id).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move { gateway.remove_execution(&who, id).await }).await
+        self.background.detached(async move { gateway.remove_execution(&who, id).await }).await
     }
 
     async fn remove_execution(self: &Arc<Self>, who: &Identity, id: ExecutionId) -> Result<(), ApiError> {
-        let _removing = self.removing.read().await;
+        let _removing = self.reconciler.removing.read().await;
         match self.worker.forget(id).await {
             Err(error) if !is_missing(&error) => return Err(error.into()),
             _ => {}
         }
         self.recorder.forget(id);
-        self.known.forget_execution(id);
+        self.auth.access.forget_execution(id);
         if !self.store.remove_execution(id).await? {
             return Err(ApiError::not_found("execution", &id.to_string())); // somebody else did
         }
-        self.meter.outdate();
-        self.audit(who, "execution.delete", id.to_string(), String::new());
+        self.quota.meter.outdate();
+        self.audit.record(who, "execution.delete", id.to_string(), String::new());
         Ok(())
     }
 }

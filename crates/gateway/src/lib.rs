@@ -7,10 +7,10 @@
 pub mod accounts;
 mod audit;
 pub mod auth;
+mod background;
 mod bodies;
 mod builds;
 pub mod config;
-mod detached;
 mod error;
 mod executions;
 mod http;

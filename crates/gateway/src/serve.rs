@@ -163,12 +163,12 @@ async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: Cancellatio
         });
     }
     drop(listener);
-    gateway.stopping.cancel();
+    gateway.background.stopping.cancel();
     connections.close();
-    gateway.tasks.close();
+    gateway.background.tasks.close();
     let all = async {
         connections.wait().await;
-        gateway.tasks.wait().await;
+        gateway.background.tasks.wait().await;
     };
     if tokio::time::timeout(gateway.config.shutdown_grace, all).await.is_err() {
         tracing::warn!("some requests were still in flight when the server ended");
@@ -212,7 +212,7 @@ async fn connection(
     let mut connection = std::pin::pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
-        () = gateway.stopping.cancelled() => {
+        () = gateway.background.stopping.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

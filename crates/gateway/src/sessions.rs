@@ -33,7 +33,7 @@ impl Gateway {
         check_metadata(&spec.metadata)?;
         spec.check()?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move { gateway.begin_session(&who, spec, asked).await }).await
+        self.background.detached(async move { gateway.begin_session(&who, spec, asked).await }).await
     }
 
     async fn begin_session(
@@ -49,7 +49,7 @@ impl Gateway {
         {
             return self.session_told(row).await;
         }
-        self.may_make_session(&who.owner).await?;
+        self.quota.may_create_session(&who.owner).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
         self.make_session(who, claim.id, &spec, asked.key.is_some()).await
     }
@@ -66,7 +66,7 @@ impl Gateway {
         let told = self.worker.create_session(id, spec).await?;
         match self.store.put_session(&session_row(told.clone())).await {
             Ok(true) => {
-                self.audit(who, "session.create", id.to_string(), String::new());
+                self.audit.record(who, "session.create", id.to_string(), String::new());
                 tracing::info!(session = %id, owner = who.owner, "session made");
             }
             Ok(false) => {}
@@ -79,13 +79,13 @@ impl Gateway {
                 return Err(error.into());
             }
         }
-        self.known.put_session(id, who.owner.clone());
+        self.auth.access.put_session(id, who.owner.clone());
         Ok(told)
     }
 
     /// Tells of a session.
     pub(crate) async fn look_at_session(&self, who: &Identity, id: SessionId) -> Result<Session, ApiError> {
-        self.may_use_session(who, Need::Read, id).await?;
+        self.auth.may_use_session(who, Need::Read, id).await?;
         let missing = || ApiError::not_found("session", &id.to_string());
         let row = self.store.session(id).await?.ok_or_else(missing)?;
         self.session_told(row).await
@@ -98,7 +98,7 @@ impl Gateway {
             Ok(told) => {
                 // Who reads is answered also if the end cannot be noted now: it is noted later.
                 if row.ended_at_ms.is_none()
-                    && let Err(error) = self.note_session(&told).await
+                    && let Err(error) = self.reconciler.note_session(&told).await
                 {
                     tracing::warn!(session = %id, message = %error.message, "the session's end is not noted");
                 }
@@ -116,7 +116,7 @@ impl Gateway {
         mut filter: SessionFilter,
         page: PageRequest,
     ) -> Result<Page<Session>, ApiError> {
-        let (owner, among) = Self::sees(who);
+        let (owner, among) = who.list_filter();
         if let (Some(own), Some(wanted)) = (&owner, &filter.owner)
             && own != wanted
         {
@@ -129,7 +129,7 @@ impl Gateway {
             filter.owner = owner.or(filter.owner);
         }
         filter.among = among;
-        let _turn = self.lists.turn(&who.owner).await;
+        let _turn = self.quota.lists.acquire(&who.owner).await;
         let mut parts = InParts::new(page);
         while let Some(part) = parts.wanted() {
             parts.add(self.session_rows(&filter, part).await?);
@@ -187,7 +187,7 @@ impl Gateway {
         // deletes the workspace, as `DELETE` does.
         let is_the_owners = patch.limits.is_some() || patch.idle_timeout_ms.is_some();
         let need = if is_the_owners { Need::Own } else { Need::Write };
-        self.may_use_session(who, need, id).await?;
+        self.auth.may_use_session(who, need, id).await?;
         check_metadata(&patch.metadata)?;
         let request = v1::UpdateSessionRequest {
             session_id: id.to_string(),
@@ -197,19 +197,20 @@ impl Gateway {
             metadata: patch.metadata.into_iter().collect(),
         };
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move {
-            let told = match gateway.worker.update_session(request).await {
-                Err(error) if is_missing(&error) => {
-                    let message = format!("the session `{id}` has ended");
-                    return Err(ApiError::conflict(message, "make another session"));
-                }
-                answer => answer?,
-            };
-            gateway.store.update_session(id, &told.spec).await?;
-            gateway.audit(&who, "session.patch", id.to_string(), String::new());
-            Ok(told)
-        })
-        .await
+        self.background
+            .detached(async move {
+                let told = match gateway.worker.update_session(request).await {
+                    Err(error) if is_missing(&error) => {
+                        let message = format!("the session `{id}` has ended");
+                        return Err(ApiError::conflict(message, "make another session"));
+                    }
+                    answer => answer?,
+                };
+                gateway.store.update_session(id, &told.spec).await?;
+                gateway.audit.record(&who, "session.patch", id.to_string(), String::new());
+                Ok(told)
+            })
+            .await
     }
 
     /// Puts a session to sleep.
@@ -218,7 +219,7 @@ impl Gateway {
         who: &Identity,
         id: SessionId,
     ) -> Result<Session, ApiError> {
-        self.may_use_session(who, Need::Write, id).await?;
+        self.auth.may_use_session(who, Need::Write, id).await?;
         let sleep = self.worker.hibernate_session(id).await;
         let told = match sleep {
             Err(error) if is_missing(&error) => {
@@ -229,7 +230,7 @@ impl Gateway {
             }
             answer => answer?,
         };
-        self.audit(who, "session.hibernate", id.to_string(), String::new());
+        self.audit.record(who, "session.hibernate", id.to_string(), String::new());
         Ok(told)
     }
 
@@ -240,43 +241,44 @@ impl Gateway {
         id: SessionId,
         keep_logs: bool,
     ) -> Result<(), ApiError> {
-        self.may_use_session(who, Need::Own, id).await?;
+        self.auth.may_use_session(who, Need::Own, id).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move {
-            if keep_logs {
-                gateway.end_session(&who, id).await
-            } else {
-                gateway.remove_session(&who, id).await
-            }
-        })
-        .await
+        self.background
+            .detached(async move {
+                if keep_logs {
+                    gateway.end_session(&who, id).await
+                } else {
+                    gateway.remove_session(&who, id).await
+                }
+            })
+            .await
     }
 
     /// Ends a session; its executions and their logs stay.
     async fn end_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {
         match self.worker.end_session(id, false).await {
-            Ok(told) => self.note_session(&told).await?,
+            Ok(told) => self.reconciler.note_session(&told).await?,
             Err(error) if is_missing(&error) => _ = self.store.end_session(id, now_ms()).await?,
             Err(error) => return Err(error.into()),
         }
-        self.audit(who, "session.end", id.to_string(), String::new());
+        self.audit.record(who, "session.end", id.to_string(), String::new());
         tracing::info!(session = %id, "session ended");
         Ok(())
     }
 
     async fn remove_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {
-        let _removing = self.removing.read().await;
+        let _removing = self.reconciler.removing.read().await;
         match self.worker.end_session(id, true).await {
             Err(error) if !is_missing(&error) => return Err(error.into()),
             _ => {}
         }
         self.recorder.forget_session(id);
-        self.known.forget_session(id);
+        self.auth.access.forget_session(id);
         if !self.store.remove_session(id).await? {
             return Err(ApiError::not_found("session", &id.to_string())); // somebody else did
         }
-        self.meter.outdate();
-        self.audit(who, "session.delete", id.to_string(), String::new());
+        self.quota.meter.outdate();
+        self.audit.record(who, "session.delete", id.to_string(), String::new());
         tracing::info!(session = %id, "session removed");
         Ok(())
     }

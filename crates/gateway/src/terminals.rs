@@ -73,10 +73,10 @@ impl Gateway {
         order: TerminalOrder,
     ) -> Result<Opened, ApiError> {
         check_name(&order.name)?;
-        self.may_use_session(who, Need::Read, session).await?;
+        self.auth.may_use_session(who, Need::Read, session).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
         // To the end, with its turn: whoever comes next must not look before this one is made.
-        self.to_the_end(async move { gateway.find_or_make(&who, session, order).await }).await
+        self.background.detached(async move { gateway.find_or_make(&who, session, order).await }).await
     }
 
     async fn find_or_make(
@@ -164,15 +164,16 @@ impl Gateway {
         session: SessionId,
         name: &str,
     ) -> Result<(), ApiError> {
-        self.may_use_session(who, Need::Write, session).await?;
+        self.auth.may_use_session(who, Need::Write, session).await?;
         let execution = self.terminal(session, name).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.to_the_end(async move {
-            gateway.hang_up(execution.id).await?;
-            gateway.audit(&who, "terminal.delete", execution.id.to_string(), String::new());
-            Ok(())
-        })
-        .await
+        self.background
+            .detached(async move {
+                gateway.hang_up(execution.id).await?;
+                gateway.audit.record(&who, "terminal.delete", execution.id.to_string(), String::new());
+                Ok(())
+            })
+            .await
     }
 
     async fn hang_up(&self, id: ExecutionId) -> Result<(), ContractError> {

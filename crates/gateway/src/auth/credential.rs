@@ -1,15 +1,14 @@
-//! What a request shows, told apart by how it looks, and how each is looked up again.
+//! Kinds of credentials, recognised by their form, and what identifies each in the store.
 
 use std::sync::Arc;
 
 use headwater_store::Role;
 
 use super::token::{hex, unhex};
-use super::{LINK_PREFIX, hash, is_ticket};
+use super::{Auth, LINK_PREFIX, hash, is_ticket};
 use crate::error::ApiError;
-use crate::state::Gateway;
 
-/// What speaks for somebody, without its secret.
+/// A credential without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Credential {
     /// An API token, by its hash.
@@ -18,21 +17,21 @@ pub(crate) enum Credential {
     Cookie([u8; 32]),
     /// A link to a session, by its hash.
     Link([u8; 32]),
-    /// A JWT of ours.
+    /// A JWT of this server.
     SignIn {
-        /// The sign-in that it was given for.
+        /// The sign-in that it was issued for.
         id: String,
-        /// Until when.
+        /// When it expires.
         expires_at_ms: u64,
     },
     /// A JWT of another issuer.
     Foreign(Arc<Foreign>),
 }
 
-/// What a JWT of another issuer says.
+/// The claims of a JWT of another issuer.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Foreign {
-    /// The whole text, hashed: what signing out refuses.
+    /// SHA-256 of the whole text: signing out stores it to refuse the JWT.
     pub(crate) hash: [u8; 32],
     pub(crate) owner: String,
     pub(crate) role: Role,
@@ -40,7 +39,7 @@ pub(crate) struct Foreign {
 }
 
 impl Credential {
-    /// When it ends, if it says so itself.
+    /// When it expires, if the credential itself says so.
     pub(super) fn expires_at_ms(&self) -> Option<u64> {
         match self {
             Self::SignIn { expires_at_ms, .. } => Some(*expires_at_ms),
@@ -49,7 +48,7 @@ impl Credential {
         }
     }
 
-    /// As it is stored with a ticket.
+    /// The text that is stored with a ticket.
     pub(super) fn to_text(&self) -> String {
         match self {
             Self::Token(hash) => format!("token:{}", hex(hash)),
@@ -63,7 +62,7 @@ impl Credential {
         }
     }
 
-    /// The credential of such a text.
+    /// Parses the text that is stored with a ticket.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match kind {
@@ -87,9 +86,9 @@ impl Credential {
     }
 }
 
-impl Gateway {
-    /// What was shown, as far as it can be told without asking whether it is still good. A ticket is none: it stands for
-    /// a credential on its stream only.
+impl Auth {
+    /// The credential that a text is, by its form; whether it is valid is not checked. A ticket is not a credential: it
+    /// stands for one on its stream only.
     pub(crate) async fn credential(&self, shown: &str) -> Result<Option<Credential>, ApiError> {
         if is_ticket(shown) {
             return Ok(None);

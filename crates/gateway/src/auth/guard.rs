@@ -24,7 +24,7 @@ use super::{
     Area, Credential, Identity, LINK_PREFIX, Need, cookie, cors, hash, is_ticket, proxies, unauthenticated,
 };
 use crate::audit::{Denial, is_denial};
-use crate::auth::revocation::{arriving_while_good, while_good};
+use crate::auth::revocation::{request_while_valid, response_while_valid};
 use crate::error::ApiError;
 use crate::http::rate_limit::{new_request_id, with_request_id};
 use crate::routes::table;
@@ -46,7 +46,7 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
     // The path only: a query string may hold a token.
     let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
     let header = HeaderValue::from_str(&id);
-    let told = cors::told(&gateway.origins, request.headers());
+    let told = cors::told(&gateway.auth.origins, request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let (address, mut who) = (address(&request), None);
     let handling = async {
@@ -55,10 +55,10 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
             Ok(Admitted::Inside(request)) => {
                 who = request.extensions().get::<Identity>().cloned();
                 let ticket = request.extensions().get::<Use>().cloned();
-                let request = arriving_while_good(&gateway, request);
+                let request = request_while_valid(&gateway.auth, request);
                 let answer = next.run(request).await;
                 let answer = ticket.iter().fold(answer, |answer, used| with_first_id(used, answer));
-                let answer = while_good(&gateway, who.as_ref(), answer);
+                let answer = response_while_valid(&gateway.auth, who.as_ref(), answer);
                 match &who {
                     Some(who) => gateway.answers.count(who, &method, answer),
                     None => answer,
@@ -73,7 +73,13 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
     let status = response.status();
     gateway.metrics.answered(status, begun.elapsed());
     if is_denial(status) {
-        gateway.audit_denial(&Denial { who: who.as_ref(), address, method: &method, path: &path, status });
+        gateway.audit.record_denial(&Denial {
+            who: who.as_ref(),
+            address,
+            method: &method,
+            path: &path,
+            status,
+        });
     }
     let headers = response.headers_mut();
     if let Ok(header) = header {
@@ -88,32 +94,29 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
 
 async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiError> {
     let address = address(&request);
-    gateway.origins.check_host(request.headers(), request.uri())?;
-    gateway.origins.check_origin(request.headers())?;
-    let told = cors::told(&gateway.origins, request.headers());
+    gateway.auth.origins.check_host(request.headers(), request.uri())?;
+    gateway.auth.origins.check_origin(request.headers())?;
+    let told = cors::told(&gateway.auth.origins, request.headers());
     if let Some(answer) = cors::preflight(&told, request.method(), request.headers()) {
         return Ok(Admitted::Answered(answer));
     }
     if table::is_public(request.uri().path()) {
         return Ok(Admitted::Inside(request));
     }
-    let now = Instant::now();
-    gateway.requests_of_address.take(address, now).map_err(too_many)?;
+    gateway.rates.count_address(address)?;
     let shown = shown(&request)?;
     let by_cookie = matches!(shown, Some(Shown::Cookie(_)));
     if let Some(Shown::Ticket(_, wanted)) = &shown {
         request.extensions_mut().insert(wanted.clone());
     }
     let Some(mut who) = identify(gateway, shown, address).await? else {
-        // Only failures are slowed down: whoever has a good token is let in, whatever others at its address do.
-        gateway.failures.take(address, now).map_err(too_many)?;
+        gateway.rates.count_failure(address)?;
         return Err(unauthenticated());
     };
     if by_cookie {
-        cookie::check(&gateway.origins, request.method(), request.headers())?;
+        cookie::check(&gateway.auth.origins, request.method(), request.headers())?;
     }
-    gateway.requests.take(who.token_id.clone(), now).map_err(too_many)?;
-    gateway.requests_of_user.take(who.owner.clone(), now).map_err(too_many)?;
+    gateway.rates.count_request(&who)?;
     if let Some(seat) = request.extensions().get::<Seat>() {
         seat.is_used_by(&who)?;
     }
@@ -193,13 +196,13 @@ async fn identify(
     address: IpAddr,
 ) -> Result<Option<Identity>, ApiError> {
     let credential = match shown {
-        Some(Shown::Token(token)) => gateway.credential(&token).await?,
-        Some(Shown::Ticket(ticket, wanted)) => gateway.redeem(&ticket, &wanted).await?,
+        Some(Shown::Token(token)) => gateway.auth.credential(&token).await?,
+        Some(Shown::Ticket(ticket, wanted)) => gateway.auth.redeem(&ticket, &wanted).await?,
         Some(Shown::Cookie(secret)) => Some(Credential::Cookie(hash(&secret))),
         None => None,
     };
     match credential {
-        Some(credential) => gateway.recall(&credential, address).await,
+        Some(credential) => gateway.auth.identify(&credential, address).await,
         None => Ok(None),
     }
 }

@@ -1,8 +1,8 @@
-//! A stream lasts no longer than what let it be opened: a credential that is revoked or expires ends what it has open,
-//! and so does the end of a membership or of a role. The same holds for a request's body while it arrives.
+//! Revocation: a stream lasts no longer than the credential that opened it. It ends when the credential is revoked or
+//! expires, and when a membership or a role ends. The same holds for the body of a request while it arrives.
 //!
-//! All streams that were opened by the same share one mark. A task looks again whether it is still good and sets the
-//! marks of those that are not.
+//! All streams with the same credential and rights share one [`Validity`]. A task checks each of them every second and
+//! cancels those that are no longer valid.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -19,84 +19,83 @@ use headwater_store::Role;
 use http_body::{Body as _, Frame, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::{Credential, Identity, Need};
-use crate::state::Gateway;
+use super::{Auth, Credential, Identity, Need};
 
-/// How often it is looked whether what opened a stream is still good.
-const LOOK: Duration = Duration::from_secs(1);
-/// A body of so many bytes is read at once: nobody is revoked meanwhile.
-const SHORT_BODY: u64 = 64 << 10;
+/// Time between two checks of all open streams.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// A body of up to this size is read at once and not checked.
+const SHORT_BODY_BYTES: u64 = 64 << 10;
 
-/// The mark of something that has streams open.
+/// Whether the credential of open streams is still valid; cancelled when it is not.
 #[derive(Debug, Default)]
-pub(crate) struct Good(CancellationToken);
+pub(crate) struct Validity(CancellationToken);
 
-impl Good {
-    /// Waits until it is no longer good.
-    pub(crate) async fn over(&self) {
+impl Validity {
+    /// Waits until it is no longer valid.
+    pub(crate) async fn ended(&self) {
         self.0.cancelled().await;
     }
 }
 
-/// What let a stream be opened.
+/// The credential and the rights that a stream was opened with.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Opener {
     credential: Credential,
     owner: String,
-    /// What it was when it opened the stream.
+    /// The role when the stream was opened.
     role: Role,
     grants: Vec<(SessionId, Need)>,
 }
 
-/// What has streams open.
+/// The credentials with open streams.
 #[derive(Debug, Default)]
-pub(crate) struct OpenStreams(Mutex<HashMap<Opener, Weak<Good>>>);
+pub(crate) struct OpenStreams(Mutex<HashMap<Opener, Weak<Validity>>>);
 
 impl OpenStreams {
-    fn of(&self, opener: Opener) -> Arc<Good> {
+    fn of(&self, opener: Opener) -> Arc<Validity> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = open.entry(opener).or_default();
         entry.upgrade().unwrap_or_else(|| {
-            let good = Arc::default();
-            *entry = Arc::downgrade(&good);
-            good
+            let validity = Arc::default();
+            *entry = Arc::downgrade(&validity);
+            validity
         })
     }
 
-    /// Those with something open; the others are forgotten.
-    fn all(&self) -> Vec<(Opener, Arc<Good>)> {
+    /// All with open streams; entries without any are removed.
+    fn all(&self) -> Vec<(Opener, Arc<Validity>)> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, good| good.strong_count() > 0);
-        open.iter().filter_map(|(opener, good)| Some((opener.clone(), good.upgrade()?))).collect()
+        open.retain(|_, validity| validity.strong_count() > 0);
+        open.iter().filter_map(|(opener, validity)| Some((opener.clone(), validity.upgrade()?))).collect()
     }
 }
 
-impl Gateway {
-    /// The mark of what lets this one in; to be held as long as the stream is open. Whoever asks for it has been let
-    /// into what the stream shows: what it was let into later does not count.
-    pub(crate) fn good(&self, who: &Identity) -> Arc<Good> {
+impl Auth {
+    /// The validity of an identity, to be held while its stream is open. To be called after the access checks of the
+    /// stream: later grants do not count.
+    pub(crate) fn validity(&self, who: &Identity) -> Arc<Validity> {
         let (credential, owner, grants) = (who.credential.clone(), who.owner.clone(), who.grants.all());
         self.open_streams.of(Opener { credential, owner, role: who.role, grants })
     }
 
-    /// Ends the streams of what is no longer good, until the server ends.
-    pub(crate) async fn look_after_streams(&self) {
+    /// Ends the streams whose credential is no longer valid. Runs until the server stops.
+    pub(crate) async fn end_revoked_streams(&self) {
         loop {
             tokio::select! {
-                () = self.stopping.cancelled() => return,
-                () = tokio::time::sleep(LOOK) => {}
+                () = self.background.stopping.cancelled() => return,
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
             }
-            for (opener, good) in self.open_streams.all() {
-                if !self.is_good(&opener).await {
-                    good.0.cancel();
+            for (opener, validity) in self.open_streams.all() {
+                if !self.is_valid(&opener).await {
+                    validity.0.cancel();
                 }
             }
         }
     }
 
-    /// A store that fails says nothing of anybody.
-    async fn is_good(&self, opener: &Opener) -> bool {
-        if let Ok(now) = self.recall(&opener.credential, [0, 0, 0, 0].into()).await
+    /// An error of the store ends no streams.
+    async fn is_valid(&self, opener: &Opener) -> bool {
+        if let Ok(now) = self.identify(&opener.credential, [0, 0, 0, 0].into()).await
             && !now.is_some_and(|now| now.role.at_most(opener.role) == opener.role)
         {
             return false;
@@ -112,25 +111,26 @@ impl Gateway {
     }
 }
 
-/// The answer, ending when what let whoever asked in is no longer good. What has a known length is not a stream.
-pub(super) fn while_good(gateway: &Gateway, who: Option<&Identity>, answer: Response) -> Response {
+/// The response, ending when the credential of the request is no longer valid. A response of known length is not a
+/// stream.
+pub(super) fn response_while_valid(auth: &Auth, who: Option<&Identity>, answer: Response) -> Response {
     match who {
         Some(who) if answer.body().size_hint().exact().is_none() => {
-            let good = gateway.good(who);
-            let over = Box::pin(good.0.clone().cancelled_owned());
-            answer.map(|inner| Body::new(WhileGood { inner, _good: good, over }))
+            let validity = auth.validity(who);
+            let over = Box::pin(validity.0.clone().cancelled_owned());
+            answer.map(|inner| Body::new(ResponseWhileValid { inner, _validity: validity, over }))
         }
         _ => answer,
     }
 }
 
-struct WhileGood {
+struct ResponseWhileValid {
     inner: Body,
-    _good: Arc<Good>,
+    _validity: Arc<Validity>,
     over: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl http_body::Body for WhileGood {
+impl http_body::Body for ResponseWhileValid {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -153,27 +153,27 @@ impl http_body::Body for WhileGood {
     }
 }
 
-/// The request, its body failing when what let whoever asks in is no longer good. A short body is as it was.
-pub(super) fn arriving_while_good(gateway: &Arc<Gateway>, request: Request) -> Request {
-    let is_short = request.body().size_hint().exact().is_some_and(|bytes| bytes <= SHORT_BODY);
+/// The request, whose body fails when the credential is no longer valid. A short body is not checked.
+pub(super) fn request_while_valid(auth: &Arc<Auth>, request: Request) -> Request {
+    let is_short = request.body().size_hint().exact().is_some_and(|bytes| bytes <= SHORT_BODY_BYTES);
     match request.extensions().get::<Identity>().cloned() {
         Some(who) if !is_short => {
-            let gateway = Arc::clone(gateway);
-            request.map(|inner| Body::new(Arriving { inner, gateway, who, mark: None }))
+            let auth = Arc::clone(auth);
+            request.map(|inner| Body::new(RequestWhileValid { inner, auth, who, validity: None }))
         }
         _ => request,
     }
 }
 
-struct Arriving {
+struct RequestWhileValid {
     inner: Body,
-    gateway: Arc<Gateway>,
+    auth: Arc<Auth>,
     who: Identity,
-    /// Set by the first who reads: a door lets somebody in before it reads, and what it let them into counts.
-    mark: Option<(Arc<Good>, Pin<Box<WaitForCancellationFutureOwned>>)>,
+    /// Set by the first read: a handler checks access before it reads, and the grants of that check count.
+    validity: Option<(Arc<Validity>, Pin<Box<WaitForCancellationFutureOwned>>)>,
 }
 
-impl http_body::Body for Arriving {
+impl http_body::Body for RequestWhileValid {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -181,14 +181,16 @@ impl http_body::Body for Arriving {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Self { inner, gateway, who, mark } = &mut *self;
-        let (_, over) = mark.get_or_insert_with(|| {
-            let good = gateway.good(who);
-            let over = Box::pin(good.0.clone().cancelled_owned());
-            (good, over)
+        let Self { inner, auth, who, validity } = &mut *self;
+        let (_, over) = validity.get_or_insert_with(|| {
+            let validity = auth.validity(who);
+            let over = Box::pin(validity.0.clone().cancelled_owned());
+            (validity, over)
         });
         if over.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Some(Err(axum::Error::new("what let this request in is no longer good"))));
+            return Poll::Ready(Some(Err(axum::Error::new(
+                "the credential of this request is no longer valid",
+            ))));
         }
         Pin::new(inner).poll_frame(cx)
     }

@@ -12,10 +12,9 @@ use axum::response::Response;
 use bytes::Bytes;
 use headwater_store::{TicketRow, TicketUse};
 
-use super::{Credential, Identity, hash, random_hex};
+use super::{Auth, Credential, Identity, hash, random_hex};
 use crate::error::ApiError;
 use crate::now_ms;
-use crate::state::Gateway;
 
 /// How long a ticket may wait for its first use.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(30);
@@ -71,7 +70,7 @@ impl Use {
     }
 }
 
-impl Gateway {
+impl Auth {
     /// A ticket for whoever asks.
     pub(crate) async fn issue_ticket(&self, who: &Identity) -> Result<String, ApiError> {
         let (ticket, now) = (format!("{PREFIX}{}", random_hex()), now_ms());

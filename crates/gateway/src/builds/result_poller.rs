@@ -38,7 +38,7 @@ impl Gateway {
     /// Sees to it in the background that the build's result reaches the store.
     pub(crate) fn watch_build(self: &Arc<Self>, row: BuildRow) {
         let gateway = Arc::clone(self);
-        self.until_stopped(async move {
+        self.background.until_stopped(async move {
             let mut attempts = 0;
             let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
             while let Err(error) = gateway.build_to_its_end(row.clone(), &mut attempts).await {
@@ -85,7 +85,7 @@ impl Gateway {
         match self.worker.begin_build(&order).await {
             Ok(mut told) => {
                 if let Some((session, start)) = told.specs.take() {
-                    self.take_up_build_execution(row, session, start, self.admission.take(&row.owner))
+                    self.take_up_build_execution(row, session, start, self.quota.admission.take(&row.owner))
                         .await?;
                 }
                 Ok(told.result)
@@ -122,12 +122,12 @@ impl Gateway {
         at_most: Duration,
     ) -> Result<BuildRow, ApiError> {
         let until = Instant::now() + at_most;
-        while row.result.is_none() && Instant::now() < until && !self.stopping.is_cancelled() {
+        while row.result.is_none() && Instant::now() < until && !self.background.stopping.is_cancelled() {
             let left = until.saturating_duration_since(Instant::now());
             let asked = self.ask_for_build(&row, left.min(LONG_POLL));
             let asked = tokio::select! {
                 asked = asked => asked,
-                () = self.stopping.cancelled() => break,
+                () = self.background.stopping.cancelled() => break,
             };
             match asked {
                 Ok(Some(result)) => self.end_build(&mut row, result).await?,

@@ -11,56 +11,99 @@
 //! one of that role asks for it by its id.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use headwater_contract::{Backoff, ContractError, panics};
 use headwater_protocol::{Execution, ExecutionId, SandboxKind, Session, SessionId, SessionState};
 use headwater_store::{
-    ExecutionEnd, ExecutionRow, MAX_PAGE, PageRequest, SessionFilter, SessionRow, StoreError,
+    AuditRules, ExecutionEnd, ExecutionRow, MAX_PAGE, PageRequest, RowRules, SessionFilter, SessionRow,
+    Store, StoreError,
 };
 
+use crate::background::Background;
+use crate::config::{Config, Rows};
 use crate::error::ApiError;
-use crate::executions::recorder::is_missing;
+use crate::executions::recorder::{Recorder, is_missing};
 use crate::executions::start::execution_row;
+use crate::metrics::Metrics;
 use crate::now_ms;
-use crate::state::Gateway;
-use crate::worker::if_it_fits;
+use crate::quota::{Quota, day};
+use crate::streams::feed::Hub;
+use crate::worker::{Worker, if_it_fits};
 
-/// How often all of this is done without a reason.
-const TIDYING: Duration = Duration::from_hours(1);
-/// Between two attempts, at first and at last.
+/// Time between two full reconciliations.
+const INTERVAL: Duration = Duration::from_hours(1);
+/// The first pause between two attempts.
 const PAUSE: Duration = Duration::from_secs(5);
+/// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// Days for which the CPU time of owners is kept.
+const USAGE_DAYS: u64 = 400;
 
-impl Gateway {
+/// Keeps store and worker in agreement.
+#[derive(Debug)]
+pub(crate) struct Reconciler {
+    store: Arc<dyn Store>,
+    worker: Arc<Worker>,
+    recorder: Arc<Recorder>,
+    quota: Arc<Quota>,
+    metrics: Arc<Metrics>,
+    feeds: Arc<Hub>,
+    background: Background,
+    rows: Rows,
+    key_lifetime: Duration,
+    /// Held while something is removed, so that it is not found and adopted again in between.
+    pub(crate) removing: tokio::sync::RwLock<()>,
+    sandbox: OnceLock<SandboxKind>,
+}
+
+impl Reconciler {
+    /// A reconciler of this store and this worker, which removes rows by the rules of the configuration.
+    pub(crate) fn new(
+        config: &Config,
+        store: Arc<dyn Store>,
+        worker: Arc<Worker>,
+        (recorder, quota): (Arc<Recorder>, Arc<Quota>),
+        (metrics, feeds): (Arc<Metrics>, Arc<Hub>),
+        background: Background,
+    ) -> Self {
+        Self {
+            store,
+            worker,
+            recorder,
+            quota,
+            metrics,
+            feeds,
+            background,
+            rows: config.rows,
+            key_lifetime: config.key_lifetime,
+            removing: tokio::sync::RwLock::default(),
+            sandbox: OnceLock::new(),
+        }
+    }
+
+    /// The isolation that the worker builds.
+    pub(crate) fn sandbox(&self) -> SandboxKind {
+        self.sandbox.get().copied().unwrap_or_default()
+    }
+
     /// Takes up what lives and what is unfinished, so that no end goes unnoted: to be awaited before the first request.
     /// The rest follows in the background, now and then.
-    pub(crate) async fn take_up(self: &Arc<Self>) {
+    pub(crate) async fn start(self: &Arc<Self>) {
         if let Err(error) = self.reconcile_live().await {
             tracing::error!(error = %error.message, "store and worker could not be brought together yet");
         }
-        let gateway = Arc::clone(self);
-        self.until_stopped(panics::restarting("reconcile", move || {
-            let gateway = Arc::clone(&gateway);
+        let reconciler = Arc::clone(self);
+        self.background.until_stopped(panics::restarting("reconcile", move || {
+            let reconciler = Arc::clone(&reconciler);
             async move {
                 loop {
-                    gateway.reconcile().await;
-                    tokio::time::sleep(TIDYING).await;
+                    reconciler.reconcile().await;
+                    tokio::time::sleep(INTERVAL).await;
                 }
             }
         }));
-    }
-
-    /// Does this in the background, as long as the gateway serves. What is not done then, the next one does.
-    pub(crate) fn until_stopped(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let stopping = self.stopping.clone();
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = work => {}
-                () = stopping.cancelled() => {}
-            }
-        });
     }
 
     /// Brings store and worker together, as often as it takes.
@@ -82,14 +125,39 @@ impl Gateway {
         self.remove_old_rows().await
     }
 
+    /// Removes rows that the configuration no longer keeps.
+    async fn remove_old_rows(&self) -> Result<(), ApiError> {
+        let (rules, now) = (&self.rows, now_ms());
+        let before = |age: Option<Duration>| {
+            age.map(|age| now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX)))
+        };
+        let rows = RowRules {
+            keys_ms: before(Some(self.key_lifetime)).unwrap_or(0),
+            before_ms: before(rules.age),
+            of_owner: rules.of_owner,
+            in_all: rules.in_all,
+            credentials_ms: before(rules.credentials),
+            usage_day: day(now).saturating_sub(USAGE_DAYS),
+        };
+        let audit = AuditRules { now_ms: now, before_ms: before(rules.audit_age), rows: rules.audit };
+        let removed = self.store.remove_old_rows(&rows).await?;
+        let audit = self.store.remove_old_audit(&audit).await?;
+        if removed + audit > 0 {
+            tracing::info!(rows = removed, audit, "old rows removed");
+        }
+        self.metrics.rows_removed.inc_by(removed);
+        self.metrics.audit_removed.inc_by(audit);
+        Ok(())
+    }
+
     fn key_lifetime_ms(&self) -> u64 {
-        u64::try_from(self.config.key_lifetime.as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.key_lifetime.as_millis()).unwrap_or(u64::MAX)
     }
 
     /// What lives, and what the store waits for.
     async fn reconcile_live(self: &Arc<Self>) -> Result<(), ApiError> {
         // How executions ended whose logs are gone since: without this they would be lost.
-        self.note_removed_logs().await?;
+        self.recorder.note_removed_logs().await?;
         // First the store: what is started from now on is not in this list, and not judged.
         let unfinished = self.store.unfinished().await?;
         let info = self.worker.info().await?;
@@ -103,11 +171,11 @@ impl Gateway {
         let running = if_it_fits(running)?;
         for session in sessions {
             if self.store.session(session.id).await?.is_none() {
-                self.take_up_session(session.id).await?;
+                self.adopt_session(session.id).await?;
             }
         }
         for execution in &running {
-            self.take_up_missing(execution.id).await?;
+            self.adopt_missing(execution.id).await?;
         }
         let running: HashMap<_, _> = running.into_iter().map(|told| (told.id, told)).collect();
         for (id, session) in unfinished {
@@ -138,15 +206,15 @@ impl Gateway {
             return Ok(()); // removed meanwhile
         };
         let one_shot = self.store.session(session).await?.is_some_and(|session| session.spec.one_shot);
-        let permit = row.end.is_none().then(|| self.admission.take(&row.owner));
+        let permit = row.end.is_none().then(|| self.quota.admission.take(&row.owner));
         self.recorder.begin(&row, one_shot, permit);
         match told {
             Some(told) => {
-                self.note(&told).await?;
-                self.watch_end(id);
+                self.recorder.note(&told).await?;
+                self.recorder.watch_end(id);
                 Ok(())
             }
-            None => self.note_lost(id).await,
+            None => self.recorder.note_lost(id).await,
         }
     }
 
@@ -157,7 +225,7 @@ impl Gateway {
         let told = if_it_fits(told)?;
         for session in &told {
             match stored.get(&session.id) {
-                None => _ = self.take_up_session(session.id).await?,
+                None => _ = self.adopt_session(session.id).await?,
                 Some(None) => self.note_session(session).await?,
                 Some(Some(_)) => {}
             }
@@ -191,7 +259,7 @@ impl Gateway {
     /// All executions that are missing. In one answer, or, where that is too large, session by session.
     async fn reconcile_executions(self: &Arc<Self>) -> Result<(), ApiError> {
         match self.worker.executions(None, false).await {
-            Ok(all) => return self.take_up_all(all).await,
+            Ok(all) => return self.adopt_all(all).await,
             Err(error @ ContractError::Disconnected(_)) => return Err(error.into()),
             Err(error) => tracing::debug!(%error, "executions are looked through session by session"),
         }
@@ -199,22 +267,22 @@ impl Gateway {
         for session in if_it_fits(sessions)? {
             let id = Some(session.id);
             let all = self.worker.executions(id, false).await?;
-            self.take_up_all(all).await?;
+            self.adopt_all(all).await?;
         }
         Ok(())
     }
 
-    async fn take_up_all(self: &Arc<Self>, all: Vec<Execution>) -> Result<(), ApiError> {
+    async fn adopt_all(self: &Arc<Self>, all: Vec<Execution>) -> Result<(), ApiError> {
         for execution in all {
-            self.take_up_missing(execution.id).await?;
+            self.adopt_missing(execution.id).await?;
         }
         Ok(())
     }
 
-    async fn take_up_missing(self: &Arc<Self>, id: ExecutionId) -> Result<(), ApiError> {
+    async fn adopt_missing(self: &Arc<Self>, id: ExecutionId) -> Result<(), ApiError> {
         // What is being started here is not in the store yet, and not missing.
         if !self.recorder.is_open(id) && self.store.execution(id).await?.is_none() {
-            self.take_up_execution(id).await?;
+            self.adopt_execution(id).await?;
         }
         Ok(())
     }
@@ -228,16 +296,16 @@ impl Gateway {
     }
 
     /// Takes up a session that the worker has and the store lacks. Answers none if the worker has none either.
-    pub(crate) async fn take_up_session(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
+    pub(crate) async fn adopt_session(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
         // Asked first: who asks for what is not there shall not wait for those who remove.
         if self.worker_session(id).await?.is_none() {
             return Ok(None);
         }
         let _still = self.removing.write().await; // what is being removed is not taken up again
-        self.adopt_session(id).await
+        self.adopt_session_locked(id).await
     }
 
-    async fn adopt_session(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
+    async fn adopt_session_locked(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
         let Some(told) = self.worker_session(id).await? else {
             return Ok(None);
         };
@@ -255,7 +323,7 @@ impl Gateway {
     }
 
     /// The same for an execution, and its session with it.
-    pub(crate) async fn take_up_execution(
+    pub(crate) async fn adopt_execution(
         self: &Arc<Self>,
         id: ExecutionId,
     ) -> Result<Option<ExecutionRow>, ApiError> {
@@ -268,7 +336,7 @@ impl Gateway {
         };
         let session = match self.store.session(told.session_id).await? {
             Some(session) => Some(session),
-            None => self.adopt_session(told.session_id).await?,
+            None => self.adopt_session_locked(told.session_id).await?,
         };
         let Some(session) = session else {
             return Ok(None);
@@ -276,12 +344,12 @@ impl Gateway {
         let mut row = execution_row(id, session.id, session.owner, told.spec.clone(), told.started_at_ms);
         row.end = end_of(&told);
         if !row.end.as_ref().is_some_and(|end| end.closed) {
-            let permit = row.end.is_none().then(|| self.admission.take(&row.owner));
+            let permit = row.end.is_none().then(|| self.quota.admission.take(&row.owner));
             self.recorder.begin(&row, session.spec.one_shot, permit);
         }
         if self.store.put_execution(&row).await?.is_some() {
-            self.announce_start(&row);
-            self.watch_end(id);
+            self.feeds.announce(&row);
+            self.recorder.watch_end(id);
         }
         Ok(Some(row))
     }

@@ -5,7 +5,7 @@
 //! so that a thousand watchers of an old log cost no write.
 //!
 //! Who learns of an end first notes it: the stream that carries `exited` to a client, a `GET` that waits, or, if nobody
-//! looks, the watch that [`Gateway::watch_end`] keeps. The watch is the last resort and asks the worker only when a
+//! looks, the watch that [`Recorder::watch_end`] keeps. The watch is the last resort and asks the worker only when a
 //! second has passed: most executions have ended by then under somebody's eyes, and cost no call of their own.
 
 use std::collections::HashMap;
@@ -17,15 +17,18 @@ use headwater_contract::{Backoff, ContractError, FaultKind};
 use headwater_protocol::{
     Event, EventKind, Execution, ExecutionId, ExecutionState, Reason, Seq, SessionId, Verdict,
 };
-use headwater_store::{ExecutionEnd, ExecutionRow};
+use headwater_store::{ExecutionEnd, ExecutionRow, Store};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::background::Background;
 use crate::error::ApiError;
+use crate::metrics::Metrics;
 use crate::now_ms;
+use crate::quota::Quota;
 use crate::quota::admission::Permit;
-use crate::state::Gateway;
 use crate::store_ticks::tick_after;
+use crate::worker::Worker;
 
 /// How long an execution may go on before the worker is asked for its end: those who follow it learn it first.
 const HEAD_START: Duration = Duration::from_secs(1);
@@ -40,9 +43,16 @@ const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The executions that are open.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Recorder {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) worker: Arc<Worker>,
+    quota: Arc<Quota>,
+    metrics: Arc<Metrics>,
+    background: Background,
     open: Mutex<HashMap<ExecutionId, Arc<Open>>>,
+    /// The number of the last removed log that the store knows of.
+    pub(super) last_removed_log: tokio::sync::Mutex<u64>,
 }
 
 /// An execution whose end or closing is not in the store.
@@ -65,6 +75,18 @@ struct Open {
 }
 
 impl Recorder {
+    /// A recorder without open executions.
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        worker: Arc<Worker>,
+        quota: Arc<Quota>,
+        metrics: Arc<Metrics>,
+        background: Background,
+    ) -> Self {
+        let last_removed_log = tokio::sync::Mutex::default();
+        Self { store, worker, quota, metrics, background, open: Mutex::default(), last_removed_log }
+    }
+
     fn open(&self) -> MutexGuard<'_, HashMap<ExecutionId, Arc<Open>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,9 +124,7 @@ impl Recorder {
     pub(crate) fn forget_session(&self, id: SessionId) {
         self.open().retain(|_, open| open.session_id != id);
     }
-}
 
-impl Gateway {
     /// Writes an execution's end to the store, once; to be awaited before anybody is told of `exited`.
     pub(crate) async fn note_exit(
         self: &Arc<Self>,
@@ -112,7 +132,7 @@ impl Gateway {
         seq: Seq,
         verdict: &Verdict,
     ) -> Result<(), ApiError> {
-        let Some(open) = self.recorder.find(id) else {
+        let Some(open) = self.find(id) else {
             return Ok(()); // it is in the store
         };
         open.exit.get_or_try_init(|| self.write_exit(id, &open, seq, verdict)).await?;
@@ -140,7 +160,7 @@ impl Gateway {
     ) -> Result<Verdict, ApiError> {
         self.store.end_execution(id, &end(open, seq, verdict, false)).await?;
         // Before its place is given to the next, which what it has used may forbid.
-        self.count_usage(&open.owner, verdict).await;
+        self.quota.count_usage(&open.owner, verdict).await;
         drop(open.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.metrics.ended(verdict.reason.name());
         tracing::info!(
@@ -162,7 +182,7 @@ impl Gateway {
     /// Writes to the store that an execution is closed: nothing is open any more. Whoever did not see how it ended
     /// leaves this to the watch.
     pub(crate) async fn note_closed(self: &Arc<Self>, id: ExecutionId, seq: Seq) -> Result<(), ApiError> {
-        let Some(open) = self.recorder.find(id) else {
+        let Some(open) = self.find(id) else {
             return Ok(());
         };
         let Some(verdict) = open.exit.get() else {
@@ -179,7 +199,7 @@ impl Gateway {
             futures_util::future::join(self.store.end_execution(id, &end), session_ends).await;
         closed?;
         ended?;
-        self.recorder.forget(id);
+        self.forget(id);
         Ok(())
     }
 
@@ -196,7 +216,7 @@ impl Gateway {
 
     /// Notes all that the worker told of an execution; to be awaited before anybody else is told.
     pub(crate) async fn note(self: &Arc<Self>, told: &Execution) -> Result<(), ApiError> {
-        if let Some(open) = self.recorder.find(told.id)
+        if let Some(open) = self.find(told.id)
             && !matches!(told.state, ExecutionState::Queued)
         {
             // Refused if it is known already: then it is the same.
@@ -214,21 +234,21 @@ impl Gateway {
 
     /// Sees to it in the background that the end and the closing reach the store, whoever watches.
     pub(crate) fn watch_end(self: &Arc<Self>, id: ExecutionId) {
-        let Some(open) = self.recorder.find(id) else {
+        let Some(open) = self.find(id) else {
             return; // nothing is missing
         };
         if open.watch.set(()).is_err() {
             return; // somebody does
         }
-        let gateway = Arc::clone(self);
-        self.until_stopped(async move { gateway.watch(id, open).await });
+        let recorder = Arc::clone(self);
+        self.background.until_stopped(async move { recorder.watch(id, open).await });
     }
 
     async fn watch(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {
         sleep_until(tick_after(HEAD_START)).await;
         let mut missing_since = None;
         let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
-        while self.recorder.is_open(id) {
+        while self.is_open(id) {
             let closed = open.exit.initialized();
             let noted = match self.worker.wait(id, LONG_POLL, closed).await {
                 Ok(told) => {
@@ -237,7 +257,7 @@ impl Gateway {
                 }
                 Err(error) if is_removed(&error) => match self.note_removed_logs().await {
                     // It was noted before, and not as an end: there is nothing more to learn.
-                    Ok(()) if self.recorder.is_open(id) => self.note_lost(id).await,
+                    Ok(()) if self.is_open(id) => self.note_lost(id).await,
                     noted => noted,
                 },
                 Err(error) if is_missing(&error) => {

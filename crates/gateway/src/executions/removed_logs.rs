@@ -1,30 +1,23 @@
-//! Logs that the worker removed, by retention or by a prune: noted in the store, so that their executions say so. And the
-//! rows that the store itself no longer keeps.
+//! Logs that the worker removed, by retention or by a prune: recorded in the store, so that their executions say so.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use headwater_contract::ContractError;
 use headwater_contract::v1::RemovedLog;
 use headwater_protocol::{ExecutionId, LogRemoved, Seq, Verdict};
-use headwater_store::{AuditRules, ExecutionEnd, RemovedLogRow, RowRules};
+use headwater_store::{ExecutionEnd, RemovedLogRow};
 
 use crate::error::ApiError;
-use crate::executions::recorder::{is_missing, is_removed};
-use crate::now_ms;
-use crate::quota::quotas::day;
-use crate::state::Gateway;
+use crate::executions::recorder::{Recorder, is_missing, is_removed};
 
 /// Removals that are asked for and noted at once.
 const AT_ONCE: u32 = 500;
-/// Days of processor time that are kept.
-const USAGE_DAYS: u64 = 400;
 
-impl Gateway {
+impl Recorder {
     /// Notes all removals that the worker knows and the store may not.
     pub(crate) async fn note_removed_logs(self: &Arc<Self>) -> Result<(), ApiError> {
         // Held to the end: two at once would note the same.
-        let mut last = self.removed_logs.lock().await;
+        let mut last = self.last_removed_log.lock().await;
         loop {
             let after = *last;
             let removed = self.worker.removed(after, AT_ONCE).await?;
@@ -51,7 +44,7 @@ impl Gateway {
         if let Some(verdict) = verdict.filter(|_| row.end.as_ref().is_none_or(|end| !end.closed)) {
             let (started_at_ms, last_seq) = (one.started_at_ms, Seq(one.last_seq));
             let exited_at_ms = started_at_ms.saturating_add(verdict.duration_ms);
-            if self.recorder.is_open(id) {
+            if self.is_open(id) {
                 self.note_exit(id, last_seq, &verdict).await?;
                 self.note_closed(id, last_seq).await?;
             }
@@ -87,30 +80,5 @@ impl Gateway {
             return ApiError::conflict(format!("`{id}` has ended"), "start it again");
         }
         error.into()
-    }
-
-    /// Removes rows that the configuration no longer keeps.
-    pub(crate) async fn remove_old_rows(&self) -> Result<(), ApiError> {
-        let (rules, now) = (&self.config.rows, now_ms());
-        let before = |age: Option<Duration>| {
-            age.map(|age| now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX)))
-        };
-        let rows = RowRules {
-            keys_ms: before(Some(self.config.key_lifetime)).unwrap_or(0),
-            before_ms: before(rules.age),
-            of_owner: rules.of_owner,
-            in_all: rules.in_all,
-            credentials_ms: before(rules.credentials),
-            usage_day: day(now).saturating_sub(USAGE_DAYS),
-        };
-        let audit = AuditRules { now_ms: now, before_ms: before(rules.audit_age), rows: rules.audit };
-        let removed = self.store.remove_old_rows(&rows).await?;
-        let audit = self.store.remove_old_audit(&audit).await?;
-        if removed + audit > 0 {
-            tracing::info!(rows = removed, audit, "old rows removed");
-        }
-        self.metrics.rows_removed.inc_by(removed);
-        self.metrics.audit_removed.inc_by(audit);
-        Ok(())
     }
 }

@@ -15,12 +15,10 @@ use std::time::Duration;
 use headwater_contract::{ContractError, FollowOptions, Follower};
 use headwater_protocol::{Command, Execution, ExecutionId, SessionId, SessionSpec, StartSpec};
 use headwater_store::{ExecutionRow, SessionRow, StoreError};
-use tracing::Instrument;
 
-use crate::auth::access::KnownExecution;
+use crate::auth::access::ExecutionInfo;
 use crate::auth::{Identity, Need, authorise};
 use crate::bodies::{OWNER, execution_by_row};
-use crate::detached::ToTheEnd;
 use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::http::idempotency::Asked;
@@ -149,14 +147,6 @@ impl Gateway {
         self.grant(who, order, Run(options)).await
     }
 
-    /// Carries out what must not stop half-way when its caller goes away.
-    pub(crate) async fn to_the_end<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, ApiError>> + Send + 'static,
-    ) -> Result<T, ApiError> {
-        ToTheEnd::new(&self.tasks, work.in_current_span()).await
-    }
-
     async fn grant<W: Wish>(
         self: &Arc<Self>,
         who: &Identity,
@@ -164,17 +154,17 @@ impl Gateway {
         wish: W,
     ) -> Result<(ExecutionId, W::Answer), ApiError> {
         let owner = if let Some(id) = order.session {
-            self.may_use_session(who, Need::Write, id).await?
+            self.auth.may_use_session(who, Need::Write, id).await?
         } else {
             authorise(who, Need::Write)?;
             who.owner.clone()
         };
         // Before anything is begun: who goes away while it waits has started nothing.
         let what = order.session.map_or_else(|| "one-shot".to_owned(), |id| id.to_string());
-        let permit = self.may_start(&owner, &what).await?;
+        let permit = self.quota.may_start(&owner, &what).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
         let begin = async move { gateway.begin_execution(&who, owner, order, &wish, permit).await };
-        self.to_the_end(Box::pin(begin)).await
+        self.background.detached(Box::pin(begin)).await
     }
 
     async fn begin_execution<W: Wish>(
@@ -221,7 +211,7 @@ impl Gateway {
                     self.undo(plan).await;
                 } else {
                     // Nobody knows whether it runs: the watch finds out.
-                    self.watch_end(id);
+                    self.recorder.watch_end(id);
                 }
                 return Err(error.into());
             }
@@ -233,20 +223,20 @@ impl Gateway {
                 return Err(error.into());
             }
         };
-        let known = KnownExecution {
+        let known = ExecutionInfo {
             session_id: session,
             owner: plan.row.owner.clone(),
             queued_at_ms: plan.row.queued_at_ms,
         };
-        self.known.put_execution(id, known);
+        self.auth.access.put_execution(id, known);
         if let Some(number) = number {
             plan.row.number = number;
             self.has_started(who, plan);
         }
         if let Some(told) = W::told(&granted) {
-            self.note(told).await?;
+            self.recorder.note(told).await?;
         }
-        self.watch_end(id);
+        self.recorder.watch_end(id);
         Ok(granted)
     }
 
@@ -277,7 +267,7 @@ impl Gateway {
         if plan.repeated {
             let there = self.worker.execution(id).await;
             if !there.is_err_and(|error| is_missing(&error)) {
-                self.watch_end(id);
+                self.recorder.watch_end(id);
                 return;
             }
         } else if plan.own.is_none() {
@@ -316,7 +306,7 @@ impl Gateway {
     /// The store refused, and the program runs. With a key the next attempt finds it; without one nobody would.
     async fn abandon(self: &Arc<Self>, plan: &Plan) {
         if plan.has_key {
-            self.watch_end(plan.row.id);
+            self.recorder.watch_end(plan.row.id);
             return;
         }
         let id = plan.row.id;
@@ -336,9 +326,9 @@ impl Gateway {
     fn has_started(self: &Arc<Self>, who: &Identity, plan: &Plan) {
         let row = &plan.row;
         if let Some(own) = &plan.own {
-            self.known.put_session(own.id, own.owner.clone());
+            self.auth.access.put_session(own.id, own.owner.clone());
         }
-        self.announce_start(row);
+        self.feeds.announce(row);
         self.metrics.started.inc();
         let language = row.language.as_deref().unwrap_or("none");
         tracing::info!(
@@ -351,7 +341,7 @@ impl Gateway {
             "execution started"
         );
         let detail = format!("session={} language={language}", row.session_id);
-        self.audit(who, "execution.start", row.id.to_string(), detail);
+        self.audit.record(who, "execution.start", row.id.to_string(), detail);
     }
 }
 
@@ -367,7 +357,7 @@ impl Plan {
             id: session_id,
             owner: owner.clone(),
             spec: own_session(&owner, &order.spec),
-            sandbox: gateway.sandbox.get().copied().unwrap_or_default(),
+            sandbox: gateway.reconciler.sandbox(),
             created_at_ms: now,
             ended_at_ms: None,
         });

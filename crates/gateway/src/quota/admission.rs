@@ -26,10 +26,10 @@ pub(crate) struct Rules {
 /// Why a start was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// So many of its owner wait already.
+    /// The queue of its owner is full: this many starts wait.
     QueueFull(usize),
-    /// It waited for as long as it may, and was at this place at last.
-    Waited(usize),
+    /// It waited for the longest time allowed; its last position in the queue.
+    TimedOut(usize),
 }
 
 /// One that waits, as told to its owner.
@@ -176,7 +176,7 @@ impl Admission {
                 in_queue.taken = true;
                 Ok(self.permit(owner))
             }
-            _ => Err(Refusal::Waited(self.place(in_queue.number).unwrap_or(1))),
+            _ => Err(Refusal::TimedOut(self.place(in_queue.number).unwrap_or(1))),
         }
     }
 
@@ -235,7 +235,7 @@ mod tests {
     async fn a_start_that_waits_for_too_long_or_is_dropped_leaves_no_trace() {
         let door = Admission::default();
         let held = door.take("ann");
-        assert_eq!(door.enter("ann", "a", rules(1)).await.unwrap_err(), Refusal::Waited(1));
+        assert_eq!(door.enter("ann", "a", rules(1)).await.unwrap_err(), Refusal::TimedOut(1));
         assert_eq!(door.waiting("ann"), []);
         let waiting = tokio::spawn({
             let door = door.clone();

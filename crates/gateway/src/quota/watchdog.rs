@@ -126,7 +126,7 @@ impl Gateway {
         let mut memory = Memory::default();
         loop {
             tokio::select! {
-                () = self.stopping.cancelled() => return,
+                () = self.background.stopping.cancelled() => return,
                 () = tokio::time::sleep(self.config.watchdog.interval) => {}
             }
             // A worker that is away is brought back by whoever looks after it.
@@ -134,8 +134,8 @@ impl Gateway {
                 self.look_at_usage(&mut memory, usage).await;
             }
             // Told in the log; the next look does it.
-            let _ = self.look_at_disk().await;
-            let _ = self.note_removed_logs().await;
+            let _ = self.quota.refresh_disk().await;
+            let _ = self.recorder.note_removed_logs().await;
         }
     }
 
@@ -144,7 +144,7 @@ impl Gateway {
         let mut findings = Vec::new();
         for one in usage {
             let Ok(id) = one.session_id.parse() else { continue };
-            let Ok(Some(owner)) = self.owner_of(id).await else { continue };
+            let Ok(Some(owner)) = self.auth.owner_of(id).await else { continue };
             findings.extend(memory.miners(&owner, id, &one, &self.config.watchdog.names));
             let alive: u64 = one.processes.iter().map(|process| process.cpu_ms).sum();
             *live.entry(owner.clone()).or_default() += alive;
@@ -153,7 +153,7 @@ impl Gateway {
             sum.printed_bytes += one.printed_bytes;
             sum.sessions.insert(id, one.cpu_ms);
         }
-        self.meter.set_cpu(live);
+        self.quota.meter.set_cpu(live);
         memory.tidy(&sums);
         let now = Instant::now();
         for (owner, sum) in sums {
@@ -170,11 +170,16 @@ impl Gateway {
         tracing::warn!(owner, reason, detail, "this looks like abuse");
         let stop = self.config.watchdog.action == Action::Stop;
         for session in sessions {
-            self.audit_found(&owner, "watchdog.flag", session.to_string(), format!("{reason}: {detail}"));
+            self.audit.record_finding(
+                &owner,
+                "watchdog.flag",
+                session.to_string(),
+                format!("{reason}: {detail}"),
+            );
             if stop {
                 let slept = self.worker.hibernate_session(session).await;
                 let told = slept.map_or_else(|error| error.to_string(), |_| "put to sleep".to_owned());
-                self.audit_found(&owner, "watchdog.stop", session.to_string(), told);
+                self.audit.record_finding(&owner, "watchdog.stop", session.to_string(), told);
             }
         }
     }

@@ -105,7 +105,7 @@ impl AttachQuery {
 /// back after such a frame says `after=` that seq and `skip=` the bytes of those frames.
 ///
 /// Close codes: 1000 after the last event; 1012 when the server ends (come back with `after=`); 1009 a message over 1 MiB;
-/// 1002 no WebSocket frames; 1008 the token is no longer good; 1011 the log cannot be read any further.
+/// 1002 no WebSocket frames; 1008 the token is no longer valid; 1011 the log cannot be read any further.
 #[utoipa::path(get, path = "/v1/executions/{id}/attach", tag = "streams",
     params(("id" = String, Path, description = "the execution"), AttachQuery),
     responses(
@@ -120,12 +120,12 @@ async fn attach(
     seat: Option<Extension<Seat>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    gateway.may_follow(&who, id, query.lossless == Some(true)).await?;
+    gateway.auth.may_follow(&who, id, query.lossless == Some(true)).await?;
     let refusal = refusal(&gateway, &who, id, query.read_only == Some(true)).await;
     let upgrade = bounded(upgrade)?;
     let follower = gateway.worker.follow(id, query.options()).await?;
     // A server that ends waits for it, so that its last word is said.
-    let tracked = gateway.tasks.token();
+    let tracked = gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         serve(socket, gateway, who, id, query, follower, refusal).await;
         drop((tracked, seat));
@@ -143,7 +143,7 @@ async fn refusal(
         let hint = "attach without `read_only=true`";
         return Some(ApiError::forbidden("this socket is for looking only", hint));
     }
-    gateway.may_use_execution(who, Need::Write, id).await.err()
+    gateway.auth.may_use_execution(who, Need::Write, id).await.err()
 }
 
 async fn serve(
@@ -171,8 +171,8 @@ async fn serve(
         due: VecDeque::new(),
         paced_until: Instant::now(),
     };
-    let good = gateway.good(&who);
+    let validity = gateway.auth.validity(&who);
     let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
     let incoming = Incoming { gateway, id, who, shared, input, refusal };
-    socket::serve(outgoing, stream, incoming, good.over()).await;
+    socket::serve(outgoing, stream, incoming, validity.ended()).await;
 }

@@ -83,7 +83,7 @@ async fn build(
     request: Keyed<BuildRequest>,
 ) -> Result<JsonBody<BuildBody>, ApiError> {
     let Keyed { value, asked } = request;
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let wait = value.wait;
     let row = if let Some(spec) = value.compiled()? {
         gateway.compile(&who, id, spec, asked).await?
@@ -123,10 +123,10 @@ async fn list(
     Path(id): Path<SessionId>,
     Query(query): Query<ListQuery>,
 ) -> Result<JsonBody<PageBody<BuildBody>>, ApiError> {
-    gateway.may_use_session(&who, Need::Read, id).await?;
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
     let mut page = page_request(query.limit, query.cursor.as_deref())?;
     page.limit = page.limit.min(ON_A_PAGE);
-    let _turn = gateway.lists.turn(&who.owner).await;
+    let _turn = gateway.quota.lists.acquire(&who.owner).await;
     let mut parts = InParts::new(page);
     while let Some(part) = parts.wanted() {
         parts.add(build_rows(&gateway, id, part).await?);
@@ -156,8 +156,8 @@ async fn commands(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<Vec<CompileCommand>>, ApiError> {
-    gateway.may_use_session(&who, Need::Read, id).await?;
-    let _turn = gateway.lists.turn(&who.owner).await;
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
+    let _turn = gateway.quota.lists.acquire(&who.owner).await;
     let page = page_request(Some(LOOKED_AT), None)?;
     let mut parts = InParts::new(page);
     while let Some(part) = parts.wanted() {
@@ -218,6 +218,6 @@ async fn cancel(
             return Err(error.into());
         }
     }
-    gateway.audit(&who, "build.cancel", id.to_string(), String::new());
+    gateway.audit.record(&who, "build.cancel", id.to_string(), String::new());
     Ok(axum::http::StatusCode::NO_CONTENT)
 }

@@ -50,14 +50,14 @@ async fn events(
 ) -> Result<Response, ApiError> {
     let resumes = query.resume(&headers)?;
     let options = query.into_options()?;
-    gateway.may_follow(&who, id, options.lossless).await?;
+    gateway.auth.may_follow(&who, id, options.lossless).await?;
     let opened = async {
         let ends_soon = resumes && has_ended(&gateway, id, &options).await?;
         Ok::<_, ContractError>((ends_soon, gateway.worker.follow(id, options).await?))
     };
     let (ends_soon, mut follower) = match opened.await {
         Ok(opened) => opened,
-        Err(error) => return Err(gateway.unreadable(id, error).await),
+        Err(error) => return Err(gateway.recorder.unreadable(id, error).await),
     };
     // `EventSource` comes back after every end; only this answer tells it that there is no more.
     if ends_soon && !follower.has_next().await? {

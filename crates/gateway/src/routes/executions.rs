@@ -107,7 +107,7 @@ async fn begin(
 ) -> Result<Response, ApiError> {
     if let Some(id) = session {
         // Before the body is judged: whoever may not see the session learns nothing of what it would take.
-        gateway.may_use_session(who, Need::Write, id).await?;
+        gateway.auth.may_use_session(who, Need::Write, id).await?;
     }
     let Keyed { value, asked } = request;
     check_metadata(&value.metadata)?;
@@ -174,7 +174,7 @@ async fn list(
     let session_id = match query.session_id {
         Some(text) => {
             let id = text.parse().map_err(|_| ApiError::not_found("session", &text))?;
-            gateway.may_use_session(&who, Need::Read, id).await?;
+            gateway.auth.may_use_session(&who, Need::Read, id).await?;
             Some(id)
         }
         None => None,

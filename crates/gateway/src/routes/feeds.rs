@@ -103,7 +103,7 @@ async fn session_events(
     Query(query): Query<FeedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Read, id).await?;
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
     open(&gateway, Topic::Session(id), query, &headers).await
 }
 

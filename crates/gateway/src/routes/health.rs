@@ -53,7 +53,7 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
     let (store, worker) = tokio::join!(in_time("store", gateway.store.ping()), in_time("worker", worker));
     store?;
     worker?;
-    if gateway.stopping.is_cancelled() {
+    if gateway.background.stopping.is_cancelled() {
         return Err(ApiError::unavailable("the server is shutting down", "ask the next one"));
     }
     let shortage = gateway.shortage().await;
@@ -69,7 +69,7 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
 async fn metrics(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
     authorise(&who, Need::Admin)?;
     // What the worker cannot tell now is as it was told last.
-    let _ = gateway.measure_disk().await;
+    let _ = gateway.quota.measure_disk().await;
     gateway.metrics.kept("store", gateway.config.store_bytes());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, kind)], gateway.metrics.text()))

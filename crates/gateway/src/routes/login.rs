@@ -3,7 +3,6 @@
 mod sign_in;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
@@ -17,8 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{
-    Credential, Identity, TICKET_LIFETIME, hash, is_ticket, random_hex, secret, set_cookie, too_many,
-    unauthenticated,
+    Credential, Identity, TICKET_LIFETIME, hash, is_ticket, random_hex, secret, set_cookie, unauthenticated,
 };
 use crate::error::ApiError;
 use crate::http::extract::Query;
@@ -59,18 +57,18 @@ async fn login(
     let is_plain = !is_ticket(&token)
         && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !token.is_empty();
-    let credential = if is_plain { gateway.credential(&token).await? } else { None };
+    let credential = if is_plain { gateway.auth.credential(&token).await? } else { None };
     let who = match &credential {
-        Some(credential) => gateway.recall(credential, address.ip()).await?,
+        Some(credential) => gateway.auth.identify(credential, address.ip()).await?,
         None => None,
     };
     let (Some(who), Some(Credential::Token(hash) | Credential::Link(hash))) = (who, credential) else {
-        gateway.failures.take(address.ip(), Instant::now()).map_err(too_many)?;
+        gateway.rates.count_failure(address.ip())?;
         return Err(unauthenticated());
     };
     let ends_at_ms = Gateway::latest_end(&who, Some(cookie_end(&gateway)));
     let cookie = give_cookie(&gateway, &headers, None, Some(hash), ends_at_ms).await?;
-    gateway.audit(&who, "login", who.token_id.clone(), "cookie".into());
+    gateway.audit.record(&who, "login", who.token_id.clone(), "cookie".into());
     let headers = [
         (header::SET_COOKIE, cookie),
         (header::LOCATION, "/docs".to_owned()),
@@ -129,7 +127,7 @@ struct TicketBody {
 #[utoipa::path(post, path = "/v1/tickets", tag = "server",
     responses((status = 201, body = TicketBody), Guarded, (status = 507, body = ErrorBody)))]
 async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
-    let ticket = gateway.issue_ticket(&who).await?;
+    let ticket = gateway.auth.issue_ticket(&who).await?;
     let expires_in_ms = u64::try_from(TICKET_LIFETIME.as_millis()).unwrap_or(u64::MAX);
     Ok((StatusCode::CREATED, Json(TicketBody { ticket, expires_in_ms })))
 }

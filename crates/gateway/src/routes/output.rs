@@ -106,13 +106,13 @@ async fn output(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let lossless = query.lossless == Some(true) && query.follow == Some(true);
-    gateway.may_follow(&who, id, lossless).await?;
+    gateway.auth.may_follow(&who, id, lossless).await?;
     let which = query.stream.unwrap_or_default();
     let output = OutputSelector { id, stream: which.stream() };
     let kept = gateway.worker.kept(output).await;
     let kept = match kept {
         Ok(kept) => kept,
-        Err(error) => return Err(gateway.unreadable(id, error).await),
+        Err(error) => return Err(gateway.recorder.unreadable(id, error).await),
     };
     let mut answer = Headers(HeaderMap::new());
     answer.put(header::CONTENT_DISPOSITION, "inline");

@@ -99,7 +99,7 @@ async fn make(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let listed = installed(&gateway, &who, id, Ecosystem::Python).await?;
     if listed.exists {
         return Ok(JsonBody(environment_body(listed, None)).into_response());
@@ -243,7 +243,7 @@ async fn may_change(
     wanted: Wanted,
     kind: Kind,
 ) -> Result<Wanted, ApiError> {
-    gateway.may_use_session(who, Need::Write, id).await?;
+    gateway.auth.may_use_session(who, Need::Write, id).await?;
     let wanted = wanted.checked(kind).map_err(|why| {
         ApiError::invalid(why).hint(
             "name packages as in `requests==2.32.0` or `left-pad@1.3.0`, or files as in `./dist/mine.whl`",
@@ -273,7 +273,7 @@ async fn installed(
     id: SessionId,
     ecosystem: Ecosystem,
 ) -> Result<ListPackagesResponse, ApiError> {
-    gateway.may_use_session(who, Need::Read, id).await?;
+    gateway.auth.may_use_session(who, Need::Read, id).await?;
     Ok(gateway.worker.packages(id, ecosystem).await?)
 }
 

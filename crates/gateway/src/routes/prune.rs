@@ -53,7 +53,7 @@ async fn prune(
     let owner = whose(&who, request.owner)?;
     if let Some(text) = &request.session_id {
         let id: SessionId = text.parse().map_err(|_| ApiError::not_found("session", text))?;
-        gateway.may_use_session(&who, Need::Own, id).await?;
+        gateway.auth.may_use_session(&who, Need::Own, id).await?;
     }
     let older_than = request.older_than.as_deref().map(parse_duration).transpose();
     let older_than = older_than.map_err(|error| ApiError::invalid(format!("`older_than`: {error}")))?;
@@ -68,13 +68,19 @@ async fn prune(
     };
     let (at, who) = (Arc::clone(&gateway), who.clone());
     let pruned = gateway
-        .to_the_end(async move {
+        .background
+        .detached(async move {
             let pruned = at.worker.prune(call.clone()).await?;
             if !dry_run {
-                at.meter.outdate();
-                at.note_removed_logs().await?;
+                at.quota.meter.outdate();
+                at.recorder.note_removed_logs().await?;
                 let object = call.owner.clone().unwrap_or_else(|| "all".to_owned());
-                at.audit(&who, "prune", object, format!("logs={} bytes={}", pruned.logs, pruned.bytes));
+                at.audit.record(
+                    &who,
+                    "prune",
+                    object,
+                    format!("logs={} bytes={}", pruned.logs, pruned.bytes),
+                );
             }
             Ok(pruned)
         })

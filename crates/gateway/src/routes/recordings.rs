@@ -54,13 +54,13 @@ async fn recording(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_execution(&who, Need::Read, id).await?;
+    gateway.auth.may_use_execution(&who, Need::Read, id).await?;
     let execution = gateway.look_at_execution(&who, id, Patience::NONE).await?;
     let sizes = gateway.sizes(&execution).await?;
     let options = FollowOptions { no_wait: true, until_closed: true, ..FollowOptions::default() };
     let follower = match gateway.worker.follow(id, options).await {
         Ok(follower) => follower,
-        Err(error) => return Err(gateway.unreadable(id, error).await),
+        Err(error) => return Err(gateway.recorder.unreadable(id, error).await),
     };
     let cast = Cast::new(&execution, sizes);
     let source = Source { cast, follower, open: OpenStream::new(&gateway, "recording"), ended: false };

@@ -110,7 +110,7 @@ async fn create(
     Path(id): Path<SessionId>,
     Json(request): Json<ShareRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    gateway.may_use_session(&who, Need::Own, id).await?;
+    gateway.auth.may_use_session(&who, Need::Own, id).await?;
     let lifetime = request.expires_in_ms.unwrap_or(DEFAULT_MS);
     if !(1..=MAX_MS).contains(&lifetime) {
         return Err(ApiError::invalid(format!("`expires_in_ms` must be from 1 to {MAX_MS}")));
@@ -138,7 +138,7 @@ async fn create(
         revoked_at_ms: None,
     };
     gateway.store.put_share(&row).await.map_err(|error| gone(error, id))?;
-    gateway.audit(&who, "share.create", row.id.clone(), format!("{} of {id}", row.role));
+    gateway.audit.record(&who, "share.create", row.id.clone(), format!("{} of {id}", row.role));
     Ok((StatusCode::CREATED, JsonBody(ShareBody { token: Some(token), ..row.into() })))
 }
 
@@ -160,7 +160,7 @@ async fn list(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<ShareList>, ApiError> {
-    gateway.may_use_session(&who, Need::Own, id).await?;
+    gateway.auth.may_use_session(&who, Need::Own, id).await?;
     let rows = gateway.store.shares(id).await?;
     Ok(JsonBody(ShareList { items: rows.into_iter().map(Into::into).collect() }))
 }
@@ -175,11 +175,11 @@ async fn revoke(
     State(gateway): State<Arc<Gateway>>,
     Path((id, share)): Path<(SessionId, String)>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_session(&who, Need::Own, id).await?;
+    gateway.auth.may_use_session(&who, Need::Own, id).await?;
     if !gateway.store.revoke_share(id, &share, now_ms()).await? {
         return Err(ApiError::not_found("share", &share).hint("`GET .../shares` lists those that are there"));
     }
-    gateway.recalled.clear();
-    gateway.audit(&who, "share.revoke", share, String::new());
+    gateway.auth.identities.clear();
+    gateway.audit.record(&who, "share.revoke", share, String::new());
     Ok(StatusCode::NO_CONTENT)
 }

@@ -152,7 +152,7 @@ async fn terminal(
         || upgrade.selected_protocol().is_some_and(|chosen| chosen == FRAMES);
     let viewer = Box::pin(Viewer::find(gateway, who, session, query, wants_binary)).await?;
     // A server that ends waits for it, so that its last word is said.
-    let tracked = viewer.gateway.tasks.token();
+    let tracked = viewer.gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         Box::pin(viewer.serve(socket)).await;
         drop((tracked, seat));
@@ -260,11 +260,11 @@ impl Viewer {
             due: self.due,
             paced_until: Instant::now(),
         };
-        let good = gateway.good(&self.who);
+        let validity = gateway.auth.validity(&self.who);
         let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
         let (who, refusal) = (self.who, self.refusal);
         let incoming = Incoming { gateway, id, who, shared, input, place, refusal };
-        Box::pin(socket::serve(outgoing, stream, incoming, good.over())).await;
+        Box::pin(socket::serve(outgoing, stream, incoming, validity.ended())).await;
     }
 }
 
@@ -274,5 +274,5 @@ async fn refusal(gateway: &Gateway, who: &Identity, session: SessionId, read_onl
         let hint = "open the terminal without `readonly=true`";
         return Some(ApiError::forbidden("this socket is for looking only", hint));
     }
-    gateway.may_use_session(who, Need::Write, session).await.err()
+    gateway.auth.may_use_session(who, Need::Write, session).await.err()
 }

@@ -81,7 +81,7 @@ async fn create(
     let role = role(&who, request.role)?;
     let scopes = scopes(&who, request.scopes)?;
     for id in request.sessions.iter().flatten() {
-        gateway.may_use_session(&who, Need::Read, *id).await?;
+        gateway.auth.may_use_session(&who, Need::Read, *id).await?;
     }
     let is_good = |row: &&TokenRow| row.owner == owner && row.revoked_at_ms.is_none();
     if gateway.store.tokens().await?.iter().filter(is_good).count() >= MAX_TOKENS {
@@ -92,7 +92,7 @@ async fn create(
     let mut made = make_token(&request.name, &owner, role, Gateway::latest_end(&who, wanted));
     (made.row.sessions, made.row.scopes) = (request.sessions, scopes);
     gateway.store.put_token(&made.row).await?;
-    gateway.audit(&who, "token.create", made.row.id.clone(), format!("for {owner}, role {role}"));
+    gateway.audit.record(&who, "token.create", made.row.id.clone(), format!("for {owner}, role {role}"));
     let mut body = TokenBody::from(made.row);
     body.token = Some(made.secret);
     Ok((StatusCode::CREATED, JsonBody(body)))
@@ -215,7 +215,7 @@ async fn delete(
     let row = gateway.store.tokens().await?.into_iter().find(|row| row.id == id).ok_or_else(missing)?;
     authorise_on(&who, Need::Write, Whose::of(&row.owner), missing)?;
     gateway.store.revoke_token(&row.id, now_ms()).await?;
-    gateway.recalled.clear();
-    gateway.audit(&who, "token.revoke", row.id, String::new());
+    gateway.auth.identities.clear();
+    gateway.audit.record(&who, "token.revoke", row.id, String::new());
     Ok(StatusCode::NO_CONTENT)
 }

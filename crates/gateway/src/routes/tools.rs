@@ -180,14 +180,14 @@ async fn subject(gateway: &Gateway, id: ExecutionId) -> Result<Subject, ApiError
 async fn end_of(gateway: &Arc<Gateway>, mut told: Execution) -> Result<Verdict, ApiError> {
     let id = told.id;
     loop {
-        gateway.note(&told).await?;
+        gateway.recorder.note(&told).await?;
         if let Some(verdict) = told.state.verdict() {
             return Ok(verdict.clone());
         }
         let wait = gateway.worker.wait(id, LONG_POLL, false);
         told = tokio::select! {
             told = wait => told?,
-            () = gateway.stopping.cancelled() => {
+            () = gateway.background.stopping.cancelled() => {
                 let hint = format!("it runs on: `GET /v1/executions/{id}` tells how it ended");
                 return Err(ApiError::unavailable("the server is being restarted", hint));
             }

@@ -92,18 +92,19 @@ async fn usage(
     State(gateway): State<Arc<Gateway>>,
 ) -> Result<JsonBody<UsageBody>, ApiError> {
     let owner = who.owner;
-    gateway.look_at_disk().await?;
-    let kept = gateway.meter.disk_of(&owner);
+    gateway.quota.refresh_disk().await?;
+    let kept = gateway.quota.meter.disk_of(&owner);
     let (sessions, cpu) =
-        futures_util::future::join(gateway.store.count_sessions(&owner), gateway.cpu_today(&owner)).await;
-    let waiting = gateway.admission.waiting(&owner).into_iter().map(|one| WaitingBody {
+        futures_util::future::join(gateway.store.count_sessions(&owner), gateway.quota.cpu_today(&owner))
+            .await;
+    let waiting = gateway.quota.admission.waiting(&owner).into_iter().map(|one| WaitingBody {
         place: one.place,
         session_id: one.what,
         waiting_ms: u64::try_from(one.since.elapsed().as_millis()).unwrap_or(u64::MAX),
     });
     let used = Amounts {
         sessions: Some(sessions?),
-        executions: Some(gateway.admission.running(&owner)),
+        executions: Some(gateway.quota.admission.running(&owner)),
         cpu_ms: Some(u64::try_from(cpu?.as_millis()).unwrap_or(u64::MAX)),
         disk_bytes: Some(kept.total()),
     };

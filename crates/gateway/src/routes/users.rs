@@ -66,7 +66,7 @@ async fn create(
         return Err(name_owns_sessions(&name));
     }
     let password = match request.password {
-        Some(password) => Some(gateway.passwords.hash(password).await?),
+        Some(password) => Some(gateway.auth.passwords.hash(password).await?),
         None => None,
     };
     let row = UserRow {
@@ -81,9 +81,9 @@ async fn create(
         let message = format!("there is a user `{}` already", row.name);
         return Err(ApiError::conflict(message, "choose another name, or change that user"));
     }
-    gateway.recalled.clear();
+    gateway.auth.identities.clear();
     let takes_over = if takes_over { ", takes over sessions" } else { "" };
-    gateway.audit(&who, "user.create", row.id.clone(), format!("role {}{takes_over}", row.role));
+    gateway.audit.record(&who, "user.create", row.id.clone(), format!("role {}{takes_over}", row.role));
     let place = [(header::LOCATION, format!("/v1/users/{}", row.id))];
     Ok((StatusCode::CREATED, place, JsonBody(UserBody::from(row))))
 }
@@ -194,13 +194,13 @@ async fn patch(
         if operator(&who).is_err() {
             check_current(&gateway, &row, who.address, request.current_password).await?;
         }
-        change.password = Some(gateway.passwords.hash(password).await?);
+        change.password = Some(gateway.auth.passwords.hash(password).await?);
     }
     if !gateway.store.update_user(&row.id, &change).await? {
         return Err(ApiError::not_found("user", &user));
     }
-    gateway.recalled.clear();
-    gateway.audit(&who, "user.patch", row.id.clone(), told(&change));
+    gateway.auth.identities.clear();
+    gateway.audit.record(&who, "user.patch", row.id.clone(), told(&change));
     let row = gateway.store.user(&row.id).await?.ok_or_else(|| ApiError::not_found("user", &user))?;
     Ok(JsonBody(row.into()))
 }
@@ -212,9 +212,9 @@ async fn check_current(
     said: Option<String>,
 ) -> Result<(), ApiError> {
     let (from, now) = ((row.name.clone(), address), std::time::Instant::now());
-    gateway.slow_names.attempt(from.clone(), now).map_err(too_many)?;
-    if gateway.passwords.verify(said.unwrap_or_default(), row.password.clone()).await? {
-        gateway.slow_names.forget(&from);
+    gateway.auth.name_backoff.attempt(from.clone(), now).map_err(too_many)?;
+    if gateway.auth.passwords.verify(said.unwrap_or_default(), row.password.clone()).await? {
+        gateway.auth.name_backoff.forget(&from);
         return Ok(());
     }
     Err(ApiError::forbidden(
@@ -253,7 +253,7 @@ async fn delete(
     if !gateway.store.remove_user(&row, now_ms()).await? {
         return Err(missing());
     }
-    gateway.recalled.clear();
-    gateway.audit(&who, "user.delete", row.id, row.name);
+    gateway.auth.identities.clear();
+    gateway.audit.record(&who, "user.delete", row.id, row.name);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -33,7 +33,7 @@ impl Gateway {
                 tracing::warn!(%error, "the reserve of the data folder cannot be made");
             }
             tokio::select! {
-                () = self.stopping.cancelled() => return,
+                () = self.background.stopping.cancelled() => return,
                 () = tokio::time::sleep(LOOK) => {}
             }
         }

@@ -24,7 +24,7 @@ impl Gateway {
             Ok(id) => id,
             Err(_) => self.newest_named(who, text).await?.ok_or_else(|| no_session_named(text))?,
         };
-        self.may_use_session(who, need, id).await?;
+        self.auth.may_use_session(who, need, id).await?;
         Ok(id)
     }
 

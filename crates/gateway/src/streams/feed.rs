@@ -18,8 +18,6 @@ mod text;
 mod tool_calls;
 mod tool_progress;
 
-use headwater_store::ExecutionRow;
-
 pub(crate) use self::body::{feed_response, result_response};
 pub(crate) use self::dialect::Dialect;
 pub(crate) use self::followed::Followed;
@@ -29,11 +27,3 @@ pub(crate) use self::result::{Ending, ToolResult, ToolResultBody};
 pub(crate) use self::subject::{INTERACTIVE_KEY, Subject, TOOL_KEY};
 pub(crate) use self::tool_calls::ToolEvent;
 pub(crate) use self::tool_progress::ToolProgress;
-use crate::state::Gateway;
-
-impl Gateway {
-    /// Tells the feeds that this execution is in the store.
-    pub(crate) fn announce_start(&self, row: &ExecutionRow) {
-        self.feeds.announce(row);
-    }
-}

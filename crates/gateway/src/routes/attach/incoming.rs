@@ -62,11 +62,11 @@ impl Incoming {
             Command::Signal(signal) => {
                 // Not asked again: a signal that comes twice is another thing.
                 self.gateway.worker.once().signal(id, signal, false).await?;
-                self.gateway.audit(&self.who, "execution.signal", id.to_string(), signal.to_string());
+                self.gateway.audit.record(&self.who, "execution.signal", id.to_string(), signal.to_string());
             }
             Command::Cancel => {
                 self.gateway.worker.cancel(id, None).await?;
-                self.gateway.audit(&self.who, "execution.cancel", id.to_string(), String::new());
+                self.gateway.audit.record(&self.who, "execution.cancel", id.to_string(), String::new());
             }
             Command::Stdin(_) | Command::Eof | Command::Credit(_) => {}
         }

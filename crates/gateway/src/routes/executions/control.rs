@@ -42,13 +42,18 @@ async fn signal(
     Path(id): Path<ExecutionId>,
     Json(request): Json<SignalRequest>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_execution(&who, Need::Write, id).await?;
+    gateway.auth.may_use_execution(&who, Need::Write, id).await?;
     let number = request.signal.number()?;
     // Not repeated: two signals are not one.
     if let Err(error) = gateway.worker.once().signal(id, number, request.tree).await {
-        return Err(gateway.unreachable(id, error).await);
+        return Err(gateway.recorder.unreachable(id, error).await);
     }
-    gateway.audit(&who, "execution.signal", id.to_string(), format!("signal={number} tree={}", request.tree));
+    gateway.audit.record(
+        &who,
+        "execution.signal",
+        id.to_string(),
+        format!("signal={number} tree={}", request.tree),
+    );
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -77,15 +82,15 @@ async fn cancel(
     Path(id): Path<ExecutionId>,
     Json(request): Json<CancelRequest>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_execution(&who, Need::Write, id).await?;
+    gateway.auth.may_use_execution(&who, Need::Write, id).await?;
     let grace = request.grace_ms.map(Duration::from_millis);
     let cancelled = gateway.worker.cancel(id, grace).await;
     if let Err(error) = cancelled
-        && !gateway.is_over(id, &error).await
+        && !gateway.recorder.is_over(id, &error).await
     {
         return Err(error.into());
     }
-    gateway.audit(&who, "execution.cancel", id.to_string(), String::new());
+    gateway.audit.record(&who, "execution.cancel", id.to_string(), String::new());
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -104,14 +109,14 @@ async fn resize(
     Path(id): Path<ExecutionId>,
     Json(ResizeRequest { rows, cols }): Json<ResizeRequest>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_execution(&who, Need::Write, id).await?;
+    gateway.auth.may_use_execution(&who, Need::Write, id).await?;
     if rows == 0 || cols == 0 {
         return Err(SpecError::EmptyTerminal.into());
     }
     let size = TtySize { rows, cols };
     let resized = gateway.worker.resize(id, size).await;
     if let Err(error) = resized {
-        return Err(gateway.unreachable(id, error).await);
+        return Err(gateway.recorder.unreachable(id, error).await);
     }
     gateway.viewers.resized(id, size);
     Ok(StatusCode::NO_CONTENT)
@@ -148,11 +153,11 @@ async fn processes(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<ProcessesBody>, ApiError> {
-    gateway.may_use_execution(&who, Need::Read, id).await?;
+    gateway.auth.may_use_execution(&who, Need::Read, id).await?;
     let asked = gateway.worker.processes(id).await;
     let processes = match asked {
         Ok(processes) => processes,
-        Err(error) if gateway.is_over(id, &error).await => Vec::new(),
+        Err(error) if gateway.recorder.is_over(id, &error).await => Vec::new(),
         Err(error) => return Err(error.into()),
     };
     let body =

@@ -59,7 +59,7 @@ async fn stdin(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_execution(&who, Need::Write, id).await?;
+    gateway.auth.may_use_execution(&who, Need::Write, id).await?;
     let room = gateway.config.max_stdin_bytes;
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -70,7 +70,7 @@ async fn stdin(
     tokio::select! {
         written = input.write_all(body, room, query.eof == Some(true)) => written?,
         // A program that does not read must not keep the server from ending.
-        () = gateway.stopping.cancelled() => return Err(shutting_down()),
+        () = gateway.background.stopping.cancelled() => return Err(shutting_down()),
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -107,7 +107,7 @@ impl Input<'_> {
         } else {
             match self.gateway.worker.stdin(id).await {
                 Ok(writer) => writer,
-                Err(error) => return Err(self.gateway.unreachable(id, error).await),
+                Err(error) => return Err(self.gateway.recorder.unreachable(id, error).await),
             }
         };
         Ok(self.writer.insert(writer))

@@ -48,7 +48,7 @@ async fn make_folder(
     Path(id): Path<SessionId>,
     Json(request): Json<PathRequest>,
 ) -> Result<(StatusCode, JsonBody<FileBody>), ApiError> {
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let path = given(&request.path, request.encoding)?;
     let folder = gateway.worker.create_folder(id, path.clone()).await?;
     let status = if folder.created { StatusCode::CREATED } else { StatusCode::OK };
@@ -70,7 +70,7 @@ async fn rename(
     Path(id): Path<SessionId>,
     Json(request): Json<MoveRequest>,
 ) -> Result<JsonBody<FileBody>, ApiError> {
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let (from, to) = (given(&request.from, request.encoding)?, given(&request.to, request.encoding)?);
     let order = v1::MoveFileRequest {
         session_id: id.to_string(),
@@ -100,7 +100,7 @@ async fn copy(
     Path(id): Path<SessionId>,
     Json(request): Json<MoveRequest>,
 ) -> Result<JsonBody<CopyBody>, ApiError> {
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let (from, to) = (given(&request.from, request.encoding)?, given(&request.to, request.encoding)?);
     let order = v1::CopyFileRequest {
         session_id: id.to_string(),
@@ -145,7 +145,7 @@ async fn remove(
     path: QueryPath,
     Query(query): Query<RemoveQuery>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let (path, recursive) = (path.needed()?, query.recursive == Some(true));
     once(&gateway, gateway.worker.once().remove_file(id, path.clone(), recursive)).await?;
     note(&gateway, &who, "file.delete", id, &path);
@@ -166,7 +166,7 @@ async fn chmod(
     Path(id): Path<SessionId>,
     Json(request): Json<ChmodRequest>,
 ) -> Result<JsonBody<FileBody>, ApiError> {
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let (path, mode) = (given(&request.path, request.encoding)?, mode(&request.mode)?);
     let changed = gateway.worker.chmod_file(id, path.clone(), mode).await?;
     note(&gateway, &who, "file.chmod", id, &path);
@@ -190,7 +190,7 @@ async fn once<T>(
 
 /// Notes who changed what.
 fn note(gateway: &Arc<Gateway>, who: &Identity, action: &'static str, id: SessionId, path: &[u8]) {
-    gateway.audit(who, action, id.to_string(), path_text(path).0);
+    gateway.audit.record(who, action, id.to_string(), path_text(path).0);
 }
 
 fn arrow(from: &Bytes, to: &Bytes) -> Vec<u8> {

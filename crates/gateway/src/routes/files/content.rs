@@ -75,7 +75,7 @@ async fn content(
     method: Method,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Read, id).await?;
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
     let path = path.needed()?;
     if method == Method::HEAD || headers.contains_key(header::IF_NONE_MATCH) {
         let entry = gateway.worker.stat_file(id, path.clone()).await?;

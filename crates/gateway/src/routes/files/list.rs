@@ -75,7 +75,7 @@ async fn list(
     path: QueryPath,
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Read, id).await?;
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
     let (depth, limit) = (query.depth.unwrap_or(1), query.limit.unwrap_or(100));
     for (name, value, most) in [("depth", depth, MAX_DEPTH), ("limit", limit, MAX_LISTED)] {
         if !(1..=most).contains(&value) {
@@ -192,7 +192,7 @@ async fn stat(
     path: QueryPath,
     _: Query<StatQuery>,
 ) -> Result<JsonBody<FileBody>, ApiError> {
-    gateway.may_use_session(&who, Need::Read, id).await?;
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
     let entry = gateway.worker.stat_file(id, path.0.unwrap_or_default()).await?;
     Ok(JsonBody(file_body(entry)))
 }

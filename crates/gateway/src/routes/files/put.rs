@@ -86,7 +86,7 @@ pub(crate) async fn put(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, JsonBody<FileBody>), ApiError> {
-    gateway.may_use_session(&who, Need::Write, id).await?;
+    gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let place = match (query.mode.unwrap_or_default(), query.offset) {
         (WriteMode::Write, None) => Place::Whole(true),
         (WriteMode::Write, Some(offset)) => Place::Offset(offset),
@@ -126,7 +126,7 @@ pub(crate) async fn write(
     }
     let written = writer.finish().await.map_err(perhaps_finished)?;
     let file = file_body(written.entry.ok_or_else(untold)?);
-    gateway.audit(who, "file.write", id.to_string(), file.path.clone());
+    gateway.audit.record(who, "file.write", id.to_string(), file.path.clone());
     Ok((if written.created { StatusCode::CREATED } else { StatusCode::OK }, file))
 }
 

@@ -129,18 +129,18 @@ async fn verified(
 ) -> Result<UserRow, ApiError> {
     let (now, name) = (Instant::now(), name.to_lowercase().chars().take(64).collect::<String>());
     let from = (name.clone(), address);
-    gateway.slow_names.attempt(from.clone(), now).map_err(too_many)?;
-    let is_slowed = gateway.slow_addresses.attempt(address, now).is_err();
+    gateway.auth.name_backoff.attempt(from.clone(), now).map_err(too_many)?;
+    let is_slowed = gateway.auth.address_backoff.attempt(address, now).is_err();
     let answer = check(gateway, address, &name, password, is_slowed).await;
     // Only a wrong password is a failure.
     if !matches!(answer, Ok(None)) {
-        gateway.slow_names.forgive(&from);
+        gateway.auth.name_backoff.forgive(&from);
         if !is_slowed {
-            gateway.slow_addresses.forgive(&address);
+            gateway.auth.address_backoff.forgive(&address);
         }
     }
     if let Some(user) = answer? {
-        gateway.slow_names.forget(&from);
+        gateway.auth.name_backoff.forget(&from);
         return Ok(user);
     }
     tracing::info!(%address, "somebody failed to sign in");
@@ -155,10 +155,10 @@ async fn check(
     password: String,
     is_slowed: bool,
 ) -> Result<Option<UserRow>, ApiError> {
-    let _turn = gateway.passwords.turn(address).await?;
+    let _turn = gateway.auth.passwords.turn(address).await?;
     let user = gateway.store.user_by_name(name).await?;
     let stored = user.as_ref().and_then(|user| user.password.clone());
-    let is_right = gateway.passwords.verify(password, stored).await?;
+    let is_right = gateway.auth.passwords.verify(password, stored).await?;
     let user = user.filter(|user| is_right && !user.disabled);
     if user.is_none() && is_slowed {
         tokio::time::sleep(PAUSE).await;
@@ -178,7 +178,7 @@ async fn note(gateway: &Arc<Gateway>, user: &UserRow, address: IpAddr, how: &str
         bounds: crate::auth::Bounds::default(),
         grants: crate::auth::Grants::default(),
     };
-    gateway.audit(&who, "login", user.id.clone(), how.to_owned());
+    gateway.audit.record(&who, "login", user.id.clone(), how.to_owned());
     // Old ones go when new ones come.
     if let Err(error) = gateway.store.forget_sign_ins(now_ms()).await {
         tracing::debug!(%error, "old sign-ins stay");
@@ -193,7 +193,7 @@ fn signed_in(
 ) -> Result<Response, ApiError> {
     let lifetime = gateway.config.auth.access_lifetime;
     let body = SignedIn {
-        access_token: Some(gateway.jwts.issue(&user, sign_in, lifetime)?),
+        access_token: Some(gateway.auth.jwts.issue(&user, sign_in, lifetime)?),
         token_type: Some("Bearer"),
         expires_in_ms: Some(millis(lifetime)),
         refresh_token: Some(refresh_token),
@@ -225,21 +225,21 @@ async fn refresh(
     Json(request): Json<RefreshRequest>,
 ) -> Result<Response, ApiError> {
     let shown = hash(&request.refresh_token);
-    let fail = || match gateway.failures.take(address.ip(), Instant::now()) {
+    let fail = || match gateway.rates.count_failure(address.ip()) {
         Ok(()) => ApiError::new(
             StatusCode::UNAUTHORIZED,
             "wrong_credentials",
             "the refresh token is not good, or not any more",
             "sign in again: `POST /v1/login`",
         ),
-        Err(wait) => too_many(wait),
+        Err(limited) => limited,
     };
     let row = gateway.store.sign_in_by_hash(&shown).await?;
     let is_good = |row: &SignInRow| row.kind == SignInKind::Refresh && now_ms() < row.expires_at_ms;
     let Some(row) = row.filter(is_good) else {
         if let Some(stolen) = gateway.store.sign_in_by_previous(&shown).await? {
             gateway.store.remove_sign_in(&stolen.id).await?;
-            gateway.recalled.clear();
+            gateway.auth.identities.clear();
             tracing::warn!(sign_in = stolen.id, "a refresh token came twice: its sign-in is ended");
         }
         return Err(fail());
@@ -307,8 +307,8 @@ async fn sign_out(
     if let (true, Some(user)) = (request.everywhere, &who.bounds.user_id) {
         gateway.store.remove_sign_ins_of(user).await?;
     }
-    gateway.recalled.clear();
-    gateway.audit(&who, "logout", who.token_id.clone(), String::new());
+    gateway.auth.identities.clear();
+    gateway.audit.record(&who, "logout", who.token_id.clone(), String::new());
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cleared(&headers))]).into_response())
 }
 

@@ -125,7 +125,7 @@ impl OutputBody {
 
     /// All output of this follower.
     pub(crate) fn live(gateway: &Arc<Gateway>, follower: Follower, stated: Vec<Gap>) -> Self {
-        let stopping = gateway.stopping.clone();
+        let stopping = gateway.background.stopping.clone();
         Self::new(gateway, Source::Live(Box::new(LiveSource { follower, stated, stopping })), None)
     }
 

@@ -56,7 +56,7 @@ struct MemberList {
 
 /// Lets `who` see who the members are: all of them may, and links may not.
 async fn may_see(gateway: &Gateway, who: &Identity, id: SessionId) -> Result<String, ApiError> {
-    let owner = gateway.may_use_session(who, Need::Read, id).await?;
+    let owner = gateway.auth.may_use_session(who, Need::Read, id).await?;
     if who.bounds.link.is_some() {
         return Err(ApiError::forbidden("a link does not tell who else is here", "sign in"));
     }
@@ -124,7 +124,7 @@ async fn put(
     Path((id, user)): Path<(SessionId, String)>,
     Json(request): Json<MemberRequest>,
 ) -> Result<JsonBody<MemberBody>, ApiError> {
-    let owner = gateway.may_use_session(&who, Need::Own, id).await?;
+    let owner = gateway.auth.may_use_session(&who, Need::Own, id).await?;
     let member = gateway.member_name(&user).await?;
     if member == owner {
         return Err(ApiError::conflict(format!("`{member}` owns the session"), "choose somebody else"));
@@ -138,8 +138,8 @@ async fn put(
         members.iter().find(|row| row.member == member).map_or_else(now_ms, |row| row.added_at_ms);
     let row = MemberRow { session_id: id, member, role: request.role.into(), added_at_ms };
     gateway.store.put_member(&row).await.map_err(|error| gone(error, id))?;
-    gateway.known.forget_member(id, &row.member);
-    gateway.audit(&who, "member.put", id.to_string(), format!("{} as {}", row.member, row.role));
+    gateway.auth.access.forget_member(id, &row.member);
+    gateway.audit.record(&who, "member.put", id.to_string(), format!("{} as {}", row.member, row.role));
     Ok(JsonBody(row.into()))
 }
 
@@ -153,18 +153,18 @@ async fn delete(
     State(gateway): State<Arc<Gateway>>,
     Path((id, user)): Path<(SessionId, String)>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_session(&who, Need::Read, id).await?;
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
     let member = gateway.member_name(&user).await?;
     let leaves = member == who.owner;
     if leaves {
         authorise(&who, Need::Write)?;
     } else {
-        gateway.may_use_session(&who, Need::Own, id).await?;
+        gateway.auth.may_use_session(&who, Need::Own, id).await?;
     }
     if !gateway.store.remove_member(id, &member).await? {
         return Err(no_member(&user));
     }
-    gateway.known.forget_member(id, &member);
-    gateway.audit(&who, "member.delete", id.to_string(), member);
+    gateway.auth.access.forget_member(id, &member);
+    gateway.audit.record(&who, "member.delete", id.to_string(), member);
     Ok(StatusCode::NO_CONTENT)
 }

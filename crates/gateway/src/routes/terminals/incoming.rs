@@ -96,7 +96,7 @@ impl Incoming {
     /// Not asked again: a signal that comes twice is another thing.
     async fn signal(&self, signal: i32) -> Result<(), ApiError> {
         self.gateway.worker.once().signal(self.id, signal, false).await?;
-        self.gateway.audit(&self.who, "execution.signal", self.id.to_string(), signal.to_string());
+        self.gateway.audit.record(&self.who, "execution.signal", self.id.to_string(), signal.to_string());
         Ok(())
     }
 }

@@ -190,7 +190,7 @@ async fn snapshot(
             let hint = "a newer worker does: start it again";
             return Err(ApiError::conflict("this worker keeps no screens", hint));
         }
-        Err(error) => return Err(gateway.unreadable(id, error).await),
+        Err(error) => return Err(gateway.recorder.unreadable(id, error).await),
     };
     let text = std::str::from_utf8(&told.data).ok().map(str::to_owned);
     let base64 = text.is_none().then(|| STANDARD.encode(&told.data));

@@ -42,11 +42,11 @@ pub(crate) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) ->
         Claim::New => key.object,
         Claim::Known(known) => known.object,
     };
-    gateway.may_make_session(&who.owner).await?;
+    gateway.quota.may_create_session(&who.owner).await?;
     let row = row(object.parse()?, &who.owner, name);
     let gateway = Arc::clone(gateway);
     let who = who.clone();
-    Arc::clone(&gateway).to_the_end(async move { make(&gateway, &who, &row).await }).await
+    Arc::clone(&gateway).background.detached(async move { make(&gateway, &who, &row).await }).await
 }
 
 /// Whether a session that the store knows can be used. One that the worker does not know is being made by another call.
@@ -86,9 +86,9 @@ async fn make(gateway: &Arc<Gateway>, who: &Identity, row: &SessionRow) -> Resul
         ..row.clone()
     };
     if gateway.store.put_session(&row).await? {
-        gateway.audit(who, "session.create", row.id.to_string(), String::new());
+        gateway.audit.record(who, "session.create", row.id.to_string(), String::new());
     }
-    gateway.known.put_session(row.id, row.owner);
+    gateway.auth.access.put_session(row.id, row.owner);
     Ok(row.id)
 }
 

@@ -94,7 +94,7 @@ pub(crate) async fn download(
     QueryPath(path): QueryPath,
     Query(query): Query<ArchiveQuery>,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Read, session).await?;
+    gateway.auth.may_use_session(&who, Need::Read, session).await?;
     let (format, kind, ending) = query.format.unwrap_or_default().told();
     let path = path.unwrap_or_default();
     let mut messages = gateway.worker.pack(session, path, format).await?;
@@ -183,14 +183,14 @@ async fn unpack(
     format: Option<Format>,
     body: Body,
 ) -> Result<JsonBody<UnpackedBody>, ApiError> {
-    gateway.may_use_session(who, Need::Write, session).await?;
+    gateway.auth.may_use_session(who, Need::Write, session).await?;
     let to = v1::UnpackTo {
         session_id: session.to_string(),
         path: path.unwrap_or_default(),
         format: format.unwrap_or_default().told().0.into(),
     };
     let told = gateway.worker.once().unpack(messages(to, body)).await?;
-    gateway.audit(
+    gateway.audit.record(
         who,
         "files.unpack",
         session.to_string(),

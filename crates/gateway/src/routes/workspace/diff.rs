@@ -47,7 +47,7 @@ pub(crate) async fn diff(
     Path(session): Path<SessionId>,
     Query(query): Query<DiffQuery>,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Read, session).await?;
+    gateway.auth.may_use_session(&who, Need::Read, session).await?;
     let (snapshot, content) = (query.snapshot, query.content == Some(true));
     answer(&gateway, Differences::new(gateway.worker.diff(session, snapshot, content).await?)).await
 }

@@ -36,12 +36,13 @@ pub(crate) async fn fork(
     Path(from): Path<SessionId>,
     Json(request): Json<ForkRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    gateway.may_use_session(&who, Need::Write, from).await?;
+    gateway.auth.may_use_session(&who, Need::Write, from).await?;
     // It makes a session, so it needs what making one needs: a link or a token for certain sessions does not do.
     authorise(&who, Need::Write)?;
-    gateway.may_make_session(&who.owner).await?;
+    gateway.quota.may_create_session(&who.owner).await?;
     let work = Arc::clone(&gateway);
-    let session = gateway.to_the_end(async move { fork_session(&work, &who, from, request).await }).await?;
+    let session =
+        gateway.background.detached(async move { fork_session(&work, &who, from, request).await }).await?;
     let place = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
     Ok((StatusCode::CREATED, place, JsonBody(session_body(session))))
 }
@@ -72,7 +73,7 @@ async fn fork_session(
         let _ = gateway.worker.end_session(id, true).await;
         return Err(error.into());
     }
-    gateway.known.put_session(id, who.owner.clone());
-    gateway.audit(who, "session.fork", id.to_string(), format!("from={from}"));
+    gateway.auth.access.put_session(id, who.owner.clone());
+    gateway.audit.record(who, "session.fork", id.to_string(), format!("from={from}"));
     Ok(told)
 }

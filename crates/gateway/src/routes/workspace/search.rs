@@ -109,7 +109,7 @@ pub(crate) async fn search(
     Query(query): Query<SearchQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Read, session).await?;
+    gateway.auth.may_use_session(&who, Need::Read, session).await?;
     let request = query.request(session, path)?;
     let mut messages = gateway.worker.search_tree(request).await?;
     let first = messages.next().await?;

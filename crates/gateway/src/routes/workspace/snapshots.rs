@@ -38,7 +38,7 @@ pub(crate) async fn create(
     Path(session): Path<SessionId>,
     Json(request): Json<SnapshotRequest>,
 ) -> Result<(StatusCode, JsonBody<SnapshotBody>), ApiError> {
-    gateway.may_use_session(&who, Need::Write, session).await?;
+    gateway.auth.may_use_session(&who, Need::Write, session).await?;
     let name = request.name.unwrap_or_default();
     if name.len() > MAX_NAME || name.chars().any(char::is_control) {
         let message = format!("`name` has at most {MAX_NAME} bytes, and no control characters");
@@ -47,9 +47,9 @@ pub(crate) async fn create(
     // Chosen here: asked again over a restart of the worker, it makes one.
     let id = SnapshotId::random();
     let work = Arc::clone(&gateway);
-    let made = gateway.to_the_end(async move {
+    let made = gateway.background.detached(async move {
         let made = work.worker.create_snapshot(session, id, &name).await?;
-        work.audit(&who, "snapshot.create", id.to_string(), format!("session={session}"));
+        work.audit.record(&who, "snapshot.create", id.to_string(), format!("session={session}"));
         Ok(made)
     });
     Ok((StatusCode::CREATED, JsonBody(bodies::snapshot(made.await?)?)))
@@ -65,7 +65,7 @@ pub(crate) async fn list(
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<SessionId>,
 ) -> Result<JsonBody<SnapshotsBody>, ApiError> {
-    gateway.may_use_session(&who, Need::Read, session).await?;
+    gateway.auth.may_use_session(&who, Need::Read, session).await?;
     let told = gateway.worker.snapshots(session).await?;
     let items = told.into_iter().map(bodies::snapshot).collect::<Result<_, _>>()?;
     Ok(JsonBody(SnapshotsBody { items }))
@@ -84,12 +84,13 @@ pub(crate) async fn remove(
     State(gateway): State<Arc<Gateway>>,
     Path((session, id)): Path<(SessionId, SnapshotId)>,
 ) -> Result<StatusCode, ApiError> {
-    gateway.may_use_session(&who, Need::Write, session).await?;
+    gateway.auth.may_use_session(&who, Need::Write, session).await?;
     let work = Arc::clone(&gateway);
     gateway
-        .to_the_end(async move {
+        .background
+        .detached(async move {
             work.worker.remove_snapshot(session, id).await?;
-            work.audit(&who, "snapshot.delete", id.to_string(), format!("session={session}"));
+            work.audit.record(&who, "snapshot.delete", id.to_string(), format!("session={session}"));
             Ok(StatusCode::NO_CONTENT)
         })
         .await
@@ -115,11 +116,11 @@ pub(crate) async fn restore(
     State(gateway): State<Arc<Gateway>>,
     Path((session, id)): Path<(SessionId, SnapshotId)>,
 ) -> Result<JsonBody<SnapshotBody>, ApiError> {
-    gateway.may_use_session(&who, Need::Write, session).await?;
+    gateway.auth.may_use_session(&who, Need::Write, session).await?;
     let work = Arc::clone(&gateway);
-    let restored = gateway.to_the_end(async move {
+    let restored = gateway.background.detached(async move {
         let told = work.worker.restore_snapshot(session, id).await?;
-        work.audit(&who, "snapshot.restore", id.to_string(), format!("session={session}"));
+        work.audit.record(&who, "snapshot.restore", id.to_string(), format!("session={session}"));
         Ok(told)
     });
     Ok(JsonBody(bodies::snapshot(restored.await?)?))

@@ -78,7 +78,7 @@ pub(crate) async fn watch(
     seat: Option<Extension<Seat>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    gateway.may_use_session(&who, Need::Read, session).await?;
+    gateway.auth.may_use_session(&who, Need::Read, session).await?;
     let events =
         Events::open(&gateway, session, path.unwrap_or_default(), query.recursive != Some(false)).await?;
     match upgrade {

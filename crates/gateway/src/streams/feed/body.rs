@@ -72,7 +72,7 @@ impl State {
     /// The next piece of the body: all that is there, or the first that comes.
     async fn piece(&mut self) -> Option<String> {
         let heartbeat = Instant::now() + self.open.gateway().config.heartbeat;
-        let stopping = self.open.gateway().stopping.clone();
+        let stopping = self.open.gateway().background.stopping.clone();
         while !self.is_over && self.piece.len() < PIECE_BYTES {
             if self.piece.is_empty() {
                 tokio::select! {

@@ -75,7 +75,7 @@ impl Followed {
     pub(crate) async fn next(mut self) -> (Self, Result<Option<Event>, ApiError>) {
         let mut event = self.look().await;
         if let (Ok(Some(told)), Some(id)) = (&event, self.subject.id)
-            && let Err(error) = self.gateway.note_event(id, told).await
+            && let Err(error) = self.gateway.recorder.note_event(id, told).await
         {
             event = Err(error);
         }

@@ -69,8 +69,8 @@ impl Input {
                 shared: Arc::clone(&self.shared),
                 writer: None,
             };
-            let stopping = self.gateway.stopping.clone();
-            self.gateway.tasks.spawn(async move {
+            let stopping = self.gateway.background.stopping.clone();
+            self.gateway.background.tasks.spawn(async move {
                 tokio::select! {
                     () = feeder.run(receiver) => {}
                     () = stopping.cancelled().then(|()| sleep(LAST_WRITES)) => {}

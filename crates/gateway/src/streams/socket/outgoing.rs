@@ -197,7 +197,7 @@ impl<D: Dialect> Outgoing<D> {
         wake_at: Option<Instant>,
     ) -> Result<Turn, axum::Error> {
         let gateway = Arc::clone(self.open.gateway());
-        if gateway.stopping.is_cancelled() {
+        if gateway.background.stopping.is_cancelled() {
             return Ok(Turn::Stop);
         }
         if Instant::now() >= ping_at {
@@ -215,7 +215,7 @@ impl<D: Dialect> Outgoing<D> {
         };
         Ok(tokio::select! {
             biased;
-            () = gateway.stopping.cancelled() => Turn::Stop,
+            () = gateway.background.stopping.cancelled() => Turn::Stop,
             () = self.shared.changed() => Turn::Again,
             event = self.follower.next(), if !no_event => Turn::Event(event.map_err(ApiError::from)),
             note = self.dialect.more(self.position) => Turn::Note(note),
@@ -226,7 +226,7 @@ impl<D: Dialect> Outgoing<D> {
 
     /// Takes up an event: the store has an end before anybody is told of it, and a screen stands in for what is missing.
     async fn take_up(&mut self, event: Event) -> Result<(), ApiError> {
-        self.open.gateway().note_event(self.id, &event).await?;
+        self.open.gateway().recorder.note_event(self.id, &event).await?;
         if matches!(event.kind, EventKind::Gap { .. })
             // What is rare is boxed: thousands of sockets wait, and each carries the largest of all ways.
             && let Some(screen) = Box::pin(self.dialect.instead_of_gap(self.position)).await?

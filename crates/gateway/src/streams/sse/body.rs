@@ -64,7 +64,7 @@ impl EventBody {
             views: EventViews::default(),
             after,
             piece: RETRY.to_vec(),
-            stopping: Box::pin(gateway.stopping.clone().cancelled_owned()),
+            stopping: Box::pin(gateway.background.stopping.clone().cancelled_owned()),
             timer: Box::pin(sleep_until(beat)),
             timer_is_for: Some(TimerIsFor::Heartbeat),
             hold,
@@ -148,7 +148,7 @@ impl EventBody {
 async fn next(gateway: Arc<Gateway>, id: ExecutionId, mut follower: Box<Follower>) -> (Box<Follower>, Next) {
     let mut event = follower.next().await.map_err(ApiError::from);
     if let Ok(Some(told)) = &event
-        && let Err(error) = gateway.note_event(id, told).await
+        && let Err(error) = gateway.recorder.note_event(id, told).await
     {
         event = Err(error);
     }

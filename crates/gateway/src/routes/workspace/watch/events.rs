@@ -56,7 +56,7 @@ impl Events {
         let gateway = Arc::clone(&self.gateway);
         tokio::select! {
             biased;
-            () = gateway.stopping.cancelled() => Next::Stopping,
+            () = gateway.background.stopping.cancelled() => Next::Stopping,
             next = self.hear() => next,
             () = tokio::time::sleep(gateway.config.heartbeat) => Next::Quiet,
         }

@@ -39,7 +39,7 @@ pub(crate) fn answer(
         .max_frame_size(MAX_MESSAGE_BYTES)
         .read_buffer_size(MAX_MESSAGE_BYTES);
     // A server that ends waits for it, so that its last word is said.
-    let tracked = gateway.tasks.token();
+    let tracked = gateway.background.tasks.token();
     upgrade.on_upgrade(async move |socket| {
         serve(socket, &gateway, &who, events).await;
         drop((tracked, seat));
@@ -48,12 +48,12 @@ pub(crate) fn answer(
 
 async fn serve(socket: WebSocket, gateway: &Arc<Gateway>, who: &Identity, mut events: Events) {
     let _open = OpenStream::new(gateway, "websocket");
-    let good = gateway.good(who);
+    let validity = gateway.auth.validity(who);
     let (mut sink, mut stream) = socket.split();
     let patience = gateway.config.heartbeat * MISSED_HEARTBEATS;
     let close = tokio::select! {
         close = tell(&mut sink, &mut events) => close,
-        () = good.over() => Some((close_code::POLICY, "the token is no longer good")),
+        () = validity.ended() => Some((close_code::POLICY, "the token is no longer valid")),
         close = hear(&mut stream, patience) => close,
     };
     let farewell = async {
