@@ -52,7 +52,7 @@ is "nor in the old cgroup" "$(find $cg/before -mindepth 1 -type d ! -name headwa
 
 heading "root, in a shared cgroup that is not delegated: resource limits apply instead"
 mkdir $cg/shared
-within $cg/shared inside not_delegated /var/shared "in a cgroup of its own"
+within $cg/shared inside not_delegated /var/shared "in its own cgroup"
 
 heading "root, in a shared cgroup that systemd has marked as delegated"
 mkdir $cg/marked

@@ -178,8 +178,8 @@ not_delegated() {
     say "$found"
     has "doctor says so" "$found" '"detail":"none: cannot '
     has "and names the fix" "$found" "\"fix\":\"start the worker $3"
-    has "memory by RLIMIT_DATA" "$found" "RLIMIT_DATA stands in"
-    has "processes by RLIMIT_NPROC" "$found" "RLIMIT_NPROC stands in"
+    has "memory by RLIMIT_DATA" "$found" "RLIMIT_DATA instead"
+    has "processes by RLIMIT_NPROC" "$found" "RLIMIT_NPROC instead"
     worker
     is "the worker is where it was" "$(place "$worker")" "$here"
     is "its cgroup is as it was" "$(cat "$cg$here/cgroup.subtree_control")$(find "$cg$here" -mindepth 1 -type d)" ""
@@ -197,7 +197,7 @@ partly() {
     found=$(doctor)
     say "$found"
     has "doctor finds what is available" "$found" '"version 2, counting pids, in'
-    has "memory by RLIMIT_DATA" "$found" "RLIMIT_DATA stands in"
+    has "memory by RLIMIT_DATA" "$found" "RLIMIT_DATA instead"
     worker
     session=$(headwater sessions create --memory 64Mi --pids 12)
     group=$(cgroup_of "$session")

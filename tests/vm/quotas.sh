@@ -161,7 +161,7 @@ enforced() {
     local session other found project place snapshot
     found=$(quotas_of_doctor)
     say "$found"
-    has "doctor: in force" "$found" '"project quotas","ok":true,"detail":"in force where the data folder is: the kernel'
+    has "doctor: in force" "$found" '"project quotas","ok":true,"detail":"in force on the data folder: the kernel'
     has "doctor: the limit is the kernel's" "$found" '"disk limit","ok":true,"detail":"project quota: the kernel refuses'
     mkdir "$disk/tmp"
     TMPDIR="$disk/tmp" timeout 120 sandbox-tests quota >/run/tests 2>&1
@@ -243,7 +243,7 @@ operators() {
     data "$disk/$1"
     is "the operator's project" "$(set-project "$HEADWATER_DATA" 42)" set
     set-quota "$disk" 42 400000
-    has "doctor: not used" "$(quotas_of_doctor)" '"detail":"not used: the data folder is in a project already'
+    has "doctor: not used" "$(quotas_of_doctor)" '"detail":"not used: the data folder is already in a project'
     serve
     session=$(headwater sessions create --disk 64Mi)
     is "a workspace is in the operator's project" "$(project "$(workspace "$session")")" 42

@@ -1,4 +1,4 @@
-//! The address of a server, as a person gives it.
+//! Parsing the address of a server.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -7,8 +7,8 @@ use reqwest::Url;
 use crate::Result;
 use crate::error::ClientError;
 
-/// Reads an address: `http://127.0.0.1:8080`, `https://host/below/here`, or only `localhost:8080`. What follows the
-/// path (`?...`, `#...`) is no part of it.
+/// Parses an address: `http://127.0.0.1:8080`, `https://host/path`, or just `localhost:8080`. A query or fragment is
+/// ignored.
 pub(crate) fn parse(text: &str) -> Result<Url> {
     let wrong =
         |why: &str| ClientError::BadUrl { url: text.chars().take(200).collect(), why: why.to_owned() };
@@ -21,10 +21,10 @@ pub(crate) fn parse(text: &str) -> Result<Url> {
         _ => return Err(wrong("it must begin with `http://` or `https://`")),
     }
     if url.host_str().is_none_or(str::is_empty) {
-        return Err(wrong("it names no host"));
+        return Err(wrong("it has no host"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("it must not contain a user or a password: the token goes elsewhere"));
+        return Err(wrong("it must not contain a user or a password: pass the token separately"));
     }
     url.set_query(None);
     url.set_fragment(None);
@@ -46,7 +46,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// What `localhost` is, without asking anybody.
+/// The addresses of `localhost`, without a DNS lookup.
 pub(crate) const LOCALHOST: [SocketAddr; 2] = [
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
     SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),

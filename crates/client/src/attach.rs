@@ -1,10 +1,10 @@
-//! Attaching to an execution over a WebSocket: its events here, input and signals there, over any number of
-//! connections.
+//! Attaching to an execution over a WebSocket: receiving its events and sending input and signals, over any
+//! number of connections.
 //!
-//! Events are delivered once each, as by a [`Follower`](crate::Follower). Input is another matter: the frames carry no
-//! positions, so that a chunk which was on its way when a connection broke may or may not have reached the program. It
-//! is not sent again. What had not been handed to the connection goes out over the next one, and what had been handed
-//! to it but not flushed is answered with [`ClientError::Disconnected`].
+//! Events are delivered exactly once, as by a [`Follower`](crate::Follower). Input is different: frames carry
+//! no positions, so a chunk that was being sent when a connection broke may or may not have reached the
+//! program. It is not sent again. Frames that were not yet passed to the connection go out over the next one,
+//! and those that were passed on but not flushed fail with [`ClientError::Disconnected`].
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -24,15 +24,15 @@ use crate::position::Position;
 use crate::retry::Retry;
 use crate::socket::{Received, Socket};
 
-/// The largest piece of input in one frame.
+/// The maximum input in one frame.
 const MAX_STDIN_FRAME_BYTES: usize = 64 << 10;
-/// Frames that wait for a connection.
+/// The maximum number of frames that wait for a connection.
 const MAX_QUEUED_FRAMES: usize = 16;
 
-/// Tells the one who sent a frame that it was flushed; dropped if it was lost.
+/// Notifies the sender of a frame that it was flushed; dropped if it was lost.
 pub(crate) type Sent = oneshot::Sender<()>;
 
-/// What is to be sent: our own frames first, then those of the callers.
+/// Frames to send: the client's own first, then those of the callers.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     own: VecDeque<Message>,
@@ -57,7 +57,7 @@ impl Outbox {
     }
 }
 
-/// An execution's events, and the way to its input.
+/// An execution's events, with access to its input.
 #[derive(Debug)]
 pub struct Attachment {
     client: Client,
@@ -68,11 +68,11 @@ pub struct Attachment {
     socket: Option<Socket>,
     outbox: Outbox,
     input: mpsc::Sender<(ClientFrame, Sent)>,
-    /// Output that was taken but not yet granted again.
+    /// Output that was delivered but not yet granted again as credit.
     taken: u32,
-    /// So many bytes of the event after the last one have come.
+    /// How many bytes of the event after the last one have come.
     part: usize,
-    /// What the server refused last.
+    /// The last error that the server reported.
     refusal: Option<Box<ApiError>>,
     /// Whether an event came over this connection.
     has_received: bool,
@@ -80,13 +80,13 @@ pub struct Attachment {
     ended: bool,
 }
 
-/// The way to an execution's input; sends while [`Attachment::next`] is being awaited.
+/// An execution's input. Frames are sent while [`Attachment::next`] is being awaited.
 #[derive(Debug, Clone)]
 pub struct AttachInput(mpsc::Sender<(ClientFrame, Sent)>);
 
 impl AttachInput {
-    /// Writes to the program's standard input. Answers when the connection has it, which is before the program has;
-    /// see the module for what is known when a connection breaks.
+    /// Writes to the program's standard input. Returns when the frame is flushed to the connection, which is
+    /// before the program has it; see the module about broken connections.
     pub async fn send_stdin(&self, mut bytes: Bytes) -> Result<()> {
         while !bytes.is_empty() {
             let piece = bytes.split_to(bytes.len().min(MAX_STDIN_FRAME_BYTES));
@@ -95,12 +95,12 @@ impl AttachInput {
         Ok(())
     }
 
-    /// Ends the program's standard input.
+    /// Closes the program's standard input.
     pub async fn eof(&self) -> Result<()> {
         self.send(ClientFrame::Eof).await
     }
 
-    /// Changes the size of the program's terminal.
+    /// Resizes the program's terminal.
     pub async fn resize(&self, size: TtySize) -> Result<()> {
         self.send(ClientFrame::Resize(size)).await
     }
@@ -119,7 +119,7 @@ impl AttachInput {
 }
 
 impl Attachment {
-    /// A server that is not there is told at once; a connection that breaks later is made again.
+    /// Fails at once if the server cannot be reached. A connection that breaks later is opened again.
     pub(crate) async fn open(client: Client, id: ExecutionId, options: AttachOptions) -> Result<Self> {
         let (input, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
         let mut attachment = Self {
@@ -142,24 +142,24 @@ impl Attachment {
         Ok(attachment)
     }
 
-    /// The way to the program's input; none if this only watches.
+    /// The program's input; `None` if this attachment is read-only.
     pub fn input(&self) -> Option<AttachInput> {
         (!self.options.read_only).then(|| AttachInput(self.input.clone()))
     }
 
-    /// What the server refused last of what was sent (input that nobody reads, for example), told once.
+    /// The last request that the server refused (input that no program reads, for example). Returned once.
     pub fn take_refusal(&mut self) -> Option<ApiError> {
         self.refusal.take().map(|error| *error)
     }
 
-    /// The last event that was delivered: where to go on from.
+    /// The last event that was delivered, after which to continue.
     pub const fn position(&self) -> Seq {
         self.position.seq()
     }
 
-    /// The next event; `None` after the one that was asked for as the last. The frames say neither when output came nor
-    /// where in its stream: its time is that of the event before it, and its offset counts from where this began.
-    /// Cancelling this loses nothing.
+    /// The next event; `None` after the last requested one. Frames carry neither the time of output nor its
+    /// position in the stream: the time is that of the event before, and the offset counts from where this
+    /// attachment began. Cancelling this future loses nothing.
     pub async fn next(&mut self) -> Result<Option<Event>> {
         while !self.ended {
             let Some(socket) = self.socket.as_mut() else {
@@ -174,7 +174,7 @@ impl Attachment {
                 }
                 Ok(Received::End) => self.handle_end().await?,
                 Err(error) if error.is_transient() => self.leave(),
-                // The server has said why before.
+                // The server has sent the reason before.
                 Err(error) => return Err(self.refusal.take().map_or(error, ClientError::Api)),
             }
         }
@@ -223,7 +223,7 @@ impl Attachment {
         self.options.credit_bytes.is_some()
     }
 
-    /// Lets as much more come as was taken, in steps of half of what may be on its way.
+    /// Grants as much credit as was consumed, in steps of half the window.
     fn grant(&mut self, bytes: usize) {
         let Some(credit) = self.options.credit_bytes else { return };
         self.taken = self.taken.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
@@ -238,7 +238,8 @@ impl Attachment {
         }
     }
 
-    /// As for a follower: who has no more to say says nothing when asked again.
+    /// The server closed the connection before the last requested event. As for a follower: if it has no more
+    /// events, another attempt returns none.
     async fn handle_end(&mut self) -> Result<()> {
         self.leave();
         if self.has_received {

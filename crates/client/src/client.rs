@@ -1,4 +1,4 @@
-//! The client itself: where the server is, who asks, and how long it is waited for.
+//! The client: the server's address, the credentials, and the timeouts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,13 +12,13 @@ use crate::error::ClientError;
 use crate::retry::Retry;
 use crate::{Result, address};
 
-/// A server that does not take a connection for so long is not there.
+/// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a lost server is waited for, unless told otherwise.
+/// The default time that a lost server is awaited.
 const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The server says something on a stream every 15 s at least: three times as long means that it cannot be heard any
-/// more.
+/// The server sends something on a stream at least every 15 s. After three times that, the connection is
+/// lost.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// A client of one server; cheap to clone, and its clones share connections.
@@ -33,8 +33,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the server at this address, who proves itself with this token (empty: not at all). Nothing is sent
-    /// yet.
+    /// A client of the server at this address, with this token (empty: no authentication). Sends nothing yet.
     pub fn new(url: &str, token: &str) -> Result<Self> {
         let base = address::parse(url)?;
         let mut headers = HeaderMap::new();
@@ -47,7 +46,7 @@ impl Client {
         let mut builder = reqwest::Client::builder()
             .default_headers(headers)
             .user_agent(concat!("headwater/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none()) // the API has none, and a token must not follow one
+            .redirect(reqwest::redirect::Policy::none()) // a token must not follow one
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .resolve_to_addrs("localhost", &address::LOCALHOST);
@@ -56,10 +55,10 @@ impl Client {
         }
         #[cfg(feature = "tls")]
         {
-            // Refused if there is one already: then that one is used.
+            // Refused if one is installed already, which is then used.
             let _ = rustls::crypto::ring::default_provider().install_default();
             if base.scheme() == "http" {
-                // No certificates need to be read where none will be looked at.
+                // No certificates have to be loaded if none will be checked.
                 builder = builder.tls_certs_only([]);
             }
         }
@@ -73,14 +72,14 @@ impl Client {
         })
     }
 
-    /// The same, but waiting so long for a server that went away.
+    /// Sets how long a lost server is awaited.
     #[must_use]
     pub const fn with_retry_timeout(mut self, retry_timeout: Duration) -> Self {
         self.retry_timeout = retry_timeout;
         self
     }
 
-    /// The same, but taking a stream on which nothing was heard for so long for lost.
+    /// Sets after how long without data a stream counts as lost.
     #[must_use]
     pub const fn with_idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.idle_timeout = idle_timeout;
@@ -91,12 +90,12 @@ impl Client {
         self.idle_timeout
     }
 
-    /// Where the server is.
+    /// The address of the server.
     pub fn url(&self) -> &str {
         self.base.as_str()
     }
 
-    /// The address of a route, given without its first slash.
+    /// The URL of a route, given without its leading slash.
     pub(crate) fn route(&self, path: &str) -> Result<Url> {
         self.base.join(path).map_err(ClientError::malformed)
     }
@@ -105,8 +104,8 @@ impl Client {
         Retry::new(self.retry_timeout)
     }
 
-    /// Asks, and asks again over a restart of the server: for calls that can be asked twice. A start can be, with a
-    /// [`IdempotencyKey`](crate::IdempotencyKey).
+    /// Makes a call, and repeats it over a restart of the server. Only for calls that are safe to repeat. A
+    /// start is, with an [`IdempotencyKey`](crate::IdempotencyKey).
     pub async fn retry<T, F: Future<Output = Result<T>>>(&self, call: impl Fn(Self) -> F) -> Result<T> {
         let mut retry = self.new_retry();
         loop {
@@ -117,8 +116,8 @@ impl Client {
         }
     }
 
-    /// The same, but a server that has never answered this client or a clone of it is told at once: a mistyped address
-    /// is no restart.
+    /// The same, but fails at once if the server has never answered this client or a clone of it: a mistyped
+    /// address is not a restart.
     pub async fn retry_known_server<T, F: Future<Output = Result<T>>>(
         &self,
         call: impl Fn(Self) -> F,
@@ -141,12 +140,12 @@ impl Client {
         self.has_answered.store(true, Ordering::Relaxed);
     }
 
-    /// What the server tells of itself.
+    /// Information about the server.
     pub async fn info(&self) -> Result<InfoBody> {
         self.get_json("v1/info").await
     }
 
-    /// The languages that can be run.
+    /// The languages in the registry.
     pub async fn languages(&self) -> Result<LanguagesBody> {
         self.get_json("v1/languages").await
     }

@@ -1,65 +1,65 @@
-//! What can go wrong between a client and its server.
+//! Errors of calls to the server.
 
 use std::time::Duration;
 
 use headwater_protocol::api::ErrorBody;
 
-/// The server said no.
+/// An error that the server reported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
-    /// Of HTTP; 0 if it was told within a stream.
+    /// The HTTP status; 0 if it was reported within a stream.
     pub status: u16,
-    /// For programs: a word of a fixed list.
+    /// The code, for programs: a word from a fixed list.
     pub code: String,
-    /// What is wrong.
+    /// What is wrong, for people.
     pub message: String,
-    /// What to do next; empty if the answer was not the server's own (a proxy's, for example).
+    /// What to do about it; empty if the answer is not from the server itself (from a proxy, for example).
     pub hint: String,
-    /// What to look for in the server's log.
+    /// The id of the request in the server's log.
     pub request_id: String,
-    /// When to ask again.
+    /// When to try again.
     pub retry_after: Option<Duration>,
 }
 
-/// What a caller sees.
+/// An error of a call.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ClientError {
-    /// The server said no.
+    /// The server refused the call.
     #[error(transparent)]
     Api(Box<ApiError>),
-    /// Nobody answers at that address: nothing was sent.
+    /// The server cannot be reached: nothing was sent.
     #[error("no server answers at `{url}`: {why}")]
     Unreachable {
-        /// Where it was looked for.
+        /// The address.
         url: String,
-        /// What the system says.
+        /// The system's error.
         why: String,
     },
-    /// The connection broke: what was asked may or may not have been done.
+    /// The connection broke: the request may or may not have been executed.
     #[error("the connection to the server was lost: {0}")]
     Disconnected(String),
-    /// The server speaks otherwise than this client.
-    #[error("the server's answer makes no sense: {0}")]
+    /// The answer is not valid, for example from another version of the server.
+    #[error("the server's answer is not valid: {0}")]
     Malformed(String),
-    /// No address of a server.
+    /// The address is not valid.
     #[error("`{url}` is not the address of a server: {why}")]
     BadUrl {
-        /// As given.
+        /// The address as given.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with the address.
         why: String,
     },
-    /// A token that no header can carry.
-    #[error("the token contains characters that no token has")]
+    /// The token cannot be sent in a header.
+    #[error("the token contains invalid characters")]
     BadToken,
-    /// This program was built without something.
-    #[error("cannot make connections: {0}")]
+    /// The HTTP client cannot be created.
+    #[error("cannot create the HTTP client: {0}")]
     Setup(String),
 }
 
 impl ClientError {
-    /// What the server said, if it said no.
+    /// The server's error, if it refused the call.
     pub fn api(&self) -> Option<&ApiError> {
         match self {
             Self::Api(error) => Some(error),
@@ -67,8 +67,8 @@ impl ClientError {
         }
     }
 
-    /// Whether asking again, when the server is back, may help: it is not there, the connection broke, or somebody
-    /// between (or a server that is just starting) says that it is not there.
+    /// Whether a retry may help when the server is running again: it cannot be reached, the connection broke,
+    /// or a proxy (or a server that is starting) reports that it is unavailable.
     pub fn is_disconnected(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Disconnected(_) => true,
@@ -77,24 +77,24 @@ impl ClientError {
         }
     }
 
-    /// Whether the server asked for patience.
+    /// The delay that the server asked for.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         self.api().filter(|error| matches!(error.status, 429 | 503)).and_then(|error| error.retry_after)
     }
 
-    /// Whether what was asked for can be asked for again later.
+    /// Whether a later retry may help.
     pub(crate) fn is_transient(&self) -> bool {
         self.is_disconnected() || self.api().is_some_and(|error| error.status == 429)
     }
 
-    #[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
+    #[allow(clippy::needless_pass_by_value)] // for use in `map_err`
     pub(crate) fn malformed(error: impl ToString) -> Self {
         Self::Malformed(error.to_string())
     }
 }
 
 impl ApiError {
-    /// Of an answer; one that is not of the server's own shape is told by its status.
+    /// The error of an answer; for a body that is not from the server itself, the status is reported.
     pub(crate) fn read(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         match serde_json::from_slice::<ErrorBody>(body) {
             Ok(ErrorBody { error }) => Self {
@@ -108,7 +108,7 @@ impl ApiError {
             Err(_) => Self {
                 status,
                 code: "unknown".into(),
-                message: format!("the server answered with the status {status}"),
+                message: format!("the server returned status {status}"),
                 hint: String::new(),
                 request_id: String::new(),
                 retry_after,

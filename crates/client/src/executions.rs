@@ -1,4 +1,4 @@
-//! The calls about executions. What streams is in [`crate::follower`] and [`crate::attach`].
+//! Calls for executions. Streams are in [`crate::follower`] and [`crate::attach`].
 
 use std::time::Duration;
 
@@ -22,28 +22,28 @@ use crate::http::{CALL_TIMEOUT, json_body};
 use crate::options::{AttachOptions, FollowOptions};
 use crate::output::{ByteRange, Output, OutputStream};
 
-/// The longest one request waits for an execution's end; asked again until the caller's time is over.
+/// The longest time that one request waits for an execution's end; repeated until the caller's time is over.
 const MAX_POLL: Duration = Duration::from_secs(20);
 
-/// Who is answered before the time asks again after this.
+/// The pause after an answer that came early.
 const EARLY_ANSWER_DELAY: Duration = Duration::from_millis(50);
 
-/// What makes asking twice do a thing once (`Idempotency-Key`).
+/// A key that makes repeating a request safe (`Idempotency-Key`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// A key of the caller's own.
+    /// A key that the caller has chosen.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// A key that nobody else has.
+    /// A new random key.
     pub fn random() -> Self {
         Self(ExecutionId::random().to_string().replace("exe_", "key_"))
     }
 
-    /// The request with the key, if there is one.
+    /// Adds the key to a request, if there is one.
     pub(crate) fn on(key: Option<&Self>, request: RequestBuilder) -> RequestBuilder {
         match key {
             Some(key) => request.header("Idempotency-Key", &key.0),
@@ -61,9 +61,9 @@ pub struct ExecutionFilter {
     pub state: Option<ExecutionStateName>,
     /// Only those of code in this language.
     pub language: Option<String>,
-    /// At most so many on a page.
+    /// The maximum number of items on a page.
     pub limit: Option<u32>,
-    /// The page that begins here.
+    /// The cursor of the page.
     pub cursor: Option<String>,
 }
 
@@ -86,7 +86,8 @@ fn start_path(session: Option<SessionId>) -> String {
 }
 
 impl Client {
-    /// Starts something, in a session or in one of its own that ends with it; with a key, asking twice starts one.
+    /// Starts an execution, in a session or in a one-shot session. With a key, repeating the call starts only
+    /// one.
     pub async fn start(
         &self,
         session: Option<SessionId>,
@@ -105,8 +106,8 @@ impl Client {
         }
     }
 
-    /// Starts something and follows it, in one round trip. The stream goes on over lost connections and restarts of
-    /// the server, and whatever happens, one execution is started at most.
+    /// Starts an execution and follows it, in one round trip. The stream continues over lost connections and
+    /// restarts of the server, and at most one execution is started in any case.
     pub async fn run(
         &self,
         session: Option<SessionId>,
@@ -116,7 +117,7 @@ impl Client {
         self.run_with_key(session, request, options, IdempotencyKey::random()).await
     }
 
-    /// The same with a key of the caller's own: whoever asks with it again follows the same execution.
+    /// The same with a key that the caller has chosen: repeating the call follows the same execution.
     pub async fn run_with_key(
         &self,
         session: Option<SessionId>,
@@ -128,22 +129,23 @@ impl Client {
         Follower::open(self.clone(), None, options, Some(start)).await
     }
 
-    /// Follows a log. The stream goes on over lost connections and restarts of the server.
+    /// Follows a log. The stream continues over lost connections and restarts of the server.
     pub async fn follow(&self, id: ExecutionId, options: FollowOptions) -> Result<Follower> {
         Follower::open(self.clone(), Some(id), options, None).await
     }
 
-    /// Watches an execution and types into it.
+    /// Attaches to an execution, to receive its events and send input.
     pub async fn attach(&self, id: ExecutionId, options: AttachOptions) -> Result<Attachment> {
         Attachment::open(self.clone(), id, options).await
     }
 
-    /// Tells of an execution.
+    /// Returns an execution.
     pub async fn execution(&self, id: ExecutionId) -> Result<ExecutionBody> {
         self.get_json(&format!("v1/executions/{id}")).await
     }
 
-    /// Tells of an execution when it has ended, or after so long. It waits over restarts of the server.
+    /// Returns an execution when it has ended, or after this time. Continues to wait over restarts of the
+    /// server.
     pub async fn wait(&self, id: ExecutionId, at_most: Duration) -> Result<ExecutionBody> {
         let until = Instant::now().checked_add(at_most);
         let mut retry = self.new_retry();
@@ -158,7 +160,7 @@ impl Client {
                     if until.is_some_and(|until| Instant::now() >= until) {
                         return Ok(execution);
                     }
-                    // A server that is about to end answers early: the next one is not there yet.
+                    // A server that is shutting down answers early, and the next one is not running yet.
                     if asked.elapsed() < wait {
                         tokio::time::sleep(EARLY_ANSWER_DELAY).await;
                     }
@@ -195,11 +197,13 @@ impl Client {
             .await
     }
 
-    /// Writes to an execution's standard input, and with `eof` ends it; answers when the program's pipe or terminal has
-    /// it. Not repeated by itself: a lost connection leaves open how much of it the program got.
+    /// Writes to an execution's standard input, and closes it with `eof`. Returns when the program's pipe or
+    /// terminal has the data. Not repeated automatically: after a lost connection it is unknown how much the
+    /// program got.
     ///
-    /// At the end of the input; or, with an `offset`, where it belongs: what the program has already of it is left out.
-    /// So a chunk whose place is known can be sent again, where nobody else writes to the program.
+    /// Appends to the input or, with an `offset`, writes at that position: bytes that the program already has
+    /// are skipped. So a chunk with a known position can be sent again, if no other client writes to the
+    /// program.
     pub async fn stdin(&self, id: ExecutionId, offset: Option<u64>, data: Bytes, eof: bool) -> Result<()> {
         let mut url = self.route(&format!("v1/executions/{id}/stdin"))?;
         if let Some(offset) = offset {
@@ -209,7 +213,7 @@ impl Client {
             url.query_pairs_mut().append_pair("eof", "true");
         }
         let request = self.request(Method::POST, url).header(CONTENT_TYPE, "application/octet-stream");
-        // Without a time limit: the program reads when it likes.
+        // Without a timeout: the program decides when it reads.
         self.send(request.body(data)).await.map(drop)
     }
 
@@ -218,13 +222,14 @@ impl Client {
         self.post_once(&format!("v1/executions/{id}/signal"), Some(request)).await
     }
 
-    /// Cancels an execution: SIGTERM, its grace (or this one; 0 kills at once), SIGKILL, for the whole tree.
+    /// Cancels an execution and its whole tree: SIGTERM, its grace period (or this one; 0 kills at once),
+    /// SIGKILL.
     pub async fn cancel(&self, id: ExecutionId, grace: Option<Duration>) -> Result<()> {
         let body = grace.map(|grace| serde_json::json!({ "grace_ms": grace.as_millis() }));
         self.post_once(&format!("v1/executions/{id}/cancel"), body.as_ref()).await
     }
 
-    /// The processes that belong to an execution now.
+    /// The current processes of an execution.
     pub async fn processes(&self, id: ExecutionId) -> Result<Vec<Process>> {
         let body: Processes = self.get_json(&format!("v1/executions/{id}/processes")).await?;
         Ok(body.processes)
@@ -237,7 +242,7 @@ impl Client {
         self.json(self.send_idempotent(make)).await
     }
 
-    /// Removes an execution that is closed, and its log.
+    /// Removes a closed execution and its log.
     pub async fn forget(&self, id: ExecutionId) -> Result<()> {
         let url = self.route(&format!("v1/executions/{id}"))?;
         self.send_idempotent(|| Ok(self.request(Method::DELETE, url.clone()).timeout(CALL_TIMEOUT)))
@@ -245,13 +250,13 @@ impl Client {
             .map(drop)
     }
 
-    /// Changes the size of an execution's terminal.
+    /// Resizes an execution's terminal.
     pub async fn resize(&self, id: ExecutionId, size: TtySize) -> Result<()> {
         let request = ResizeRequest { rows: size.rows, cols: size.cols };
         self.post_once(&format!("v1/executions/{id}/resize"), Some(&request)).await
     }
 
-    /// The raw bytes that are kept of a stream, or a part of them.
+    /// The kept bytes of a stream, or a part of them.
     pub async fn output(
         &self,
         id: ExecutionId,

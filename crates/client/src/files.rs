@@ -1,4 +1,4 @@
-//! The calls about files of a workspace. Paths are bytes: they need not be text.
+//! Calls for files of a workspace. Paths are bytes and need not be UTF-8.
 
 use bytes::Bytes;
 use headwater_protocol::SessionId;
@@ -13,50 +13,50 @@ use crate::client::Client;
 use crate::http::{CALL_TIMEOUT, json_body};
 use crate::output::{ByteRange, Output};
 
-/// Where the bytes of a write go.
+/// Where a write puts its bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WriteAt {
-    /// In place of the file that is there, in one step.
+    /// Replaces the file atomically.
     #[default]
     Whole,
-    /// At its end.
+    /// Appends to the file.
     End,
-    /// From this byte on.
+    /// Overwrites the file from this byte on.
     Byte(u64),
 }
 
-/// What must lie there for something to be written.
+/// The condition of a write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum WriteIf {
-    /// Anything, or nothing.
+    /// No condition.
     #[default]
     Always,
-    /// Nothing.
+    /// The file must not exist.
     New,
-    /// The state with this tag ([`FileBody::etag`]).
+    /// The file must have this tag ([`FileBody::etag`]).
     Tag(String),
 }
 
 /// Which part of a folder to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListOptions {
-    /// 1 is what is in the folder, 2 what is in its folders, too.
+    /// 1 lists the folder, 2 its subfolders too, and so on.
     pub depth: Option<u32>,
-    /// At most so many on a page.
+    /// The maximum number of items on a page.
     pub limit: Option<u32>,
-    /// The page that begins here.
+    /// The cursor of the page.
     pub cursor: Option<String>,
 }
 
 impl Client {
-    /// What lies at a path.
+    /// Returns the entry at a path.
     pub async fn stat_file(&self, session: SessionId, path: &[u8]) -> Result<FileBody> {
         let url = self.file_url(session, "/stat", path, &[])?;
         self.json(self.send_idempotent(|| Ok(self.request(Method::GET, url.clone()).timeout(CALL_TIMEOUT))))
             .await
     }
 
-    /// A page of what is in a folder.
+    /// A page of a folder's entries.
     pub async fn list_files(
         &self,
         session: SessionId,
@@ -92,7 +92,7 @@ impl Client {
         Ok(Output::new(self.clone(), answer.await?))
     }
 
-    /// Writes a file. A body that is a stream is sent once, as it comes.
+    /// Writes a file. A streaming body is sent once, as it is produced.
     pub async fn write_file(
         &self,
         session: SessionId,
@@ -115,13 +115,13 @@ impl Client {
         self.json(self.send(request)).await
     }
 
-    /// Makes a folder and those above it.
+    /// Creates a folder and its parents.
     pub async fn create_folder(&self, session: SessionId, path: &[u8]) -> Result<FileBody> {
         let (path, encoding) = encoded(path);
         self.file_call(session, "folders", &PathRequest { path, encoding }).await
     }
 
-    /// Gives something another name, in one step.
+    /// Moves a file or a folder atomically.
     pub async fn move_file(
         &self,
         session: SessionId,
@@ -132,7 +132,7 @@ impl Client {
         self.file_call(session, "move", &two(from, to, overwrite)).await
     }
 
-    /// Copies a file or a folder with all that is in it.
+    /// Copies a file, or a folder with its contents.
     pub async fn copy_file(
         &self,
         session: SessionId,
@@ -143,7 +143,7 @@ impl Client {
         self.file_call(session, "copy", &two(from, to, overwrite)).await
     }
 
-    /// Removes a file, a link or a folder; one that is not empty only with all that is in it.
+    /// Removes a file, a link or a folder; a folder that is not empty requires `recursive`.
     pub async fn remove_file(&self, session: SessionId, path: &[u8], recursive: bool) -> Result<()> {
         let url = self.file_url(session, "", path, &[("recursive", Some(recursive.to_string()))])?;
         self.send(self.request(Method::DELETE, url).timeout(CALL_TIMEOUT)).await.map(drop)

@@ -1,8 +1,8 @@
-//! Following a log: each event once, over any number of connections.
+//! Following a log: each event exactly once, over any number of connections.
 //!
-//! A follower goes on by itself when the connection breaks and when the server goes away and comes back: it asks again
-//! for what follows the last event that it delivered. One that also starts what it follows repeats the same request with
-//! the same key until the first event has come, so that nothing starts twice.
+//! A follower continues by itself over broken connections and restarts of the server: it requests the events
+//! after the last one that it delivered. A follower that also starts the execution repeats the same request
+//! with the same key until the first event has come, so that nothing starts twice.
 
 use bytes::Bytes;
 use headwater_protocol::api::ExecutionStateName;
@@ -19,18 +19,18 @@ use crate::position::Position;
 use crate::retry::Retry;
 use crate::stream::{EventStream, Received};
 
-/// A start that is asked for until it is known to have happened.
+/// A start request that is repeated until it is known to have succeeded.
 #[derive(Debug)]
 pub(crate) struct Start {
-    /// Of the route.
+    /// The path of the route.
     pub(crate) path: String,
     /// The request, as JSON.
     pub(crate) body: Bytes,
-    /// What makes asking twice start one.
+    /// The key that makes repeating it safe.
     pub(crate) key: IdempotencyKey,
 }
 
-/// The events of one log, each once, over any number of connections.
+/// The events of one log, each exactly once, over any number of connections.
 #[derive(Debug)]
 pub struct Follower {
     client: Client,
@@ -39,16 +39,17 @@ pub struct Follower {
     options: FollowOptions,
     position: Position,
     stream: Option<EventStream>,
-    /// The first event, if it was read before it was asked for.
+    /// The first event, if it was read ahead.
     first: Option<Event>,
     retry: Retry,
     ended: bool,
 }
 
 impl Follower {
-    /// Opens the stream; with `start`, starts what is followed.
+    /// Opens the stream; with `start`, starts the execution.
     ///
-    /// A server that is not there is told at once: nothing was sent. A connection that breaks later is made again.
+    /// Fails at once if the server cannot be reached: nothing was sent. A connection that breaks later is
+    /// opened again.
     pub(crate) async fn open(
         client: Client,
         id: Option<ExecutionId>,
@@ -69,26 +70,26 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Which execution is followed: known from the start for a log, from the first answer for a run.
+    /// The id of the execution: known at once for a log, from the first answer for a run.
     pub const fn execution_id(&self) -> Option<ExecutionId> {
         self.id
     }
 
-    /// The same, waited for where the first answer did not tell: the first event does.
+    /// The same, waiting for the first event if the first answer did not contain it.
     pub async fn identify(&mut self) -> Result<ExecutionId> {
         if self.id.is_none() && self.first.is_none() {
             self.first = self.advance().await?;
         }
-        self.id.ok_or_else(|| ClientError::Malformed("the execution's id was not told".into()))
+        self.id.ok_or_else(|| ClientError::Malformed("the answer has no execution id".into()))
     }
 
-    /// The last event that was delivered: where to go on from.
+    /// The last event that was delivered, after which to continue.
     pub const fn position(&self) -> Seq {
         self.position.seq()
     }
 
-    /// The next event; `None` after the one that was asked for as the last, and when what was asked for lies behind
-    /// the log's end. Cancelling this loses nothing.
+    /// The next event; `None` after the last requested one, or if the requested position is past the end of
+    /// the log. Cancelling this future loses nothing.
     pub async fn next(&mut self) -> Result<Option<Event>> {
         match self.first.take() {
             Some(event) => Ok(Some(event)),
@@ -140,7 +141,7 @@ impl Follower {
         }
     }
 
-    /// The server wants us to come back: at once, unless that is all it says.
+    /// The server asked to reconnect: at once, unless it sends nothing else.
     async fn reconnect_later(&mut self) -> Result<()> {
         let has_received = self.stream.as_ref().is_some_and(EventStream::has_received);
         self.leave();
@@ -150,8 +151,8 @@ impl Follower {
         self.retry.pause(ClientError::Disconnected("the server is not ready".into())).await
     }
 
-    /// The server ended the stream before the event that was asked for as the last: it has no more to say, or somebody
-    /// between us ended it. Who has no more to say says nothing when asked again.
+    /// The server ended the stream before the last requested event: it has no more events, or a proxy closed
+    /// the connection. If it has no more, another request returns none.
     async fn handle_end(&mut self) -> Result<()> {
         let has_received = self.stream.as_ref().is_some_and(EventStream::has_received);
         self.leave();
@@ -172,7 +173,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Goes on after the last event, when the server is there again.
+    /// Continues after the last event when the server is running again.
     async fn reconnect(&mut self) -> Result<()> {
         loop {
             match self.reopen().await {
@@ -196,7 +197,7 @@ impl Follower {
             let request = self.client.request(Method::POST, url).header(CONTENT_TYPE, "application/json");
             return Ok(IdempotencyKey::on(Some(&start.key), request.body(start.body.clone())));
         }
-        let id = self.id.ok_or_else(|| ClientError::Malformed("the execution's id was never told".into()))?;
+        let id = self.id.ok_or_else(|| ClientError::Malformed("no answer had the execution id".into()))?;
         let mut url = self.client.route(&format!("v1/executions/{id}/events"))?;
         self.options.write(&mut url);
         Ok(self.client.request(Method::GET, url))

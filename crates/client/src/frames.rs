@@ -1,4 +1,4 @@
-//! The frames of an attachment: the first byte is the kind, numbers are little-endian.
+//! Encoding and decoding the frames of an attachment; their kinds are in [`headwater_protocol::frames`].
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use headwater_protocol::api::read_event;
@@ -9,23 +9,23 @@ use serde::Deserialize;
 use crate::Result;
 use crate::error::{ApiError, ClientError};
 
-/// What the server sends.
+/// A frame from the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ServerFrame {
-    /// Bytes that were printed.
+    /// Output of the program.
     Output {
-        /// Where.
+        /// The stream of the output.
         stream: Stream,
-        /// The event's number.
+        /// The number of the event.
         seq: Seq,
-        /// The bytes.
+        /// The output bytes.
         bytes: Bytes,
     },
     /// Any other event.
     Event(Event),
-    /// What went wrong with something that was sent, or with the log.
+    /// An error about a frame that was sent, or about the log.
     Error(Box<ApiError>),
-    /// Of a kind that this client does not know.
+    /// A kind that this client does not know.
     Unknown,
 }
 
@@ -36,7 +36,7 @@ impl ServerFrame {
             OUTPUT => {
                 let number = frame.try_get_u8().map_err(short)?;
                 let seq = Seq(frame.try_get_u64_le().map_err(short)?);
-                let unknown = || ClientError::Malformed(format!("there is no stream {number}"));
+                let unknown = || ClientError::Malformed(format!("stream {number} does not exist"));
                 let stream = Stream::from_number(number).ok_or_else(unknown)?;
                 Ok(Self::Output { stream, seq, bytes: frame })
             }
@@ -49,7 +49,7 @@ impl ServerFrame {
     }
 }
 
-/// JSON that is no event of a log: an error, or something that a newer server says.
+/// Parses JSON that is not an event of a log: an error, or a message of a newer server.
 fn other(json: &[u8]) -> Option<ServerFrame> {
     #[derive(Deserialize)]
     struct Other {
@@ -76,18 +76,18 @@ fn other(json: &[u8]) -> Option<ServerFrame> {
     }
 }
 
-/// What the client sends.
+/// A frame from the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ClientFrame {
     /// Bytes for the program's input.
     Stdin(Bytes),
-    /// The end of its input.
+    /// The end of the input.
     Eof,
-    /// A new size of its terminal.
+    /// A new size of the terminal.
     Resize(TtySize),
-    /// A signal to its foreground group.
+    /// A signal for the foreground process group.
     Signal(u8),
-    /// So many more bytes of output may be sent.
+    /// How many more bytes of output the server may send.
     Credit(u32),
 }
 

@@ -1,4 +1,4 @@
-//! One request and its answer: what is sent with each, errors, patience where the server asks for it.
+//! Sending requests: headers, errors, and waiting when the server asks for it.
 
 use std::error::Error as _;
 use std::future::Future;
@@ -14,18 +14,18 @@ use crate::Result;
 use crate::client::Client;
 use crate::error::{ApiError, ClientError};
 
-/// A plain call that takes longer has lost its server.
+/// The longest time of a plain call.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(45);
-/// The most that is read of an answer that is an error.
+/// The maximum that is read of an error's body.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 impl Client {
-    /// A request, made but not sent.
+    /// Prepares a request.
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.http.request(method, url)
     }
 
-    /// Sends, and answers when the head of a good answer has come.
+    /// Sends a request, and returns when the head of a successful answer has come.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response> {
         let answer = request.send().await.map_err(|error| self.request_error(&error))?;
         self.note_answer();
@@ -35,7 +35,7 @@ impl Client {
         Err(refusal(answer).await)
     }
 
-    /// Sends what may be sent twice; waits where the server asks for patience.
+    /// Sends a request that is safe to repeat; waits and repeats it if the server asks for that.
     pub(crate) async fn send_idempotent(
         &self,
         make: impl Fn() -> Result<RequestBuilder>,
@@ -57,7 +57,7 @@ impl Client {
             .await
     }
 
-    /// The answer as JSON.
+    /// Sends a request and parses the answer as JSON.
     pub(crate) async fn json<T: DeserializeOwned>(
         &self,
         answer: impl Future<Output = Result<Response>>,
@@ -66,7 +66,7 @@ impl Client {
         serde_json::from_slice(&body).map_err(ClientError::malformed)
     }
 
-    /// Posts once: nothing says that it may be done twice.
+    /// Sends a POST request once: it may not be safe to repeat.
     pub(crate) async fn post_once(&self, path: &str, body: Option<&impl Serialize>) -> Result<()> {
         let request = self.request(Method::POST, self.route(path)?).timeout(CALL_TIMEOUT);
         let request = match body {
@@ -76,7 +76,7 @@ impl Client {
         self.send(request).await.map(drop)
     }
 
-    /// What a failed request means.
+    /// Converts an error of the HTTP client.
     pub(crate) fn request_error(&self, error: &reqwest::Error) -> ClientError {
         let why = innermost(error);
         if error.is_connect() {
@@ -92,7 +92,7 @@ impl Client {
 async fn refusal(mut answer: Response) -> ClientError {
     let (status, after) = (answer.status().as_u16(), retry_after(answer.headers()));
     let mut body = Vec::new();
-    // An error that does not arrive whole is told by its status.
+    // If the body does not arrive completely, the status is reported.
     while let Ok(Ok(Some(chunk))) = tokio::time::timeout(CALL_TIMEOUT, answer.chunk()).await {
         body.extend_from_slice(&chunk);
         if body.len() > MAX_ERROR_BYTES {
@@ -106,7 +106,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// What the system says: the outer errors only say that a request failed.
+/// The innermost error, from the system: the outer ones only say that a request failed.
 pub(crate) fn innermost(error: &reqwest::Error) -> String {
     let mut inner = error.source();
     let mut text = error.to_string();
@@ -117,7 +117,7 @@ pub(crate) fn innermost(error: &reqwest::Error) -> String {
     text
 }
 
-/// A JSON body that is sent as often as needed.
+/// A JSON body that can be sent repeatedly.
 pub(crate) fn json_body(value: &impl Serialize) -> Result<Bytes> {
     serde_json::to_vec(value).map(Bytes::from).map_err(ClientError::malformed)
 }

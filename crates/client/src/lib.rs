@@ -1,9 +1,9 @@
 //! A typed client of the HTTP API, used by the command line, the end-to-end tests and the benchmark.
 //!
-//! [`Client`] has one method a call. What streams has a type of its own, and goes on by itself over lost connections
-//! and restarts of the server: [`Follower`] (server-sent events) and [`Attachment`] (a WebSocket) deliver each event
-//! once, by its seq. Calls that can be asked twice wait where the server asks for patience (429 with `Retry-After`);
-//! [`Client::retry`] also asks again over a restart.
+//! [`Client`] has one method per call. Streams have their own types, which continue over lost connections and
+//! restarts of the server: [`Follower`] (server-sent events) and [`Attachment`] (a WebSocket) deliver each
+//! event once, by its seq. Calls that are safe to repeat wait when the server asks for it (429 with
+//! `Retry-After`); [`Client::retry`] also repeats them over a restart.
 
 mod address;
 mod attach;

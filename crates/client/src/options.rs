@@ -1,4 +1,4 @@
-//! How to follow a log.
+//! Options for following a log and for attaching.
 
 use headwater_protocol::{Event, EventKind, Seq, Stream};
 use reqwest::Url;
@@ -6,26 +6,26 @@ use reqwest::Url;
 /// How to follow a log.
 #[derive(Debug, Clone, Default)]
 pub struct FollowOptions {
-    /// Events after this one.
+    /// Return events after this one.
     pub after: Seq,
-    /// Begin so that about so many bytes of output are left to read, with a stated gap. Once output has come, nothing is
-    /// skipped any more, however slow the reader.
+    /// Start about this many bytes before the end, with a `gap` event. After the first output nothing is
+    /// skipped, however slow the reader is.
     pub tail_bytes: Option<u64>,
-    /// Go on until no writer is left, instead of until the program has ended.
+    /// Continue until no writer is left, instead of until the program has exited.
     pub until_closed: bool,
     /// Only these streams; empty means all.
     pub streams: Vec<Stream>,
-    /// Hold events back up to so long to get fewer, larger ones; the server's own choice if not told.
+    /// Batch output for at most this long, to get fewer and larger events; the server's default if absent.
     pub batch_ms: Option<u32>,
-    /// ... but no longer than until so many bytes are there.
+    /// Send a batch earlier when it has this many bytes.
     pub batch_bytes: Option<u32>,
-    /// Miss nothing: the program waits for this reader rather than that output is dropped before it was read. Needs the
-    /// right to write to the session.
+    /// Make the program wait for this reader instead of dropping output that it has not read. Requires write
+    /// access to the session.
     pub lossless: bool,
 }
 
 impl FollowOptions {
-    /// Writes them as a query.
+    /// Adds them to a URL as a query.
     pub(crate) fn write(&self, url: &mut Url) {
         let mut query = url.query_pairs_mut();
         let until = if self.until_closed { "closed" } else { "exited" };
@@ -50,7 +50,7 @@ impl FollowOptions {
         }
     }
 
-    /// Whether nothing that was asked for follows this event.
+    /// Whether this is the last event of the requested range.
     pub(crate) const fn ends_with(&self, event: &Event) -> bool {
         match event.kind {
             EventKind::Closed => true,
@@ -63,23 +63,23 @@ impl FollowOptions {
 /// How to attach to an execution.
 #[derive(Debug, Clone, Default)]
 pub struct AttachOptions {
-    /// Events after this one.
+    /// Return events after this one.
     pub after: Seq,
-    /// Begin so that about so many bytes of output are left to read, with a stated gap.
+    /// Start about this many bytes before the end, with a `gap` event.
     pub tail_bytes: Option<u64>,
-    /// Go on until no writer is left, instead of until the program has ended.
+    /// Continue until no writer is left, instead of until the program has exited.
     pub until_closed: bool,
-    /// Only watch: the server takes no input of this connection.
+    /// Only receive: the server accepts no input from this connection.
     pub read_only: bool,
-    /// Let at most so many bytes of output be on their way; without it, as many as the connection takes. Larger events
-    /// then come in parts, which but for the last have the seq of the event before.
+    /// The maximum number of bytes of output in flight; without it, as many as the connection takes. Larger
+    /// events then come in parts, which except for the last have the seq of the event before.
     pub credit_bytes: Option<u32>,
-    /// Miss nothing, as [`FollowOptions::lossless`].
+    /// As [`FollowOptions::lossless`].
     pub lossless: bool,
 }
 
 impl AttachOptions {
-    /// Writes them as a query.
+    /// Adds them to a URL as a query.
     pub(crate) fn write(&self, url: &mut Url) {
         let mut query = url.query_pairs_mut();
         query.append_pair("until", if self.until_closed { "closed" } else { "exited" });
@@ -97,7 +97,7 @@ impl AttachOptions {
         }
     }
 
-    /// Whether nothing that was asked for follows this event.
+    /// Whether this is the last event of the requested range.
     pub(crate) const fn ends_with(&self, event: &Event) -> bool {
         match event.kind {
             EventKind::Closed => true,

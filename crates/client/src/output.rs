@@ -1,4 +1,4 @@
-//! A stream's raw bytes, whole or in part.
+//! The raw bytes of an output stream, whole or in part.
 
 use bytes::Bytes;
 use reqwest::Response;
@@ -9,16 +9,16 @@ use crate::Result;
 use crate::client::Client;
 use crate::stream::silent;
 
-/// Which bytes.
+/// The stream to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
-    /// A terminal's, or both where they were started as one.
+    /// A terminal, or both streams if the execution merges them.
     Output,
-    /// All of them, in the order in which they came.
+    /// All streams, in the order in which their bytes were written.
     Merged,
 }
 
@@ -33,17 +33,17 @@ impl OutputStream {
     }
 }
 
-/// A part of a stream's bytes.
+/// A range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteRange {
-    /// From this byte on, at most so many.
+    /// From this byte on.
     From {
         /// The first byte.
         start: u64,
-        /// At most so many; all if not told.
+        /// The maximum number of bytes; all if absent.
         length: Option<u64>,
     },
-    /// The last so many.
+    /// The last bytes, this many.
     Last(u64),
 }
 
@@ -59,7 +59,7 @@ impl ByteRange {
     }
 }
 
-/// Raw bytes on their way.
+/// The bytes of a stream as they are received.
 #[derive(Debug)]
 pub struct Output {
     client: Client,
@@ -73,12 +73,12 @@ impl Output {
 
     /// The next bytes; `None` at the end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
-        // Bytes that are kept are sent without waiting for a program.
+        // Kept bytes are sent without waiting for a program.
         let chunk = timeout(self.client.idle_timeout(), self.answer.chunk()).await.map_err(|_| silent())?;
         chunk.map_err(|error| self.client.request_error(&error))
     }
 
-    /// All of it.
+    /// All bytes.
     pub async fn bytes(mut self) -> Result<Vec<u8>> {
         let mut all = Vec::new();
         while let Some(chunk) = self.chunk().await? {
@@ -87,19 +87,19 @@ impl Output {
         Ok(all)
     }
 
-    /// Which bytes these are, if a part was asked for, as HTTP's `Content-Range` says it.
+    /// The range of these bytes, from the header `Content-Range`, if a range was requested.
     pub fn content_range(&self) -> Option<&str> {
         self.answer.headers().get(CONTENT_RANGE)?.to_str().ok()
     }
 
-    /// Which bytes of the output are no longer kept and so are not here, from the first to the one after the last. The
-    /// bytes before it and those after it follow one another.
+    /// The range of bytes that are no longer kept and so are missing here, from the first to the one after
+    /// the last. The bytes before and after it follow each other directly.
     pub fn gap(&self) -> Option<(u64, u64)> {
         let (from, to) = self.answer.headers().get("x-headwater-gap")?.to_str().ok()?.split_once('-')?;
         Some((from.parse().ok()?, to.parse().ok()?))
     }
 
-    /// What names this state of the bytes.
+    /// The tag of this state of the output.
     pub fn etag(&self) -> Option<&str> {
         self.answer.headers().get(ETAG)?.to_str().ok()
     }

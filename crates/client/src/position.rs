@@ -1,12 +1,13 @@
-//! How far a reader has come: the seq to resume after, and the end of each stream. It decides what is new.
+//! The position of a reader: the seq to resume after, and the end of each stream. It decides which events are
+//! new.
 
 use headwater_protocol::{Event, EventKind, Seq, Stream};
 
-/// How far a reader has come.
+/// The position of a reader.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Position {
     seq: Seq,
-    /// Of each stream, by its number.
+    /// The end of each stream, by its number.
     ends: [u64; 4],
 }
 
@@ -15,17 +16,17 @@ impl Position {
         Self { seq, ends: [0; 4] }
     }
 
-    /// The last event that was delivered: where to go on from.
+    /// The last event that was delivered, after which to continue.
     pub(crate) const fn seq(&self) -> Seq {
         self.seq
     }
 
-    /// Where the next byte of this stream belongs, as far as is known.
+    /// The position of the next byte of this stream, as far as it is known.
     pub(crate) fn end(&self, stream: Stream) -> u64 {
         self.ends[usize::from(stream as u8)]
     }
 
-    /// Goes on by bytes that are a part of the next event; tells where they belong.
+    /// Advances by a part of the next event; returns the position of its bytes.
     pub(crate) fn pass_part(&mut self, stream: Stream, bytes: usize) -> u64 {
         let end = &mut self.ends[usize::from(stream as u8)];
         let offset = *end;
@@ -33,10 +34,10 @@ impl Position {
         offset
     }
 
-    /// Goes on to this event and gives it back, if it is new.
+    /// Advances to this event and returns it, if it is new.
     ///
-    /// A gap is told by the seq before the first event after it, which may be the one that was resumed after, so its
-    /// seq may repeat; what is new about it are bytes that lie behind what is known to have been told.
+    /// The seq of a gap is the one before the first event after it, which may be the one that was resumed
+    /// after. So its seq may repeat; it is new if it covers bytes after the known end.
     pub(crate) fn pass(&mut self, mut event: Event) -> Option<Event> {
         let is_new = match &mut event.kind {
             EventKind::Gap { stream, from_byte, to_byte } => {

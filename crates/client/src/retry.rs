@@ -1,4 +1,4 @@
-//! Waiting for a server to come back: exponential backoff with full jitter, for as long as the timeout lasts.
+//! Waiting for a server to return: exponential backoff with full jitter, until a timeout.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 use crate::error::ClientError;
 
-/// The first wait is at most this.
+/// The upper bound of the first delay.
 const FIRST_MAX_DELAY: Duration = Duration::from_millis(50);
-/// No wait is longer.
+/// The upper bound of every delay.
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
-/// One episode of a server that is not there.
+/// One period in which the server is unavailable.
 #[derive(Debug)]
 pub(crate) struct Retry {
     timeout: Duration,
@@ -24,12 +24,12 @@ impl Retry {
         Self { timeout, attempt: 0, since: None }
     }
 
-    /// Something came: the next loss is a new one.
+    /// To be called when data has come: the next failure begins a new period.
     pub(crate) const fn reset(&mut self) {
         (self.attempt, self.since) = (0, None);
     }
 
-    /// Waits before the next attempt; gives the error back when timeout has run out.
+    /// Waits before the next attempt; returns the error when the time is used up.
     pub(crate) async fn pause(&mut self, error: ClientError) -> Result<(), ClientError> {
         let since = *self.since.get_or_insert_with(Instant::now);
         let left = self.timeout.saturating_sub(since.elapsed());
@@ -44,10 +44,11 @@ impl Retry {
     }
 }
 
-/// Any time up to twice as long as for the attempt before: many clients of one server do not come back as one.
+/// A random delay up to a bound that doubles with each attempt: the clients of a server do not return all at
+/// once.
 fn jitter(attempt: u32) -> Duration {
     let ceiling = FIRST_MAX_DELAY.saturating_mul(1 << attempt.min(16)).min(MAX_DELAY);
-    // Without randomness all wait equally long, which is no reason to fail.
+    // Without randomness every client waits equally long, which is no reason to fail.
     let random = getrandom::u32().unwrap_or(u32::MAX);
     ceiling.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }

@@ -1,4 +1,4 @@
-//! The calls about sessions.
+//! Calls for sessions.
 
 use headwater_protocol::SessionId;
 use headwater_protocol::api::{PageBody, SessionBody, SessionPatch, SessionRequest, SessionStateName};
@@ -15,16 +15,16 @@ use crate::http::{CALL_TIMEOUT, json_body};
 pub struct SessionFilter {
     /// Only those in this state.
     pub state: Option<SessionStateName>,
-    /// Only those of this name.
+    /// Only those with this name.
     pub name: Option<String>,
-    /// At most so many on a page.
+    /// The maximum number of items on a page.
     pub limit: Option<u32>,
-    /// The page that begins here.
+    /// The cursor of the page.
     pub cursor: Option<String>,
 }
 
 impl Client {
-    /// Makes a session; with a key, asking twice makes one.
+    /// Creates a session. With a key, repeating the call creates only one.
     pub async fn create_session(
         &self,
         request: &SessionRequest,
@@ -42,7 +42,7 @@ impl Client {
         }
     }
 
-    /// Tells of a session.
+    /// Returns a session.
     pub async fn session(&self, id: SessionId) -> Result<SessionBody> {
         self.get_json(&format!("v1/sessions/{id}")).await
     }
@@ -71,14 +71,15 @@ impl Client {
             .await
     }
 
-    /// Changes a session: what is absent stays.
+    /// Changes a session; absent fields stay as they are.
     pub async fn patch_session(&self, id: SessionId, patch: &SessionPatch) -> Result<SessionBody> {
         let url = self.route(&format!("v1/sessions/{id}"))?;
         let make = || Ok(self.request(Method::PATCH, url.clone()).timeout(CALL_TIMEOUT).json(patch));
         self.json(self.send_idempotent(make)).await
     }
 
-    /// Ends a session and its programs, and deletes its workspace and, unless `keep_logs`, its executions and their logs.
+    /// Ends a session and its programs, and deletes its workspace and, unless `keep_logs`, its executions and
+    /// their logs.
     pub async fn delete_session(&self, id: SessionId, keep_logs: bool) -> Result<()> {
         let mut url = self.route(&format!("v1/sessions/{id}"))?;
         if keep_logs {

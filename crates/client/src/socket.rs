@@ -1,4 +1,4 @@
-//! One WebSocket connection: the handshake over the client's own HTTP, then frames both ways.
+//! A WebSocket connection: the handshake with the HTTP client, then frames in both directions.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -23,15 +23,15 @@ use crate::client::Client;
 use crate::error::ClientError;
 use crate::stream::{STABLE_AFTER, silent};
 
-/// The largest message: one event of the log is smaller.
+/// The maximum size of a message: one event of the log is smaller.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// What was heard.
+/// What was received.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// A frame.
     Frame(Bytes),
-    /// The server ended the connection in order.
+    /// The server closed the connection in order.
     End,
 }
 
@@ -39,19 +39,19 @@ pub(crate) enum Received {
 #[derive(Debug)]
 pub(crate) struct Socket {
     ws: WebSocketStream<Upgraded>,
-    /// After so long without a word the server is lost, and after a third of it asked whether it is there.
+    /// After this long without data the connection is lost; after a third of it a ping is sent.
     idle_timeout: Duration,
     opened: Instant,
     heard: Instant,
     asked: Instant,
-    /// What is written but perhaps not yet flushed: who waits for that.
+    /// The senders of frames that are written but perhaps not flushed.
     unflushed: VecDeque<Sent>,
-    /// What waits for room.
+    /// The frame that waits until the socket is writable.
     next: Option<(Message, Option<Sent>)>,
 }
 
 impl Socket {
-    /// Connects and shakes hands.
+    /// Connects and performs the handshake.
     pub(crate) async fn open(client: &Client, url: Url) -> Result<Self> {
         timeout(client.idle_timeout(), Self::shake_hands(client, url)).await.map_err(|_| silent())?
     }
@@ -71,7 +71,7 @@ impl Socket {
         if answer.status().as_u16() != 101
             || accept.as_deref() != Some(derive_accept_key(key.as_bytes()).as_bytes())
         {
-            return Err(ClientError::Malformed("the answer is no WebSocket".into()));
+            return Err(ClientError::Malformed("the answer is not a WebSocket".into()));
         }
         let stream = answer.upgrade().await.map_err(|error| client.request_error(&error))?;
         let config = WebSocketConfig::default()
@@ -90,12 +90,12 @@ impl Socket {
         })
     }
 
-    /// Whether the connection was of any use.
+    /// Whether the connection worked.
     pub(crate) fn was_stable(&self) -> bool {
         self.opened.elapsed() >= STABLE_AFTER
     }
 
-    /// What is heard next; meanwhile what is in the outbox is sent. Cancelling this loses nothing.
+    /// The next frame; meanwhile the frames of the outbox are sent. Cancelling this future loses nothing.
     pub(crate) async fn next(&mut self, outbox: &mut Outbox) -> Result<Received> {
         loop {
             let until =
@@ -125,7 +125,7 @@ impl Socket {
             match message {
                 Message::Binary(frame) => return Poll::Ready(Ok(Received::Frame(frame))),
                 Message::Close(frame) => return Poll::Ready(close_result(frame)),
-                // Pings are answered below us; text is for those who ask for it.
+                // The library answers pings; text frames are sent only on request.
                 Message::Ping(_) | Message::Pong(_) | Message::Text(_) | Message::Frame(_) => {}
             }
         }
@@ -149,7 +149,7 @@ impl Socket {
         }
         ready!(Pin::new(&mut self.ws).poll_flush(cx))?;
         for sent in self.unflushed.drain(..) {
-            let _ = sent.send(()); // nobody has to wait
+            let _ = sent.send(()); // the sender may have stopped waiting
         }
         Poll::Ready(Ok(()))
     }
@@ -159,12 +159,12 @@ fn request_error(error: &WsError) -> ClientError {
     match error {
         WsError::Capacity(error) => ClientError::malformed(error),
         WsError::Utf8(error) => ClientError::malformed(error),
-        // A connection that is cut is a violation of the protocol, too: it is told apart by asking again.
+        // A cut connection is a protocol violation, too: only a retry can tell the difference.
         other => ClientError::Disconnected(other.to_string()),
     }
 }
 
-/// What the server's last word means: come again, do not, or look whether there is more.
+/// The meaning of a close frame: reconnect, give up, or check whether there is more.
 fn close_result(frame: Option<CloseFrame>) -> Result<Received> {
     let Some(CloseFrame { code, reason }) = frame else {
         return Ok(Received::End);

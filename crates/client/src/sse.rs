@@ -1,37 +1,38 @@
-//! Reading server-sent events: incremental, over bytes, whatever the chunks are.
+//! Parsing server-sent events incrementally, whatever the chunks are.
 //!
-//! A flood of output comes this way, so nothing is copied that lies in one chunk: lines are found with `memchr`, and an
-//! event's data is a slice of the chunk it came in. Only a line that is cut by a chunk's end is put together.
+//! Large amounts of output come this way, so nothing is copied that is within one chunk: lines are found with
+//! `memchr`, and an event's data is a slice of its chunk. Only a line that is cut by the end of a chunk is
+//! assembled.
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// The largest event that is read: 4 MiB of output, each byte of which may be six of JSON, and a good deal more.
+/// The largest event: 4 MiB of output, each byte of which may take six in JSON, with a margin.
 const MAX_EVENT_BYTES: usize = 64 << 20;
 
-/// One event.
+/// An event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Message {
-    /// Its type; empty if none was given.
+    /// The type; empty if none was given.
     pub(crate) event: Bytes,
-    /// Its data, the lines joined.
+    /// The data, with its lines joined.
     pub(crate) data: Bytes,
 }
 
-/// An event is larger than any that is sent.
+/// The event is larger than any that the server sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is larger than {MAX_EVENT_BYTES} bytes")]
 pub(crate) struct TooLong;
 
-/// Cuts a stream of bytes into events.
+/// Splits a stream of bytes into events.
 #[derive(Debug, Default)]
 pub(crate) struct Parser {
-    /// What has come and is not yet read.
+    /// Bytes that have come and are not parsed yet.
     chunk: Bytes,
     /// The beginning of a line whose end has not come.
     cut: BytesMut,
-    /// The last line ended with a CR: an LF that follows belongs to it.
+    /// Whether the last line ended with a CR: a following LF belongs to it.
     after_cr: bool,
-    /// The first line, which may begin with a byte order mark, has been read.
+    /// Whether the first line, which may begin with a byte order mark, has been parsed.
     begun: bool,
     event: Bytes,
     data: Option<Data>,
@@ -39,9 +40,9 @@ pub(crate) struct Parser {
 
 #[derive(Debug)]
 enum Data {
-    /// As it came.
+    /// A slice of the chunk.
     Line(Bytes),
-    /// Put together.
+    /// Assembled from several lines.
     Lines(BytesMut),
 }
 
@@ -73,13 +74,13 @@ impl Data {
 }
 
 impl Parser {
-    /// Takes what has come; [`next`](Self::next) must have answered with `None` before.
+    /// Adds bytes; [`next`](Self::next) must have returned `None` before.
     pub(crate) fn push(&mut self, chunk: Bytes) {
         debug_assert!(self.chunk.is_empty(), "what came before has been read");
         self.chunk = chunk;
     }
 
-    /// The next whole event of what has come.
+    /// The next complete event.
     pub(crate) fn next(&mut self) -> Result<Option<Message>, TooLong> {
         while let Some(line) = self.next_line()? {
             if !line.is_empty() {
@@ -87,7 +88,7 @@ impl Parser {
                 continue;
             }
             let event = std::mem::take(&mut self.event);
-            // An event without data is none, says the standard.
+            // By the standard, an event without data is ignored.
             if let Some(data) = self.data.take() {
                 return Ok(Some(Message { event, data: data.join() }));
             }
@@ -132,8 +133,8 @@ impl Parser {
             let from = if line.get(from) == Some(&b' ') { from + 1 } else { from };
             line.slice(from..)
         };
-        // A line that begins with a colon is a comment, and a name that is not known is passed over. `id` is among
-        // those: an event's data has its seq.
+        // A line that begins with a colon is a comment, and unknown names are ignored. `id` is among those:
+        // the event's data contains its seq.
         match &line[..colon.unwrap_or(line.len())] {
             b"data" => {
                 let value = value();

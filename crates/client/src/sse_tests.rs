@@ -1,4 +1,4 @@
-//! The parser against a plain reading of the whole text, for any text and any cutting.
+//! Compares the parser with a simple implementation, for any text and any chunks.
 
 use proptest::prelude::*;
 

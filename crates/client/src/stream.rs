@@ -1,4 +1,4 @@
-//! One connection that carries server-sent events.
+//! A connection that carries server-sent events.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use crate::client::Client;
 use crate::error::{ApiError, ClientError};
 use crate::sse::Parser;
 
-/// A connection that has lasted so long was a good one, even if nothing happened on it.
+/// A connection that has lasted this long counts as stable, even if no event came.
 pub(crate) const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// What was heard.
+/// What was received.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// An event of the log.
     Event(Event),
-    /// The server is about to go: come back.
+    /// The server is shutting down: reconnect.
     Reconnect,
     /// The server ended the stream.
     End,
 }
 
-/// One connection.
+/// The connection.
 #[derive(Debug)]
 pub(crate) struct EventStream {
     client: Client,
@@ -39,7 +39,7 @@ pub(crate) struct EventStream {
 }
 
 impl EventStream {
-    /// Opens it.
+    /// Opens the connection.
     pub(crate) async fn open(client: &Client, request: RequestBuilder) -> Result<Self> {
         let request = request.header("Accept", "text/event-stream").header("Cache-Control", "no-store");
         let answer = timeout(client.idle_timeout(), client.send(request)).await.map_err(|_| silent())??;
@@ -51,13 +51,13 @@ impl EventStream {
         Ok(Self { client: client.clone(), answer, parser, opened, has_received: false })
     }
 
-    /// Which execution this is, if the answer's head says so.
+    /// The id of the execution, if the answer's headers contain it.
     pub(crate) fn execution_id(&self) -> Option<ExecutionId> {
         let place = self.answer.headers().get(LOCATION)?.to_str().ok()?;
         place.split('/').find_map(|part| part.parse().ok())
     }
 
-    /// Whether the connection was of any use.
+    /// Whether the connection worked.
     pub(crate) fn was_stable(&self) -> bool {
         self.has_received || self.opened.elapsed() >= STABLE_AFTER
     }
@@ -67,7 +67,7 @@ impl EventStream {
         self.has_received
     }
 
-    /// What is heard next. Cancelling this loses nothing.
+    /// The next event. Cancelling this future loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Received> {
         loop {
             while let Some(message) = self.parser.next().map_err(ClientError::malformed)? {
@@ -82,7 +82,7 @@ impl EventStream {
                     b"error" => {
                         return Err(ClientError::Api(Box::new(ApiError::read(0, None, &message.data))));
                     }
-                    // A newer server may say more than we know.
+                    // A newer server may send unknown events.
                     _ => {}
                 }
             }
@@ -97,5 +97,5 @@ impl EventStream {
 }
 
 pub(crate) fn silent() -> ClientError {
-    ClientError::Disconnected("nothing was heard of the server for a while".into())
+    ClientError::Disconnected("the server has sent nothing for too long".into())
 }
