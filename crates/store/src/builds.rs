@@ -1,4 +1,4 @@
-//! What is remembered of a build.
+//! Rows of builds.
 
 use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, SessionId};
@@ -7,20 +7,20 @@ use serde_json::Value;
 /// A build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildRow {
-    /// Its id; the execution that runs it has the same digits.
+    /// The id of the build; its execution has the same digits.
     pub id: BuildId,
-    /// Whose workspace it is for.
+    /// The session whose workspace it is for.
     pub session_id: SessionId,
-    /// Whose it is.
+    /// The owner of the session.
     pub owner: String,
-    /// `cpp`, `cmake` and so on.
+    /// The kind of build: `cpp`, `cmake` and so on.
     pub kind: String,
-    /// What was asked for.
+    /// The request.
     pub request: Value,
     /// Whether an execution ran it.
     pub executed: bool,
-    /// What became of it, once it has ended.
+    /// The result, once it has ended.
     pub result: Option<BuildResult>,
-    /// In milliseconds since 1970.
+    /// When it was requested, in milliseconds since 1970.
     pub created_at_ms: u64,
 }

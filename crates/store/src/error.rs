@@ -1,60 +1,60 @@
-//! Why the store did not do what it was asked to.
+//! Errors of the store.
 
 use std::sync::Arc;
 
-/// What went wrong, and what to do about it.
+/// An error of the store, with advice.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// Another program holds the store, or all connections are in use.
-    #[error("the store is busy: {message}; try again, and see that only one gateway uses this file")]
+    /// Another program is using the store, or all connections are in use.
+    #[error("the store is busy: {message}; try again, and make sure that only one gateway uses this file")]
     Busy {
-        /// What the database said.
+        /// The database's message.
         message: String,
     },
-    /// No space left.
-    #[error("the disk of the store is full: {message}; free some space: what is stored is intact")]
+    /// The disk is full.
+    #[error("the disk of the store is full: {message}; free some space; the stored data is intact")]
     Full {
-        /// What the database said.
+        /// The database's message.
         message: String,
     },
-    /// The file may be read and not written.
+    /// The file is not writable.
     #[error(
-        "the store cannot be written: {message}; give its user the right to write the file and its folder"
+        "the store cannot be written: {message}; give the server's user write permission on the file and its folder"
     )]
     ReadOnly {
-        /// What the database said.
+        /// The database's message.
         message: String,
     },
-    /// The file is damaged, or is no store.
+    /// The file is damaged, or is not a store.
     #[error(
         "the store is damaged: {message}; restore it from a backup, or move it aside together with the files \
          that end in `-wal` and `-shm` and start again: the logs of the worker are not affected"
     )]
     Corrupt {
-        /// What the database said, or what cannot be read.
+        /// The database's message, or what cannot be read.
         message: String,
     },
-    /// A later version of this program wrote it.
+    /// A later version of Headwater wrote it.
     #[error("the store was written by a newer version: {message}; use that version or a newer one")]
     Newer {
-        /// Which migration is unknown here.
+        /// The migration that is unknown here.
         message: String,
     },
-    /// The row contradicts others.
-    #[error("the row contradicts what is stored: {message}")]
+    /// The row contradicts other rows.
+    #[error("the row contradicts stored rows: {message}")]
     Conflict {
-        /// Which rule it breaks.
+        /// The rule that it breaks.
         message: String,
     },
-    /// The store was closed.
+    /// The store is closed.
     #[error("the store is closed: the gateway is shutting down")]
     Closed,
-    /// All else: the file cannot be opened, the disk fails.
+    /// Any other error: the file cannot be opened, the disk fails.
     #[error(
-        "the store is not available: {message}; see that its folder exists, can be written and is healthy"
+        "the store is not available: {message}; check that its folder exists and is writable, and that the disk works"
     )]
     Unavailable {
-        /// What the database or the system said.
+        /// The message of the database or the system.
         message: String,
         /// The cause, for the log.
         #[source]
@@ -63,12 +63,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether it is for lack of space: reading and removing still work.
+    /// Whether the disk is full: reading and removing still work.
     pub const fn is_disk_full(&self) -> bool {
         matches!(self, Self::Full { .. })
     }
 
-    /// Whether the same call may work a little later.
+    /// Whether the same call may succeed a little later.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Busy { .. } | Self::Full { .. })
     }

@@ -1,36 +1,37 @@
-//! What the gateway remembers: sessions, executions with their end, idempotency keys, tokens, users, who shares what
-//! with whom, audit rows.
+//! The gateway's database: sessions, executions and their verdicts, idempotency keys, tokens, users, members
+//! and links, the audit log.
 //!
-//! The log of an execution stays with the worker; the store says which logs there are, whose they are and how they
-//! ended, and all of that can be rebuilt from the worker. It is written before an answer says so.
+//! The log of an execution stays with the worker. The store knows which logs exist, their owners and their
+//! verdicts, and all of that can be rebuilt from the worker. It is written before an answer is sent.
 //!
 //! # The tables
 //!
 //! ```text
-//! sessions ──1:n──▶ executions, builds    a foreign key; an execution or a build goes with its session
+//! sessions ──1:n──▶ executions, builds    a foreign key; removed together with their session
 //!     ▲                 ▲
-//!     └──── object ─────┴── keys          no foreign key: a key is claimed before its object is there
-//! tokens ◀─ token_id ── audit             no foreign key: an audit row outlives all that it names
+//!     └──── object ─────┴── keys          no foreign key: a key is claimed before its object exists
+//! tokens ◀─ token_id ── audit             no foreign key: an audit row outlives everything that it names
 //! ```
 //!
-//! - `sessions` and `executions` have two names each: the random id that the world sees, and a `number`, given in
-//!   the order of insertion and never given twice. Lists are cut by the number, so that rows of the same millisecond
-//!   are neither skipped nor shown twice, and a live feed that has seen number n goes on after n.
-//! - `executions` carry their end in columns that are empty until then. The first verdict wins; `closed` and
-//!   `last_seq` may still move forwards.
-//! - `keys` remember which object a request was given, by `(owner, key)`. The id is chosen and the key claimed in one
-//!   write before anything starts; whoever comes second learns the first one's id. Removing an execution or a
+//! - `sessions` and `executions` have a random id, which clients see, and a `number`, which increases with
+//!   each insertion and is never reused. Pages of lists are cut by the number, so that rows of the same
+//!   millisecond are neither skipped nor repeated, and a live feed that has seen number n continues after n.
+//! - `executions` have columns for the verdict, which are empty until then. The first verdict wins; `closed`
+//!   and `last_seq` may still advance.
+//! - `keys` record which object a request got, by `(owner, key)`. The id is chosen and the key claimed in one
+//!   write before anything starts; a second request gets the id of the first. Removing an execution or a
 //!   session removes the keys that name it.
 //! - `tokens` hold the SHA-256 of a secret, never the secret.
-//! - `users` sign in with a password; `sign_ins` are what they got for it, each the hash of a secret. What belongs to a
-//!   user has its name as its owner: there is no foreign key, for owners need not be users.
-//! - `tickets` open a stream each and resume it, for the credential that they stand for.
-//! - `session_members` and `shares` say who else may use a session, and go with it.
-//! - `audit` rows say who did what to which object, never content.
+//! - `users` sign in with a password; `sign_ins` are the resulting credentials, each the hash of a secret.
+//!   Objects of a user have its name as their owner, without a foreign key: owners need not be users.
+//! - `tickets` open and resume one stream each, on behalf of a credential.
+//! - `session_members` and `shares` give others access to a session, and are removed with it.
+//! - `audit` rows record who did what to which object, never content.
 //!
-//! Times are milliseconds since 1970, in Rust `u64` and in SQL `BIGINT`; specs and verdicts are JSON in text columns.
+//! Times are milliseconds since 1970, in Rust `u64` and in SQL `BIGINT`; specs and verdicts are JSON in text
+//! columns.
 //!
-//! [`Store`] is what the gateway sees; [`SqliteStore`] is what it has on one machine.
+//! [`Store`] is the interface for the gateway; [`SqliteStore`] is the implementation for one machine.
 
 mod builds;
 mod error;

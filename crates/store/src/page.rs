@@ -1,67 +1,67 @@
-//! Lists: which rows, and how many at once.
+//! Filters and pages of lists.
 
 use headwater_protocol::SessionId;
 
-/// The most rows of one page, whatever is asked for: a page is held in memory.
+/// The maximum number of rows on a page, which is held in memory.
 pub const MAX_PAGE: u32 = 1000;
 
-/// Which executions. Absent means any.
+/// A filter for executions. `None` means any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecutionFilter {
-    /// Of this owner.
+    /// The owner.
     pub owner: Option<String>,
-    /// In this session.
+    /// The session.
     pub session_id: Option<SessionId>,
-    /// Where they stand.
+    /// The state.
     pub state: Option<StateFilter>,
-    /// Source text in this language.
+    /// The language, for executions of source code.
     pub language: Option<String>,
-    /// Of this conversation.
+    /// The conversation.
     pub conversation_id: Option<String>,
     /// Accepted at this time or later.
     pub started_after_ms: Option<u64>,
     /// Accepted before this time.
     pub started_before_ms: Option<u64>,
-    /// In one of these sessions.
+    /// One of these sessions.
     pub among: Option<Vec<SessionId>>,
 }
 
-/// Where an execution stands, as far as the store knows.
+/// The state of an execution, as far as the store knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateFilter {
-    /// No end is known: queued or running.
+    /// No verdict is stored: queued or running.
     Running,
-    /// Ended, and something may still hold its output open.
+    /// The program has exited; another process may still hold its output open.
     Exited,
-    /// Ended, and no writer is left.
+    /// The program has exited, and no writer of its output is left.
     Closed,
 }
 
-/// Which sessions. Absent means any.
+/// A filter for sessions. `None` means any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// Of this owner.
+    /// The owner.
     pub owner: Option<String>,
-    /// With exactly this name.
+    /// The exact name.
     pub name: Option<String>,
     /// Whether they have ended.
     pub ended: Option<bool>,
-    /// Of which this one is a member, and not the owner.
+    /// A member that is not the owner.
     pub member: Option<String>,
-    /// Among these.
+    /// One of these sessions.
     pub among: Option<Vec<SessionId>>,
 }
 
-/// Which audit rows. Absent means any.
+/// A filter for audit rows. `None` means any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Of this owner.
+    /// The owner.
     pub owner: Option<String>,
-    /// Exactly this action.
+    /// The exact action.
     pub action: Option<String>,
-    /// About exactly this object.
+    /// The exact object.
     pub object: Option<String>,
-    /// With exactly this result.
+    /// The exact result.
     pub result: Option<String>,
     /// At this time or later.
     pub since_ms: Option<u64>,
@@ -69,12 +69,12 @@ pub struct AuditFilter {
     pub until_ms: Option<u64>,
 }
 
-/// Which part of a list; the newest row comes first.
+/// A part of a list, newest rows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
-    /// The most rows; at least one and at most [`MAX_PAGE`] are looked for, whatever this says.
+    /// The maximum number of rows, bounded to 1 to [`MAX_PAGE`].
     pub limit: u32,
-    /// The `next` of the page before; none for the first page.
+    /// The `next` of the previous page; `None` for the first page.
     pub cursor: Option<i64>,
 }
 
@@ -85,11 +85,11 @@ impl PageRequest {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// The rows, the newest first.
+    /// The rows, newest first.
     pub items: Vec<T>,
-    /// Where the next page goes on; none if this is the last.
+    /// The cursor of the next page; `None` on the last page.
     pub next: Option<i64>,
 }

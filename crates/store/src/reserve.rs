@@ -1,7 +1,7 @@
-//! A reserve of bytes and inodes beside the store, which removals may use when the disk is full.
+//! A reserve of disk space and inodes beside the store, which removals may use when the disk is full.
 //!
-//! Removing a row needs room in the journal. On a full disk that room is made by giving up a piece of the reserve, so
-//! that people can delete what fills the disk; the reserve is made again when there is room.
+//! Removing a row needs space in the journal. On a full disk, releasing a piece of the reserve provides it,
+//! so that users can delete what fills the disk. The reserve is created again when there is space.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FallocateFlags;
 
-/// Pieces of the reserve. Each one is enough for some removals, even while programs take what becomes free.
-const PIECES: u32 = 8;
+/// The number of pieces. Each is enough for some removals, even while programs use up the freed space.
+const PIECE_COUNT: u32 = 8;
 /// The bytes of a piece: the journal grows by a few pages of 4 KiB for each removal.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Empty files of a piece: each one is an inode.
+/// Empty files in a piece: each is an inode.
 const PIECE_INODES: u32 = 8;
-/// The reserve is made only where so many times its size is free: it must not be what fills a disk.
-const PLENTY: u64 = 4;
+/// The reserve is created only if this many times its size is free: it must not be what fills a disk.
+const MIN_FREE_FACTOR: u64 = 4;
 
-/// The reserve of a folder.
+/// The reserve of a data folder.
 #[derive(Debug, Clone)]
 pub struct Reserve {
     folder: PathBuf,
 }
 
 impl Reserve {
-    /// The one of this data folder, whether it is there or not.
+    /// The reserve of this data folder, whether it exists or not.
     pub fn of(data: &Path) -> Self {
         Self { folder: data.join("reserve") }
     }
@@ -35,21 +35,22 @@ impl Reserve {
         self.folder.join(n.to_string())
     }
 
-    /// Makes what is missing of it, if there is plenty of room. Blocks.
-    pub fn keep(&self) -> io::Result<()> {
-        let missing: Vec<u32> = (0..PIECES).filter(|n| !self.piece(*n).exists()).collect();
+    /// Creates missing pieces if there is enough space. Blocks.
+    pub fn ensure(&self) -> io::Result<()> {
+        let missing: Vec<u32> = (0..PIECE_COUNT).filter(|n| !self.piece(*n).exists()).collect();
         if missing.is_empty() {
             return Ok(());
         }
         let free = Free::of(self.folder.parent().unwrap_or(&self.folder))?;
-        let (bytes, inodes) = (u64::from(PIECES) * PIECE_BYTES, u64::from(PIECES * (PIECE_INODES + 1)));
-        if free.bytes < PLENTY * bytes || free.inodes < PLENTY * inodes {
+        let (bytes, inodes) =
+            (u64::from(PIECE_COUNT) * PIECE_BYTES, u64::from(PIECE_COUNT * (PIECE_INODES + 1)));
+        if free.bytes < MIN_FREE_FACTOR * bytes || free.inodes < MIN_FREE_FACTOR * inodes {
             return Ok(());
         }
         for n in missing {
             let made = self.make(n);
             if made.is_err() {
-                let _ = fs::remove_dir_all(self.piece(n)); // half a piece would look like a whole one
+                let _ = fs::remove_dir_all(self.piece(n)); // an incomplete piece would look complete
             }
             made?;
         }
@@ -64,7 +65,7 @@ impl Reserve {
         }
         let file = private(&piece.join("bytes"))?;
         match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, PIECE_BYTES) {
-            // Written, where the file system cannot allocate ahead.
+            // The file system cannot preallocate: write instead.
             Err(rustix::io::Errno::OPNOTSUPP) => {
                 let bytes = vec![0; usize::try_from(PIECE_BYTES).unwrap_or(0)];
                 fs::write(piece.join("bytes"), bytes)
@@ -73,9 +74,9 @@ impl Reserve {
         }
     }
 
-    /// Gives up a piece of it; false if nothing is left. Blocks.
+    /// Releases a piece; false if none is left. Blocks.
     pub fn release(&self) -> bool {
-        let piece = (0..PIECES).map(|n| self.piece(n)).find(|piece| piece.exists());
+        let piece = (0..PIECE_COUNT).map(|n| self.piece(n)).find(|piece| piece.exists());
         piece.is_some_and(|piece| fs::remove_dir_all(piece).is_ok())
     }
 }
@@ -84,28 +85,28 @@ fn private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
-/// What is free on the disk of a folder.
+/// The free space on the disk of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Free {
-    /// Bytes.
+    /// Free bytes.
     pub bytes: u64,
-    /// Files and folders; `u64::MAX` where the file system does not count them.
+    /// Free inodes; `u64::MAX` if the file system does not count them.
     pub inodes: u64,
 }
 
-/// Below this a disk is full: hardly anything can be made on it.
+/// Below this the disk counts as full.
 const FULL_BYTES: u64 = 1 << 20;
 const FULL_INODES: u64 = 16;
 
 impl Free {
-    /// Looks. Blocks for a moment.
+    /// Reads the free space. Blocks for a moment.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let stat = rustix::fs::statvfs(folder)?;
         let inodes = if stat.f_files == 0 { u64::MAX } else { stat.f_favail };
         Ok(Self { bytes: stat.f_bavail * stat.f_frsize, inodes })
     }
 
-    /// What the disk lacks, in words; none if there is enough.
+    /// A message about what the disk lacks; `None` if there is enough.
     pub fn shortage(self) -> Option<String> {
         if self.bytes < FULL_BYTES {
             return Some(format!("the disk of the data folder is full: `{}` bytes are free", self.bytes));
@@ -125,8 +126,8 @@ mod tests {
         let reserve = Reserve::of(folder.path());
         assert!(!reserve.release(), "nothing is there yet");
         for _ in 0..2 {
-            reserve.keep().unwrap();
-            for _ in 0..PIECES {
+            reserve.ensure().unwrap();
+            for _ in 0..PIECE_COUNT {
                 assert!(reserve.release());
             }
             assert!(!reserve.release());

@@ -1,4 +1,4 @@
-//! The rows: one type for each table, with the protocol's own types inside.
+//! Rows: one type for each table, with the protocol's types inside.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 /// A session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRow {
-    /// Its name for programs.
+    /// The id of the session.
     pub id: SessionId,
-    /// Who may see it.
+    /// The owner, who may see it.
     pub owner: String,
-    /// What was asked for, defaults filled in.
+    /// The spec that it was created with, including defaults.
     pub spec: SessionSpec,
-    /// Which walls stand around it.
+    /// The isolation of the session.
     pub sandbox: SandboxKind,
-    /// When it was handed out.
+    /// When it was handed out from the pool.
     pub created_at_ms: u64,
     /// When it ended, if it has.
     pub ended_at_ms: Option<u64>,
@@ -28,21 +28,21 @@ pub struct SessionRow {
 /// An execution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutionRow {
-    /// Its name for programs.
+    /// The id of the execution.
     pub id: ExecutionId,
-    /// Where it runs.
+    /// The session that it runs in.
     pub session_id: SessionId,
-    /// Who may see it.
+    /// The owner, who may see it.
     pub owner: String,
     /// The conversation it belongs to, if it was started for one.
     pub conversation_id: Option<String>,
-    /// The call of a tool that it answers, if it does.
+    /// The tool call that it belongs to, if any.
     pub tool_call_id: Option<String>,
-    /// The language's name, if it runs source text.
+    /// The language, if it runs source code.
     pub language: Option<String>,
-    /// What was asked for. The store leaves out the bytes of a given stdin.
+    /// The spec that it was started with. The store omits the bytes of given input.
     pub spec: StartSpec,
-    /// Its place in the order of insertion, and so the cursor of lists and feeds. Given by the store.
+    /// The position in the order of insertion, and so the cursor of lists and feeds. Assigned by the store.
     pub number: i64,
     /// When it was accepted.
     pub queued_at_ms: u64,
@@ -52,56 +52,56 @@ pub struct ExecutionRow {
     pub log_removed: Option<LogRemoved>,
 }
 
-/// How an execution ended.
+/// The end of an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionEnd {
     /// The verdict. The first one wins.
     pub verdict: Verdict,
-    /// When the program started; goes with the verdict.
+    /// When the program started; stored with the verdict.
     pub started_at_ms: u64,
-    /// When the program ended; goes with the verdict.
+    /// When the program exited; stored with the verdict.
     pub exited_at_ms: u64,
-    /// The newest event of its log; never moves back.
+    /// The newest event of the log; never decreases.
     pub last_seq: Seq,
-    /// No writer is left; never becomes false again.
+    /// Whether no writer is left; never becomes false again.
     pub closed: bool,
 }
 
-/// An idempotency key and what was made under it.
+/// An idempotency key and the object that was created with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRow {
-    /// Whose key; two owners may use the same.
+    /// The owner of the key; two owners may use the same key.
     pub owner: String,
-    /// As the caller chose it.
+    /// The key as the client chose it.
     pub key: String,
-    /// SHA-256 of method, path and body: the same key with another request is the caller's mistake.
+    /// SHA-256 of method, path and body: using the key for another request is an error of the client.
     pub request_hash: [u8; 32],
-    /// The id that was chosen for what the request makes: `ses_…` or `exe_…`.
+    /// The id that was chosen for the object: `ses_…` or `exe_…`.
     pub object: String,
-    /// The session that a one-shot execution was given.
+    /// The session of a one-shot execution.
     pub session: Option<SessionId>,
     /// When it was claimed.
     pub created_at_ms: u64,
 }
 
-/// Whether a key was free.
+/// The result of claiming a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
-    /// It was, and now it is the claimer's.
+    /// The key was free and is claimed now.
     New,
-    /// It was not: this is what the first claimer wrote.
+    /// The key was claimed before, with this row.
     Known(KeyRow),
 }
 
-/// What a token may do.
+/// The permissions of a token or a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// All, also what belongs to others.
+    /// Everything, including objects of others.
     Admin,
-    /// All with what is its owner's.
+    /// Everything with the owner's objects.
     Member,
-    /// Look at what is its owner's.
+    /// Read-only access to the owner's objects.
     Reader,
 }
 
@@ -111,10 +111,10 @@ pub enum Role {
 pub struct UnknownRole(String);
 
 impl Role {
-    /// All roles, the mightiest first.
+    /// All roles, most powerful first.
     pub const ALL: [Self; 3] = [Self::Admin, Self::Member, Self::Reader];
 
-    /// The less mighty of two.
+    /// The less powerful of two roles.
     #[must_use]
     pub const fn at_most(self, other: Self) -> Self {
         match (self, other) {
@@ -152,48 +152,48 @@ impl FromStr for Role {
 /// A token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRow {
-    /// `tok_` and 32 hexadecimal digits.
+    /// The id: `tok_` and 32 hexadecimal digits.
     pub id: String,
-    /// For people.
+    /// A name for people.
     pub name: String,
-    /// Whom it speaks for.
+    /// The owner on whose behalf it acts.
     pub owner: String,
-    /// What it may do.
+    /// The role.
     pub role: Role,
     /// SHA-256 of the secret; unique.
     pub hash: [u8; 32],
-    /// When it was made.
+    /// When it was created.
     pub created_at_ms: u64,
-    /// From when on it is refused, if ever.
+    /// When it expires, if ever.
     pub expires_at_ms: Option<u64>,
-    /// When it was taken back, if it was.
+    /// When it was revoked, if it was.
     pub revoked_at_ms: Option<u64>,
-    /// The only sessions that it may use, if it may not use all.
+    /// The only sessions that it may use; `None` means all.
     pub sessions: Option<Vec<SessionId>>,
-    /// What it may do, as in `files:read`, if it may not do all that its role may.
+    /// The only scopes that it has, such as `files:read`; `None` means all of its role.
     pub scopes: Option<Vec<String>>,
-    /// When it was used last, to within a minute.
+    /// When it was last used, to within a minute.
     pub last_used_at_ms: Option<u64>,
 }
 
-/// One thing that somebody did.
+/// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
-    /// When.
+    /// The time.
     pub at_ms: u64,
-    /// Who.
+    /// The user who acted.
     pub owner: String,
-    /// With which token.
+    /// The token that was used.
     pub token_id: String,
-    /// What, as in `execution.start`.
+    /// The action, such as `execution.start`.
     pub action: String,
-    /// To which object.
+    /// The object of the action.
     pub object: String,
-    /// From where.
+    /// The client's address.
     pub address: String,
-    /// More for people; never content.
+    /// Details for people; never content.
     pub detail: String,
-    /// How it ended: `ok`, `denied`, or the code of an error.
+    /// The result: `ok`, `denied`, or an error code.
     pub result: String,
 }
 

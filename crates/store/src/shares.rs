@@ -1,4 +1,4 @@
-//! Who else may use a session, as the gateway sees it.
+//! Members and links of sessions: rows and the interface for the gateway.
 
 use std::fmt::{self, Debug};
 use std::str::FromStr;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::StoreError;
 
-/// What somebody who is not its owner may do with a session.
+/// The role of another user in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionRole {
-    /// Look.
+    /// Read-only access.
     Viewer,
-    /// Look and change, start and end what runs in it.
+    /// May also change the session, and start and end executions in it.
     Editor,
 }
 
@@ -52,61 +52,61 @@ impl FromStr for SessionRole {
 /// A member of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberRow {
-    /// Of which session.
+    /// The session.
     pub session_id: SessionId,
-    /// Who, as in `owner`.
+    /// The member's name, as in `owner`.
     pub member: String,
-    /// What they may do.
+    /// The member's role.
     pub role: SessionRole,
-    /// Since when.
+    /// When it was added.
     pub added_at_ms: u64,
 }
 
 /// A link to a session, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareRow {
-    /// `shr_` and 32 hexadecimal digits.
+    /// The id: `shr_` and 32 hexadecimal digits.
     pub id: String,
-    /// To which session.
+    /// The session that it gives access to.
     pub session_id: SessionId,
-    /// What whoever has it may do.
+    /// The role of everyone who has the link.
     pub role: SessionRole,
     /// SHA-256 of the secret; unique.
     pub hash: [u8; 32],
-    /// Who made it.
+    /// The user who created it.
     pub made_by: String,
-    /// When.
+    /// When it was created.
     pub created_at_ms: u64,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires_at_ms: u64,
-    /// When it was taken back, if it was.
+    /// When it was revoked, if it was.
     pub revoked_at_ms: Option<u64>,
 }
 
-/// What is remembered of members and links. All of a session's go with it.
+/// Storage of members and links. They are removed with their session.
 #[async_trait]
 pub trait Shares: Send + Sync + Debug {
-    /// Adds a member, or gives it another role. Its session must be there: else [`StoreError::Conflict`].
+    /// Adds a member, or changes its role. [`StoreError::Conflict`] if the session does not exist.
     async fn put_member(&self, row: &MemberRow) -> Result<(), StoreError>;
 
-    /// This member of a session.
+    /// A member of a session.
     async fn member(&self, session: SessionId, member: &str) -> Result<Option<MemberRow>, StoreError>;
 
     /// All members of a session, by name.
     async fn members(&self, session: SessionId) -> Result<Vec<MemberRow>, StoreError>;
 
-    /// Removes a member. Answers false if there is none.
+    /// Removes a member. Returns false if there is none.
     async fn remove_member(&self, session: SessionId, member: &str) -> Result<bool, StoreError>;
 
-    /// Adds a link. Its session must be there, and its hash not: else [`StoreError::Conflict`].
+    /// Adds a link. [`StoreError::Conflict`] if the session does not exist, or if the hash does.
     async fn put_share(&self, row: &ShareRow) -> Result<(), StoreError>;
 
-    /// The link of this hash, also if it has expired or was revoked: the caller judges.
+    /// The link with this hash, even if it has expired or was revoked: the caller checks that.
     async fn share_by_hash(&self, hash: &[u8; 32]) -> Result<Option<ShareRow>, StoreError>;
 
-    /// All links of a session, the oldest first.
+    /// All links of a session, oldest first.
     async fn shares(&self, session: SessionId) -> Result<Vec<ShareRow>, StoreError>;
 
-    /// Takes a link back. Answers false, and changes nothing, if that was done before or if there is no such link.
+    /// Revokes a link. Returns false and changes nothing if it is revoked already or does not exist.
     async fn revoke_share(&self, session: SessionId, id: &str, at_ms: u64) -> Result<bool, StoreError>;
 }

@@ -1,5 +1,5 @@
-//! The SQL, as data: texts that SQLite and PostgreSQL both understand, the values that go with them, and how rows
-//! become Rust types again. One file for each table; nothing here touches a database.
+//! SQL as data: texts for SQLite and PostgreSQL, their values, and the conversion of rows to Rust types. One
+//! file for each table; nothing here accesses a database.
 
 pub(crate) mod audit;
 pub(crate) mod builds;
@@ -25,7 +25,7 @@ pub(crate) use select::{Select, page_size};
 pub(crate) use value::{Columns, Value};
 use value::{damaged, from_json, hash, hex, json, time};
 
-/// One statement with its values, ready to be run any number of times.
+/// A statement with its values, which can be run any number of times.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement {
     pub(crate) sql: SqlStr,
@@ -37,8 +37,8 @@ impl Statement {
         Self { sql: SqlStr::from_static(sql), values: values.into() }
     }
 
-    /// All of them as one text, between `BEGIN IMMEDIATE` and `COMMIT`. (`IMMEDIATE`: the lock is taken at the
-    /// beginning, where waiting for it undoes nothing.)
+    /// Combines statements to one text between `BEGIN IMMEDIATE` and `COMMIT`. (`IMMEDIATE` takes the lock at
+    /// the beginning, where waiting for it undoes nothing.)
     pub(crate) fn transaction<'a>(statements: impl Iterator<Item = &'a Self>) -> Self {
         let (mut sql, mut values) = (String::from("BEGIN IMMEDIATE;"), Vec::new());
         for statement in statements {
@@ -51,8 +51,8 @@ impl Statement {
     }
 }
 
-/// Appends a text whose placeholders count from `$1` to one that has so many values already. Our texts have no `$`
-/// but in placeholders.
+/// Appends a text, renumbering its placeholders from `$1` to follow `before` values. Our texts contain `$`
+/// only in placeholders.
 fn push_renumbered(whole: &mut String, text: &str, before: usize) {
     let mut parts = text.split('$');
     whole.push_str(parts.next().unwrap_or_default());
@@ -60,16 +60,17 @@ fn push_renumbered(whole: &mut String, text: &str, before: usize) {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = part.split_at(digits);
         let number = number.parse::<usize>().unwrap_or_default() + before;
-        let _ = write!(whole, "${number}{rest}"); // a string takes all that is written to it
+        let _ = write!(whole, "${number}{rest}"); // writing to a string cannot fail
     }
 }
 
-/// Whether the database answers.
+/// Checks that the database answers.
 pub(crate) fn ping() -> Statement {
     Statement::new("SELECT 1", [])
 }
 
-/// A page of `limit` rows out of one row more, each with its number; the row too many shows that there is a next page.
+/// A page of `limit` rows, cut from one row more, each with its number. The extra row shows that there is a
+/// next page.
 pub(crate) fn cut<T>(mut rows: Vec<(i64, T)>, limit: u32) -> Page<T> {
     let limit = page_size(limit) as usize;
     let more = rows.len() > limit;
@@ -78,7 +79,7 @@ pub(crate) fn cut<T>(mut rows: Vec<(i64, T)>, limit: u32) -> Page<T> {
     Page { items: rows.into_iter().map(|(_, row)| row).collect(), next }
 }
 
-/// Turns all rows into what they say.
+/// Converts all rows.
 pub(crate) fn read_all<R: Columns, T>(
     rows: &[R],
     read: impl Fn(&R) -> Result<T, StoreError>,

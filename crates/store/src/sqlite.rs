@@ -1,13 +1,14 @@
 //! The store in one SQLite file.
 //!
-//! 1. Reads run on a few connections of their own; in WAL mode they neither wait for the writer nor hold it up.
-//! 2. Writes go through a bounded queue to one task that owns the one writing connection ([`writer`]). All that waits
-//!    is written in one transaction, for the commit is what costs; a write that is alone is a transaction by itself.
+//! 1. Reads use a few separate connections; in WAL mode they neither wait for the writer nor block it.
+//! 2. Writes go through a bounded queue to one task that owns the only writing connection ([`writer`]).
+//!    Everything in the queue is written in one transaction, because the commit is what costs; a single write
+//!    is a transaction.
 //! 3. A write is answered after its commit.
 //!
-//! The journal is a WAL with `synchronous = NORMAL`: what was answered outlives the death of this process at any
-//! moment, and the file is sound after a power cut, though the last moments before one may be missing. The worker's
-//! logs, not this file, are the record of what ran.
+//! The journal is a WAL with `synchronous = NORMAL`: an acknowledged write survives the death of this process
+//! at any moment, and the file is consistent after a power failure, though the last moments before it may be
+//! missing. The worker's logs, not this file, are the record of what ran.
 
 mod error;
 mod file;
@@ -47,8 +48,8 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store of this path, and makes it if it is not there (mode 0600, in a folder that must exist).
-    /// A file of an older version is brought up to date.
+    /// Opens the store at this path, and creates it if it does not exist (mode 0600, in an existing folder).
+    /// Migrates a file of an older version.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         open::open(path).await
     }
@@ -57,7 +58,8 @@ impl SqliteStore {
         self.writer.write(statements).await
     }
 
-    /// Writes what removes or ends something. On a full disk that uses the reserve: it is how people make room.
+    /// Runs statements that remove or end something. On a full disk this uses the reserve, so that users can
+    /// free space.
     async fn remove(&self, statements: Vec<Statement>) -> Result<Written, StoreError> {
         loop {
             let written = self.write(statements.clone()).await;
@@ -78,7 +80,7 @@ impl SqliteStore {
     }
 
     async fn close_all(&self) -> Result<(), StoreError> {
-        // Readers first: the last connection to go moves the WAL into the file.
+        // Close the readers first: the last connection to close moves the WAL into the file.
         self.readers.close().await;
         self.writer.close().await
     }

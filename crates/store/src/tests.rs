@@ -1,4 +1,4 @@
-//! The contract suite on SQLite, and what is SQLite's own: the file and its faults.
+//! The contract suite on SQLite, and tests of SQLite itself: the file and its faults.
 
 mod contract;
 mod disk;
@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::{SqliteStore, Store};
 
-/// A store in a folder of its own, which goes with it.
-pub(crate) struct Place {
+/// A store in a temporary folder.
+pub(crate) struct TestStore {
     pub(crate) folder: TempDir,
 }
 
-impl Place {
+impl TestStore {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -29,14 +29,14 @@ impl Place {
     }
 }
 
-/// Runs each of the contract's functions, as a test of its own, on a fresh SQLite store.
+/// Runs each function of the contract suite as a test, on a new SQLite store.
 macro_rules! on_sqlite {
     ($($table:ident { $($name:ident)* })*) => {
         $(mod $table {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $name() {
-                    let place = super::Place::new();
+                    let place = super::TestStore::new();
                     let store = place.open().await;
                     super::contract::$table::$name(&store).await;
                     super::Store::close(&store).await.unwrap();

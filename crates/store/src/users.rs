@@ -1,4 +1,4 @@
-//! Users and their sign-ins, as the gateway sees them.
+//! Users and their sign-ins: rows and the interface for the gateway.
 
 use std::fmt::Debug;
 
@@ -9,37 +9,37 @@ use crate::{Page, PageRequest, Role, StoreError};
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRow {
-    /// `usr_` and 32 hexadecimal digits.
+    /// The id: `usr_` and 32 hexadecimal digits.
     pub id: String,
-    /// In lower case; unique. What belongs to the user has it as its owner.
+    /// The name, in lower case; unique. It is the owner of the user's objects.
     pub name: String,
-    /// The password's hash, as a PHC string; none: no password signs in.
+    /// The password's hash, as a PHC string; `None`: the user cannot sign in with a password.
     pub password: Option<String>,
-    /// The most that the user and its tokens may do.
+    /// The highest role of the user and its tokens.
     pub role: Role,
-    /// Refused, with all tokens.
+    /// Whether the user is refused, with all tokens.
     pub disabled: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at_ms: u64,
 }
 
-/// What is to change of a user: what is absent stays.
+/// A change of a user; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserChange {
-    /// Another hash.
+    /// The new password hash.
     pub password: Option<String>,
-    /// Another role.
+    /// The new role.
     pub role: Option<Role>,
-    /// Refused from now on, or taken again.
+    /// Whether to disable or enable the user.
     pub disabled: Option<bool>,
-    /// Ends all sign-ins besides.
+    /// Whether to end all sign-ins, too.
     pub end_sign_ins: bool,
 }
 
-/// What a sign-in is.
+/// The kinds of sign-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SignInKind {
-    /// A refresh token, with the JWTs that were given for it.
+    /// A refresh token, with the JWTs issued for it.
     Refresh,
     /// A browser's cookie.
     Cookie,
@@ -66,56 +66,58 @@ impl SignInKind {
 /// A sign-in, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInRow {
-    /// `sgn_` and 32 hexadecimal digits.
+    /// The id: `sgn_` and 32 hexadecimal digits.
     pub id: String,
-    /// What it is.
+    /// The kind.
     pub kind: SignInKind,
     /// SHA-256 of the secret; unique.
     pub hash: [u8; 32],
-    /// Whose, if it is a user's.
+    /// The user, if it belongs to one.
     pub user_id: Option<String>,
-    /// The hash of the token or link that a cookie was given for, if it is not a user's.
+    /// The hash of the token or link that a cookie was issued for, if it does not belong to a user.
     pub stands_for: Option<[u8; 32]>,
-    /// When.
+    /// When it was created.
     pub created_at_ms: u64,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires_at_ms: u64,
 }
 
-/// What is remembered of users.
+/// Storage of users and sign-ins.
 #[async_trait]
 pub trait Users: Send + Sync + Debug {
-    /// Adds a user. Answers false, and changes nothing, if its id or its name is there.
+    /// Adds a user. Returns false and changes nothing if the id or the name exists.
     async fn put_user(&self, row: &UserRow) -> Result<bool, StoreError>;
 
-    /// The user of this id.
+    /// The user with this id.
     async fn user(&self, id: &str) -> Result<Option<UserRow>, StoreError>;
 
-    /// The user of this name, which is in lower case.
+    /// The user with this name, which is in lower case.
     async fn user_by_name(&self, name: &str) -> Result<Option<UserRow>, StoreError>;
 
-    /// Users, the newest first.
+    /// Users, newest first.
     async fn users(&self, page: PageRequest) -> Result<Page<UserRow>, StoreError>;
 
-    /// Changes a user. Answers false if there is none.
+    /// Changes a user. Returns false if it does not exist.
     async fn update_user(&self, id: &str, change: &UserChange) -> Result<bool, StoreError>;
 
-    /// Removes a user with its sign-ins and memberships, and revokes its tokens and the links it made. Answers false if there is none.
+    /// Removes a user with its sign-ins and memberships, and revokes its tokens and links. Returns false if
+    /// it does not exist.
     async fn remove_user(&self, row: &UserRow, at_ms: u64) -> Result<bool, StoreError>;
 
-    /// Adds a sign-in. Two of one hash are a [`StoreError::Conflict`], and so is one of a user that is not there.
+    /// Adds a sign-in. [`StoreError::Conflict`] if the hash exists, or if the user does not.
     async fn put_sign_in(&self, row: &SignInRow) -> Result<(), StoreError>;
 
-    /// The sign-in of this id, also if it has expired.
+    /// The sign-in with this id, even if it has expired.
     async fn sign_in(&self, id: &str) -> Result<Option<SignInRow>, StoreError>;
 
-    /// The sign-in of this hash, also if it has expired.
+    /// The sign-in with this hash, even if it has expired.
     async fn sign_in_by_hash(&self, hash: &[u8; 32]) -> Result<Option<SignInRow>, StoreError>;
 
-    /// The sign-in whose secret before the one it has now was of this hash.
+    /// The sign-in whose previous secret has this hash.
     async fn sign_in_by_previous(&self, hash: &[u8; 32]) -> Result<Option<SignInRow>, StoreError>;
 
-    /// Gives a sign-in another secret. Of many with one `from`, however parallel, exactly one is answered true.
+    /// Replaces the secret of a sign-in. Of any number of parallel calls with one `from`, exactly one returns
+    /// true.
     async fn rotate_sign_in(
         &self,
         id: &str,
@@ -124,15 +126,15 @@ pub trait Users: Send + Sync + Debug {
         expires_at_ms: u64,
     ) -> Result<bool, StoreError>;
 
-    /// Ends a sign-in. Answers false if there is none.
+    /// Ends a sign-in. Returns false if it does not exist.
     async fn remove_sign_in(&self, id: &str) -> Result<bool, StoreError>;
 
-    /// Ends all sign-ins of a user. Answers how many.
+    /// Ends all sign-ins of a user. Returns how many.
     async fn remove_sign_ins_of(&self, user_id: &str) -> Result<u64, StoreError>;
 
-    /// Removes the sign-ins that expired before this time. Answers how many.
+    /// Removes the sign-ins that expired before this time. Returns how many.
     async fn forget_sign_ins(&self, before_ms: u64) -> Result<u64, StoreError>;
 
-    /// Notes when a token was used last.
+    /// Records when a token was last used.
     async fn touch_token(&self, id: &str, at_ms: u64) -> Result<(), StoreError>;
 }

@@ -29,7 +29,7 @@ impl Gateway {
             }
             was_full = shortage.is_some();
             let reserve = Reserve::of(&self.config.data);
-            if let Ok(Err(error)) = tokio::task::spawn_blocking(move || reserve.keep()).await {
+            if let Ok(Err(error)) = tokio::task::spawn_blocking(move || reserve.ensure()).await {
                 tracing::warn!(%error, "the reserve of the data folder cannot be made");
             }
             tokio::select! {

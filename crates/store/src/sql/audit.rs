@@ -35,7 +35,7 @@ pub(crate) fn list(filter: &AuditFilter, page: PageRequest) -> Statement {
         .page("number DESC", page_size(page.limit) + 1)
 }
 
-/// A row and its number.
+/// Converts a row; returns its number, too.
 pub(crate) fn read(row: &impl Columns) -> Result<(i64, AuditRow), StoreError> {
     let audit = AuditRow {
         at_ms: time(row, "at_ms")?,

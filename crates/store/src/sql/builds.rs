@@ -39,7 +39,7 @@ pub(crate) fn list(session: SessionId, page: PageRequest) -> Statement {
         .page("number DESC", page_size(page.limit) + 1)
 }
 
-/// Those that have not ended, the oldest first.
+/// Builds that have not ended, oldest first.
 pub(crate) fn unfinished() -> Statement {
     Statement::new(
         "SELECT number, id, session_id, owner, kind, request, executed, result, created_at_ms FROM builds \
@@ -48,7 +48,7 @@ pub(crate) fn unfinished() -> Statement {
     )
 }
 
-/// The first result stays.
+/// Stores a result; the first one stays.
 pub(crate) fn end(id: BuildId, result: &BuildResult, executed: bool) -> Result<Statement, StoreError> {
     let values = [id.to_string().into(), json("result", result)?.into(), executed.into()];
     Ok(Statement::new(
@@ -61,7 +61,7 @@ pub(crate) fn remove(id: BuildId) -> Statement {
     Statement::new("DELETE FROM builds WHERE id = $1", [id.to_string().into()])
 }
 
-/// A row and its number.
+/// Converts a row; returns its number, too.
 pub(crate) fn read(row: &impl Columns) -> Result<(i64, BuildRow), StoreError> {
     let result = row.text("result")?.map(|_| from_json(row, "result")).transpose()?;
     let build = BuildRow {

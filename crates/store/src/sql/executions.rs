@@ -29,7 +29,7 @@ pub(crate) fn put(row: &ExecutionRow) -> Result<Statement, StoreError> {
     ))
 }
 
-/// What was given to read may be large and secret, and is not ours to keep.
+/// Given input may be large and secret, and is not stored.
 fn spec_without_input(spec: &StartSpec) -> Result<String, StoreError> {
     if matches!(spec.stdin, Stdin::Given(_)) {
         return json("spec", &StartSpec { stdin: Stdin::None, ..spec.clone() });
@@ -60,7 +60,7 @@ pub(crate) fn after(filter: &ExecutionFilter, number: i64, limit: u32) -> Statem
     chosen(filter).when("number >", Some(number)).page("number", page_size(limit))
 }
 
-/// The table's own counter: the rows may be gone.
+/// The table's counter: the rows themselves may have been removed.
 pub(crate) fn last_number() -> Statement {
     Statement::new("SELECT seq AS number FROM sqlite_sequence WHERE name = 'executions'", [])
 }
@@ -86,7 +86,7 @@ fn chosen(filter: &ExecutionFilter) -> Select {
     }
 }
 
-/// The first verdict stays with its times; the rest moves forwards only.
+/// Stores an end. The first verdict stays with its times; the rest only advances.
 pub(crate) fn end(id: ExecutionId, end: &ExecutionEnd) -> Result<Statement, StoreError> {
     let mut values = vec![id.to_string().into()];
     values.extend(end_values(Some(end))?);

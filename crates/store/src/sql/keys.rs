@@ -5,7 +5,7 @@ use crate::{KeyRow, StoreError};
 
 const COLUMNS: &str = "owner, key, request_hash, object, session_id, created_at_ms FROM keys";
 
-/// Takes the key if nobody has it.
+/// Claims the key if it is free.
 pub(crate) fn claim(row: &KeyRow) -> Statement {
     let values = [
         row.owner.as_str().into(),
@@ -26,7 +26,7 @@ pub(crate) fn get(owner: &str, key: &str) -> Statement {
     Select::new(COLUMNS).when("owner =", Some(owner)).when("key =", Some(key)).page("created_at_ms", 1)
 }
 
-/// A key that names this object, as what it was claimed for or as the session of that.
+/// A key that names this object, or this session of a one-shot execution.
 pub(crate) fn naming(object: &str) -> Statement {
     Statement::new(
         "SELECT owner, key, request_hash, object, session_id, created_at_ms FROM keys \

@@ -1,12 +1,12 @@
-//! Removing rows that are no longer kept. Only rows of executions whose log is gone are removed: the worker would bring
-//! back the others.
+//! Removing rows that are no longer kept. Only executions whose log was removed lose their rows: the others
+//! would be restored from the worker.
 
 use super::{Statement, Value, json};
 use crate::StoreError;
 use crate::retention::{AUDIT_FLOOR_MS, AuditRules, RemovedLogRow, RowRules};
 
 /// Rows that one statement removes: the writer serves others in between.
-pub(crate) const BATCH: u64 = 2_000;
+pub(crate) const BATCH_ROWS: u64 = 2_000;
 
 pub(crate) fn note_removed(row: &RemovedLogRow) -> Result<Statement, StoreError> {
     let values = [
@@ -22,14 +22,14 @@ pub(crate) fn note_removed(row: &RemovedLogRow) -> Result<Statement, StoreError>
     ))
 }
 
-/// Each of these removes at most [`BATCH`] rows and is run until it removes fewer.
+/// Statements that each remove at most [`BATCH_ROWS`] rows. They are run until they remove fewer.
 pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
     let mut all = Vec::new();
     if let Some(before_ms) = rules.before_ms {
         all.push(Statement::new(
             "DELETE FROM executions WHERE number IN (SELECT number FROM executions \
              WHERE log_removed_at_ms < $1 AND queued_at_ms < $2 LIMIT $3)",
-            [before_ms.into(), rules.keys_ms.into(), BATCH.into()],
+            [before_ms.into(), rules.keys_ms.into(), BATCH_ROWS.into()],
         ));
     }
     if let Some(most) = rules.of_owner {
@@ -37,7 +37,7 @@ pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
             "DELETE FROM executions WHERE number IN (SELECT number FROM (SELECT number, log_removed_at_ms, queued_at_ms, \
              ROW_NUMBER() OVER (PARTITION BY owner ORDER BY number DESC) AS place FROM executions) \
              WHERE place > $1 AND log_removed_at_ms IS NOT NULL AND queued_at_ms < $2 LIMIT $3)",
-            [most.into(), rules.keys_ms.into(), BATCH.into()],
+            [most.into(), rules.keys_ms.into(), BATCH_ROWS.into()],
         ));
     }
     if let Some(most) = rules.in_all {
@@ -45,7 +45,7 @@ pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
             "DELETE FROM executions WHERE number IN (SELECT number FROM executions WHERE log_removed_at_ms IS NOT NULL \
              AND queued_at_ms < $2 AND number <= \
              (SELECT number FROM executions ORDER BY number DESC LIMIT 1 OFFSET $1) LIMIT $3)",
-            [most.into(), rules.keys_ms.into(), BATCH.into()],
+            [most.into(), rules.keys_ms.into(), BATCH_ROWS.into()],
         ));
     }
     let before_ms = rules.before_ms.unwrap_or(0);
@@ -53,7 +53,7 @@ pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
         "DELETE FROM sessions WHERE number IN (SELECT number FROM sessions WHERE ended_at_ms < $1 \
          AND NOT EXISTS (SELECT 1 FROM executions WHERE session_id = sessions.id) \
          AND (ended_at_ms < $2 OR NOT EXISTS (SELECT 1 FROM builds WHERE session_id = sessions.id)) LIMIT $3)",
-        [rules.keys_ms.into(), before_ms.into(), BATCH.into()],
+        [rules.keys_ms.into(), before_ms.into(), BATCH_ROWS.into()],
     ));
     if let Some(before_ms) = rules.credentials_ms {
         for sql in [
@@ -67,7 +67,7 @@ pub(crate) fn rows(rules: &RowRules) -> Vec<Statement> {
     all
 }
 
-/// How many audit rows are to be removed.
+/// The number of audit rows to remove.
 pub(crate) fn count_audit(rules: &AuditRules) -> Statement {
     Statement::new(
         "SELECT COUNT(*) AS total FROM audit WHERE at_ms < $1 AND (at_ms < $2 \
@@ -76,13 +76,13 @@ pub(crate) fn count_audit(rules: &AuditRules) -> Statement {
     )
 }
 
-/// Removes a batch of them: opens the guard, deletes, and closes the guard, in one transaction.
+/// Removes a batch of audit rows: opens the guard, deletes, and closes the guard, in one transaction.
 pub(crate) fn remove_audit(rules: &AuditRules) -> Vec<Statement> {
     let guard = |before_ms: u64| {
         Statement::new("UPDATE audit_retention SET before_ms = $1 WHERE id = 1", [before_ms.into()])
     };
     let mut values = Vec::from(audit_values(rules));
-    values.push(BATCH.into());
+    values.push(BATCH_ROWS.into());
     let delete = Statement::new(
         "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE at_ms < $1 AND (at_ms < $2 \
          OR number <= (SELECT MAX(number) FROM audit) - $3) LIMIT $4)",
@@ -95,9 +95,9 @@ const fn floor(rules: &AuditRules) -> u64 {
     rules.now_ms.saturating_sub(AUDIT_FLOOR_MS)
 }
 
-/// The floor, the age and the number.
+/// The floor, the age and the number, as values.
 fn audit_values(rules: &AuditRules) -> [Value; 3] {
-    // No table has as many rows as that.
+    // More rows than any table has.
     let rows = rules.rows.unwrap_or(u64::MAX >> 2);
     [floor(rules).into(), rules.before_ms.unwrap_or(0).into(), rows.into()]
 }

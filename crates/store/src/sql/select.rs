@@ -1,5 +1,5 @@
-//! A `SELECT` whose conditions depend on what was asked for. It is put together from our own texts only; what comes
-//! from outside goes in as a value.
+//! A `SELECT` whose conditions depend on the request. It is assembled from our own texts only; external data
+//! is passed as values.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, SqlSafeStr};
 use super::{Statement, Value};
 use crate::MAX_PAGE;
 
-/// A `SELECT` in the making.
+/// A `SELECT` under construction.
 pub(crate) struct Select {
     sql: String,
     values: Vec<Value>,
@@ -20,7 +20,7 @@ impl Select {
         Self { sql: format!("SELECT {columns_and_table}"), values: Vec::new(), conditions: 0 }
     }
 
-    /// A condition without a value.
+    /// Adds a condition without a value.
     pub(super) fn only(mut self, condition: &'static str) -> Self {
         self.sql += if self.conditions == 0 { " WHERE " } else { " AND " };
         self.sql += condition;
@@ -28,7 +28,7 @@ impl Select {
         self
     }
 
-    /// A condition such as `owner =` with its value, if there is one.
+    /// Adds a condition such as `owner =` with its value, if there is one.
     pub(super) fn when<V: Into<Value>>(self, condition: &'static str, value: Option<V>) -> Self {
         let Some(value) = value else { return self };
         let mut select = self.only(condition);
@@ -36,7 +36,7 @@ impl Select {
         select
     }
 
-    /// A condition whose value stands inside of it.
+    /// Adds a condition with its value inside.
     pub(super) fn within(self, before: &'static str, value: &str, after: &'static str) -> Self {
         let mut select = self.only(before);
         select.push(value.into());
@@ -44,7 +44,7 @@ impl Select {
         select
     }
 
-    /// Only rows whose column is one of these, if it matters.
+    /// Restricts a column to these values, if given.
     pub(super) fn among<V: ToString>(self, column_in: &'static str, values: Option<&[V]>) -> Self {
         let Some(values) = values else { return self };
         if values.is_empty() {
@@ -59,7 +59,7 @@ impl Select {
         select
     }
 
-    /// The order, and one row more than the page holds.
+    /// Adds the order and the limit.
     pub(super) fn page(mut self, order: &'static str, limit: u32) -> Statement {
         self.sql += " ORDER BY ";
         self.sql += order;
@@ -70,11 +70,11 @@ impl Select {
 
     fn push(&mut self, value: Value) {
         self.values.push(value);
-        let _ = write!(self.sql, " ${}", self.values.len()); // a string takes all that is written to it
+        let _ = write!(self.sql, " ${}", self.values.len()); // writing to a string cannot fail
     }
 }
 
-/// How many rows a page has that was asked for with this limit.
+/// The number of rows on a page with this limit.
 pub(crate) fn page_size(limit: u32) -> u32 {
     limit.clamp(1, MAX_PAGE)
 }

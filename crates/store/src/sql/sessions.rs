@@ -53,7 +53,8 @@ pub(crate) fn end(id: SessionId, at_ms: u64) -> Statement {
     Statement::new("UPDATE sessions SET ended_at_ms = $2 WHERE id = $1 AND ended_at_ms IS NULL", values)
 }
 
-/// The executions go with it, for they refer to it; the keys do not, so they go first, while it is known which.
+/// Removes a session. Its executions are removed by the foreign key. Keys have none, so they are removed
+/// first.
 pub(crate) fn remove(id: SessionId) -> Vec<Statement> {
     let id = id.to_string();
     vec![
@@ -66,7 +67,7 @@ pub(crate) fn remove(id: SessionId) -> Vec<Statement> {
     ]
 }
 
-/// A row and its number.
+/// Converts a row; returns its number, too.
 pub(crate) fn read(row: &impl Columns) -> Result<(i64, SessionRow), StoreError> {
     let sandbox = row.some_text("sandbox")?;
     let session = SessionRow {

@@ -4,8 +4,8 @@ use super::{Columns, Select, Statement, hash, hex, time};
 use crate::{StoreError, TicketRow, TicketUse};
 
 const TICKET: &str = "hash, owner, credential, binding, opened_by, used_at_ms, expires_at_ms FROM tickets";
-/// No owner has more tickets than this, whatever `keep` is.
-const ALL: i64 = 1_000_000;
+/// More tickets than any owner has.
+const MAX_TICKETS: i64 = 1_000_000;
 
 pub(crate) fn put(row: &TicketRow, keep: u32) -> Vec<Statement> {
     let values = [
@@ -23,7 +23,7 @@ pub(crate) fn put(row: &TicketRow, keep: u32) -> Vec<Statement> {
         Statement::new(
             "DELETE FROM tickets WHERE number IN (SELECT number FROM tickets WHERE owner = $1 \
              ORDER BY used_at_ms DESC, number DESC LIMIT $2 OFFSET $3)",
-            [row.owner.as_str().into(), ALL.into(), others.into()],
+            [row.owner.as_str().into(), MAX_TICKETS.into(), others.into()],
         ),
         Statement::new(
             "INSERT INTO tickets (hash, owner, credential, binding, opened_by, used_at_ms, expires_at_ms) \

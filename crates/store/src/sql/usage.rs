@@ -1,4 +1,4 @@
-//! What owners use: the table `usage_by_day`, and counts of other tables.
+//! Usage of owners: the table `usage_by_day`, and counts of other tables.
 
 use super::{Columns, Statement};
 use crate::StoreError;
@@ -21,7 +21,7 @@ pub(crate) fn sessions(owner: &str) -> Statement {
     Statement::new(text, [owner.into()])
 }
 
-/// The one number of a row.
+/// Reads the only number of a row.
 pub(crate) fn read(row: &impl Columns) -> Result<u64, StoreError> {
     Ok(u64::try_from(row.some_number("total")?).unwrap_or(0))
 }

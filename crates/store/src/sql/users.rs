@@ -53,7 +53,7 @@ pub(crate) fn update(id: &str, change: &UserChange) -> Vec<Statement> {
     all
 }
 
-/// Its sign-ins go with it, for they refer to it; what has its name does not.
+/// Removes a user. Its sign-ins are removed by the foreign key; objects with its name stay.
 pub(crate) fn remove(row: &UserRow, at_ms: u64) -> Vec<Statement> {
     vec![
         Statement::new(
@@ -123,7 +123,7 @@ pub(crate) fn touch_token(id: &str, at_ms: u64) -> Statement {
     Statement::new("UPDATE tokens SET last_used_at_ms = $2 WHERE id = $1", values)
 }
 
-/// A row and its number.
+/// Converts a row; returns its number, too.
 pub(crate) fn read(row: &impl Columns) -> Result<(i64, UserRow), StoreError> {
     let user = UserRow {
         id: row.some_text("id")?,

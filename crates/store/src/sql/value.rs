@@ -1,4 +1,4 @@
-//! What a column can hold, on its way in and out.
+//! Values of columns, in both directions.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::StoreError;
 
-/// A value on its way in. Text is shared, for a statement may be run a second time.
+/// A value to be stored. Text is shared, because a statement may be run a second time.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Text(Option<Arc<str>>),
@@ -44,7 +44,7 @@ impl From<Option<i64>> for Value {
     }
 }
 
-/// Times and counts; what lies beyond `i64` lies beyond all time.
+/// Times and counts; a value beyond `i64` is stored as its maximum.
 impl From<u64> for Value {
     fn from(number: u64) -> Self {
         i64::try_from(number).unwrap_or(i64::MAX).into()
@@ -63,7 +63,7 @@ impl From<bool> for Value {
     }
 }
 
-/// A row on its way out, whichever database it comes from. Columns go by name.
+/// A row that was read, from any database. Columns are accessed by name.
 pub(crate) trait Columns {
     fn text(&self, name: &'static str) -> Result<Option<String>, StoreError>;
     fn number(&self, name: &'static str) -> Result<Option<i64>, StoreError>;
@@ -77,23 +77,23 @@ pub(crate) trait Columns {
     }
 }
 
-/// A column that holds what no version of this program writes there.
+/// The error for a column with a value that no version of Headwater writes.
 pub(super) fn damaged(column: &'static str, why: impl std::fmt::Display) -> StoreError {
     StoreError::Corrupt { message: format!("the column `{column}` cannot be read: {why}") }
 }
 
-/// A time or a count that must be there.
+/// A required time or count.
 pub(super) fn time(row: &impl Columns, name: &'static str) -> Result<u64, StoreError> {
     u64::try_from(row.some_number(name)?).map_err(|why| damaged(name, why))
 }
 
-/// JSON for a text column.
+/// Encodes a value as JSON for a text column.
 pub(super) fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value)
         .map_err(|why| StoreError::Conflict { message: format!("`{what}` cannot be written as JSON: {why}") })
 }
 
-/// What a text column of JSON says.
+/// Decodes a text column of JSON.
 pub(super) fn from_json<T: DeserializeOwned>(
     row: &impl Columns,
     name: &'static str,
@@ -101,22 +101,22 @@ pub(super) fn from_json<T: DeserializeOwned>(
     serde_json::from_str(&row.some_text(name)?).map_err(|why| damaged(name, why))
 }
 
-/// A hash as text.
+/// Encodes a hash as text.
 pub(super) fn hex(hash: &[u8; 32]) -> String {
     use std::fmt::Write;
     hash.iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // a string takes all that is written to it
+        let _ = write!(text, "{byte:02x}"); // writing to a string cannot fail
         text
     })
 }
 
-/// A hash from its text.
+/// Decodes a hash.
 pub(super) fn hash(row: &impl Columns, name: &'static str) -> Result<[u8; 32], StoreError> {
     let text = row.some_text(name)?;
     let mut hash = [0; 32];
     let plain = text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
     if !plain {
-        return Err(damaged(name, "it is no hash"));
+        return Err(damaged(name, "it is not a hash"));
     }
     for (byte, digits) in hash.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
         let digits = str::from_utf8(digits).map_err(|why| damaged(name, why))?;

@@ -1,4 +1,4 @@
-//! What SQLite and sqlx say, in the store's words.
+//! Conversion of errors of SQLite and sqlx.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use sqlx::migrate::MigrateError;
 
 use crate::StoreError;
 
-// Result codes of SQLite: the low byte of an extended code says the kind.
+// Result codes of SQLite: the low byte of an extended code is the kind.
 const BUSY: i64 = 5;
 const LOCKED: i64 = 6;
 const READONLY: i64 = 8;
@@ -17,7 +17,7 @@ const CORRUPT: i64 = 11;
 const FULL: i64 = 13;
 const CONSTRAINT: i64 = 19;
 const NOTADB: i64 = 26;
-/// The shared memory beside the WAL could not grow; on a sound disk that is for lack of space.
+/// The shared memory beside the WAL could not grow; on a working disk that means a lack of space.
 const IOERR_SHMSIZE: i64 = 4874;
 
 pub(super) fn from_sqlx(error: Error) -> StoreError {
@@ -64,7 +64,7 @@ pub(super) fn from_migrate(error: MigrateError) -> StoreError {
             StoreError::Newer { message: format!("it has migration {version}, which is unknown here") }
         }
         MigrateError::VersionMismatch(version) => {
-            StoreError::Newer { message: format!("its migration {version} is another one than here") }
+            StoreError::Newer { message: format!("its migration {version} differs from the one here") }
         }
         other => unavailable(other),
     }
@@ -74,7 +74,8 @@ fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> StoreEr
     StoreError::Unavailable { message: error.to_string(), source: Some(Arc::new(error)) }
 }
 
-/// The same error, naming the file: for whoever starts the server. (Later ones reach people who should not see paths.)
+/// Adds the file's path to an error, for the operator who starts the server. (Later errors reach users, who
+/// should not see paths.)
 pub(super) fn naming(path: &Path, mut error: StoreError) -> StoreError {
     match &mut error {
         StoreError::Busy { message }

@@ -1,4 +1,4 @@
-//! The file itself: only its user may read it, for it holds what people run and the hashes of their tokens.
+//! The file: only its user may read it, because it contains commands and hashes of tokens.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
@@ -9,10 +9,10 @@ use rustix::fs::{Access, access};
 
 const MODE: u32 = 0o600;
 
-/// Makes the file if it is not there, sees to its mode, and finds out whether SQLite will be able to write. SQLite
+/// Creates the file if it does not exist, sets its mode, and checks that SQLite will be able to write. SQLite
 /// gives the files beside it the same mode.
 ///
-/// A file that is there is not opened: closing it again would take away the locks that this process holds on it.
+/// An existing file is not opened: closing it again would release the locks that this process holds on it.
 pub(super) fn prepare(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(MODE).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -22,7 +22,7 @@ pub(super) fn prepare(path: &Path) -> io::Result<()> {
     narrow(path)
 }
 
-/// The file, and the folder, where SQLite puts the WAL.
+/// Checks the file, and the folder, where SQLite creates the WAL.
 fn writable(path: &Path) -> io::Result<()> {
     access(path, Access::WRITE_OK)?;
     match path.parent() {

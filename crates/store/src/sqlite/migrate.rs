@@ -6,7 +6,7 @@ use sqlx::{Connection, SqlStr, SqliteConnection};
 use super::error::{from_migrate, from_sqlx};
 use crate::StoreError;
 
-/// Number, name and text of each.
+/// The number, the name and the text of each migration.
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "sessions and executions", include_str!("../../migrations/sqlite/0001_sessions_and_executions.sql")),
     (2, "keys", include_str!("../../migrations/sqlite/0002_keys.sql")),
@@ -18,7 +18,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (30, "retention", include_str!("../../migrations/sqlite/0030_retention.sql")),
 ];
 
-/// Brings the file up to date, wholly or not at all. The lock is taken before it is looked at, for the server and a
+/// Applies missing migrations, all or none. The lock is taken before checking, because the server and a
 /// command may open a new store at the same time.
 pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(from_sqlx)?;
@@ -26,7 +26,7 @@ pub(super) async fn run(connection: &mut SqliteConnection) -> Result<(), StoreEr
     transaction.commit().await.map_err(from_sqlx)
 }
 
-/// Brings the file up to date as it was when this migration was the newest.
+/// Applies migrations up to this version.
 #[cfg(test)]
 pub(super) async fn run_to(connection: &mut SqliteConnection, version: i64) {
     migrator().run_direct(Some(version), connection, false).await.unwrap();

@@ -1,4 +1,4 @@
-//! How the file is opened: first the writer, who makes it current, then the readers.
+//! Opening the file: first the writer, which migrates it, then the readers.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,35 +13,40 @@ use super::writer::Writer;
 use super::{SqliteStore, file, migrate};
 use crate::{Free, Reserve, StoreError};
 
-/// How many reads at once. Each connection is a thread; a read takes tens of microseconds.
-const READERS: u32 = 4;
+/// The number of parallel reads. Each connection is a thread; a read takes tens of microseconds.
+const READER_COUNT: u32 = 4;
 /// How long to wait for another program that writes, or for a free reader.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How many pages the WAL may hold before they are moved into the file: 32 MiB. Moving waits for the disk, some ten
-/// milliseconds, while nothing else is written; with SQLite's 1000 pages that would befall every hundredth write.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many pages the WAL may contain before they are moved into the file: 32 MiB. Moving waits for the disk
+/// for some ten milliseconds, during which nothing is written; with SQLite's 1000 pages that would delay
+/// every hundredth write.
 const CHECKPOINT_PAGES: &str = "8192";
-/// In KiB, as SQLite wants it: with a minus. Ids are random, so each write touches another page of their index.
-const WRITER_CACHE: &str = "-8192";
-/// How many results may wait for the writer's task, so that the connection's thread does not: those of a whole group.
-const RESULTS: usize = 1024;
+/// In KiB; negative, as SQLite requires. Ids are random, so each write touches another page of their index.
+const WRITER_CACHE_KIB: &str = "-8192";
+/// How many results may wait for the writer's task, so that the connection's thread does not: those of a
+/// whole group.
+const RESULT_BUFFER_LEN: usize = 1024;
 
-/// Between two tries to open.
-const RETRY: Duration = Duration::from_millis(20);
+/// The pause between two attempts to open the file.
+const OPEN_RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// SQLite does not wait for a file that another makes a WAL file of, or stops using, at this moment: so this does.
+/// Opens the store. SQLite does not wait while another process switches the file to WAL or closes it, so this
+/// does.
 pub(super) async fn open(path: &Path) -> Result<SqliteStore, StoreError> {
     let began = Instant::now();
     loop {
         match try_to_open(path).await {
-            Err(StoreError::Busy { .. }) if began.elapsed() < PATIENCE => tokio::time::sleep(RETRY).await,
-            // Without a free inode SQLite only says that it cannot open a file.
+            Err(StoreError::Busy { .. }) if began.elapsed() < BUSY_TIMEOUT => {
+                tokio::time::sleep(OPEN_RETRY_DELAY).await;
+            }
+            // Without a free inode SQLite only reports that it cannot open a file.
             Err(StoreError::Full { .. } | StoreError::Unavailable { .. }) if make_room(path) => {}
             result => return result.map_err(|error| naming(path, error)),
         }
     }
 }
 
-/// Gives up a piece of the reserve if the disk is full; false if that makes no difference.
+/// Releases a piece of the reserve if the disk is full; false if that does not help.
 fn make_room(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(path);
     let full = Free::of(folder).is_ok_and(|free| free.shortage().is_some());
@@ -63,7 +68,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .filename(path)
         .create_if_missing(false)
         .foreign_keys(true)
-        .busy_timeout(PATIENCE)
+        .busy_timeout(BUSY_TIMEOUT)
         .disable_statement_logging()
 }
 
@@ -72,8 +77,8 @@ pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, Stor
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
-        .pragma("cache_size", WRITER_CACHE)
-        .row_buffer_size(RESULTS)
+        .pragma("cache_size", WRITER_CACHE_KIB)
+        .row_buffer_size(RESULT_BUFFER_LEN)
         .thread_name(|_| "store-writer".into());
     options.connect().await.map_err(from_sqlx)
 }
@@ -81,8 +86,8 @@ pub(super) async fn connect_writer(path: &Path) -> Result<SqliteConnection, Stor
 async fn connect_readers(path: &Path) -> Result<SqlitePool, StoreError> {
     let options = options(path).read_only(true).thread_name(|n| format!("store-reader-{n}"));
     let pool = SqlitePoolOptions::new()
-        .max_connections(READERS)
-        .acquire_timeout(PATIENCE)
+        .max_connections(READER_COUNT)
+        .acquire_timeout(BUSY_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false); // a connection to a file does not go stale, and a ping costs as much as a read

@@ -1,4 +1,4 @@
-//! For tests: the file without the store.
+//! Direct access to the file, for tests.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 use super::{file, migrate, open};
 use crate::StoreError;
 
-/// Makes a file as an older version would have.
+/// Creates a file of an older version.
 pub(crate) async fn migrate_to(path: &Path, version: i64) {
     file::prepare(path).unwrap();
     let mut connection = open::connect_writer(path).await.unwrap();
@@ -15,7 +15,7 @@ pub(crate) async fn migrate_to(path: &Path, version: i64) {
     connection.close().await.unwrap();
 }
 
-/// Runs SQL, and answers the first column of its rows, which must be text.
+/// Runs SQL and returns the first column of its rows, which must be text.
 pub(crate) async fn raw(path: &Path, sql: &str) -> Result<Vec<String>, StoreError> {
     let mut connection = open::connect_writer(path).await?;
     let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await;

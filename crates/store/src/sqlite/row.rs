@@ -1,4 +1,4 @@
-//! Values into SQLite and out of it.
+//! Conversion of values to and from SQLite.
 
 use sqlx::Row;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};

@@ -1,4 +1,4 @@
-//! Members and links, run by the writer or by a reader.
+//! Storage of members and links.
 
 use async_trait::async_trait;
 use headwater_protocol::SessionId;

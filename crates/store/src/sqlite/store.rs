@@ -1,4 +1,4 @@
-//! The store's methods: the SQL of the tables, run by the writer or by a reader.
+//! The store's methods: each runs the SQL of a table on the writer or on a reader.
 
 use async_trait::async_trait;
 use headwater_protocol::build::BuildResult;
@@ -11,8 +11,8 @@ use crate::{
     Page, PageRequest, RemovedLogRow, RowRules, SessionFilter, SessionRow, Store, StoreError, TokenRow,
 };
 
-/// How often a key is claimed that is taken and then forgotten, each time just before it is looked at.
-const CLAIMS: usize = 3;
+/// How often claiming a key is retried because it was claimed and forgotten in between.
+const MAX_CLAIM_ATTEMPTS: usize = 3;
 
 #[async_trait]
 impl Store for SqliteStore {
@@ -93,7 +93,7 @@ impl Store for SqliteStore {
     }
 
     async fn claim_key(&self, row: &KeyRow) -> Result<Claim, StoreError> {
-        for _ in 0..CLAIMS {
+        for _ in 0..MAX_CLAIM_ATTEMPTS {
             if self.write(vec![keys::claim(row)]).await?.changed > 0 {
                 return Ok(Claim::New);
             }
@@ -102,7 +102,7 @@ impl Store for SqliteStore {
                 return Ok(Claim::Known(known));
             }
         }
-        Err(StoreError::Busy { message: "the key is claimed and forgotten all the time".into() })
+        Err(StoreError::Busy { message: "the key is claimed and forgotten again and again".into() })
     }
 
     async fn has_key(&self, object: &str) -> Result<bool, StoreError> {
@@ -178,7 +178,7 @@ impl Store for SqliteStore {
             loop {
                 let changed = self.remove(vec![statement.clone()]).await?.changed;
                 removed += changed;
-                if changed < retention::BATCH {
+                if changed < retention::BATCH_ROWS {
                     break;
                 }
             }
@@ -189,7 +189,7 @@ impl Store for SqliteStore {
     async fn remove_old_audit(&self, rules: &AuditRules) -> Result<u64, StoreError> {
         let rows = self.fetch(retention::count_audit(rules)).await?;
         let found = read_all(&rows, usage::read)?.pop().unwrap_or(0);
-        for _ in 0..found.div_ceil(retention::BATCH) {
+        for _ in 0..found.div_ceil(retention::BATCH_ROWS) {
             self.remove(retention::remove_audit(rules)).await?;
         }
         Ok(found)

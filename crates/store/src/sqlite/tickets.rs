@@ -1,4 +1,4 @@
-//! Tickets, run by the writer or by a reader.
+//! Storage of tickets.
 
 use async_trait::async_trait;
 

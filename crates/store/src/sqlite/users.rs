@@ -1,4 +1,4 @@
-//! Users and sign-ins, run by the writer or by a reader.
+//! Storage of users and sign-ins.
 
 use async_trait::async_trait;
 

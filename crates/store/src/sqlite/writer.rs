@@ -1,4 +1,5 @@
-//! The one task that writes. It takes all that waits in its queue, writes it in one transaction and answers each.
+//! The only task that writes. It takes everything in its queue, writes it in one transaction and answers each
+//! caller.
 
 use std::slice;
 
@@ -12,17 +13,17 @@ use super::row::arguments;
 use crate::StoreError;
 use crate::sql::Statement;
 
-/// How many writes may wait; who comes then waits for a place. Each holds a row that its caller holds anyway.
-pub(super) const QUEUE: usize = 1024;
-/// The most writes of one transaction, so that the first is not kept waiting by ever more.
-const GROUP: usize = 256;
+/// The capacity of the queue; further callers wait. Each entry holds a row that its caller holds anyway.
+pub(super) const QUEUE_LEN: usize = 1024;
+/// The maximum number of writes in a transaction, so that the first one does not wait for ever more.
+const MAX_GROUP_LEN: usize = 256;
 
-/// What a write did; of several statements, the last one's.
+/// The result of a write; of several statements, that of the last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Written {
-    /// How many rows it changed, those not counted that went along by a foreign key.
+    /// The number of changed rows, without those changed by a foreign key.
     pub(super) changed: u64,
-    /// The number of the row that it inserted, if it did.
+    /// The number of the inserted row, if there is one.
     pub(super) number: i64,
 }
 
@@ -38,19 +39,19 @@ enum Message {
     Close(Answer<()>),
 }
 
-/// The way to the task. When it goes, the task writes what waits and ends.
+/// A handle to the task. When it is dropped, the task writes what is queued and ends.
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
 }
 
 impl Writer {
     pub(super) fn start(connection: SqliteConnection) -> Self {
-        let (queue, messages) = mpsc::channel(QUEUE);
+        let (queue, messages) = mpsc::channel(QUEUE_LEN);
         tokio::spawn(run(connection, messages));
         Self { queue }
     }
 
-    /// Runs the statements, all or none. From the moment they are in the queue they are run, whether or not somebody
+    /// Runs the statements, all or none. Once they are in the queue they are run, whether or not the caller
     /// still waits for the answer.
     pub(super) async fn write(&self, statements: Vec<Statement>) -> Result<Written, StoreError> {
         let (answer, answered) = oneshot::channel();
@@ -59,7 +60,7 @@ impl Writer {
         answered.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Writes what waits and closes the connection. A second time it does nothing.
+    /// Writes what is queued and closes the connection. A second call does nothing.
     pub(super) async fn close(&self) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
         if self.queue.send(Message::Close(answer)).await.is_err() {
@@ -74,15 +75,15 @@ impl Writer {
 }
 
 async fn run(mut connection: SqliteConnection, mut messages: mpsc::Receiver<Message>) {
-    let mut waiting = Vec::with_capacity(GROUP);
+    let mut waiting = Vec::with_capacity(MAX_GROUP_LEN);
     let mut closers = Vec::new();
-    while messages.recv_many(&mut waiting, GROUP).await > 0 {
+    while messages.recv_many(&mut waiting, MAX_GROUP_LEN).await > 0 {
         let mut group = Vec::with_capacity(waiting.len());
         for message in waiting.drain(..) {
             match message {
                 Message::Write(write) => group.push(write),
                 Message::Close(answer) => {
-                    messages.close(); // what is in the queue still comes
+                    messages.close(); // queued messages can still be received
                     closers.push(answer);
                 }
             }
@@ -94,7 +95,7 @@ async fn run(mut connection: SqliteConnection, mut messages: mpsc::Receiver<Mess
         tracing::warn!(%error, "the store did not close properly");
     }
     for answer in closers {
-        let _ = answer.send(closed.clone()); // whoever asked may be gone
+        let _ = answer.send(closed.clone()); // the caller may be gone
     }
 }
 
@@ -107,19 +108,19 @@ async fn commit(connection: &mut SqliteConnection, group: Vec<Write>) {
     }
 }
 
-/// One transaction for all. Whatever goes wrong in it undoes the whole, and each is tried by itself.
+/// Runs all writes in one transaction. If anything fails in it, all are rolled back and each is tried alone.
 async fn commit_together(connection: &mut SqliteConnection, group: Vec<Write>) {
     let mut results = Vec::new();
     match run_together(connection, &group, &mut results).await {
         Ok(()) => answer_all(group, results),
-        // The lock was not to be had. It would not go better one by one, only slower.
+        // The lock could not be taken. One by one would not work better, only slower.
         Err(error) if results.is_empty() => {
             for write in group {
                 send(write, Err(error.clone()));
             }
         }
         Err(error) => {
-            tracing::debug!(%error, writes = group.len(), "writes are tried one by one");
+            tracing::debug!(%error, writes = group.len(), "retrying writes one by one");
             roll_back(connection).await;
             for write in group {
                 commit_alone(connection, write).await;
@@ -128,8 +129,8 @@ async fn commit_together(connection: &mut SqliteConnection, group: Vec<Write>) {
     }
 }
 
-/// Runs all in one go: each text that is handed to the connection is a hop to its thread and back, which costs as
-/// much as the work that is done there. The results are those of `BEGIN`, of every statement, and of `COMMIT`.
+/// Runs all statements as one text: passing a text to the connection's thread and back costs as much as the
+/// work done there. The results are those of `BEGIN`, of every statement, and of `COMMIT`.
 async fn run_together(
     connection: &mut SqliteConnection,
     group: &[Write],
@@ -142,19 +143,19 @@ async fn run_together(
     while let Some(result) = stream.try_next().await.map_err(from_sqlx)? {
         results.extend(written(&result));
         if results.len() == all {
-            break; // to be told that there is no more would be one more hop
+            break; // waiting for the end of the results would cost one more hop
         }
     }
     Ok(())
 }
 
-/// What a statement did; none for a row that it told.
+/// The result of a statement; `None` for a returned row.
 fn written(result: &Either<SqliteQueryResult, SqliteRow>) -> Option<Written> {
     let done = result.as_ref().left()?;
     Some(Written { changed: done.rows_affected(), number: done.last_insert_rowid() })
 }
 
-/// Each write gets the result of its last statement.
+/// Sends each write the result of its last statement.
 fn answer_all(group: Vec<Write>, results: Vec<Written>) {
     let mut results = results.into_iter().skip(1);
     for write in group {
@@ -163,12 +164,12 @@ fn answer_all(group: Vec<Write>, results: Vec<Written>) {
     }
 }
 
-/// Cannot be: every statement that was run has a result.
+/// Should not happen: every statement that was run has a result.
 fn missing() -> StoreError {
-    StoreError::Unavailable { message: "the database did not say what it did".into(), source: None }
+    StoreError::Unavailable { message: "the database returned no result".into(), source: None }
 }
 
-/// A statement is a transaction by itself; several are made one.
+/// Runs one write. A single statement is a transaction; several are combined to one.
 async fn commit_alone(connection: &mut SqliteConnection, write: Write) {
     if let [statement] = &write.statements[..] {
         let result = run_one(connection, statement).await;
@@ -189,7 +190,7 @@ async fn run_one(connection: &mut SqliteConnection, statement: &Statement) -> Re
     let mut stream = connection.fetch_many(query);
     while let Some(result) = stream.try_next().await.map_err(from_sqlx)? {
         if let Some(written) = written(&result) {
-            return Ok(written); // it is committed: the connection goes on by itself
+            return Ok(written); // it is committed: the connection continues by itself
         }
     }
     Err(missing())
@@ -198,10 +199,10 @@ async fn run_one(connection: &mut SqliteConnection, statement: &Statement) -> Re
 /// SQLite may have rolled back by itself; then there is nothing to do.
 async fn roll_back(connection: &mut SqliteConnection) {
     if let Err(error) = connection.execute(SqlStr::from_static("ROLLBACK")).await {
-        tracing::debug!(%error, "there was nothing to roll back");
+        tracing::debug!(%error, "nothing to roll back");
     }
 }
 
 fn send(write: Write, result: Result<Written, StoreError>) {
-    let _ = write.answer.send(result); // whoever asked may be gone
+    let _ = write.answer.send(result); // the caller may be gone
 }

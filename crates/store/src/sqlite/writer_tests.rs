@@ -1,4 +1,5 @@
-//! The writer's groups. The runtime of these tests has one thread, so writes that are polled together wait together.
+//! Tests of the writer's groups. The runtime has one thread, so writes that are polled together are queued
+//! together.
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -6,12 +7,12 @@ use headwater_protocol::{Seq, SessionId};
 
 use super::SqliteStore;
 use crate::sql::{executions, sessions};
-use crate::tests::Place;
+use crate::tests::TestStore;
 use crate::tests::samples::{end, execution, put_session, session, token, verdict};
 use crate::{ExecutionEnd, SessionFilter, Store, StoreError, TokenRow};
 
-/// How many commits the WAL holds: each ends with a frame that tells the size of the database.
-fn commits(place: &Place) -> usize {
+/// The number of commits in the WAL: each ends with a frame that contains the size of the database.
+fn commits(place: &TestStore) -> usize {
     const HEADER: usize = 32;
     const FRAME_HEADER: usize = 24;
     let wal = std::fs::read(place.path().with_extension("db-wal")).unwrap();
@@ -26,7 +27,7 @@ async fn count(store: &SqliteStore) -> usize {
 
 #[tokio::test]
 async fn writes_that_wait_together_are_one_commit_and_a_write_alone_is_one() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     let before = commits(&place);
     put_session(&store).await;
@@ -40,7 +41,7 @@ async fn writes_that_wait_together_are_one_commit_and_a_write_alone_is_one() {
 
 #[tokio::test]
 async fn a_write_that_breaks_a_rule_fails_alone() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     let parent = put_session(&store).await;
     store.put_token(&token(1)).await.unwrap();
@@ -66,7 +67,7 @@ async fn a_write_that_breaks_a_rule_fails_alone() {
 
 #[tokio::test]
 async fn of_several_statements_all_are_undone_when_one_fails_alone_or_in_a_group() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     let broken = |row| {
         let lost = execution(SessionId::random());
@@ -90,7 +91,7 @@ async fn of_several_statements_all_are_undone_when_one_fails_alone_or_in_a_group
 
 #[tokio::test]
 async fn writes_of_one_row_take_effect_in_the_order_of_their_calls() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     for _ in 0..20 {
         let parent = session();
@@ -111,7 +112,7 @@ async fn writes_of_one_row_take_effect_in_the_order_of_their_calls() {
 
 #[tokio::test]
 async fn a_write_happens_though_its_caller_goes_away() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     let row = session();
     assert!(store.put_session(&row).now_or_never().is_none(), "it waits for its answer");
@@ -121,7 +122,7 @@ async fn a_write_happens_though_its_caller_goes_away() {
 
 #[tokio::test]
 async fn closing_writes_what_waits() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     for _ in 0..40 {
         assert!(store.put_session(&session()).now_or_never().is_none());
@@ -133,9 +134,9 @@ async fn closing_writes_what_waits() {
 
 #[tokio::test]
 async fn more_writes_than_the_queue_holds_all_happen() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
-    let rows: Vec<_> = (0..super::writer::QUEUE + 300).map(|_| session()).collect();
+    let rows: Vec<_> = (0..super::writer::QUEUE_LEN + 300).map(|_| session()).collect();
     let results = join_all(rows.iter().map(|row| store.put_session(row))).await;
     assert!(results.into_iter().all(Result::unwrap));
     let last = rows.last().unwrap();

@@ -1,4 +1,4 @@
-//! What every store must do: functions over `&dyn Store`, run on each database. Each gets a store that is empty.
+//! What every store must do: functions over `&dyn Store`, run on each database. Each gets an empty store.
 
 pub(super) mod audit;
 pub(super) mod builds;

@@ -1,6 +1,6 @@
-//! A disk that is full, and one that cannot be written: told as what it is, and nothing is harmed.
+//! A full disk, and one that cannot be written: the errors say so, and no data is lost.
 //!
-//! Each test runs itself again in a mount namespace of its own, with a small tmpfs.
+//! Each test runs itself again in a separate mount namespace, with a small tmpfs.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,10 +14,10 @@ use super::samples::{execution, put, put_session, session};
 use crate::sqlite::raw;
 use crate::{SessionRow, SqliteStore, Store, StoreError};
 
-/// Set in the second run: where the small disk is.
+/// Set in the second run: the path of the small disk.
 const DISK: &str = "HEADWATER_TEST_STORE_DISK";
 
-/// Runs `scenario` with a disk of 2 MiB, in a process of its own.
+/// Runs `scenario` with a disk of 2 MiB, in a separate process.
 fn on_a_small_disk<F: Future<Output = ()>>(test: &str, scenario: impl FnOnce(PathBuf) -> F) {
     if let Some(disk) = std::env::var_os(DISK) {
         mount("tmpfs", &disk, "tmpfs", MountFlags::empty(), Some(c"size=2m")).unwrap();
@@ -38,7 +38,7 @@ fn on_a_small_disk<F: Future<Output = ()>>(test: &str, scenario: impl FnOnce(Pat
     assert!(done.status.success() && told.contains("1 passed"), "{told}{errors}");
 }
 
-/// A file that takes all the room that is left.
+/// Creates a file that takes all free space.
 fn fill(disk: &Path) -> PathBuf {
     let path = disk.join("ballast");
     let mut file = File::create(&path).unwrap();
@@ -46,7 +46,7 @@ fn fill(disk: &Path) -> PathBuf {
     path
 }
 
-/// A session whose row takes so many bytes.
+/// A session whose row takes this many bytes.
 fn large(bytes: usize) -> SessionRow {
     let metadata = [("m".into(), "x".repeat(bytes))].into();
     SessionRow { spec: SessionSpec { metadata, ..SessionSpec::default() }, ..session() }

@@ -1,4 +1,4 @@
-//! The file: who may read it, older and newer versions, damage.
+//! Tests of the file: permissions, older and newer versions, damage.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -7,7 +7,7 @@ use std::path::Path;
 use futures_util::future::join_all;
 use headwater_protocol::{ExitDetail, LimitKind, Verdict};
 
-use super::Place;
+use super::TestStore;
 use super::samples::{audit, end, execution, key, put, put_session, session, token, verdict};
 use crate::sqlite::{migrate_to, raw};
 use crate::{AuditRow, Claim, ExecutionEnd, PageRequest, SessionFilter, SqliteStore, Store, StoreError};
@@ -18,7 +18,7 @@ fn mode(path: &Path) -> u32 {
 
 #[tokio::test]
 async fn only_its_user_can_read_the_store_and_the_files_beside_it() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     put_session(&store).await;
     for name in ["store.db", "store.db-wal", "store.db-shm"] {
@@ -33,7 +33,7 @@ async fn only_its_user_can_read_the_store_and_the_files_beside_it() {
 
 #[tokio::test]
 async fn written_rows_are_found_after_opening_again() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     let row = put(&store, execution(put_session(&store).await)).await;
     store.close().await.unwrap();
@@ -46,7 +46,7 @@ async fn written_rows_are_found_after_opening_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_can_open_a_new_store_at_once() {
     for _ in 0..5 {
-        let place = Place::new();
+        let place = TestStore::new();
         let stores = join_all((0..8).map(|_| place.open())).await;
         for store in stores {
             put_session(&store).await;
@@ -58,7 +58,7 @@ async fn many_can_open_a_new_store_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_can_write_at_once_alone_and_in_groups() {
-    let place = Place::new();
+    let place = TestStore::new();
     let stores = [place.open().await, place.open().await];
     let work = stores.iter().map(async |store| {
         for _ in 0..50 {
@@ -74,7 +74,7 @@ async fn two_can_write_at_once_alone_and_in_groups() {
 
 #[tokio::test]
 async fn a_file_of_an_older_version_is_brought_up_to_date() {
-    let place = Place::new();
+    let place = TestStore::new();
     migrate_to(&place.path(), 1).await;
     let old = session();
     let values = format!(
@@ -82,7 +82,7 @@ async fn a_file_of_an_older_version_is_brought_up_to_date() {
         old.id, old.created_at_ms
     );
     raw(&place.path(), &values).await.unwrap();
-    raw(&place.path(), "DELETE FROM keys").await.unwrap_err(); // there are none yet
+    raw(&place.path(), "DELETE FROM keys").await.unwrap_err(); // the table does not exist yet
     let store = place.open().await;
     assert_eq!(store.session(old.id).await.unwrap(), Some(old.clone()));
     put(&store, execution(old.id)).await;
@@ -90,12 +90,12 @@ async fn a_file_of_an_older_version_is_brought_up_to_date() {
     assert!(store.put_token(&token(1)).await.unwrap());
     store.append_audit(&audit(1)).await.unwrap();
     store.close().await.unwrap();
-    place.open().await.session(old.id).await.unwrap().expect("a second time nothing is left to do");
+    place.open().await.session(old.id).await.unwrap().expect("the second time there is nothing to migrate");
 }
 
 #[tokio::test]
 async fn a_file_of_a_newer_version_is_refused() {
-    let place = Place::new();
+    let place = TestStore::new();
     place.open().await.close().await.unwrap();
     let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
                  VALUES (4711, 'from the future', TRUE, x'00', 0)";
@@ -106,8 +106,8 @@ async fn a_file_of_a_newer_version_is_refused() {
     assert!(told.contains("4711") && told.contains("newer version") && told.contains("store.db"), "{told}");
 }
 
-/// Refused, with the file's name and what to do.
-async fn assert_refused_as_damaged(place: &Place) {
+/// Checks that opening fails, with the file's name and advice.
+async fn assert_refused_as_damaged(place: &TestStore) {
     let error = SqliteStore::open(&place.path()).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
     let told = error.to_string();
@@ -118,16 +118,16 @@ async fn assert_refused_as_damaged(place: &Place) {
 
 #[tokio::test]
 async fn a_file_that_is_not_a_store_is_refused_and_left_unchanged() {
-    let place = Place::new();
+    let place = TestStore::new();
     let text = "this is no database\n".repeat(1000);
     fs::write(place.path(), &text).unwrap();
     assert_refused_as_damaged(&place).await;
     assert_eq!(fs::read_to_string(place.path()).unwrap(), text);
 }
 
-/// A store with many pages, closed.
-async fn filled() -> Place {
-    let place = Place::new();
+/// A closed store with many pages.
+async fn filled() -> TestStore {
+    let place = TestStore::new();
     let store = place.open().await;
     let parent = put_session(&store).await;
     for _ in 0..200 {
@@ -167,7 +167,7 @@ async fn an_overwritten_page_is_reported_when_it_is_read() {
 
 #[tokio::test]
 async fn an_invalid_row_is_reported_with_its_column() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     let id = put_session(&store).await;
     raw(&place.path(), "UPDATE sessions SET spec = '{'").await.unwrap();
@@ -177,7 +177,7 @@ async fn an_invalid_row_is_reported_with_its_column() {
 
 #[tokio::test]
 async fn an_end_keeps_its_detail_and_one_of_an_earlier_version_has_none() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     let id = put(&store, execution(put_session(&store).await)).await.id;
     let detail = ExitDetail::Limit { which: LimitKind::DiskBytes, limit: 7 };
@@ -194,7 +194,7 @@ async fn an_end_keeps_its_detail_and_one_of_an_earlier_version_has_none() {
 
 #[tokio::test]
 async fn a_folder_that_is_missing_is_named() {
-    let place = Place::new();
+    let place = TestStore::new();
     let path = place.folder.path().join("missing").join("store.db");
     let error = SqliteStore::open(&path).await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
@@ -206,7 +206,7 @@ async fn a_folder_that_is_missing_is_named() {
 
 #[tokio::test]
 async fn audit_rows_can_be_neither_changed_nor_removed() {
-    let place = Place::new();
+    let place = TestStore::new();
     let store = place.open().await;
     store.append_audit(&audit(1)).await.unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
@@ -219,7 +219,7 @@ async fn audit_rows_can_be_neither_changed_nor_removed() {
     refused("UPDATE audit SET owner = 'nobody'").await;
     refused("DELETE FROM audit").await;
     refused("INSERT OR REPLACE INTO audit SELECT * FROM audit").await;
-    // Whoever opens the guard of the sweep by hand removes no row of the last seven days.
+    // Opening the guard of the sweep by hand removes no row of the last seven days.
     raw(&place.path(), "UPDATE audit_retention SET before_ms = 9999999999999").await.unwrap();
     refused("DELETE FROM audit").await;
     refused(&format!("DELETE FROM audit WHERE at_ms = {now}")).await;

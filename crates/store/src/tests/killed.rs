@@ -1,6 +1,6 @@
-//! A writer that is really killed, again and again, while many write: what was acknowledged is there.
+//! A writer that is killed repeatedly during parallel writes: everything that was acknowledged is stored.
 //!
-//! The test runs itself again as the writer, which tells on stdout each write that was acknowledged.
+//! The test runs itself again as the writer, which prints each acknowledged write to stdout.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -10,18 +10,18 @@ use std::sync::Arc;
 
 use headwater_protocol::{ExecutionId, SessionId};
 
-use super::Place;
+use super::TestStore;
 use super::samples::{end, execution, key, put_session};
 use crate::sqlite::raw;
 use crate::{Claim, ExecutionEnd, SqliteStore, Store};
 
-/// Set in the second run: where the store is.
+/// Set in the second run: the path of the store.
 const STORE: &str = "HEADWATER_TEST_STORE";
-/// Enough at once that groups form, and that a kill finds some half done.
+/// Enough parallel writes that groups form, and that a kill interrupts some.
 const WRITERS: usize = 8;
 const KILLS: usize = 12;
 
-/// The writer: puts and ends executions, and tells each, until it is killed.
+/// The writer: adds and ends executions, and prints each, until it is killed.
 async fn write_until_killed(path: &Path) {
     let store = Arc::new(SqliteStore::open(path).await.unwrap());
     let mut writers = tokio::task::JoinSet::new();
@@ -33,22 +33,22 @@ async fn write_until_killed(path: &Path) {
                 let row = execution(session);
                 assert_eq!(store.claim_key(&key(row.id)).await.unwrap(), Claim::New);
                 store.put_execution(&row).await.unwrap().unwrap();
-                tell("put", row.id, session);
+                print_acknowledged("put", row.id, session);
                 store.end_execution(row.id, &ExecutionEnd { closed: true, ..end(0) }).await.unwrap();
-                tell("ended", row.id, session);
+                print_acknowledged("ended", row.id, session);
             }
         });
     }
     writers.join_all().await;
 }
 
-/// One write for a line, so that a kill leaves whole lines but for the last.
-fn tell(what: &str, id: ExecutionId, session: SessionId) {
+/// One write call per line, so that a kill leaves complete lines except for the last.
+fn print_acknowledged(what: &str, id: ExecutionId, session: SessionId) {
     let line = format!("\ntold {what} {id} {session}.\n");
     std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
 }
 
-fn start_writer(place: &Place) -> Child {
+fn start_writer(place: &TestStore) -> Child {
     let (_, module) = module_path!().split_once("::").unwrap();
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("{module}::acknowledged_writes_survive_every_kill"), "--nocapture"])
@@ -59,20 +59,20 @@ fn start_writer(place: &Place) -> Child {
         .unwrap()
 }
 
-struct Told {
+struct Acknowledged {
     ended: bool,
     id: ExecutionId,
     session: SessionId,
 }
 
-fn parse(line: &str) -> Option<Told> {
+fn parse(line: &str) -> Option<Acknowledged> {
     let mut words = line.strip_prefix("told ")?.strip_suffix('.')?.split(' ');
     let (what, id, session) = (words.next()?, words.next()?, words.next()?);
-    Some(Told { ended: what == "ended", id: id.parse().unwrap(), session: session.parse().unwrap() })
+    Some(Acknowledged { ended: what == "ended", id: id.parse().unwrap(), session: session.parse().unwrap() })
 }
 
-/// Starts a writer, kills it after it has told so much, and answers all that it told.
-fn told_until_killed(place: &Place, lines: usize) -> Vec<Told> {
+/// Starts a writer, kills it after this many lines, and returns the writes that it printed.
+fn acknowledged_until_killed(place: &TestStore, lines: usize) -> Vec<Acknowledged> {
     let mut writer = start_writer(place);
     let mut output = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut told: Vec<_> = output.by_ref().filter_map(|line| parse(&line)).take(lines).collect();
@@ -87,11 +87,11 @@ async fn acknowledged_writes_survive_every_kill() {
     if let Some(path) = std::env::var_os(STORE) {
         return write_until_killed(Path::new(&path)).await;
     }
-    let place = Place::new();
+    let place = TestStore::new();
     let mut all = Vec::new();
     for kill in 0..KILLS {
-        // A different number each time; reading them paces the kills without a clock.
-        all.extend(told_until_killed(&place, 20 + kill * 37 % 200));
+        // A different number each time; reading the lines paces the kills without a clock.
+        all.extend(acknowledged_until_killed(&place, 20 + kill * 37 % 200));
         let store = place.open().await;
         for told in &all {
             let row = store.execution(told.id).await.unwrap().expect("it was acknowledged");

@@ -1,4 +1,4 @@
-//! Rows to put.
+//! Sample rows.
 
 use std::fmt::Display;
 
@@ -8,7 +8,7 @@ use headwater_protocol::{
 
 use crate::{AuditRow, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, Store, TokenRow};
 
-/// Some time in 2026.
+/// A time in 2026.
 pub(crate) const NOW: u64 = 1_790_000_000_123;
 
 pub(crate) fn session() -> SessionRow {
@@ -99,14 +99,14 @@ pub(crate) fn audit(number: u64) -> AuditRow {
     }
 }
 
-/// Puts a session and answers its id.
+/// Adds a session and returns its id.
 pub(crate) async fn put_session(store: &dyn Store) -> SessionId {
     let row = session();
     assert!(store.put_session(&row).await.unwrap());
     row.id
 }
 
-/// Puts an execution and answers it as it is stored.
+/// Adds an execution and returns it as stored.
 pub(crate) async fn put(store: &dyn Store, mut row: ExecutionRow) -> ExecutionRow {
     row.number = store.put_execution(&row).await.unwrap().expect("the id is new");
     row

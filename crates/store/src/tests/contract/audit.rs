@@ -1,4 +1,4 @@
-//! Audit rows.
+//! Tests of audit rows.
 
 use super::all_pages;
 use crate::tests::samples::{audit, put_session, session};

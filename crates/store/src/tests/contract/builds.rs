@@ -1,4 +1,4 @@
-//! Builds.
+//! Tests of builds.
 
 use headwater_protocol::build::{BuildResult, BuildStatus};
 use headwater_protocol::{BuildId, SessionId};

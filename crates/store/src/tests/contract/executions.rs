@@ -1,4 +1,4 @@
-//! Executions.
+//! Tests of executions.
 
 use std::slice;
 

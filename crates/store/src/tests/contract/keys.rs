@@ -1,4 +1,4 @@
-//! Idempotency keys.
+//! Tests of idempotency keys.
 
 use futures_util::future::join_all;
 use headwater_protocol::{ExecutionId, SessionId};

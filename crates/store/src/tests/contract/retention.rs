@@ -1,4 +1,4 @@
-//! Rows that are no longer kept.
+//! Tests of removing rows that are no longer kept.
 
 use headwater_protocol::{LogRemoved, StartSpec};
 
@@ -32,7 +32,7 @@ fn rules() -> RowRules {
     }
 }
 
-/// An execution that is closed.
+/// Stores a closed execution.
 async fn closed(store: &dyn Store, owner: &str) -> ExecutionRow {
     let session = put_session(store).await;
     let end = Some(ExecutionEnd { closed: true, ..end(3) });
@@ -125,7 +125,7 @@ pub(crate) async fn old_audit_rows_go_by_age_and_number_and_recent_ones_never_do
     assert_eq!(days().await, [0, 1, 6, 10, 20, 300]);
     let few = AuditRules { rows: Some(5), ..none };
     assert_eq!(store.remove_old_audit(&few).await.unwrap(), 1);
-    // However the rules are, and however the clock of whoever asks is.
+    // Whatever the rules say, and whatever the caller's clock says.
     let all = AuditRules { before_ms: Some(now), rows: Some(1), ..none };
     assert_eq!(store.remove_old_audit(&all).await.unwrap(), 2);
     assert_eq!(days().await, [0, 1, 6]);

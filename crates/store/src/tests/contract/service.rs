@@ -1,4 +1,4 @@
-//! The store as a whole.
+//! Tests of the store as a whole.
 
 use crate::tests::samples::{execution, put, put_session, session};
 use crate::{ExecutionFilter, ExecutionRow, PageRequest, Store, StoreError};

@@ -1,4 +1,4 @@
-//! Sessions.
+//! Tests of sessions.
 
 use headwater_protocol::{Limits, SandboxKind, SessionId, SessionSpec};
 

@@ -1,4 +1,4 @@
-//! Members and links.
+//! Tests of members and links.
 
 use headwater_protocol::SessionId;
 

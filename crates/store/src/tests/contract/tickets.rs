@@ -1,4 +1,4 @@
-//! Tickets.
+//! Tests of tickets.
 
 use crate::tests::samples::NOW;
 use crate::{Store, TicketRow, TicketUse};

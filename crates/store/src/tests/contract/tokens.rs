@@ -1,4 +1,4 @@
-//! Tokens.
+//! Tests of tokens.
 
 use crate::tests::samples::{NOW, token};
 use crate::{Role, Store, StoreError, TokenRow};

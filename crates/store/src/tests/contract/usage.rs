@@ -1,4 +1,4 @@
-//! What owners use.
+//! Tests of usage.
 
 use crate::Store;
 use crate::tests::samples::{NOW, put_session};

@@ -1,4 +1,4 @@
-//! Users and sign-ins.
+//! Tests of users and sign-ins.
 
 use crate::tests::samples::{NOW, put_session, token};
 use crate::{
