@@ -1,4 +1,4 @@
-//! The colours that are told to programs that ask for them, unless they set others: those of xterm on black.
+//! The colours reported to programs that ask, unless they set others: those of xterm on black.
 
 use alacritty_terminal::vte::ansi::{NamedColor, Rgb};
 
@@ -12,7 +12,7 @@ fn rgb(value: u32) -> Rgb {
     Rgb { r, g, b }
 }
 
-/// The colour of this number.
+/// The colour with this index.
 pub(crate) fn colour(index: usize) -> Rgb {
     let level = |step: usize| u8::try_from(if step == 0 { 0 } else { 55 + 40 * step }).unwrap_or(u8::MAX);
     match index {

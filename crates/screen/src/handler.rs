@@ -1,4 +1,4 @@
-//! What each operation does: alacritty's work, and ours around it.
+//! The effect of each operation: alacritty's, with our additions.
 
 use alacritty_terminal::grid::Dimensions;
 use alacritty_terminal::index::Column;
@@ -11,19 +11,19 @@ use alacritty_terminal::vte::ansi::{
 use unicode_width::UnicodeWidthChar;
 
 use crate::colours;
-use crate::mend;
 use crate::model::{Model, default_tabs};
+use crate::repair;
 
-/// So many marks (accents and the like) on one character.
-const MAX_COMBINING: usize = 8;
+/// The maximum number of combining marks (accents and the like) on one character.
+const MAX_COMBINING_MARKS: usize = 8;
 /// Longer titles are cut.
-const MAX_TITLE: usize = 1024;
-/// As in xterm.
+const MAX_TITLE_BYTES: usize = 1024;
+/// The depth of the title stack, as in xterm.
 const MAX_TITLES: usize = 10;
-/// Longer links are plain text.
-const MAX_LINK: usize = 512;
+/// Longer links are shown as plain text.
+const MAX_LINK_BYTES: usize = 512;
 
-/// Passes operations on; then the cursor settles.
+/// Forwards operations to alacritty, then normalises the cursor.
 macro_rules! pass {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {$(
         fn $name(&mut self, $($arg: $type),*) {
@@ -33,22 +33,22 @@ macro_rules! pass {
     )*};
 }
 
-/// Passes operations on that change cells of a line.
+/// Forwards operations that change cells of a line.
 macro_rules! pass_line {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {$(
         fn $name(&mut self, $($arg: $type),*) {
             self.term.$name($($arg),*);
-            self.mend_line();
+            self.repair_line();
         }
     )*};
 }
 
-/// Passes operations on that move lines.
+/// Forwards operations that move lines.
 macro_rules! pass_lines {
     ($($name:ident($($arg:ident: $type:ty),*);)*) => {$(
         fn $name(&mut self, $($arg: $type),*) {
             self.term.$name($($arg),*);
-            self.mend_bottom();
+            self.repair_bottom();
         }
     )*};
 }
@@ -125,14 +125,14 @@ impl Handler for Model {
             let line = self.term.grid().cursor.point.line;
             let top = self.term.topmost_line();
             let grid = self.term.grid_mut();
-            mend::unset(grid, line, last, Flags::LEADING_WIDE_CHAR_SPACER);
+            repair::unset(grid, line, last, Flags::LEADING_WIDE_CHAR_SPACER);
             if line > top {
-                mend::unset(grid, line - 1, last, Flags::LEADING_WIDE_CHAR_SPACER);
+                repair::unset(grid, line - 1, last, Flags::LEADING_WIDE_CHAR_SPACER);
             }
-            mend::bottom(grid);
+            repair::bottom(grid);
         }
         if inserts {
-            self.mend_line();
+            self.repair_line();
         }
     }
 
@@ -220,7 +220,7 @@ impl Handler for Model {
 
     fn set_title(&mut self, title: Option<String>) {
         self.title = title.filter(|title| !title.is_empty()).map(|mut title| {
-            title.truncate(title.floor_char_boundary(MAX_TITLE));
+            title.truncate(title.floor_char_boundary(MAX_TITLE_BYTES));
             title
         });
     }
@@ -245,20 +245,21 @@ impl Handler for Model {
     }
 
     fn set_hyperlink(&mut self, link: Option<Hyperlink>) {
-        let short = |link: &Hyperlink| link.uri.len() + link.id.as_ref().map_or(0, String::len) <= MAX_LINK;
+        let short =
+            |link: &Hyperlink| link.uri.len() + link.id.as_ref().map_or(0, String::len) <= MAX_LINK_BYTES;
         self.term.set_hyperlink(link.filter(short));
     }
 }
 
 impl Model {
-    /// 132 columns are not to be had, but what else goes with asking for them is.
+    /// 132 columns are not supported, but the side effects of requesting them are.
     fn switch_columns(&mut self, mode: PrivateMode) {
         if mode == PrivateMode::Named(NamedPrivateMode::ColumnMode) {
             self.region = (0, self.term.screen_lines());
         }
     }
 
-    /// Whether the character before the cursor takes another mark.
+    /// Whether the character before the cursor accepts another combining mark.
     fn has_room_for_a_mark(&self) -> bool {
         let grid = self.term.grid();
         let point = grid.cursor.point;
@@ -267,6 +268,6 @@ impl Model {
         if grid[point.line][column].flags.contains(Flags::WIDE_CHAR_SPACER) {
             column = back(column);
         }
-        grid[point.line][column].zerowidth().is_none_or(|marks| marks.len() < MAX_COMBINING)
+        grid[point.line][column].zerowidth().is_none_or(|marks| marks.len() < MAX_COMBINING_MARKS)
     }
 }

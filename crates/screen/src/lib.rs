@@ -1,16 +1,16 @@
-//! What a terminal shows: an emulator that is fed output and tells the screen, the shell's marks and the replies that
-//! programs ask for. No I/O.
+//! A terminal emulator: takes a program's output, and provides the screen, the shell's marks and the replies
+//! to the program's queries. No I/O.
 //!
-//! A screen that is not used sleeps: it is no more than the bytes that draw it.
+//! An unused screen sleeps: only the bytes that draw it are kept.
 
 mod colours;
-mod cutter;
-mod draw;
 mod handler;
 mod marks;
-mod mend;
 mod model;
-mod pen;
+mod repair;
+mod snapshot;
+mod style;
+mod tokenizer;
 
 #[cfg(test)]
 mod tests;
@@ -21,61 +21,61 @@ use alacritty_terminal::vte::ansi::Processor;
 
 pub use marks::Mark;
 
-use cutter::{Cutter, Piece, Terminator};
 use marks::Marks;
 use model::{Model, NoWait};
+use tokenizer::{Terminator, Token, Tokenizer};
 
-/// A cell's size in memory: what scrollback costs.
+/// The size of a cell in memory, which determines the cost of scrollback.
 const CELL_BYTES: usize = 24;
-/// At least so many lines of scrollback are kept.
-const MIN_HISTORY: usize = 100;
-/// Larger terminals are emulated as if they had this size.
+/// The minimum number of scrollback lines.
+const MIN_SCROLLBACK_LINES: usize = 100;
+/// Larger terminals are emulated with this size.
 const MAX_ROWS: u16 = 300;
 const MAX_COLS: u16 = 500;
-/// What the emulator needs at least.
+/// The minimum that the emulator requires.
 const MIN_COLS: u16 = 2;
 
-/// How a screen is made.
+/// The parameters of a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Lines.
+    /// The number of rows.
     pub rows: u16,
-    /// Columns.
+    /// The number of columns.
     pub cols: u16,
-    /// How much memory the scrollback may take; at least 100 lines are kept.
+    /// The maximum memory for scrollback; at least 100 lines are kept.
     pub buffer_bytes: usize,
-    /// What a mark must carry to count. Without one none does.
+    /// The secret that a mark must contain. If it is empty, no mark is accepted.
     pub secret: String,
 }
 
-/// What came of some bytes.
+/// The result of feeding bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fed {
-    /// Answers to questions that the program asked its terminal (where is the cursor, which colours?): its input.
+    /// Replies to the program's queries (cursor position, colours), to be written to its input.
     pub replies: Vec<u8>,
-    /// What the shell told.
+    /// The shell's marks.
     pub marks: Vec<Mark>,
 }
 
-/// Finds the shell's marks without a screen.
+/// Finds the shell's marks without emulating a screen.
 #[derive(Debug)]
 pub struct MarkFinder {
-    cutter: Cutter,
+    tokenizer: Tokenizer,
     marks: Marks,
 }
 
 impl MarkFinder {
-    /// Finds marks that carry this secret.
+    /// Finds marks with this secret.
     pub fn new(secret: &str) -> Self {
-        Self { cutter: Cutter::default(), marks: Marks::new(secret) }
+        Self { tokenizer: Tokenizer::default(), marks: Marks::new(secret) }
     }
 
-    /// The marks in what the program printed next.
+    /// The marks in the next output of the program.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Mark> {
-        let Self { cutter, marks } = self;
+        let Self { tokenizer, marks } = self;
         let mut found = Vec::new();
-        cutter.cut(bytes, |piece| {
-            if let Piece::Osc(body, _) = piece {
+        tokenizer.cut(bytes, |piece| {
+            if let Token::Osc(body, _) = piece {
                 found.extend(body.get(2..).and_then(|body| marks.find(body)));
             }
         });
@@ -83,19 +83,19 @@ impl MarkFinder {
     }
 }
 
-/// A terminal's screen.
+/// The screen of a terminal.
 pub struct Screen {
     rows: u16,
     cols: u16,
     buffer_bytes: usize,
-    cutter: Cutter,
+    tokenizer: Tokenizer,
     marks: Marks,
     /// `None` while it sleeps.
     awake: Option<Box<Emulator>>,
     asleep: Asleep,
 }
 
-/// What is left of an emulator that sleeps.
+/// The state of a sleeping emulator.
 #[derive(Default)]
 struct Asleep {
     drawing: Box<str>,
@@ -114,20 +114,20 @@ impl fmt::Debug for Screen {
 }
 
 impl Screen {
-    /// An empty screen.
+    /// Creates an empty screen.
     pub fn new(options: &Options) -> Self {
         Self {
             rows: rows(options.rows),
             cols: cols(options.cols),
             buffer_bytes: options.buffer_bytes,
-            cutter: Cutter::default(),
+            tokenizer: Tokenizer::default(),
             marks: Marks::new(&options.secret),
             awake: None,
             asleep: Asleep::default(),
         }
     }
 
-    /// Its lines and columns.
+    /// The number of rows and columns.
     pub const fn size(&self) -> (u16, u16) {
         (self.rows, self.cols)
     }
@@ -140,14 +140,14 @@ impl Screen {
         }
     }
 
-    /// Takes output of the program.
+    /// Processes output of the program.
     pub fn feed(&mut self, bytes: &[u8]) -> Fed {
         let mut fed = Fed::default();
         self.wake();
-        let Screen { cutter, marks, awake: Some(emulator), .. } = self else { return fed };
-        cutter.cut(bytes, |piece| match piece {
-            Piece::Plain(bytes) => emulator.feed(bytes),
-            Piece::Osc(body, terminator) => {
+        let Screen { tokenizer, marks, awake: Some(emulator), .. } = self else { return fed };
+        tokenizer.cut(bytes, |piece| match piece {
+            Token::Plain(bytes) => emulator.feed(bytes),
+            Token::Osc(body, terminator) => {
                 fed.marks.extend(body.get(2..).and_then(|body| marks.find(body)));
                 emulator.feed_string(body, terminator);
             }
@@ -156,7 +156,7 @@ impl Screen {
         fed
     }
 
-    /// The terminal has another size.
+    /// Resizes the terminal.
     pub fn resize(&mut self, new_rows: u16, new_cols: u16) {
         let (new_rows, new_cols) = (rows(new_rows), cols(new_cols));
         if (new_rows, new_cols) == self.size() {
@@ -168,31 +168,32 @@ impl Screen {
         (self.rows, self.cols) = (new_rows, new_cols);
     }
 
-    /// Bytes that draw all this on a terminal of this size, with at most so many lines of scrollback.
+    /// Bytes that draw the screen on an empty terminal of this size, with at most this many lines of
+    /// scrollback.
     pub fn snapshot(&mut self, scrollback: Option<usize>) -> Vec<u8> {
         let mut bytes = match (&self.awake, scrollback) {
             (None, None) if self.asleep.drawing.is_empty() => b"\x1bc".to_vec(),
             (None, None) => self.asleep.drawing.as_bytes().to_vec(),
-            _ => draw::draw(&mut self.wake().model, scrollback).into_bytes(),
+            _ => snapshot::draw(&mut self.wake().model, scrollback).into_bytes(),
         };
-        bytes.extend_from_slice(self.cutter.held());
+        bytes.extend_from_slice(self.tokenizer.held());
         bytes
     }
 
-    /// The text of its lines, without what is blank at their ends.
+    /// The text of the lines, without trailing blanks.
     pub fn lines(&mut self) -> Vec<String> {
-        draw::lines(self.wake().model.grid())
+        snapshot::lines(self.wake().model.grid())
     }
 
-    /// Gives its memory back until it is used again.
+    /// Frees memory until the screen is used again.
     pub fn sleep(&mut self) {
         if let Some(mut emulator) = self.awake.take() {
-            self.asleep.drawing = draw::draw(&mut emulator.model, None).into_boxed_str();
+            self.asleep.drawing = snapshot::draw(&mut emulator.model, None).into_boxed_str();
             self.asleep.title = emulator.model.title.map(String::into_boxed_str);
         }
     }
 
-    /// Whether it is awake.
+    /// Whether the emulator is in memory.
     pub const fn is_awake(&self) -> bool {
         self.awake.is_some()
     }
@@ -218,7 +219,7 @@ fn cols(cols: u16) -> u16 {
 }
 
 fn history(buffer_bytes: usize, cols: u16) -> usize {
-    (buffer_bytes / (CELL_BYTES * usize::from(cols))).max(MIN_HISTORY)
+    (buffer_bytes / (CELL_BYTES * usize::from(cols))).max(MIN_SCROLLBACK_LINES)
 }
 
 impl Emulator {
@@ -236,11 +237,11 @@ impl Emulator {
         self.feed(&whole);
     }
 
-    /// What was drawn before.
+    /// Restores what was drawn before.
     fn draw(&mut self, drawing: &[u8]) {
-        Cutter::default().cut(drawing, |piece| match piece {
-            Piece::Plain(bytes) => self.feed(bytes),
-            Piece::Osc(body, terminator) => self.feed_string(body, terminator),
+        Tokenizer::default().cut(drawing, |piece| match piece {
+            Token::Plain(bytes) => self.feed(bytes),
+            Token::Osc(body, terminator) => self.feed_string(body, terminator),
         });
     }
 }

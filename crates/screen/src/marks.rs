@@ -1,21 +1,21 @@
-//! What a shell tells of its prompts and commands, in operating system commands (OSC 133, OSC 633, OSC 7).
+//! A shell's marks about its prompts and commands, in operating system commands (OSC 133, OSC 633, OSC 7).
 //!
-//! Any program can print these. So a mark counts only if it carries the terminal's own secret, which the shell was given
-//! and its children were not.
+//! Any program can print these. So a mark is accepted only with the terminal's secret, which the shell has
+//! and its children do not.
 
 /// Longer command lines are cut.
-const MAX_LINE: usize = 4096;
+const MAX_COMMAND_LINE_BYTES: usize = 4096;
 
-/// Something the shell told.
+/// A mark of the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
-    /// It waits for a command.
+    /// The shell waits for a command.
     Prompt,
-    /// It runs a command: the line, if it said so.
+    /// The shell runs a command: the command line, if it is known.
     Command(Option<String>),
-    /// A command has ended: its exit code, if it said so.
+    /// A command has ended: its exit code, if it is known.
     Ended(Option<i32>),
-    /// It is in this folder now.
+    /// The shell's current directory.
     Directory(String),
 }
 
@@ -23,7 +23,7 @@ pub enum Mark {
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     secret: String,
-    /// The line that the next command will be.
+    /// The command line of the next command.
     line: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl Marks {
         Self { secret: secret.to_owned(), line: None }
     }
 
-    /// The mark in the command `body` (without `ESC ]` and terminator), if it is one and carries the secret.
+    /// The mark in the command `body` (without `ESC ]` and terminator), if it is one and has the secret.
     pub(crate) fn find(&mut self, body: &[u8]) -> Option<Mark> {
         let mut fields = body.split(|byte| *byte == b';');
         let number = fields.next()?;
@@ -51,7 +51,7 @@ impl Marks {
             b"D" => Some(Mark::Ended(rest.first().and_then(|code| text(code).parse().ok()))),
             b"E" => {
                 let mut line = unescape(&rest.join(&b';'));
-                line.truncate(line.floor_char_boundary(MAX_LINE));
+                line.truncate(line.floor_char_boundary(MAX_COMMAND_LINE_BYTES));
                 self.line = Some(line);
                 None
             }
@@ -69,7 +69,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// `\xHH` for a byte and `\\` for itself.
+/// Decodes `\xHH` to a byte and `\\` to a backslash.
 fn unescape(bytes: &[u8]) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -1,8 +1,9 @@
-//! The emulator's state: alacritty's, and beside it what that does not show (tab stops, margins, titles) or would let grow
-//! without bound.
+//! The emulator's state: alacritty's, and state that alacritty does not expose (tab stops, margins, titles)
+//! or does not bound.
 //!
-//! The state is kept such that it can be drawn: after each operation that can leave something no sequence of bytes could
-//! (half of a wide character, say), it is mended. So a snapshot is exact, and so is all that is drawn after it.
+//! The state can always be drawn: each operation that could leave something that no sequence of bytes can
+//! draw (half of a wide character, for example) is followed by a repair. So a snapshot is exact, and so is
+//! everything drawn after it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,13 +15,13 @@ use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::term::{Config, TermMode};
 use alacritty_terminal::vte::ansi::{CharsetIndex, Processor, Timeout};
 
-use crate::mend;
+use crate::repair;
 
-/// More replies than this in one go are dropped: who asks must listen.
-const MAX_REPLIES: usize = 64 << 10;
-const TAB: usize = 8;
+/// More replies at once are dropped: a program that asks must read.
+const MAX_REPLY_BYTES: usize = 64 << 10;
+const TAB_COLUMNS: usize = 8;
 
-/// Synchronised updates are drawn at once: nobody looks at a half-drawn screen here.
+/// Synchronised updates are applied at once: a half-drawn screen is visible to nobody here.
 #[derive(Debug, Default)]
 pub(crate) struct NoWait;
 
@@ -32,14 +33,14 @@ impl Timeout for NoWait {
     }
 }
 
-/// Answers to a program's questions, on their way.
+/// Replies to the program's queries, collected.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replies(Arc<Mutex<Vec<u8>>>);
 
 impl Replies {
     pub(crate) fn push(&self, text: &str) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() + text.len() <= MAX_REPLIES {
+        if all.len() + text.len() <= MAX_REPLY_BYTES {
             all.extend_from_slice(text.as_bytes());
         }
     }
@@ -57,7 +58,7 @@ impl EventListener for Replies {
     }
 }
 
-/// The size of a screen, as alacritty wants it.
+/// The size of a screen, for alacritty.
 struct Size(usize, usize);
 
 impl Dimensions for Size {
@@ -72,19 +73,19 @@ impl Dimensions for Size {
     }
 }
 
-/// Everything that the bytes so far have made.
+/// The state after all bytes so far.
 pub(crate) struct Model {
     pub(crate) term: Term<Replies>,
     pub(crate) replies: Replies,
     pub(crate) tabs: Vec<bool>,
-    /// The first line of the scroll region, and the one after its last.
+    /// The first line of the scroll region, and the line after its last.
     pub(crate) region: (usize, usize),
     pub(crate) charset: CharsetIndex,
     pub(crate) title: Option<String>,
     pub(crate) titles: Vec<Option<String>>,
-    /// What `REP` would repeat.
+    /// The character that `REP` would repeat.
     pub(crate) last: Option<char>,
-    /// How many characters the piece at hand may still print.
+    /// How many characters the current token may still print.
     pub(crate) budget: usize,
 }
 
@@ -118,7 +119,7 @@ impl Model {
         self.term.grid()
     }
 
-    /// Changes the size; lines that were wrapped flow anew.
+    /// Resizes the screen; wrapped lines are wrapped again.
     pub(crate) fn resize(&mut self, rows: usize, cols: usize, history: usize) {
         if (rows, cols) == (self.term.screen_lines(), self.term.columns()) {
             return;
@@ -129,18 +130,18 @@ impl Model {
         let old = self.tabs.len();
         self.tabs.resize(cols, false);
         for (at, stop) in self.tabs.iter_mut().enumerate().skip(old) {
-            *stop = at % TAB == 0;
+            *stop = at % TAB_COLUMNS == 0;
         }
-        mend::grid(self.term.grid_mut());
+        repair::grid(self.term.grid_mut());
         if self.is_alt() {
-            self.with_primary(mend::grid);
+            self.with_primary(repair::grid);
         }
         self.settle();
     }
 
-    /// Looks at the primary screen while the alternate one is shown.
+    /// Gives access to the primary screen while the alternate one is shown.
     pub(crate) fn with_primary<T>(&mut self, look: impl FnOnce(&mut Grid<Cell>) -> T) -> T {
-        // Alacritty lets nobody see the other screen but by switching to it, which empties the alternate one.
+        // Alacritty gives access to the other screen only by switching to it, which clears the alternate one.
         let alternate = self.term.grid().clone();
         self.term.swap_alt();
         let seen = look(self.term.grid_mut());
@@ -149,7 +150,7 @@ impl Model {
         seen
     }
 
-    /// After anything but a character: the cursor is where it can be drawn.
+    /// After anything but a character: moves the cursor to where it can be drawn.
     pub(crate) fn settle(&mut self) {
         let (rows, cols) = (self.term.screen_lines(), self.term.columns());
         let origin = self.term.mode().contains(TermMode::ORIGIN);
@@ -163,20 +164,20 @@ impl Model {
         cursor.input_needs_wrap &= cursor.point.column.0 == cols - 1;
         if cursor.input_needs_wrap {
             let point = cursor.point;
-            mend::unset(grid, point.line, point.column, Flags::WRAPLINE);
+            repair::unset(grid, point.line, point.column, Flags::WRAPLINE);
         }
     }
 
-    /// After something that erased or moved cells of the cursor's line.
-    pub(crate) fn mend_line(&mut self) {
+    /// After an operation that erased or moved cells of the cursor's line.
+    pub(crate) fn repair_line(&mut self) {
         let line = self.term.grid().cursor.point.line;
-        mend::row(self.term.grid_mut(), line);
+        repair::row(self.term.grid_mut(), line);
         self.settle();
     }
 
-    /// After something that moved whole lines: nothing follows the last one.
-    pub(crate) fn mend_bottom(&mut self) {
-        mend::bottom(self.term.grid_mut());
+    /// After an operation that moved whole lines: nothing follows the last one.
+    pub(crate) fn repair_bottom(&mut self) {
+        repair::bottom(self.term.grid_mut());
         self.settle();
     }
 
@@ -187,15 +188,15 @@ impl Model {
         }
         self.term.swap_alt();
         if alternate {
-            // What another program left or saved there long ago is nobody's business.
+            // Contents and cursor that another program left there earlier are discarded.
             let grid = self.term.grid_mut();
             grid.saved_cursor = Cursor::default();
-            mend::clear(grid);
+            repair::clear(grid);
         }
         self.settle();
     }
 }
 
 pub(crate) fn default_tabs(cols: usize) -> Vec<bool> {
-    (0..cols).map(|at| at % TAB == 0).collect()
+    (0..cols).map(|at| at % TAB_COLUMNS == 0).collect()
 }

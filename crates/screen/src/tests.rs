@@ -1,4 +1,4 @@
-//! What a snapshot draws is what was there, whatever was printed before and after.
+//! A snapshot draws exactly what was shown, whatever was printed before and after.
 
 mod examples;
 mod generate;
@@ -10,7 +10,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 use super::*;
 
-/// The same cases every time; with `PROPTEST_CASES`, so many others.
+/// The same cases every time; with `PROPTEST_CASES`, this many random ones.
 fn cases() -> ProptestConfig {
     let fixed = std::env::var_os("PROPTEST_CASES").is_none();
     let rng_seed = if fixed { RngSeed::Fixed(20_261_115) } else { RngSeed::Random };
@@ -22,7 +22,7 @@ fn screen(rows: u16, cols: u16) -> Screen {
     Screen::new(&Options { rows, cols, buffer_bytes: 0, secret: "s".into() })
 }
 
-/// Another screen that was drawn by the snapshot of this one.
+/// A new screen, drawn by the snapshot of this one.
 fn drawn(screen: &mut Screen) -> Screen {
     let (rows, cols) = screen.size();
     let snapshot = screen.snapshot(None);

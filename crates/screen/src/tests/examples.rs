@@ -1,4 +1,4 @@
-//! What a person would look at.
+//! Examples that can be read.
 
 use super::view::view;
 use super::*;
@@ -88,6 +88,6 @@ fn an_idle_screen_costs_little() {
         screen.feed(format!("\x1b[32mline {line}\x1b[0m\r\n$ ").as_bytes());
     }
     screen.sleep();
-    let held = screen.asleep.drawing.len() + screen.cutter.held().len() + size_of::<Screen>();
+    let held = screen.asleep.drawing.len() + screen.tokenizer.held().len() + size_of::<Screen>();
     assert!(held < 4096, "{held} bytes");
 }

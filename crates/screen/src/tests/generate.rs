@@ -1,8 +1,8 @@
-//! Random things that programs print.
+//! Random output of programs.
 
 use proptest::prelude::*;
 
-/// Something that happens to a terminal.
+/// An event of a terminal.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     Print(String),
@@ -34,7 +34,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
 }
 
-/// Sequences with numbers: each `#` is one.
+/// Sequences with numbers: each `#` is replaced by one.
 const SEQUENCES: [&str; 45] = [
     "\x1b[#A",
     "\x1b[#B",
@@ -145,7 +145,7 @@ fn sequence() -> impl Strategy<Value = String> {
     prop_oneof![8 => numbered, 5 => style, 3 => mode, 1 => string, 1 => keypad]
 }
 
-/// What happens, one after the other.
+/// A random series of events.
 pub(super) fn acts(most: usize) -> impl Strategy<Value = Vec<Act>> {
     let raw = prop::collection::vec(
         prop_oneof![any::<u8>(), Just(0x1b), Just(b'['), Just(b']'), Just(b';'), b'0'..=b'9'],

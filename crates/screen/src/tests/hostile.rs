@@ -1,4 +1,4 @@
-//! Nothing that is printed panics, or takes more memory or time than it should.
+//! No output panics, or takes more memory or time than it should.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn a_few_bytes_cannot_make_much_work() {
     let mut screen = screen(24, 80);
     screen.feed(b"x");
     screen.feed(&b"\x1b[65535b".repeat(1000));
-    // A line's worth each, or this would be 65 million characters.
+    // One line's worth each; otherwise this would be 65 million characters.
     assert!(screen.snapshot(None).len() < 1 << 20);
 }
 

@@ -1,4 +1,4 @@
-//! For whatever is printed, a snapshot is exact, now and after whatever comes next.
+//! A snapshot is exact for any output, before and after it.
 
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ proptest! {
     #[test]
     fn where_the_bytes_are_cut_makes_no_difference(acts in acts(30), cuts in prop::collection::vec(1..9_usize, 1..20)) {
         let bytes: Vec<u8> = acts.iter().flat_map(|act| match act {
-            // What is repeated is not told where the cursor is about to wrap after something else.
+            // The character to repeat is not restored where the cursor is about to wrap after another one.
             Act::Print(text) if text.ends_with('b') && text.contains('\x1b') => Vec::new(),
             Act::Print(text) => text.clone().into_bytes(),
             Act::Raw(bytes) => bytes.clone(),
@@ -65,7 +65,7 @@ proptest! {
             if rest.is_empty() { break }
             let (piece, after) = rest.split_at((*cut).min(rest.len()));
             replies.extend(pieces.feed(piece).replies);
-            // Half-way through a sequence too.
+            // Also in the middle of a sequence.
             pieces = drawn(&mut pieces);
             rest = after;
         }

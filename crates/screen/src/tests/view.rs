@@ -1,4 +1,4 @@
-//! All that can be seen of a screen, as text to compare.
+//! The visible state of a screen, as text to compare.
 
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ fn grid(out: &mut String, grid: &Grid<Cell>) {
         let _ = write!(out, "{line}: ");
         for column in 0..grid.columns() {
             let found = &grid[Line(line)][Column(column)];
-            // An empty box says nothing.
+            // An empty cell is left out.
             let empty = found.zerowidth().is_none_or(<[char]>::is_empty)
                 && found.underline_color().is_none()
                 && found.hyperlink().is_none();
@@ -47,10 +47,10 @@ fn grid(out: &mut String, grid: &Grid<Cell>) {
     cursor(out, &grid.saved_cursor);
 }
 
-/// All that can be seen.
+/// The visible state.
 pub(super) fn view(screen: &mut Screen) -> String {
     let mut out = String::new();
-    let held = screen.cutter.held().to_vec();
+    let held = screen.tokenizer.held().to_vec();
     let model = &mut screen.wake().model;
     let (mode, style) = (*model.term.mode(), model.term.cursor_style());
     let _ = writeln!(out, "{mode:?} {style:?} {:?} {:?} {:?}", model.region, model.charset, held);

@@ -8,15 +8,15 @@ use alacritty_terminal::vte::ansi::{CharsetIndex, CursorShape, NamedColor, Stand
 use unicode_width::UnicodeWidthChar;
 
 use crate::model::{Model, default_tabs};
-use crate::pen::{Look, Pen};
+use crate::style::{Style, StyleWriter};
 
-/// Blank cells in a row that are worth a jump.
-const JUMP: usize = 8;
+/// The shortest run of blank cells that is skipped with a cursor movement.
+const MIN_JUMP_CELLS: usize = 8;
 
 const CHARSETS: [(CharsetIndex, char); 4] =
     [(CharsetIndex::G0, '('), (CharsetIndex::G1, ')'), (CharsetIndex::G2, '*'), (CharsetIndex::G3, '+')];
 
-/// Modes that are off unless they were set, and how they are set.
+/// Modes that are off by default, and the sequences that set them.
 const MODES: [(TermMode, &str); 10] = [
     (TermMode::APP_CURSOR, "\x1b[?1h"),
     (TermMode::APP_KEYPAD, "\x1b="),
@@ -30,22 +30,22 @@ const MODES: [(TermMode, &str); 10] = [
     (TermMode::LINE_FEED_NEW_LINE, "\x1b[20h"),
 ];
 
-/// Modes that are on unless they were unset, and how they are unset.
+/// Modes that are on by default, and the sequences that reset them.
 const MODES_OFF: [(TermMode, &str); 3] = [
     (TermMode::SHOW_CURSOR, "\x1b[?25l"),
     (TermMode::ALTERNATE_SCROLL, "\x1b[?1007l"),
     (TermMode::URGENCY_HINTS, "\x1b[?1042l"),
 ];
 
-/// Draws everything, with at most so many lines of scrollback.
+/// Draws everything, with at most this many lines of scrollback.
 pub(crate) fn draw(model: &mut Model, scrollback: Option<usize>) -> String {
-    let mut pen = Pen::default();
+    let mut pen = StyleWriter::default();
     pen.out.push_str("\x1bc");
     titles(&mut pen, model);
     colours(&mut pen, model);
     tabs(&mut pen, model);
     let wanted = scrollback.unwrap_or(usize::MAX);
-    let flow = |pen: &mut Pen, grid: &Grid<Cell>| {
+    let flow = |pen: &mut StyleWriter, grid: &Grid<Cell>| {
         let history = grid.history_size().min(wanted);
         rows(pen, grid, -i32::try_from(history).unwrap_or(0), Way::Flow);
     };
@@ -67,10 +67,10 @@ pub(crate) fn draw(model: &mut Model, scrollback: Option<usize>) -> String {
     pen.out
 }
 
-/// The text of the lines that are shown.
+/// The text of the visible lines.
 pub(crate) fn lines(grid: &Grid<Cell>) -> Vec<String> {
     let line = |line: i32| {
-        let mut pen = Pen::default();
+        let mut pen = StyleWriter::default();
         for column in 0..grid.columns() {
             let cell = &grid[Line(line)][Column(column)];
             if !cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
@@ -83,7 +83,7 @@ pub(crate) fn lines(grid: &Grid<Cell>) -> Vec<String> {
     (0..=grid.bottommost_line().0).map(line).collect()
 }
 
-fn titles(pen: &mut Pen, model: &Model) {
+fn titles(pen: &mut StyleWriter, model: &Model) {
     for title in &model.titles {
         pen.write(format_args!("\x1b]2;{}\x1b\\\x1b[22;2t", title.as_deref().unwrap_or_default()));
     }
@@ -94,7 +94,7 @@ fn titles(pen: &mut Pen, model: &Model) {
     }
 }
 
-fn colours(pen: &mut Pen, model: &Model) {
+fn colours(pen: &mut StyleWriter, model: &Model) {
     for index in 0..=NamedColor::Cursor as usize {
         let Some(c) = model.term.colors()[index] else { continue };
         match index.checked_sub(NamedColor::Foreground as usize) {
@@ -105,7 +105,7 @@ fn colours(pen: &mut Pen, model: &Model) {
     }
 }
 
-fn tabs(pen: &mut Pen, model: &Model) {
+fn tabs(pen: &mut StyleWriter, model: &Model) {
     if model.tabs == default_tabs(model.tabs.len()) {
         return;
     }
@@ -116,12 +116,12 @@ fn tabs(pen: &mut Pen, model: &Model) {
     pen.out.push('\r');
 }
 
-/// How one gets from a line to the next.
+/// How the cursor gets to the next line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// By a line feed: what goes over the top is scrollback.
+    /// By a line feed: lines that leave at the top become scrollback.
     Flow,
-    /// By its number.
+    /// By its line number.
     Placed,
 }
 
@@ -129,17 +129,17 @@ fn is_blank(cell: &Cell) -> bool {
     cell.c == ' '
         && cell.flags.is_empty()
         && cell.zerowidth().is_none_or(<[char]>::is_empty)
-        && Look::of(cell) == Look::default()
+        && Style::of(cell) == Style::default()
 }
 
-/// Draws lines from this one to the last.
-fn rows(pen: &mut Pen, grid: &Grid<Cell>, first: i32, way: Way) {
+/// Draws the lines from `first` to the last.
+fn rows(pen: &mut StyleWriter, grid: &Grid<Cell>, first: i32, way: Way) {
     let last = grid.last_column();
     let mut wrapped = false;
     for line in first..=grid.bottommost_line().0 {
         let row = &grid[Line(line)];
         if line > first && !wrapped {
-            pen.look(&Look::default()); // a new line comes in the colour that is set
+            pen.look(&Style::default()); // a new line gets the current background
             match way {
                 Way::Flow => pen.out.push_str("\r\n"),
                 Way::Placed => pen.write(format_args!("\x1b[{}H", line + 1)),
@@ -151,46 +151,47 @@ fn rows(pen: &mut Pen, grid: &Grid<Cell>, first: i32, way: Way) {
         let mut blanks = 0;
         for column in 0..end {
             let cell = &row[Column(column)];
-            // The first cell after a wrap is what wraps.
+            // The first cell after a wrap must be printed, because it causes the wrap.
             if is_blank(cell) && !(wrapped && column == 0) {
                 blanks += 1;
                 continue;
             }
             skip(pen, &mut blanks);
             put(pen, cell);
-            if wrapped && column == 0 && Look::of(cell) != Look::default() {
-                // The wrap may have made the line, in this cell's colour.
-                pen.look(&Look::default());
+            if wrapped && column == 0 && Style::of(cell) != Style::default() {
+                // The wrap may have created the line, in this cell's colour.
+                pen.look(&Style::default());
                 pen.out.push_str("\x1b[K");
             }
         }
         wrapped = wraps;
     }
-    pen.look(&Look::default());
+    pen.look(&Style::default());
 }
 
-fn skip(pen: &mut Pen, blanks: &mut usize) {
+fn skip(pen: &mut StyleWriter, blanks: &mut usize) {
     match std::mem::take(blanks) {
         0 => {}
-        count @ 1..JUMP => {
-            pen.look(&Look::default());
+        count @ 1..MIN_JUMP_CELLS => {
+            pen.look(&Style::default());
             (0..count).for_each(|_| pen.out.push(' '));
         }
         count => pen.write(format_args!("\x1b[{count}C")),
     }
 }
 
-fn put(pen: &mut Pen, cell: &Cell) {
+fn put(pen: &mut StyleWriter, cell: &Cell) {
     if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
         return;
     }
-    pen.look(&Look::of(cell));
+    pen.look(&Style::of(cell));
     pen.out.push(cell.c);
     pen.out.extend(cell.zerowidth().unwrap_or_default());
 }
 
-/// Moves the cursor. If the next character wraps, that is so because the last one was just printed: it is, again.
-fn cursor(pen: &mut Pen, grid: &Grid<Cell>, cursor: &Cursor<Cell>, top: usize) {
+/// Moves the cursor. A pending wrap exists only right after printing in the last column, so that cell is
+/// printed again.
+fn cursor(pen: &mut StyleWriter, grid: &Grid<Cell>, cursor: &Cursor<Cell>, top: usize) {
     let Point { line, column } = cursor.point;
     let row = usize::try_from(line.0).unwrap_or(0).saturating_sub(top);
     let cell = &grid[line][column];
@@ -203,9 +204,9 @@ fn cursor(pen: &mut Pen, grid: &Grid<Cell>, cursor: &Cursor<Cell>, top: usize) {
     put(pen, &grid[line][column]);
 }
 
-/// Colours and character sets of a cursor, where those of another are in force.
-fn rest_of_cursor(pen: &mut Pen, cursor: &Cursor<Cell>, before: &Cursor<Cell>) {
-    pen.look(&Look::of(&cursor.template));
+/// Sets the colours and character sets of a cursor, where those of another are active.
+fn rest_of_cursor(pen: &mut StyleWriter, cursor: &Cursor<Cell>, before: &Cursor<Cell>) {
+    pen.look(&Style::of(&cursor.template));
     for (index, name) in CHARSETS {
         if cursor.charsets[index] != before.charsets[index] {
             let charset = if cursor.charsets[index] == StandardCharset::Ascii { 'B' } else { '0' };
@@ -214,8 +215,9 @@ fn rest_of_cursor(pen: &mut Pen, cursor: &Cursor<Cell>, before: &Cursor<Cell>) {
     }
 }
 
-/// Prints the character that `REP` would repeat, where it leaves no trace: where it is already, or where it can be erased.
-fn repeatable(pen: &mut Pen, model: &Model) {
+/// Prints the character that `REP` would repeat, where it leaves no trace: over itself, or where it can be
+/// erased.
+fn repeatable(pen: &mut StyleWriter, model: &Model) {
     let Some(c) = model.last else { return };
     let (grid, width) = (model.grid(), c.width().unwrap_or(0).max(1));
     let places = || {
@@ -232,11 +234,11 @@ fn repeatable(pen: &mut Pen, model: &Model) {
     if let Some((line, column)) = places().find(is_there) {
         pen.write(format_args!("\x1b[{};{}H", line + 1, column + 1));
         put(pen, cell((line, column)));
-        return pen.look(&Look::default());
+        return pen.look(&Style::default());
     }
     let erased = |place: (i32, usize)| {
         let cell = cell(place);
-        let is = cell.c == ' ' && cell.flags.is_empty() && Look::of(cell) == Look::erased(cell.bg);
+        let is = cell.c == ' ' && cell.flags.is_empty() && Style::of(cell) == Style::erased(cell.bg);
         (is && bare(cell)).then_some(cell.bg)
     };
     let is_free = |(line, column): &(i32, usize)| {
@@ -247,16 +249,16 @@ fn repeatable(pen: &mut Pen, model: &Model) {
     let place = format!("\x1b[{};{}H", line + 1, column + 1);
     pen.out.push_str(&place);
     if c.width() == Some(0) {
-        pen.out.push(' '); // a mark needs something to sit on
+        pen.out.push(' '); // a combining mark needs a base character
     }
     pen.out.push(c);
     pen.out.push_str(&place);
-    pen.look(&Look::erased(cell((line, column)).bg));
+    pen.look(&Style::erased(cell((line, column)).bg));
     pen.write(format_args!("\x1b[{width}X"));
-    pen.look(&Look::default());
+    pen.look(&Style::default());
 }
 
-fn state(pen: &mut Pen, model: &Model) {
+fn state(pen: &mut StyleWriter, model: &Model) {
     let (grid, mode) = (model.grid(), *model.term.mode());
     if model.region != (0, grid.screen_lines()) {
         pen.write(format_args!("\x1b[{};{}r", model.region.0 + 1, model.region.1));
@@ -298,7 +300,7 @@ fn state(pen: &mut Pen, model: &Model) {
     }
 }
 
-fn cursor_style(pen: &mut Pen, model: &Model) {
+fn cursor_style(pen: &mut StyleWriter, model: &Model) {
     let style = model.term.cursor_style();
     let number = match style.shape {
         CursorShape::Underline => 4,

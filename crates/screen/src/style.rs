@@ -1,11 +1,11 @@
-//! Colours and attributes on their way to a terminal: told when they change.
+//! Colours and attributes, written to a terminal when they change.
 
 use std::fmt::Write;
 
 use alacritty_terminal::term::cell::{Cell, Flags, Hyperlink};
 use alacritty_terminal::vte::ansi::{Color, NamedColor};
 
-/// The flags that are attributes.
+/// The flags that are attributes, with their SGR codes.
 const ATTRIBUTES: [(Flags, &str); 11] = [
     (Flags::BOLD, ";1"),
     (Flags::DIM, ";2"),
@@ -20,9 +20,9 @@ const ATTRIBUTES: [(Flags, &str); 11] = [
     (Flags::STRIKEOUT, ";9"),
 ];
 
-/// How a cell looks, apart from its character.
+/// The appearance of a cell, apart from its character.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct Style {
     fg: Color,
     bg: Color,
     flags: Flags,
@@ -30,13 +30,13 @@ pub(crate) struct Look {
     link: Option<Hyperlink>,
 }
 
-impl Default for Look {
+impl Default for Style {
     fn default() -> Self {
         Self::of(&Cell::default())
     }
 }
 
-impl Look {
+impl Style {
     pub(crate) fn of(cell: &Cell) -> Self {
         let mask = ATTRIBUTES.iter().fold(Flags::empty(), |all, (flag, _)| all | *flag);
         Self {
@@ -48,27 +48,27 @@ impl Look {
         }
     }
 
-    /// As something erased looks.
+    /// The style of an erased cell.
     pub(crate) fn erased(bg: Color) -> Self {
         Self { bg, ..Self::default() }
     }
 }
 
-/// Writes for a terminal.
+/// Writes text and styles for a terminal.
 #[derive(Debug, Default)]
-pub(crate) struct Pen {
+pub(crate) struct StyleWriter {
     pub(crate) out: String,
-    look: Look,
+    look: Style,
 }
 
-impl Pen {
-    /// Formatted text. Writing to memory cannot fail.
+impl StyleWriter {
+    /// Writes formatted text. Writing to memory cannot fail.
     pub(crate) fn write(&mut self, text: std::fmt::Arguments<'_>) {
         let _ = self.out.write_fmt(text);
     }
 
-    /// From here on everything looks so.
-    pub(crate) fn look(&mut self, look: &Look) {
+    /// Changes the style of the following text.
+    pub(crate) fn look(&mut self, look: &Style) {
         if self.look == *look {
             return;
         }
@@ -78,7 +78,7 @@ impl Pen {
                 None => self.out.push_str("\x1b]8;;\x1b\\"),
             }
         }
-        let plain = Look { link: look.link.clone(), ..Look::default() };
+        let plain = Style { link: look.link.clone(), ..Style::default() };
         self.out.push_str("\x1b[");
         if *look != plain {
             self.out.push('0');
@@ -97,7 +97,7 @@ impl Pen {
         self.look = look.clone();
     }
 
-    /// A colour as text (30), background (40) or underline (50).
+    /// Writes a colour for text (30), background (40) or underline (50).
     fn colour(&mut self, colour: Color, base: usize) {
         match colour {
             Color::Named(NamedColor::Foreground | NamedColor::Background) => {}

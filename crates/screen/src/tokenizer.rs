@@ -1,17 +1,17 @@
-//! Cuts a stream of bytes into text and whole control sequences, so that the emulator never holds half of one: what is not
-//! complete waits here, bounded, and is a part of the snapshot.
+//! Splits a stream of bytes into text and complete control sequences, so that the emulator never has half of
+//! one. Incomplete input is held here, bounded, and is a part of the snapshot.
 
-/// The longest control sequence that has a meaning; longer ones are passed over whole.
-const MAX_SEQUENCE: usize = 1024;
-/// The longest string (a title, a link, a mark) that has a meaning; longer ones are passed over whole.
-const MAX_STRING: usize = 8192;
+/// The longest control sequence that is interpreted; longer ones are skipped.
+const MAX_SEQUENCE_BYTES: usize = 1024;
+/// The longest string (a title, a link, a mark) that is interpreted; longer ones are skipped.
+const MAX_STRING_BYTES: usize = 8192;
 
-/// A piece of the stream.
+/// A token of the stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
-    /// Text, controls and whole sequences, for the emulator.
+pub(crate) enum Token<'a> {
+    /// Text, control characters and complete sequences, for the emulator.
     Plain(&'a [u8]),
-    /// A whole operating system command, from its escape to before its terminator.
+    /// A complete operating system command, from its escape to before its terminator.
     Osc(&'a [u8], Terminator),
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum Piece<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Terminator {
     Bell,
-    /// Anything else: an escape (what follows it is the next sequence) or a cancel.
+    /// An escape, which begins the next sequence, or a cancel.
     Other,
 }
 
@@ -27,31 +27,31 @@ pub(crate) enum Terminator {
 enum State {
     #[default]
     Ground,
-    /// The beginning of a character.
+    /// Inside a UTF-8 character.
     Utf8,
     Escape,
     Intermediate,
     Csi,
     Osc,
-    /// Before the byte that begins the string of a device control; its content has no meaning here.
+    /// Before the byte that begins the string of a device control, whose content is ignored.
     DcsEntry,
     Dcs,
     /// A string that only an escape or a cancel ends.
     Ignored,
 }
 
-/// What is not complete yet.
+/// The state between two calls: incomplete input.
 #[derive(Debug, Default)]
-pub(crate) struct Cutter {
+pub(crate) struct Tokenizer {
     state: State,
     held: Vec<u8>,
 }
 
 const ESCAPE: u8 = 0x1b;
-/// What stands for a character that is none.
+/// The replacement for invalid characters.
 const INVALID: &[u8] = "\u{fffd}".as_bytes();
 
-/// Controls that work in the middle of a sequence.
+/// Whether a control character takes effect in the middle of a sequence.
 const fn is_control(byte: u8) -> bool {
     matches!(byte, 0x00..=0x17 | 0x19 | 0x1c..=0x1f)
 }
@@ -60,14 +60,14 @@ const fn is_cancel(byte: u8) -> bool {
     matches!(byte, 0x18 | 0x1a)
 }
 
-impl Cutter {
-    /// What is held back: fed to another one, it brings that to the same state.
+impl Tokenizer {
+    /// The incomplete input. Passed to a new tokenizer, it leads to the same state.
     pub(crate) fn held(&self) -> &[u8] {
         &self.held
     }
 
-    /// Gives the pieces of `bytes` to `take`, in order.
-    pub(crate) fn cut(&mut self, bytes: &[u8], mut take: impl FnMut(Piece<'_>)) {
+    /// Passes the tokens of `bytes` to `take`, in order.
+    pub(crate) fn cut(&mut self, bytes: &[u8], mut take: impl FnMut(Token<'_>)) {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             rest = match self.state {
@@ -81,8 +81,8 @@ impl Cutter {
         }
     }
 
-    /// Text up to the next escape.
-    fn ground<'a>(&mut self, bytes: &'a [u8], take: &mut impl FnMut(Piece<'_>)) -> &'a [u8] {
+    /// Handles text up to the next escape.
+    fn ground<'a>(&mut self, bytes: &'a [u8], take: &mut impl FnMut(Token<'_>)) -> &'a [u8] {
         let end = memchr::memchr(ESCAPE, bytes).unwrap_or(bytes.len());
         let (text, rest) = bytes.split_at(end);
         let (mut whole, begun) = split_character(text);
@@ -96,9 +96,9 @@ impl Cutter {
             invalid += 1;
         }
         if !whole.is_empty() {
-            take(Piece::Plain(whole));
+            take(Token::Plain(whole));
         }
-        (0..invalid).for_each(|_| take(Piece::Plain(INVALID)));
+        (0..invalid).for_each(|_| take(Token::Plain(INVALID)));
         if rest.is_empty() {
             if !begun.is_empty() {
                 self.hold(State::Utf8, begun);
@@ -106,7 +106,7 @@ impl Cutter {
             return rest;
         }
         if !begun.is_empty() {
-            take(Piece::Plain(INVALID)); // an escape cuts it off
+            take(Token::Plain(INVALID)); // an escape interrupts it
         }
         self.hold(State::Escape, &[ESCAPE]);
         rest.get(1..).unwrap_or_default()
@@ -118,8 +118,8 @@ impl Cutter {
         self.held.extend_from_slice(bytes);
     }
 
-    /// The rest of a character that was cut off.
-    fn finish_character<'a>(&mut self, bytes: &'a [u8], take: &mut impl FnMut(Piece<'_>)) -> &'a [u8] {
+    /// Completes a character that was cut.
+    fn finish_character<'a>(&mut self, bytes: &'a [u8], take: &mut impl FnMut(Token<'_>)) -> &'a [u8] {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             if byte & 0xc0 != 0x80 || self.held.len() >= 4 {
@@ -133,15 +133,15 @@ impl Cutter {
         }
         if !rest.is_empty() || begun_character(&self.held) == 0 {
             self.state = State::Ground;
-            // The emulator never sees the beginning of a character alone.
+            // The emulator never gets the beginning of a character alone.
             let begun = begun_character(&self.held) > 0;
-            take(Piece::Plain(if begun { INVALID } else { &self.held }));
+            take(Token::Plain(if begun { INVALID } else { &self.held }));
             self.held.clear();
         }
         rest
     }
 
-    fn step(&mut self, byte: u8, take: &mut impl FnMut(Piece<'_>)) {
+    fn step(&mut self, byte: u8, take: &mut impl FnMut(Token<'_>)) {
         match self.state {
             State::Osc => return self.osc(byte, take),
             State::Dcs if byte == 0x9c => return self.drop_it(),
@@ -149,7 +149,7 @@ impl Cutter {
         }
         if is_cancel(byte) {
             self.drop_it();
-            return take(Piece::Plain(&[byte]));
+            return take(Token::Plain(&[byte]));
         }
         if byte == ESCAPE {
             return self.hold(State::Escape, &[ESCAPE]);
@@ -157,7 +157,7 @@ impl Cutter {
         match self.state {
             State::Escape | State::Intermediate | State::Csi => self.sequence(byte, take),
             State::DcsEntry => self.device_control(byte),
-            _ => {} // the content of a string that has no meaning here
+            _ => {} // the content of an ignored string
         }
     }
 
@@ -166,14 +166,14 @@ impl Cutter {
         self.held.clear();
     }
 
-    fn sequence(&mut self, byte: u8, take: &mut impl FnMut(Piece<'_>)) {
+    fn sequence(&mut self, byte: u8, take: &mut impl FnMut(Token<'_>)) {
         if is_control(byte) {
-            return take(Piece::Plain(&[byte]));
+            return take(Token::Plain(&[byte]));
         }
         if byte >= 0x7f {
-            return; // of no meaning in a sequence
+            return; // ignored within a sequence
         }
-        if self.held.len() <= MAX_SEQUENCE {
+        if self.held.len() <= MAX_SEQUENCE_BYTES {
             self.held.push(byte);
         }
         self.state = match (self.state, byte) {
@@ -185,14 +185,14 @@ impl Cutter {
             _ => State::Ground,
         };
         if self.state == State::Ground {
-            if self.held.len() <= MAX_SEQUENCE {
-                take(Piece::Plain(&self.held));
+            if self.held.len() <= MAX_SEQUENCE_BYTES {
+                take(Token::Plain(&self.held));
             }
             self.held.clear();
         }
     }
 
-    /// Only how far it has come matters, to know what ends it; never what it says.
+    /// Tracks the progress of a device control, to find its end; its content is ignored.
     fn device_control(&mut self, byte: u8) {
         match byte {
             0x20..=0x2f => self.keep_once(b' '),
@@ -222,20 +222,20 @@ impl Cutter {
         self.hold(State::Ignored, b"\x1bX");
     }
 
-    fn osc(&mut self, byte: u8, take: &mut impl FnMut(Piece<'_>)) {
+    fn osc(&mut self, byte: u8, take: &mut impl FnMut(Token<'_>)) {
         let ended = match byte {
             0x07 => Some(Terminator::Bell),
             _ if byte == ESCAPE || is_cancel(byte) => Some(Terminator::Other),
             _ => None,
         };
         let Some(terminator) = ended else {
-            if !is_control(byte) && self.held.len() <= MAX_STRING {
+            if !is_control(byte) && self.held.len() <= MAX_STRING_BYTES {
                 self.held.push(byte);
             }
             return;
         };
-        if self.held.len() <= MAX_STRING {
-            take(Piece::Osc(&self.held, terminator));
+        if self.held.len() <= MAX_STRING_BYTES {
+            take(Token::Osc(&self.held, terminator));
         }
         self.drop_it();
         if byte == ESCAPE {
@@ -244,12 +244,12 @@ impl Cutter {
     }
 }
 
-/// Text, and the beginning of a character at its end.
+/// Splits text from the beginning of a character at its end.
 fn split_character(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.len() - begun_character(text))
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// The number of bytes at the end that begin a character.
 fn begun_character(text: &[u8]) -> usize {
     let last = text.len().saturating_sub(3);
     for at in (last..text.len()).rev() {
@@ -271,11 +271,11 @@ fn begun_character(text: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn pieces(cutter: &mut Cutter, bytes: &[u8]) -> Vec<u8> {
+    fn pieces(tokenizer: &mut Tokenizer, bytes: &[u8]) -> Vec<u8> {
         let mut all = Vec::new();
-        cutter.cut(bytes, |piece| match piece {
-            Piece::Plain(bytes) => all.extend_from_slice(bytes),
-            Piece::Osc(bytes, terminator) => {
+        tokenizer.cut(bytes, |piece| match piece {
+            Token::Plain(bytes) => all.extend_from_slice(bytes),
+            Token::Osc(bytes, terminator) => {
                 all.extend_from_slice(bytes);
                 all.push(if terminator == Terminator::Bell { b'B' } else { b'O' });
             }
@@ -286,16 +286,16 @@ mod tests {
     #[test]
     fn an_incomplete_sequence_is_held_until_it_is_complete() {
         let whole = "a\u{e9}\x1b[1;3\n1mb\x1b]0;t\x07c\x1b]2;u\x1b\\d\x1bPq1;2\x1b\\e\u{4e2d}f".as_bytes();
-        let expected = pieces(&mut Cutter::default(), whole);
+        let expected = pieces(&mut Tokenizer::default(), whole);
         for size in 1..whole.len() {
-            let mut cutter = Cutter::default();
+            let mut tokenizer = Tokenizer::default();
             let mut all = Vec::new();
             for chunk in whole.chunks(size) {
-                let mut again = Cutter::default();
-                let held = cutter.held().to_vec();
+                let mut again = Tokenizer::default();
+                let held = tokenizer.held().to_vec();
                 assert!(pieces(&mut again, &held).is_empty(), "what is held does nothing by itself");
-                assert_eq!((again.state, &again.held), (cutter.state, &cutter.held));
-                all.extend(pieces(&mut cutter, chunk));
+                assert_eq!((again.state, &again.held), (tokenizer.state, &tokenizer.held));
+                all.extend(pieces(&mut tokenizer, chunk));
             }
             assert_eq!(String::from_utf8_lossy(&all), String::from_utf8_lossy(&expected), "pieces of {size}");
         }
@@ -304,13 +304,16 @@ mod tests {
     #[test]
     fn an_endless_sequence_costs_no_memory_and_does_nothing() {
         for begin in ["\x1b[", "\x1b]0;", "\x1bP", "\x1bPq", "\x1b_", "\x1b("] {
-            let mut cutter = Cutter::default();
-            pieces(&mut cutter, begin.as_bytes());
+            let mut tokenizer = Tokenizer::default();
+            pieces(&mut tokenizer, begin.as_bytes());
             for _ in 0..100 {
-                pieces(&mut cutter, &b"1;0 ".repeat(1000));
+                pieces(&mut tokenizer, &b"1;0 ".repeat(1000));
             }
-            assert!(cutter.held.capacity() < 32 << 10, "{begin:?} holds {}", cutter.held.capacity());
-            assert!(pieces(&mut cutter, b"\x18x").ends_with(b"x") && cutter.held.is_empty(), "{begin:?}");
+            assert!(tokenizer.held.capacity() < 32 << 10, "{begin:?} holds {}", tokenizer.held.capacity());
+            assert!(
+                pieces(&mut tokenizer, b"\x18x").ends_with(b"x") && tokenizer.held.is_empty(),
+                "{begin:?}"
+            );
         }
     }
 }

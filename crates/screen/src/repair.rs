@@ -1,17 +1,17 @@
-//! Takes away what no sequence of bytes could draw: halves of wide characters, wraps that lead nowhere.
+//! Removes states that no sequence of bytes could draw: halves of wide characters, wraps without a next line.
 
 use alacritty_terminal::grid::{Dimensions, Grid};
 use alacritty_terminal::index::{Column, Line};
 use alacritty_terminal::term::cell::{Cell, Flags};
 
-/// Takes flags from a cell, which is left alone if it has none of them.
+/// Clears flags of a cell; a cell without them is not touched.
 pub(crate) fn unset(grid: &mut Grid<Cell>, line: Line, column: Column, flags: Flags) {
     if grid[line][column].flags.intersects(flags) {
         grid[line][column].flags.remove(flags);
     }
 }
 
-/// Mends a line.
+/// Repairs a line.
 pub(crate) fn row(grid: &mut Grid<Cell>, line: Line) {
     let last = grid.columns() - 1;
     let odd = Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER | Flags::WRAPLINE;
@@ -35,19 +35,20 @@ pub(crate) fn row(grid: &mut Grid<Cell>, line: Line) {
     }
 }
 
-/// Nothing follows the last line.
+/// Repairs the last line, which nothing follows.
 pub(crate) fn bottom(grid: &mut Grid<Cell>) {
     let (line, column) = (grid.bottommost_line(), grid.last_column());
     unset(grid, line, column, Flags::WRAPLINE);
 }
 
-/// Alacritty clears only cells that it takes for used, and after a change of size it takes some for unused that are not.
+/// Alacritty clears only cells that it considers used, and after a resize it considers some unused that are
+/// not.
 fn touch(grid: &mut Grid<Cell>, line: Line) {
     let last = grid.last_column();
-    let _ = &mut grid[line][last]; // a look that might change it is enough
+    let _ = &mut grid[line][last]; // mutable access marks it as used
 }
 
-/// Clears all lines of the screen, in the colour that is set.
+/// Clears all lines of the screen, in the current background colour.
 pub(crate) fn clear(grid: &mut Grid<Cell>) {
     let blank = Cell { bg: grid.cursor.template.bg, ..Cell::default() };
     for line in 0..=grid.bottommost_line().0 {
@@ -57,7 +58,7 @@ pub(crate) fn clear(grid: &mut Grid<Cell>) {
     }
 }
 
-/// Mends all lines.
+/// Repairs all lines.
 pub(crate) fn grid(grid: &mut Grid<Cell>) {
     let mut line = grid.topmost_line();
     while line <= grid.bottommost_line() {
