@@ -9,6 +9,7 @@ pub mod http;
 mod process;
 mod server;
 mod socket;
+mod tls;
 mod worker;
 
 pub use api::Api;
@@ -18,4 +19,5 @@ pub use fixture::Fixture;
 pub use process::binary;
 pub use server::{ServerOptions, TestServer};
 pub use socket::{Received, Socket};
+pub use tls::TlsProxy;
 pub use worker::{Options, TestWorker};

@@ -9,19 +9,19 @@ use headwater_tests::binary;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// An ordinary user of nobody else's.
+/// An ordinary user that no other test uses.
 const USER: u32 = 64_322;
 
-/// Forbids new user namespaces to what it then becomes, in a user namespace of its own: the host's setting stays.
+/// Forbids new user namespaces to the command that it executes, inside a new user namespace: the host's setting stays.
 const WITHOUT_USER_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
     exec setpriv --ambient-caps=-all --inh-caps=-all \"$@\"";
 
 /// A folder for the data, and a copy of the binary where any user can reach it.
-struct Ground {
+struct Installation {
     folder: TempDir,
 }
 
-impl Ground {
+impl Installation {
     fn new(owner: u32) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("hw-doctor-").tempdir()?;
         std::fs::copy(binary(), folder.path().join("headwater"))?;
@@ -38,7 +38,7 @@ impl Ground {
         self.folder.path().join("data")
     }
 
-    /// Runs the binary behind these words.
+    /// Runs the binary through this command.
     fn run(&self, before: &[&str], arguments: &[&str]) -> Result<Output> {
         let program = self.folder.path().join("headwater");
         let words =
@@ -60,12 +60,12 @@ impl Ground {
     }
 }
 
-/// Words that make what follows an ordinary user's.
+/// Runs the following command as an ordinary user.
 fn as_user() -> Vec<&'static str> {
     vec!["setpriv", "--reuid", "64322", "--regid", "64322", "--clear-groups"]
 }
 
-/// Words that make what follows an ordinary user's who may not make user namespaces.
+/// Runs the following command as an ordinary user who may not create user namespaces.
 fn as_user_without_user_namespaces() -> Vec<&'static str> {
     let mut words = as_user();
     words.extend(["unshare", "-U", "--map-user=64322", "--map-group=64322", "--keep-caps"]);
@@ -80,7 +80,7 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no check `{name}` in {report:#}"))
 }
 
-/// Every check has the four fields and no other, and what is not well says what mends it.
+/// Every check has exactly the four fields, and a failed one has a fix.
 fn assert_shape(report: &Value) {
     let mut fields: Vec<_> = report.as_object().unwrap().keys().collect();
     fields.sort();
@@ -135,8 +135,8 @@ fn assert_project_quotas_are_told(report: &Value, is_root: bool) {
 #[test]
 fn every_wall_stands_on_this_host_for_root_and_for_an_ordinary_user() -> Result<()> {
     for (owner, before) in [(0, Vec::new()), (USER, as_user())] {
-        let ground = Ground::new(owner)?;
-        let (report, code) = ground.doctor(&before)?;
+        let installed = Installation::new(owner)?;
+        let (report, code) = installed.doctor(&before)?;
         assert_shape(&report);
         for wall in WALLS {
             assert_eq!(check(&report, wall)["ok"], true, "{wall}: {report:#}");
@@ -148,16 +148,16 @@ fn every_wall_stands_on_this_host_for_root_and_for_an_ordinary_user() -> Result<
         }
         assert_project_quotas_are_told(&report, owner == 0);
         assert!(check(&report, "language bash")["detail"].as_str().unwrap().contains("version"));
-        assert_eq!(std::fs::read_dir(ground.data())?.count(), 0, "doctor leaves something behind");
+        assert_eq!(std::fs::read_dir(installed.data())?.count(), 0, "doctor leaves something behind");
     }
     Ok(())
 }
 
 #[test]
 fn where_user_namespaces_are_forbidden_the_setting_is_named_and_nothing_runs() -> Result<()> {
-    let ground = Ground::new(USER)?;
+    let installed = Installation::new(USER)?;
     let before = as_user_without_user_namespaces();
-    let (report, code) = ground.doctor(&before)?;
+    let (report, code) = installed.doctor(&before)?;
     assert_shape(&report);
     assert_eq!((report["ok"].as_bool(), code), (Some(false), Some(1)));
     let wall = check(&report, "user namespace");
@@ -165,12 +165,12 @@ fn where_user_namespaces_are_forbidden_the_setting_is_named_and_nothing_runs() -
     assert!(wall["fix"].as_str().unwrap().starts_with("sysctl -w user.max_user_namespaces="), "{wall}");
     assert_eq!(check(&report, "session")["ok"], false);
 
-    let table = ground.run(&before, &["doctor"])?;
+    let table = installed.run(&before, &["doctor"])?;
     let text = String::from_utf8(table.stdout)?;
     assert!(text.contains("FAILED   user namespace"), "{text}");
     assert!(text.contains("fix: sysctl -w user.max_user_namespaces="), "{text}");
 
-    let refused = ground.run(&before, &["run", "--", "echo", "it ran"])?;
+    let refused = installed.run(&before, &["run", "--", "echo", "it ran"])?;
     let errors = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(125), "{errors}");
     assert!(!String::from_utf8_lossy(&refused.stdout).contains("it ran"));
@@ -178,19 +178,19 @@ fn where_user_namespaces_are_forbidden_the_setting_is_named_and_nothing_runs() -
         errors.contains("user namespace") && errors.contains("sysctl -w user.max_user_namespaces="),
         "{errors}"
     );
-    ground.run(&as_user(), &["stop"])?;
+    installed.run(&as_user(), &["stop"])?;
 
     // The same words without the ban: it is the ban that was found.
-    let (report, code) = ground.doctor(&as_user())?;
+    let (report, code) = installed.doctor(&as_user())?;
     assert_eq!((report["ok"].as_bool(), code), (Some(true), Some(0)), "{report:#}");
     Ok(())
 }
 
 #[test]
 fn a_missing_capability_of_root_is_named_and_nothing_runs() -> Result<()> {
-    let ground = Ground::new(0)?;
+    let installed = Installation::new(0)?;
     let before = ["setpriv", "--bounding-set=-net_admin"];
-    let (report, code) = ground.doctor(&before)?;
+    let (report, code) = installed.doctor(&before)?;
     assert_shape(&report);
     assert_eq!((report["ok"].as_bool(), code), (Some(false), Some(1)));
     assert!(check(&report, "user")["detail"].as_str().unwrap().ends_with("NET_ADMIN"));
@@ -199,20 +199,20 @@ fn a_missing_capability_of_root_is_named_and_nothing_runs() -> Result<()> {
     assert!(loopback["fix"].as_str().unwrap().contains("--cap-add NET_ADMIN"), "{loopback}");
     assert_eq!(check(&report, "mount namespace")["ok"], true, "only what is broken is named");
 
-    let refused = ground.run(&before, &["run", "--", "echo", "it ran"])?;
+    let refused = installed.run(&before, &["run", "--", "echo", "it ran"])?;
     let errors = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(125), "{errors}");
     assert!(!String::from_utf8_lossy(&refused.stdout).contains("it ran"));
     assert!(errors.contains("loopback") && errors.contains("headwater doctor"), "{errors}");
-    ground.run(&[], &["stop"])?;
+    installed.run(&[], &["stop"])?;
     Ok(())
 }
 
 #[test]
 fn a_data_folder_that_cannot_be_used_is_reported() -> Result<()> {
-    let ground = Ground::new(USER)?;
-    chown(ground.data(), Some(0), Some(0))?;
-    let (report, code) = ground.doctor(&as_user())?;
+    let installed = Installation::new(USER)?;
+    chown(installed.data(), Some(0), Some(0))?;
+    let (report, code) = installed.doctor(&as_user())?;
     assert_shape(&report);
     assert_eq!(code, Some(1));
     let folder = check(&report, "data folder");
@@ -223,8 +223,8 @@ fn a_data_folder_that_cannot_be_used_is_reported() -> Result<()> {
 
 #[test]
 fn the_data_folder_its_free_space_its_logs_and_the_disk_limit_are_reported() -> Result<()> {
-    let ground = Ground::new(0)?;
-    let (report, _) = ground.doctor(&[])?;
+    let installed = Installation::new(0)?;
+    let (report, _) = installed.doctor(&[])?;
     for name in ["data folder", "retention", "disk limit"] {
         assert!(check(&report, name)["fix"].is_null(), "the control: nothing is wrong: {report:#}");
     }
@@ -240,10 +240,10 @@ fn the_data_folder_its_free_space_its_logs_and_the_disk_limit_are_reported() -> 
     assert!(limit.contains("measured"), "{limit}");
 
     // Others may look into it, and nothing bounds the logs.
-    std::fs::set_permissions(ground.data(), PermissionsExt::from_mode(0o755))?;
+    std::fs::set_permissions(installed.data(), PermissionsExt::from_mode(0o755))?;
     let config = "[retention]\nage = \"3d\"\nall_bytes = \"never\"\nowner_bytes = \"never\"\n";
-    std::fs::write(ground.data().join("headwater.toml"), config)?;
-    let (report, code) = ground.doctor(&[])?;
+    std::fs::write(installed.data().join("headwater.toml"), config)?;
+    let (report, code) = installed.doctor(&[])?;
     assert_shape(&report);
     assert_eq!(code, Some(0), "warnings are no failures: {report:#}");
     assert!(check(&report, "data folder")["fix"].as_str().unwrap().starts_with("chmod 700"), "{report:#}");
@@ -251,11 +251,11 @@ fn the_data_folder_its_free_space_its_logs_and_the_disk_limit_are_reported() -> 
     assert!(kept["detail"].as_str().unwrap().contains("logs up to 3 days old"), "{kept}");
     assert!(kept["fix"].as_str().unwrap().contains("`all_bytes`"), "{kept}");
 
-    // What is used is told part by part.
-    let printed = ground.run(&[], &["run", "--", "head", "-c", "3500000", "/dev/zero"])?;
+    // Disk use is listed by part.
+    let printed = installed.run(&[], &["run", "--", "head", "-c", "3500000", "/dev/zero"])?;
     assert_eq!(printed.stdout.len(), 3_500_000);
-    let (report, _) = ground.doctor(&[])?;
-    ground.run(&[], &["stop", "--end-sessions", "--yes"])?;
+    let (report, _) = installed.doctor(&[])?;
+    installed.run(&[], &["stop", "--end-sessions", "--yes"])?;
     let used = check(&report, "disk use")["detail"].as_str().unwrap();
     assert!(used.contains("logs 3 MiB") && used.contains("workspaces 0 MiB"), "{used}");
     Ok(())

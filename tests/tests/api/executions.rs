@@ -182,7 +182,7 @@ async fn an_execution_that_nobody_watches_is_noted_when_it_ends() -> Result<()> 
     let server = TestServer::small().await?;
     let me = server.api();
     let id = text(&json_of(&me.post("/v1/executions", &json!({"shell": "exit 9"})).await?, 201)?["id"]);
-    eventually("the log tells of its end", async || {
+    eventually("the end is in the log", async || {
         let log = server.log();
         log.lines()
             .any(|line| line.contains("execution ended") && line.contains(&id) && line.contains("code=9"))

@@ -67,6 +67,6 @@ async fn long_code_is_listed_by_its_beginning_even_after_its_end() -> Result<()>
     let last = me.json(&format!("/v1/executions?limit=9&cursor={cursor}")).await?;
     assert_eq!((texts(&last, "id").len(), &last["next_cursor"]), (1, &json!(null)));
     let one = me.json(&format!("/v1/executions/{}", texts(&last, "id")[0])).await?;
-    assert!(one["command"]["code"]["code"] == code, "one that is asked for by itself is told in full");
+    assert!(one["command"]["code"]["code"] == code, "a single execution has all of its code");
     Ok(())
 }

@@ -75,6 +75,15 @@ fn fits(routes: &Routes, actor: Actor, row: (&str, &str, For, &str), answer: &Re
     }
 }
 
+/// Checks a row of the table for a member or a link.
+async fn check(routes: &Routes, actor: Actor, token: &str, row: (&str, &str, For, &str)) -> Result<()> {
+    let (method, path, _, body) = row;
+    let answer = routes.ask(method, path, token, body).await?;
+    let status = answer.status;
+    ensure!(fits(routes, actor, row, &answer), "{method} {path}: {actor:?}: {status} {}", answer.text());
+    Ok(())
+}
+
 async fn sign_in(routes: &Routes) -> Result<String> {
     let body = r#"{"name":"Ann","password":"correct horse"}"#;
     let info = routes.ask("POST", "/v1/login", "", body).await?.json()?;
@@ -111,13 +120,7 @@ async fn every_route_admits_members_links_and_signed_in_users_as_the_table_says(
         // Those that may write come after the owner, so that they remove nothing before it.
         let (looking, writing) = actors.split_at(if who == For::OwnerOnly { 4 } else { 2 });
         for (actor, token) in looking {
-            let answer = routes.ask(method, path, token, body).await?;
-            let status = answer.status;
-            ensure!(
-                fits(&routes, *actor, row, &answer),
-                "{method} {path}: {actor:?}: {status} {}",
-                answer.text()
-            );
+            check(&routes, *actor, token, row).await?;
         }
         let owner = if who == For::Admins { &admin } else { &jwt };
         // This sign-in is not used again.
@@ -126,13 +129,7 @@ async fn every_route_admits_members_links_and_signed_in_users_as_the_table_says(
         let fits_owner = who == For::All || admitted(answer.status);
         ensure!(fits_owner, "{method} {path}: signed in: {} {}", answer.status, answer.text());
         for (actor, token) in writing {
-            let answer = routes.ask(method, path, token, body).await?;
-            let status = answer.status;
-            ensure!(
-                fits(&routes, *actor, row, &answer),
-                "{method} {path}: {actor:?}: {status} {}",
-                answer.text()
-            );
+            check(&routes, *actor, token, row).await?;
         }
     }
     Ok(())

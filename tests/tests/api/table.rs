@@ -360,7 +360,7 @@ async fn every_route_admits_exactly_the_callers_in_the_table() -> Result<()> {
             let leaks = answer.text().contains(&routes.execution) && path != "/v1/executions/{id}";
             ensure!(
                 !leaks || matches!(who, For::Owner | For::OwnerWrites | For::OwnerOnly),
-                "{method} {path} tells {name} of ann's execution"
+                "{method} {path} reveals ann's execution to {name}"
             );
         }
         let answer = routes.ask(method, path, &anns_reader, body).await?;

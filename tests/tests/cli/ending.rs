@@ -21,7 +21,7 @@ async fn ending_a_session_deletes_its_logs_too_unless_they_are_kept_and_is_confi
     let id = answer(&engine, &["sessions", "create", "--name", "dev"])?;
     answer(&engine, &["run", "--session", "dev", "--shell", "echo hello | tee file"])?;
     let workspace = data(&engine)?.join("sessions").join(&id).join("workspace");
-    // Nobody can be asked, and nobody said yes.
+    // Without a terminal it cannot ask, and `--yes` is missing.
     let refused = run(&engine, &["sessions", "end", "dev"])?;
     assert_eq!(refused.code, Some(2), "{}", refused.errors());
     assert!(refused.errors().contains("delete its workspace, snapshots, executions and logs"));

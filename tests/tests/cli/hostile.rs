@@ -17,7 +17,7 @@ fn screen(engine: &impl Engine, words: &[&str]) -> Result<String> {
     Ok(Pty::with(&command)?.finish()?.1)
 }
 
-/// Checks that this text has nothing that a terminal acts on, and that the hostile part is there to be read.
+/// Checks that this text has nothing that a terminal acts on, and that the hostile part is shown escaped.
 pub(crate) fn is_harmless(what: &str, text: &str) -> Result<()> {
     let acts =
         |c: &char| (c.is_control() && !matches!(c, '\r' | '\n')) || matches!(c, '\u{202a}'..='\u{202e}');

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::command::{Engine, answer, headwater, lines_of_json, objects, run, start, wait};
 use crate::worker;
 
-/// Runs a shell line in the background and waits until its log is closed; answers with its id.
+/// Runs a shell line in the background and waits until its log is closed; its id.
 fn closed(worker: &impl Engine, line: &str) -> Result<String> {
     let id = answer(worker, &["run", "--detach", "--shell", line])?;
     anyhow::ensure!(run(worker, &["logs", "-f", &id])?.code == Some(0));
@@ -23,7 +23,7 @@ async fn a_detached_execution_can_be_followed_from_the_beginning_to_its_end() ->
     following.stdout.until_printed("one\n")?;
     following.stderr.until_printed("two\n")?;
     assert_eq!(objects(&worker, &["ps", "--json"])?[0]["state"], "running");
-    // Without -f: what is there, at once.
+    // Without -f: the output so far, at once.
     let now = run(&worker, &["logs", &id])?;
     assert_eq!((now.code, now.text().as_str(), now.errors().as_str()), (Some(0), "one\n", "two\n"));
     let mut attached = start(&worker, &["attach", &id])?;
@@ -88,7 +88,7 @@ async fn a_tail_is_as_long_as_it_was_asked_for_and_states_the_rest() -> Result<(
     let events = objects(&worker, &["logs", "--tail", "40", "--json", &id])?;
     let gap = events.iter().find(|event| event["type"] == "gap").context("no gap")?;
     assert_eq!((&gap["from_byte"], &gap["to_byte"]), (&0.into(), &(all.len() - 40).into()));
-    // The chunk that was cut is whole for whoever reads it without a tail, and nothing is left after it.
+    // The chunk that was cut is whole without a tail, and it is the last one.
     let chunk = events.iter().find(|event| event["type"] == "stdout").context("no output")?;
     assert_eq!(chunk["text"], all[all.len() - 40..]);
     assert_eq!(run(&worker, &["logs", "--after", &chunk["seq"].to_string(), &id])?.text(), "");
@@ -120,7 +120,7 @@ async fn a_log_past_its_limit_states_what_is_missing() -> Result<()> {
     let worker = worker().await?;
     let words = ["run", "--detach", "--output-limit", "256Ki", "--shell", "seq 200000"];
     let id = answer(&worker, &words)?;
-    // Whoever follows fast enough has seen all before it was dropped; whoever comes later has not.
+    // A fast follower has seen all before it was dropped; a later reader has not.
     let done = run(&worker, &["logs", "-f", &id])?;
     let done = if done.stderr.is_empty() { run(&worker, &["logs", &id])? } else { done };
     assert!(done.errors().contains("of stdout are missing (bytes "), "{}", done.errors());

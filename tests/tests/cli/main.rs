@@ -14,6 +14,7 @@ mod pty;
 mod run;
 mod sessions;
 mod starting;
+mod surviving;
 mod terminal;
 
 use anyhow::Result;

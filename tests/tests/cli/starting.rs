@@ -128,7 +128,7 @@ async fn stop_ends_the_worker_and_all_that_runs() -> Result<()> {
     let marker = busy(&worker).await?;
     assert_eq!(answer(&worker, &["stop"])?, "stopped: 1 session hibernated, 1 execution ended");
     nothing_is_left(&worker, &marker).await?;
-    // The log is still there for whoever asks next.
+    // The log is kept.
     let all = objects(&worker, &["ps", "--all", "--json"])?;
     assert!(all[0]["exit"]["reason"].is_string(), "{all:?}");
     Ok(())

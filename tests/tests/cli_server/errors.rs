@@ -30,9 +30,9 @@ async fn the_token_comes_from_the_data_folder_or_the_caller_and_a_wrong_one_is_r
         command
     };
     fails(&finish(elsewhere(), &["ps"])?, 4, "HEADWATER_TOKEN");
-    let mut told = elsewhere();
-    told.env("HEADWATER_TOKEN", server.token());
-    assert_eq!(finish(told, &["run", "--", "echo", "hi"])?.text(), "hi\n");
+    let mut with_token = elsewhere();
+    with_token.env("HEADWATER_TOKEN", server.token());
+    assert_eq!(finish(with_token, &["run", "--", "echo", "hi"])?.text(), "hi\n");
     // The address that is printed for browsers is enough.
     let url = format!("{}/login?token={}", server.url(), server.token());
     assert_eq!(finish(elsewhere(), &["--server", &url, "ps"])?.code, Some(0));

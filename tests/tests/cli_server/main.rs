@@ -25,6 +25,8 @@ mod pty;
 mod run;
 mod sessions;
 mod stopping;
+#[path = "../cli/surviving.rs"]
+mod surviving;
 #[path = "../cli/terminal.rs"]
 mod terminal;
 mod tls;

@@ -59,7 +59,7 @@ async fn a_one_shot_session_has_the_requested_limits_and_is_gone_after_its_run()
     let server = worker().await?;
     let words = ["run", "--pids", "4", "--shell", "for i in 1 2 3 4 5 6; do sleep 1000 & done; echo done"];
     let done = run(&server, &words)?;
-    assert!(done.code != Some(0), "so many processes are refused: {}", done.text());
+    assert!(done.code != Some(0), "more processes than the limit are refused: {}", done.text());
     let none = async || objects(&server, &["sessions", "--json"]).is_ok_and(|all| all.is_empty());
     eventually("its session has ended", none).await?;
     assert_eq!(objects(&server, &["ps", "--all", "--json"])?.len(), 1);

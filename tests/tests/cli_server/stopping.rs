@@ -1,4 +1,4 @@
-//! `headwater stop` on a server with the sessions of several users: nobody loses anything that was not agreed to.
+//! `headwater stop` on a server with the sessions of several users: no user loses anything without a confirmation.
 
 use anyhow::{Context, Result, ensure};
 use headwater_protocol::SessionId;
@@ -51,7 +51,7 @@ async fn ending_all_sessions_names_how_many_and_whose_and_asks() -> Result<()> {
     let all_are_there = || file(&server, anns).exists() && file(&server, bobs).exists();
     let mut stop = server.command();
     stop.args(["stop", "--end-sessions"]);
-    // Nobody can be asked.
+    // Without a terminal it cannot ask.
     let done = Running::start(stop)?.finish()?;
     assert_eq!(done.code, Some(2), "{}", done.errors());
     for word in ["2 sessions", "ann (1)", "bob (1)", "workspaces", "--yes"] {

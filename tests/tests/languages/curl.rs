@@ -106,5 +106,5 @@ async fn a_language_more_follows_the_pattern() -> Result<()> {
             .await
             .is_ok_and(|rust| rust["version"].as_str().is_some_and(|version| version.starts_with("rustc 1.")))
     };
-    headwater_tests::host::eventually("rustc's version is told", info).await
+    headwater_tests::host::eventually("rustc's version is listed", info).await
 }

@@ -180,7 +180,7 @@ async fn the_list_has_suffixes_aliases_icons_and_versions() -> Result<()> {
             python["version"].as_str().is_some_and(|version| version.starts_with("Python 3"))
         })
     };
-    headwater_tests::host::eventually("python's version is told", info).await?;
+    headwater_tests::host::eventually("python's version is listed", info).await?;
     assert_eq!(fixture.language("python").await?["can_build"], json!(false));
     Ok(())
 }

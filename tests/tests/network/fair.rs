@@ -87,6 +87,6 @@ async fn slow_downloads_of_one_owner_keep_no_other_owner_waiting() -> Result<()>
     let quick = "GET /pypi/files/tiny/quick.tar.gz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let answer = say(&worker, bob, quick, None).await?;
     assert!(answer.ends_with("\r\n\r\nquick"), "{answer}");
-    assert_eq!(begun(), 4, "an owner has so many downloads at once, and the rest of them wait");
+    assert_eq!(begun(), 4, "an owner has at most four downloads at once, and the others wait");
     Ok(())
 }

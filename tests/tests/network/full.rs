@@ -65,7 +65,7 @@ async fn a_full_session_is_in_the_hosts_network_and_within_all_other_walls() -> 
         assert_eq!(info.spec.network, Network::Full);
         let knock = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{}'", canary.local_addr()?.port());
         succeed(&worker, id, &knock).await?;
-        assert!(canary.accept().is_ok(), "it came");
+        assert!(canary.accept().is_ok(), "it connected");
         let host = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
         assert_eq!(succeed(&worker, id, "cat /etc/resolv.conf").await?, host);
         // Abstract sockets belong to the network, and are closed by another wall.
@@ -75,7 +75,7 @@ async fn a_full_session_is_in_the_hosts_network_and_within_all_other_walls() -> 
         );
         let text = succeed(&worker, id, &format!("python3 - <<'E'\n{probe}\nE")).await?;
         assert_eq!(text, "1\nno\nno\n");
-        assert!(hidden.accept().is_err(), "nobody came");
+        assert!(hidden.accept().is_err(), "nothing connected");
         // Its own are its own.
         let own = "import socket\ns = socket.socket(socket.AF_UNIX); s.bind('\\0own-NAME'); s.listen()\nc = socket.socket(socket.AF_UNIX); c.connect('\\0own-NAME'); print('met')".replace("NAME", &name);
         assert_eq!(succeed(&worker, id, &format!("python3 - <<'E'\n{own}\nE")).await?, "met\n");
@@ -98,7 +98,7 @@ async fn a_full_session_is_in_the_hosts_network_and_within_all_other_walls() -> 
         // Others are not in it: the pool's sessions have networks of their own.
         let other = session(&worker, Network::None).await?;
         assert_ne!(run(&worker, other, &knock).await?.verdict().code, Some(0));
-        assert!(canary.accept().is_err(), "nobody came");
+        assert!(canary.accept().is_err(), "nothing connected");
     }
     // The control: without walls the abstract socket is reached.
     UnixStream::connect_addr(&SocketAddr::from_abstract_name(&name)?)?;

@@ -1,54 +1,13 @@
 //! The mirror and registries behind TLS: their certificates are checked, by name and by who signed them.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use anyhow::Result;
 use headwater_protocol::Network;
-use headwater_tests::{Options, TestWorker};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use headwater_tests::{Options, TestWorker, TlsProxy};
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::made::sha256;
 use crate::outlet::{say, session, status};
 use crate::registry::{NAME, Registry};
-
-/// An authority of our own, and a certificate for the registry that it signed.
-fn certificates(authority: &Path) -> Result<ServerConfig> {
-    let mut params = CertificateParams::new(Vec::new())?;
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate()?;
-    std::fs::write(authority, params.self_signed(&key)?.pem())?;
-    let issuer = Issuer::new(params, key);
-    let own_key = KeyPair::generate()?;
-    let own = CertificateParams::new(vec![NAME.to_owned()])?.signed_by(&own_key, &issuer)?;
-    let secret = PrivateKeyDer::try_from(own_key.serialize_der()).map_err(anyhow::Error::msg)?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let config = config.with_safe_default_protocol_versions()?.with_no_client_auth();
-    Ok(config.with_single_cert(vec![own.der().clone()], secret)?)
-}
-
-/// Takes TLS off and passes the rest on to the registry.
-fn front(listener: TcpListener, config: ServerConfig, registry: u16) -> JoinHandle<()> {
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                // A worker that does not like the certificate leaves.
-                let Ok(mut stream) = acceptor.accept(stream).await else { return };
-                let Ok(mut server) = TcpStream::connect(("127.0.0.1", registry)).await else { return };
-                let _ = tokio::io::copy_bidirectional(&mut stream, &mut server).await;
-            });
-        }
-    })
-}
 
 #[tokio::test]
 async fn packages_come_over_tls_if_the_registrys_certificate_is_valid() -> Result<()> {
@@ -60,9 +19,9 @@ async fn packages_come_over_tls_if_the_registrys_certificate_is_valid() -> Resul
     ]});
     registry.put("/simple/tiny/", "application/vnd.pypi.simple.v1+json", page.to_string());
     registry.put("/f", "application/octet-stream", "tiny");
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let port = listener.local_addr()?.port();
-    let front = front(listener, certificates(&authority)?, registry.port);
+    let mut proxy = TlsProxy::bind(NAME, &authority).await?;
+    let port = proxy.port();
+    proxy.serve(format!("127.0.0.1:{}", registry.port));
     let known = format!("SSL_CERT_FILE={}", authority.display());
     for (name, cert, wanted) in [
         (NAME, known.as_str(), 200),
@@ -85,6 +44,5 @@ async fn packages_come_over_tls_if_the_registrys_certificate_is_valid() -> Resul
             assert!(wanted != 200 || path.ends_with('/') || answer.ends_with("\r\n\r\ntiny"), "{answer}");
         }
     }
-    front.abort();
     Ok(())
 }

@@ -64,12 +64,12 @@ impl Evidence<'_> {
 
     /// A number that the probe was given.
     pub(crate) fn number(&self, name: &str) -> i32 {
-        self.info[name].as_i64().and_then(|n| i32::try_from(n).ok()).expect("a number that was told")
+        self.info[name].as_i64().and_then(|n| i32::try_from(n).ok()).expect("a given number")
     }
 
     /// A text that the probe was given.
     pub(crate) fn text(&self, name: &str) -> &str {
-        self.info[name].as_str().expect("a text that was told")
+        self.info[name].as_str().expect("a given text")
     }
 }
 
@@ -163,12 +163,12 @@ impl Brief {
 pub(crate) async fn attempt(
     class: u32,
     attacks: &[Attack],
-    tell: impl Fn(&Target, u32) -> Result<Brief>,
+    brief: impl Fn(&Target, u32) -> Result<Brief>,
 ) -> Result<()> {
     for side in [Side::OpenRoot, Side::OpenOrdinary] {
         if attacks.iter().any(|attack| attack.control == side) {
             let target = Target::new(side, class).await?;
-            let seen = run(&target, Entry::Python, attacks, &tell).await?;
+            let seen = run(&target, Entry::Python, attacks, &brief).await?;
             for (attack, seen) in attacks.iter().zip(seen).filter(|(attack, _)| attack.control == side) {
                 assert!(seen.0, "without walls ({side:?}) this must succeed: {}; {}", attack.name, seen.1);
             }
@@ -177,7 +177,7 @@ pub(crate) async fn attempt(
     for side in WALLED {
         let target = Target::new(side, class).await?;
         for entry in ENTRIES {
-            let seen = run(&target, entry, attacks, &tell).await?;
+            let seen = run(&target, entry, attacks, &brief).await?;
             for (attack, seen) in attacks.iter().zip(seen) {
                 assert!(!seen.0, "a hole ({side:?}, {entry:?}): {}; {}", attack.name, seen.1);
             }
@@ -191,10 +191,10 @@ async fn run(
     target: &Target,
     entry: Entry,
     attacks: &[Attack],
-    tell: &impl Fn(&Target, u32) -> Result<Brief>,
+    brief: &impl Fn(&Target, u32) -> Result<Brief>,
 ) -> Result<Vec<(bool, String)>> {
     let session = target.session(Limits::default()).await?;
-    let mut info = tell(target, target.host_uid(session)?)?;
+    let mut info = brief(target, target.host_uid(session)?)?;
     let token = format!("token-{}", ExecutionId::random());
     info.values["token"] = json!(token);
     // Without walls some probes are for root alone, and some must not be made as root.

@@ -80,7 +80,7 @@ async fn a_flood_is_cut_with_a_stated_gap_and_hurts_no_neighbour() -> Result<()>
             assert_eq!(
                 kept + missing,
                 (LINES * line) as u64,
-                "{side:?} {entry:?}: every byte is kept or told of"
+                "{side:?} {entry:?}: every byte is kept or in a gap"
             );
             assert!(missing > 0 && kept < 3 * LIMIT, "{side:?} {entry:?}: {kept} kept, {missing} not");
             let end = format!("{:050}", LINES - 1);

@@ -102,7 +102,7 @@ leak(found.raw)",
         seen: knows_the_secret,
     },
     Attack {
-        name: "reads what /proc tells of others",
+        name: "reads /proc of other processes",
         control: Side::OpenOrdinary,
         probe: "
 for pid in [p for p in os.listdir('/proc') if p.isdigit()] + [str(V['pid'])]:

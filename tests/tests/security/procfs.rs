@@ -126,7 +126,7 @@ async fn proc_and_sys_reveal_nothing_of_the_host_and_change_nothing() -> Result<
         let before = before.clone();
         Ok(Brief {
             values,
-            undo: Box::new(move || fs::write(SETTING, &before).expect("the setting is mended")),
+            undo: Box::new(move || fs::write(SETTING, &before).expect("the setting is restored")),
         })
     })
     .await

@@ -125,16 +125,13 @@ async fn measuring_follows_no_link_and_counts_no_hole() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn bytes_cannot_be_hidden_from_measuring_in_folders_that_are_shut() -> Result<()> {
+/// Checks that code which writes more than the limit is ended, from every entry.
+async fn is_measured(code: &str) -> Result<()> {
     for side in WALLED {
         let target = Target::new(side, CLASS).await?;
         for entry in ENTRIES {
             let session = target.session(Limits { disk_bytes: Some(8 << 20), ..Limits::default() }).await?;
-            let code = format!(
-                "import os\nos.makedirs('shut/in'); all = [open('shut/in/big%d' % n, 'wb') for n in range(16)]; os.chmod('shut/in', 0); os.chmod('shut', 0)\nfor f in all: f.write(bytes(4 << 20)); f.flush(){STAY}"
-            );
-            let seen = target.run(session, &entry.spec(&code)).await?;
+            let seen = target.run(session, &entry.spec(&format!("{code}{STAY}"))).await?;
             assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?} {entry:?}: hidden");
             target.end(session).await?;
             assert!(!target.worker.workspace(session).exists(), "{side:?} {entry:?}");
@@ -144,19 +141,13 @@ async fn bytes_cannot_be_hidden_from_measuring_in_folders_that_are_shut() -> Res
 }
 
 #[tokio::test]
+async fn bytes_cannot_be_hidden_from_measuring_in_folders_that_are_shut() -> Result<()> {
+    is_measured("import os\nos.makedirs('shut/in'); all = [open('shut/in/big%d' % n, 'wb') for n in range(16)]; os.chmod('shut/in', 0); os.chmod('shut', 0)\nfor f in all: f.write(bytes(4 << 20)); f.flush()").await
+}
+
+#[tokio::test]
 async fn bytes_cannot_be_hidden_from_measuring_in_files_without_a_name() -> Result<()> {
-    for side in WALLED {
-        let target = Target::new(side, CLASS).await?;
-        for entry in ENTRIES {
-            let session = target.session(Limits { disk_bytes: Some(8 << 20), ..Limits::default() }).await?;
-            let code = format!(
-                "import os\nall = []\nfor n in range(8): all += [os.open('big', os.O_CREAT | os.O_WRONLY), os.open('.', os.O_TMPFILE | os.O_RDWR)]; os.unlink('big')\nfor f in all: os.write(f, bytes(4 << 20)){STAY}"
-            );
-            let seen = target.run(session, &entry.spec(&code)).await?;
-            assert_eq!(seen.verdict().reason, Reason::DiskLimit, "{side:?} {entry:?}: hidden");
-        }
-    }
-    Ok(())
+    is_measured("import os\nall = []\nfor n in range(8): all += [os.open('big', os.O_CREAT | os.O_WRONLY), os.open('.', os.O_TMPFILE | os.O_RDWR)]; os.unlink('big')\nfor f in all: os.write(f, bytes(4 << 20))").await
 }
 
 #[tokio::test]

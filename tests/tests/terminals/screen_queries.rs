@@ -11,10 +11,10 @@ import os, select, sys, termios, tty
 tty.setraw(0)
 def ask():
     os.write(1, b"\r\nab\x1b[6n")
-    told = b""
-    while select.select([0], [], [], 20 if not told else 1)[0]:
-        told += os.read(0, 100)
-    os.write(1, b" told %r." % told)
+    answer = b""
+    while select.select([0], [], [], 20 if not answer else 1)[0]:
+        answer += os.read(0, 100)
+    os.write(1, b" answer %r." % answer)
 ask()
 while True:
     if os.read(0, 1) == b"!":
@@ -26,11 +26,11 @@ async fn a_question_is_answered_once_with_nobody_there_and_with_viewers() -> Res
     let worker = worker().await?;
     let client = worker.client().await?;
     let mut asker = Terminal::start(&worker, StartSpec::code("python", ASK)).await?;
-    asker.watcher.until_printed("told b'\\x1b[2;3R'.").await?;
+    asker.watcher.until_printed("answer b'\\x1b[2;3R'.").await?;
     let _viewers = (worker.watch(asker.id).await?, worker.watch(asker.id).await?);
     snapshot(&client, asker.id).await?;
     asker.types("!").await?;
-    asker.watcher.until_printed("told b'\\x1b[3;3R'.").await?;
+    asker.watcher.until_printed("answer b'\\x1b[3;3R'.").await?;
     Ok(())
 }
 
@@ -38,16 +38,16 @@ async fn a_question_is_answered_once_with_nobody_there_and_with_viewers() -> Res
 async fn a_query_answered_before_a_kill_of_the_worker_is_not_answered_again() -> Result<()> {
     let mut worker = worker().await?;
     let mut asker = Terminal::start(&worker, StartSpec::code("python", ASK)).await?;
-    asker.watcher.until_printed("told b'\\x1b[2;3R'.").await?;
+    asker.watcher.until_printed("answer b'\\x1b[2;3R'.").await?;
     worker.kill();
     worker.start_again().await?;
     let client = worker.client().await?;
-    asker.shows(&client, "told").await?;
+    asker.shows(&client, "answer").await?;
     // A second answer to the first question would be read as one to the second.
     let mut watcher = worker.watch(asker.id).await?;
     let mut keys = client.stdin(asker.id).await?;
     keys.write("!".into()).await?;
-    watcher.until_printed("told b'\\x1b[3;3R'.").await?;
+    watcher.until_printed("answer b'\\x1b[3;3R'.").await?;
     Ok(())
 }
 

@@ -82,7 +82,7 @@ async fn an_overflow_of_changes_is_reported() -> Result<()> {
     let info = stream.until(|event| is(event, "created", "last") || event["type"] == "rescan").await?;
     let created = info.iter().filter(|event| event["type"] == "created").count();
     let overflowed = info.iter().any(|event| event["type"] == "overflow");
-    ensure!(overflowed || created >= files, "{created} of {files} were told, and nothing said of the others");
+    ensure!(overflowed || created >= files, "{created} of {files} were reported, and no overflow");
     Ok(())
 }
 

@@ -50,3 +50,23 @@ pub(crate) async fn user(server: &TestServer, name: &str) -> Result<Api> {
 pub(crate) async fn waiting(api: &Api, session: &str) -> Result<String> {
     api.start(session, &json!({"shell": "cat", "stdin": "open"})).await
 }
+
+/// An execution of ann's in a session that she shares with bob.
+pub(crate) struct Shared {
+    pub(crate) ann: Api,
+    pub(crate) bob: Api,
+    pub(crate) session: String,
+    pub(crate) execution: String,
+    /// The path of bob's membership.
+    pub(crate) member: String,
+}
+
+/// Creates ann and bob, and shares a session with bob in this role.
+pub(crate) async fn shared(server: &TestServer, role: &str) -> Result<Shared> {
+    let (ann, bob) = (user(server, "ann").await?, user(server, "bob").await?);
+    let session = ann.session(&json!({})).await?;
+    let execution = waiting(&ann, &session).await?;
+    let member = format!("/v1/sessions/{session}/members/bob");
+    json_of(&ann.put(&member, &json!({"role": role})).await?, 200)?;
+    Ok(Shared { ann, bob, session, execution, member })
+}

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::accounts::{server, user, waiting};
+use crate::accounts::{Shared, server, shared, user, waiting};
 
 /// A request that was admitted, with the first chunk of its body; more may follow.
 async fn begun(api: &Api, line: &str, chunk: &str) -> Result<TcpStream> {
@@ -82,11 +82,7 @@ async fn a_file_and_an_archive_that_arrive_while_their_token_is_revoked_are_refu
 #[tokio::test]
 async fn input_of_a_removed_editor_is_refused() -> Result<()> {
     let server = server("").await?;
-    let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
-    let one = ann.session(&json!({})).await?;
-    let id = waiting(&ann, &one).await?;
-    let member = format!("/v1/sessions/{one}/members/bob");
-    json_of(&ann.put(&member, &json!({"role": "editor"})).await?, 200)?;
+    let Shared { ann, bob, execution: id, member, .. } = shared(&server, "editor").await?;
     let line = format!("POST /v1/executions/{id}/stdin");
     let mut stream = begun(&bob, &line, "before\n").await?;
     ann.until_printed(&id, "before").await?;

@@ -64,7 +64,7 @@ async fn over_tls_the_cookie_is_bound_to_this_host() -> Result<()> {
     let answer =
         plain.anonymous().send("POST", "/v1/login", &[("X-Forwarded-Proto", "https")], &body).await?;
     let set = answer.header("set-cookie").context("no cookie")?;
-    ensure!(set.starts_with("headwater_session="), "whoever is not trusted is believed: {set}");
+    ensure!(set.starts_with("headwater_session="), "an untrusted proxy is believed: {set}");
     let server = behind_proxy("").await?;
     add_user(&server, "ann", "member").await?;
     let tls = ("X-Forwarded-Proto", "https");

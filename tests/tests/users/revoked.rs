@@ -7,7 +7,7 @@ use headwater_tests::http::json_of;
 use headwater_tests::{Api, Received, Socket, SseStream};
 use serde_json::{Value, json};
 
-use crate::accounts::{add_user, server, signed_in, user, waiting};
+use crate::accounts::{Shared, add_user, server, shared, signed_in, user, waiting};
 use crate::shares::link;
 
 /// An execution's events and its socket, open.
@@ -80,11 +80,7 @@ async fn a_disabled_user_and_one_with_another_password_lose_their_streams() -> R
 #[tokio::test]
 async fn the_end_of_a_membership_and_of_a_link_ends_their_streams() -> Result<()> {
     let server = server("").await?;
-    let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
-    let one = ann.session(&json!({})).await?;
-    let id = waiting(&ann, &one).await?;
-    let member = format!("/v1/sessions/{one}/members/bob");
-    json_of(&ann.put(&member, &json!({"role": "viewer"})).await?, 200)?;
+    let Shared { ann, bob, session: one, execution: id, member } = shared(&server, "viewer").await?;
     let (share, token) = link(&ann, &one, "read").await?;
     let (of_bob, of_link) = (Streams::open(&bob, &id).await?, Streams::open(&token, &id).await?);
     json_of(&ann.delete(&member).await?, 204)?;
@@ -100,11 +96,7 @@ async fn the_end_of_a_membership_and_of_a_link_ends_their_streams() -> Result<()
 #[tokio::test]
 async fn an_editor_that_becomes_a_viewer_loses_the_socket_it_could_type_into() -> Result<()> {
     let server = server("").await?;
-    let (ann, bob) = (user(&server, "ann").await?, user(&server, "bob").await?);
-    let one = ann.session(&json!({})).await?;
-    let id = waiting(&ann, &one).await?;
-    let member = format!("/v1/sessions/{one}/members/bob");
-    json_of(&ann.put(&member, &json!({"role": "editor"})).await?, 200)?;
+    let Shared { ann, bob, execution: id, member, .. } = shared(&server, "editor").await?;
     let mut socket = bob.socket(&format!("/v1/executions/{id}/attach")).await?;
     json_of(&ann.put(&member, &json!({"role": "viewer"})).await?, 200)?;
     loop {

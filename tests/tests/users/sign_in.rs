@@ -31,7 +31,7 @@ async fn a_password_signs_in_and_everything_else_is_refused_alike() -> Result<()
         error["request_id"] = Value::Null;
         Ok(error)
     };
-    ensure!(body(&wrong)? == body(&unknown)?, "a name that nobody has is told apart");
+    ensure!(body(&wrong)? == body(&unknown)?, "an unknown name gets another answer");
     for bad in [json!({}), json!({"name": "ann"}), json!({"name": "ann", "password": 1}), json!({"x": 1})] {
         ensure!(server.anonymous().post("/v1/login", &bad).await?.status == 400, "{bad}");
     }
@@ -120,7 +120,7 @@ async fn a_refresh_token_is_valid_once_and_its_second_use_ends_the_sign_in() -> 
     ensure!(me_status(&server.api_with(&text(&second["access_token"]))).await? == 200);
     ensure!(me_status(&server.api_with(&text(&second["refresh_token"]))).await? == 401, "it opens doors");
     ensure!(refresh(&first["refresh_token"]).await?.status == 401, "it was good twice");
-    ensure!(refresh(&second["refresh_token"]).await?.status == 401, "whoever stole it goes on");
+    ensure!(refresh(&second["refresh_token"]).await?.status == 401, "the stolen token is still valid");
     ensure!(me_status(&server.api_with(&text(&second["access_token"]))).await? == 401, "the sign-in goes on");
     for bad in [json!(""), json!("hwr_x"), first["access_token"].clone()] {
         ensure!(refresh(&bad).await?.status == 401, "{bad}");
