@@ -84,7 +84,7 @@ async fn a_start_that_waits_for_too_long_is_refused_with_its_queue_position() ->
         ann.post(&format!("/v1/sessions/{session}/executions"), &json!({"shell": "touch made"})).await?;
     refused(&answer, 429, "quota_exceeded")?;
     assert!(
-        answer.header("retry-after").is_some() && answer.text().contains("number 1"),
+        answer.header("retry-after").is_some() && answer.text().contains("position 1"),
         "{}",
         answer.text()
     );

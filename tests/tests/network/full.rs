@@ -20,7 +20,7 @@ async fn the_operator_decides_which_networks_there_are_and_a_refusal_says_so() -
     for (config, no_walls, network, says) in [
         ("", false, Network::Full, "allow_full"),
         ("[network]\nallow_packages = false", false, Network::Packages, "allow_packages"),
-        ("", true, Network::Packages, "walls"),
+        ("", true, Network::Packages, "isolation"),
     ] {
         let worker = with(config, no_walls).await?;
         let spec = SessionSpec { network, ..SessionSpec::default() };

@@ -32,7 +32,7 @@ async fn a_timeout_keeps_what_was_printed_and_says_after_how_long() -> Result<()
     assert_eq!((seen.text().as_str(), seen.errors().as_str()), ("partial\n", "also\n"));
     let verdict = seen.verdict();
     assert_eq!((verdict.reason, verdict.signal), (Reason::TimedOut, Some(15)));
-    assert_eq!(verdict.message.as_deref(), Some("timed out after 3000 ms"));
+    assert_eq!(verdict.message.as_deref(), Some("timed out after 3 s"));
     assert!(verdict.duration_ms >= 3000, "{verdict:?}");
     Ok(())
 }
