@@ -144,7 +144,7 @@ impl Quota {
             own: quota.executions,
             all: quotas.executions_of_all,
             queue_length: quotas.queue_length,
-            patience: quotas.queue_wait,
+            max_wait: quotas.queue_wait,
         };
         self.admission.enter(owner, what, rules).await.map_err(|refusal| {
             let message = match refusal {

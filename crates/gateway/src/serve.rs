@@ -1,7 +1,7 @@
-//! Serving: the listener, its connections, and the end.
+//! The HTTP server: the listener, its connections, and the shutdown.
 //!
-//! Closing is gentle: streams are told to come back, requests in flight end, and nothing else is touched: programs, the
-//! worker and its sessions run on.
+//! A shutdown is graceful: streams ask their clients to reconnect, and requests in flight complete. Programs, sessions and
+//! the worker keep running.
 
 mod connection_permits;
 pub(crate) mod disk_reserve;
@@ -36,36 +36,38 @@ use tower_http::timeout::TimeoutBody;
 use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
 use crate::routes::table;
-pub(crate) use crate::serve::connection_permits::Seat;
-use crate::serve::connection_permits::{Seats, refuse};
+pub(crate) use crate::serve::connection_permits::ConnectionPermit;
+use crate::serve::connection_permits::{ConnectionPermits, refuse};
 pub(crate) use crate::serve::slow_reader::Live;
-use crate::serve::slow_reader::{IsLive, Patient};
+use crate::serve::slow_reader::{IsLive, WriteTimeoutStream};
 use crate::state::Gateway;
 
-/// The most headers of a request, and (to within one read) the most bytes of all of them.
+/// The largest number of headers of a request.
 const MAX_HEADERS: usize = 100;
+/// The largest size of all headers of a request, to within one read.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// A connection whose other end vanished is found out after about so long without traffic ...
+/// Time without traffic after which the kernel checks whether the client still exists.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// ... and a client that takes nothing of what it was sent for so long is let go: it can resume.
-const STUCK: Duration = Duration::from_mins(5);
-/// So much may wait in the kernel to be sent to one client: enough that it never waits for us. The kernel's own bound is
-/// megabytes, which would be made and copied for every client that does not read.
+/// A client that acknowledges nothing for this long is disconnected; it can resume.
+const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_mins(5);
+/// The most bytes that wait in the kernel for one client. Enough that a client never waits for the server; the default of
+/// the kernel is megabytes, which would be spent on every client that does not read.
 const UNSENT_BYTES: u32 = 256 << 10;
 
-/// Waits when no connection can be taken, at first and at last: the kernel keeps those that come meanwhile.
-const REST: Duration = Duration::from_millis(20);
-const LONGEST_REST: Duration = Duration::from_secs(1);
-/// Descriptors that connections leave to the store, the worker and files that are served.
-const OTHER_DESCRIPTORS: u64 = 128;
+/// The first pause after a failed `accept`. The kernel queues new connections meanwhile.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause after failed `accept`s.
+const LONGEST_ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+/// File descriptors that are reserved for the store, the worker and served files.
+const RESERVED_DESCRIPTORS: u64 = 128;
 
-/// Why the gateway does not serve.
+/// Why the gateway cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The listening socket cannot be used.
     #[error("cannot use the listening socket: {0}")]
     Listen(io::Error),
-    /// Another gateway has the folder.
+    /// Another gateway holds the lock of the data folder.
     #[error("another server uses the data folder `{0}`")]
     AlreadyRunning(String),
     /// The data folder cannot be used.
@@ -74,27 +76,27 @@ pub enum ServeError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No first token.
+    /// The first token cannot be created.
     #[error(transparent)]
     Token(#[from] FirstTokenError),
-    /// No secret for access tokens.
+    /// The secret of access tokens cannot be used.
     #[error(transparent)]
     Jwt(#[from] JwtError),
-    /// No worker.
+    /// The worker cannot be reached.
     #[error(transparent)]
     Worker(#[from] ContractError),
 }
 
-/// What is known once the server listens.
+/// Facts for the caller, once the server listens.
 #[derive(Debug)]
 pub struct Ready {
-    /// Where.
+    /// The address that the server listens on.
     pub address: SocketAddr,
-    /// The first token, if it was made just now.
+    /// The first token, if it was created by this start.
     pub first_token: Option<NewToken>,
 }
 
-/// Serves until `stop`, over this worker, whoever connects to `listener`. `ready` is called once requests are answered.
+/// Serves connections of `listener` until `stop`. `ready` is called once requests are served.
 pub async fn serve(
     config: Config,
     listener: std::net::TcpListener,
@@ -103,9 +105,9 @@ pub async fn serve(
     stop: CancellationToken,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
-    make_room(&config.data);
+    release_reserve_if_full(&config.data);
     let _lock = lock(&config)?;
-    raise_descriptors();
+    raise_open_files();
     let listener = listener.set_nonblocking(true).and_then(|()| TcpListener::from_std(listener));
     let listener = listener.map_err(ServeError::Listen)?;
     let address = listener.local_addr().map_err(ServeError::Listen)?;
@@ -113,7 +115,7 @@ pub async fn serve(
     let first_token = first_token(store.as_ref(), &config.token_path()).await?;
     let jwts = Jwts::new(&config.jwt_key_path(), &config.auth)?;
     let gateway = Gateway::new(config, address, store, worker, restarter, jwts).await?;
-    announce(&gateway.config.address_path(), address)
+    write_address(&gateway.config.address_path(), address)
         .map_err(|error| ServeError::Data(gateway.config.data.display().to_string(), error))?;
     gateway.begin().await;
     ready(&Ready { address, first_token });
@@ -123,18 +125,18 @@ pub async fn serve(
     Ok(())
 }
 
-/// Takes connections until told to stop, then waits for those that are open.
+/// Accepts connections until `stop`, then waits for the open ones.
 async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: CancellationToken) {
     let router = table::router(gateway);
-    let room = Arc::new(Semaphore::new(gateway.config.max_connections.min(most_connections())));
-    let seats = Seats::new(&gateway.config, gateway.metrics.connections.clone());
-    let mut backoff = Backoff::new(REST, LONGEST_REST);
+    let limit = Arc::new(Semaphore::new(gateway.config.max_connections.min(max_connections())));
+    let permits = ConnectionPermits::new(&gateway.config, gateway.metrics.connections.clone());
+    let mut backoff = Backoff::new(ACCEPT_PAUSE, LONGEST_ACCEPT_PAUSE);
     let connections = TaskTracker::new();
     let abandon = CancellationToken::new();
     loop {
         let permit = tokio::select! {
             () = stop.cancelled() => break,
-            permit = Arc::clone(&room).acquire_owned() => permit,
+            permit = Arc::clone(&limit).acquire_owned() => permit,
         };
         let Ok(permit) = permit else { break };
         let (stream, address) = tokio::select! {
@@ -142,22 +144,22 @@ async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: Cancellatio
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Out of descriptors, or the client was gone before we came: neither ends the server.
-                    tracing::warn!(%error, "a connection could not be taken");
+                    // Out of file descriptors, or the client has gone: neither ends the server.
+                    tracing::warn!(%error, "cannot accept a connection");
                     backoff.pause().await;
                     continue;
                 }
             },
         };
         backoff.reset();
-        let Some(seat) = seats.take(address.ip(), permit) else {
+        let Some(permit) = permits.take(address.ip(), permit) else {
             refuse(&stream);
             continue;
         };
         let (router, gateway, abandon) = (router.clone(), Arc::clone(gateway), abandon.clone());
         connections.spawn(async move {
             tokio::select! {
-                () = connection(gateway, router, stream, address, seat) => {}
+                () = connection(gateway, router, stream, address, permit) => {}
                 () = abandon.cancelled() => {}
             }
         });
@@ -171,7 +173,7 @@ async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: Cancellatio
         gateway.background.tasks.wait().await;
     };
     if tokio::time::timeout(gateway.config.shutdown_grace, all).await.is_err() {
-        tracing::warn!("some requests were still in flight when the server ended");
+        tracing::warn!("requests were still in flight when the server exited");
         abandon.cancel();
     }
 }
@@ -181,31 +183,31 @@ async fn connection(
     router: Router,
     stream: TcpStream,
     address: SocketAddr,
-    seat: Seat,
+    permit: ConnectionPermit,
 ) {
-    if let Err(error) = tune(&stream) {
-        tracing::debug!(%error, "a connection cannot be tuned");
+    if let Err(error) = set_options(&stream) {
+        tracing::debug!(%error, "cannot set the options of a connection");
     }
-    let patience = gateway.config.header_timeout;
+    let header_timeout = gateway.config.header_timeout;
     let is_live = IsLive::default();
-    let stream = Patient::new(stream, gateway.config.write_timeout, is_live.clone());
+    let stream = WriteTimeoutStream::new(stream, gateway.config.write_timeout, is_live.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        // A client that stops in the middle of a body is not waited for.
-        let mut request = request.map(|body| Body::new(TimeoutBody::new(patience, body)));
+        // A client that stops sending in the middle of a body fails with a timeout.
+        let mut request = request.map(|body| Body::new(TimeoutBody::new(header_timeout, body)));
         table::rewrite(&mut request);
         request.extensions_mut().insert(ConnectInfo(address));
-        request.extensions_mut().insert(seat.clone());
+        request.extensions_mut().insert(permit.clone());
         let (router, is_live) = (router.clone(), is_live.clone());
         async move {
-            let answer = router.oneshot(request).await.unwrap_or_else(|never| match never {});
-            is_live.note(&answer);
-            Ok::<_, Infallible>(answer)
+            let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+            is_live.set(&response);
+            Ok::<_, Infallible>(response)
         }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(patience)
+        .header_read_timeout(header_timeout)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEADER_BYTES);
     let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
@@ -218,39 +220,39 @@ async fn connection(
         }
     };
     if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended badly");
+        tracing::debug!(%error, "a connection ended with an error");
     }
 }
 
-fn tune(stream: &TcpStream) -> io::Result<()> {
+fn set_options(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE / 3).with_retries(3);
     socket.set_tcp_keepalive(&keepalive)?;
     socket.set_tcp_notsent_lowat(UNSENT_BYTES)?;
-    socket.set_tcp_user_timeout(Some(STUCK))
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED_TIMEOUT))
 }
 
-/// Many streams need many descriptors; the kernel's default is a thousand.
-fn raise_descriptors() {
+/// Raises the limit of open files: each stream needs one, and the default of the kernel is 1024.
+fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let now = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: now.maximum, maximum: now.maximum }) {
-        tracing::warn!(%error, "the number of open descriptors cannot be raised");
+        tracing::warn!(%error, "cannot raise the limit of open files");
     }
-    // The first random number may open a file, which stays open: now, while there is one.
+    // The first random number may open a file that stays open: done now, while file descriptors are available.
     let _ = SessionId::random();
 }
 
-/// As many connections as there are descriptors for, each takes one; more wait.
-fn most_connections() -> usize {
+/// The largest number of connections: each needs a file descriptor. More connections wait.
+fn max_connections() -> usize {
     use rustix::process::{Resource, getrlimit};
-    let most =
-        getrlimit(Resource::Nofile).current.map(|limit| limit.saturating_sub(OTHER_DESCRIPTORS).max(16));
-    most.and_then(|most| usize::try_from(most).ok()).unwrap_or(Semaphore::MAX_PERMITS)
+    let limit =
+        getrlimit(Resource::Nofile).current.map(|limit| limit.saturating_sub(RESERVED_DESCRIPTORS).max(16));
+    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(Semaphore::MAX_PERMITS)
 }
 
-/// One gateway for a folder: who has the lock has the store.
+/// Takes the lock of the data folder: only one gateway uses a store.
 fn lock(config: &Config) -> Result<File, ServeError> {
     let data = &config.data;
     let broken = |error: io::Error| ServeError::Data(data.display().to_string(), error);
@@ -260,8 +262,7 @@ fn lock(config: &Config) -> Result<File, ServeError> {
     let file = file.map_err(broken)?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {
-            // One that was killed left it, and its process id may be another's by now: while we hold the lock and have
-            // not said who we are, nobody shall believe it.
+            // A gateway that was killed leaves this file, and its process id may belong to another process by now.
             let _ = std::fs::remove_file(config.address_path());
             Ok(file)
         }
@@ -270,20 +271,20 @@ fn lock(config: &Config) -> Result<File, ServeError> {
     }
 }
 
-/// A server that starts on a full disk uses a piece of its reserve: for the store's journal, and for what it says of itself.
-/// The rest stays for those who delete something.
-fn make_room(data: &Path) {
+/// On a full disk, releases a part of the reserve for the journal of the store and the server's own files. The rest stays
+/// for requests that delete something.
+fn release_reserve_if_full(data: &Path) {
     let shortage = Free::of(data).ok().and_then(Free::shortage);
     if let Some(shortage) = shortage {
         tracing::error!(
-            "{shortage}: reading and deleting work, and nothing new can be started until there is room"
+            "{shortage}: reading and deleting work, but nothing can be started until space is freed"
         );
         Reserve::of(data).release();
     }
 }
 
-/// Tells other commands where the server is.
-fn announce(path: &Path, address: SocketAddr) -> io::Result<()> {
+/// Writes the file with which other commands find the server.
+fn write_address(path: &Path, address: SocketAddr) -> io::Result<()> {
     let beside = path.with_extension("new");
     let _ = std::fs::remove_file(&beside);
     let mut file = File::options().create_new(true).write(true).mode(0o600).open(&beside)?;
@@ -305,7 +306,7 @@ mod tests {
         assert!(!config.address_path().exists());
         std::fs::write(config.address_path(), "{\"pid\":2}").unwrap();
         assert!(matches!(lock(&config), Err(ServeError::AlreadyRunning(_))));
-        assert!(config.address_path().exists(), "what one that runs says of itself stays");
+        assert!(config.address_path().exists(), "the file of a running server stays");
         drop(held);
     }
 }

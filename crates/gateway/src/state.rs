@@ -20,6 +20,7 @@ use crate::metrics::Metrics;
 use crate::now_ms;
 use crate::quota::Quota;
 use crate::quota::rates::Rates;
+use crate::quota::watchdog::Watchdog;
 use crate::routes::terminals::Viewers;
 use crate::streams::feed::Hub;
 use crate::worker::Worker;
@@ -128,7 +129,11 @@ impl Gateway {
         self.reconciler.start().await;
         self.take_up_builds().await;
         self.always("revocation", |gateway| async move { gateway.auth.end_revoked_streams().await });
-        self.always("usage", |gateway| async move { gateway.watch_usage().await });
+        let watchdog = Arc::new(Watchdog::new(self));
+        self.background.restarting("usage", move || {
+            let watchdog = Arc::clone(&watchdog);
+            async move { watchdog.run().await }
+        });
         self.always("reserve", |gateway| async move { gateway.keep_reserve().await });
         self.always("worker", |gateway| async move {
             let came_back = || {

@@ -1,6 +1,6 @@
-//! The way to the worker: a few connections, and somebody who brings it back.
+//! The connections to the worker, and its supervision.
 //!
-//! Calls and streams have connections of their own, so that a flood to a watcher does not hold up a start.
+//! Calls and streams have separate connections, so that the output of a stream does not delay a start.
 
 mod calls;
 #[cfg(test)]
@@ -13,14 +13,14 @@ use std::time::Duration;
 use headwater_contract::{Client, ContractError, FaultKind, WorkerRestarter, connect_with};
 use tokio_util::sync::CancellationToken;
 
-/// Connections for streams: what one of them carries goes through one task on either side.
+/// Connections for streams: one task on either side serves each of them.
 const STREAM_CONNECTIONS: usize = 4;
-/// What a watcher that does not read may hold here of what the worker has sent.
+/// The most that a client that does not read may hold here of what the worker has sent.
 const STREAM_WINDOW_BYTES: u32 = 64 << 10;
-/// How often the worker is asked whether it lives.
-const PULSE: Duration = Duration::from_secs(1);
+/// Time between two checks of the worker.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The worker.
+/// The worker, with typed calls that are repeated after a restart of it.
 #[derive(Debug)]
 pub(crate) struct Worker {
     calls: Client,
@@ -45,47 +45,47 @@ impl Worker {
         Ok(Self { calls: calls.with_restarter(restarter), streams, next: AtomicUsize::new(0) })
     }
 
-    /// For calls with one answer.
+    /// The connection for calls with one response.
     const fn calls(&self) -> &Client {
         &self.calls
     }
 
-    /// For calls that stream.
+    /// A connection for streams.
     fn streams(&self) -> &Client {
         let n = self.next.fetch_add(1, Ordering::Relaxed) % STREAM_CONNECTIONS;
         self.streams.get(n).unwrap_or(&self.calls)
     }
 
-    /// Looks after the worker until told to stop: one that dies is started again, and adopts what it left.
+    /// Checks the worker until `stopping`: a worker that has died is restarted by the call, and adopts what it left.
     pub(crate) async fn supervise(&self, stopping: CancellationToken, came_back: impl Fn()) {
         let mut pid = 0;
         loop {
             match self.info().await {
                 Ok(info) => {
                     if pid != 0 && pid != info.pid {
-                        tracing::warn!(pid = info.pid, "the worker was started again");
+                        tracing::warn!(pid = info.pid, "the worker was restarted");
                         came_back();
                     }
                     pid = info.pid;
                 }
-                Err(error) => tracing::error!(%error, "the worker cannot be brought back"),
+                Err(error) => tracing::error!(%error, "cannot restart the worker"),
             }
             tokio::select! {
                 () = stopping.cancelled() => return,
-                () = tokio::time::sleep(PULSE) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
             }
         }
     }
 }
 
-/// What a question for all of something tells. Nothing, where there is more of it than one answer can carry: whoever
-/// asks must then be able to ask for each by itself, or one user with many things would leave none to the others.
-pub(crate) fn if_it_fits<T>(told: Result<Vec<T>, ContractError>) -> Result<Vec<T>, ContractError> {
-    match told {
+/// A list of the worker, empty if it is too large for one response. The caller must then be able to ask for each object
+/// by itself; otherwise one user with many objects would block all others.
+pub(crate) fn if_it_fits<T>(list: Result<Vec<T>, ContractError>) -> Result<Vec<T>, ContractError> {
+    match list {
         Err(ContractError::Fault(fault)) if fault.kind == FaultKind::Invalid => {
-            tracing::warn!(%fault, "the worker has more to tell than fits into one answer");
+            tracing::warn!(%fault, "the list of the worker is too large for one response");
             Ok(Vec::new())
         }
-        told => told,
+        list => list,
     }
 }

@@ -41,7 +41,7 @@ async fn more_sessions_than_fit_into_an_answer_leave_lists_and_restarts_as_they_
 
     server.kill();
     server.start_again().await?;
-    assert!(server.log().contains("more to tell than fits"), "they fit: this test shows nothing");
+    assert!(server.log().contains("too large for one response"), "they fit: this test shows nothing");
     assert_eq!(texts(&bob.json("/v1/executions?state=running").await?, "id"), [id.as_str()]);
     bob.write_input(&id, b"go\n").await?;
     assert_eq!(bob.closed(&id).await?["exit"]["code"], 3);

@@ -1,4 +1,4 @@
-//! The one authorisation.
+//! Authorisation: the only place that decides who may do what.
 
 use headwater_protocol::SessionId;
 use headwater_store::{Role, SessionRole};
@@ -7,44 +7,43 @@ use super::Identity;
 use super::scope::out_of_scope;
 use crate::error::ApiError;
 
-/// What somebody wants to do.
+/// The right that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Need {
-    /// Look.
+    /// Read something.
     Read,
-    /// Start, change, end.
+    /// Start, change or end something.
     Write,
-    /// What only the owner may: remove it, and say who else may use it.
+    /// What only the owner may do: remove it, and share it.
     Own,
-    /// See the server itself.
+    /// Operate the server itself.
     Admin,
 }
 
-/// Whose something is.
+/// Who may use an object: its owner, and the members of its session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whose<'a> {
-    /// To whom it belongs.
+    /// The owner of the object.
     pub(crate) owner: &'a str,
-    /// In which session it is.
+    /// The session that the object is in.
     pub(crate) session: Option<SessionId>,
-    /// What whoever asks may do with that session without being its owner.
+    /// The role of the caller in that session, if the caller is a member and not the owner.
     pub(crate) shared: Option<SessionRole>,
 }
 
 impl<'a> Whose<'a> {
-    /// Something that belongs to somebody and is in no session.
+    /// An object that is in no session.
     pub(crate) fn of(owner: &'a str) -> Self {
         Self { owner, session: None, shared: None }
     }
 }
 
-/// Whether this one may do this where it concerns nobody's thing: make something, list, see the server.
+/// Whether `who` may do something that concerns no existing object: create, list, operate the server.
 pub(crate) fn authorise(who: &Identity, need: Need) -> Result<(), ApiError> {
     decide(who, need, None)
 }
 
-/// Whether this one may do this to what belongs to somebody. Another's thing looks like one that is not there, so the
-/// caller's `missing` is the answer.
+/// Whether `who` may use an object. Objects of other users look as if they did not exist, so `missing` is the error.
 pub(crate) fn authorise_on(
     who: &Identity,
     need: Need,
@@ -63,7 +62,7 @@ fn is_owner(who: &Identity, whose: Whose<'_>) -> bool {
     whose.owner == who.owner || who.role == Role::Admin
 }
 
-/// The one decision, about what whoever asks may know of.
+/// The decision, for objects that the caller may know of.
 fn decide(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> Result<(), ApiError> {
     let shared = whose.filter(|whose| !is_owner(who, *whose)).and_then(|whose| whose.shared);
     if !who.bounds.allows(need) {
@@ -74,22 +73,21 @@ fn decide(who: &Identity, need: Need, whose: Option<Whose<'_>>) -> Result<(), Ap
         (Need::Read, _) => Ok(()),
         (Need::Admin, role) if role != Role::Admin || is_narrow || who.bounds.scopes.is_some() => {
             Err(ApiError::forbidden(
-                "this is for the operator",
+                "only operators may do this",
                 "use a token of the role `admin`: `headwater token create --role admin`",
             ))
         }
         (_, Role::Reader) => Err(ApiError::forbidden(
-            "this token may look and not touch",
+            "this token may only read",
             "use a token of the role `member`: `headwater token create --role member`",
         )),
         (_, _) if is_narrow => Err(ApiError::forbidden(
-            "this token is for using certain sessions only",
+            "this token may only use certain sessions",
             "use a token that is not bound to sessions",
         )),
-        (Need::Write, _) if shared == Some(SessionRole::Viewer) => Err(ApiError::forbidden(
-            "you may look at this session and not touch it",
-            "its owner can make you an editor",
-        )),
+        (Need::Write, _) if shared == Some(SessionRole::Viewer) => {
+            Err(ApiError::forbidden("you may only read this session", "ask its owner for the role `editor`"))
+        }
         (Need::Own, _) if shared.is_some() => {
             Err(ApiError::forbidden("only the owner of the session may do this", "ask its owner"))
         }

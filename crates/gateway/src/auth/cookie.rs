@@ -1,8 +1,8 @@
-//! The web app's cookie: a secret of its own, for nobody else to read, and not worth anything to pages of others.
+//! The cookie of the web app, protected against cross-site request forgery (CSRF).
 //!
-//! A cookie comes by itself, also with requests that another page makes. So whatever changes something, or opens a
-//! socket, must besides say where it comes from: by an `Origin` that is ours, by `Sec-Fetch-Site: same-origin`, or by a
-//! header that no page of another site can set without being asked for it.
+//! A browser sends a cookie with every request, even one that another site's page makes. So a request that changes
+//! something or opens a WebSocket must also show where it comes from: by an allowed `Origin`, by
+//! `Sec-Fetch-Site: same-origin`, or by a header that a page of another site cannot set without a CORS preflight.
 
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 
@@ -10,24 +10,24 @@ use super::Origins;
 use super::proxies::FORWARDED_PROTO;
 use crate::error::ApiError;
 
-/// Its name where it travels in the clear ...
+/// The name of the cookie over plain HTTP.
 const COOKIE: &str = "headwater_session";
-/// ... and where it does not: browsers take one of this name only from this very host, and only over TLS.
+/// The name of the cookie over TLS: browsers accept the prefix `__Host-` only from the exact host and only over TLS.
 const SECURE_COOKIE: &str = "__Host-headwater_session";
-/// What a page of ours may say instead of `Origin`.
-const CSRF: &str = "x-headwater-csrf";
+/// The header that a page of the web app may send instead of `Origin`.
+const CSRF_HEADER: &str = "x-headwater-csrf";
 
-/// Whether the browser came over TLS, as a trusted proxy says: the guard removes the header of all others.
+/// Whether the browser uses TLS, according to a trusted proxy. The guard removes the header of other clients.
 pub(super) fn is_secure(headers: &HeaderMap) -> bool {
     headers.get(FORWARDED_PROTO).is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
 }
 
-/// The name of the cookie on this way.
+/// The name of the cookie for this connection.
 fn name(headers: &HeaderMap) -> &'static str {
     if is_secure(headers) { SECURE_COOKIE } else { COOKIE }
 }
 
-/// The cookie's value, if one came. Only the name that belongs to the way is looked at.
+/// The value of the cookie. Only the name for this kind of connection counts.
 pub(super) fn get(headers: &HeaderMap) -> Option<String> {
     let name = name(headers);
     let pairs = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -35,18 +35,18 @@ pub(super) fn get(headers: &HeaderMap) -> Option<String> {
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
 }
 
-/// What sets it.
+/// The value of `Set-Cookie` that sets the cookie.
 pub(crate) fn set(headers: &HeaderMap, secret: &str, seconds: u64) -> String {
     let secure = if is_secure(headers) { "; Secure" } else { "" };
     format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}", name(headers))
 }
 
-/// What removes it.
+/// The value of `Set-Cookie` that removes the cookie.
 pub(crate) fn cleared(headers: &HeaderMap) -> String {
     set(headers, "", 0)
 }
 
-/// Refuses a request that a page of another could have made a browser send with its cookie.
+/// Refuses a request that a page of another site could have caused.
 pub(super) fn check(origins: &Origins, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     let is_safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     if is_safe && !headers.contains_key(header::UPGRADE) {
@@ -55,12 +55,12 @@ pub(super) fn check(origins: &Origins, method: &Method, headers: &HeaderMap) -> 
     let same_origin = HeaderValue::from_static("same-origin");
     let is_ours = origins.may_use_cookies(headers)
         || headers.get("sec-fetch-site") == Some(&same_origin)
-        || headers.get(CSRF).is_some_and(|value| !value.is_empty());
+        || headers.get(CSRF_HEADER).is_some_and(|value| !value.is_empty());
     if is_ours {
         return Ok(());
     }
     Err(ApiError::forbidden(
-        "a cookie alone changes nothing: the request does not say which page it comes from",
+        "a cookie alone is not accepted for a change: the request does not show which page sent it",
         "send `Origin`, as browsers do, or `X-Headwater-CSRF: 1`; programs send `Authorization`",
     ))
 }

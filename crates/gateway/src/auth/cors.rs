@@ -1,6 +1,6 @@
-//! CORS: pages of the origins in `[server] origins`, and of no others, may read our answers.
+//! CORS: only pages of the origins in `[server] origins` may read responses.
 //!
-//! The origin is echoed exactly, with `Vary: Origin`. `*` lets every page in, without cookies.
+//! The origin is echoed exactly, with `Vary: Origin`. `*` allows every page, without cookies.
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,52 +15,53 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "x-request-id, location, retry-after, etag, content-range, content-disposition, accept-ranges",
 );
-/// How long a browser remembers, in seconds.
-const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+/// How long a browser caches a preflight response.
+const PREFLIGHT_MAX_AGE_SECONDS: HeaderValue = HeaderValue::from_static("600");
 
-/// What a page of another origin may know of an answer.
+/// Which pages may read a response.
 #[derive(Debug)]
-pub(super) enum Told {
-    /// Nothing: no such page asks, or it may not.
-    Nothing,
-    /// The page of this origin.
+pub(super) enum AllowedOrigin {
+    /// No page of another origin.
+    None,
+    /// Pages of this origin.
     Exactly(HeaderValue),
-    /// Any page.
-    Anybody,
+    /// Pages of every origin.
+    Any,
 }
 
-/// What whoever sent these headers may know.
-pub(super) fn told(origins: &Origins, headers: &HeaderMap) -> Told {
+/// The pages that may read the response to a request with these headers.
+pub(super) fn allowed_origin(origins: &Origins, headers: &HeaderMap) -> AllowedOrigin {
     match headers.get(header::ORIGIN) {
-        Some(origin) if origins.is_listed(origin) => Told::Exactly(origin.clone()),
-        Some(_) if origins.lists_all() => Told::Anybody,
-        _ => Told::Nothing,
+        Some(origin) if origins.is_listed(origin) => AllowedOrigin::Exactly(origin.clone()),
+        Some(_) if origins.lists_all() => AllowedOrigin::Any,
+        _ => AllowedOrigin::None,
     }
 }
 
-/// The answer to a browser that asks whether a page may ask, if this is one.
-pub(super) fn preflight(told: &Told, method: &Method, headers: &HeaderMap) -> Option<Response> {
-    let asks = *method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    if !asks || matches!(told, Told::Nothing) {
+/// The response to a preflight request, if this is one.
+pub(super) fn preflight(allowed: &AllowedOrigin, method: &Method, headers: &HeaderMap) -> Option<Response> {
+    let is_preflight =
+        *method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if !is_preflight || matches!(allowed, AllowedOrigin::None) {
         return None;
     }
-    let mut answer = StatusCode::NO_CONTENT.into_response();
-    let headers = answer.headers_mut();
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
-    headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
-    Some(answer)
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_MAX_AGE_SECONDS);
+    Some(response)
 }
 
-/// Says on an answer who may read it.
-pub(super) fn say(told: &Told, headers: &mut HeaderMap) {
-    match told {
-        Told::Nothing => return,
-        Told::Exactly(origin) => {
+/// Adds the CORS headers to a response.
+pub(super) fn add_headers(allowed: &AllowedOrigin, headers: &mut HeaderMap) {
+    match allowed {
+        AllowedOrigin::None => return,
+        AllowedOrigin::Exactly(origin) => {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
-        Told::Anybody => {
+        AllowedOrigin::Any => {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         }
     }

@@ -1,10 +1,10 @@
-//! The guard before every door.
+//! The guard, which runs before every handler.
 //!
-//! 1. The request gets an id, which its answer, its errors and the log carry.
-//! 2. `Host` and `Origin` must be ours.
-//! 3. A credential must come with it: in `Authorization` (a token, a JWT or a link), in the cookie that signing in sets,
-//!    or, for streams that a browser opens by itself, as `?token=` (a ticket or a link; on the terminal's WebSocket also
-//!    a token or a JWT). Health is for everybody. A token with scopes is let into their areas only.
+//! 1. The request gets an id, which its response, its errors and the log contain.
+//! 2. `Host` and `Origin` must be allowed.
+//! 3. The request needs a credential: in `Authorization` (a token, a JWT or a link), in the cookie that signing in sets,
+//!    or, for streams that a browser opens, as `?token=` (a ticket or a link; on the terminal's WebSocket also a token or
+//!    a JWT). Health checks need none. A token with scopes may use only their areas.
 //! 4. Requests are counted for each credential, and failures for each address.
 
 use std::net::{IpAddr, SocketAddr};
@@ -18,8 +18,9 @@ use axum::response::{IntoResponse, Response};
 use headwater_contract::panics;
 use tracing::Instrument;
 
+use super::cors::AllowedOrigin;
 use super::scope::out_of_scope;
-use super::tickets::{Use, with_first_id};
+use super::tickets::{TicketStream, with_first_id};
 use super::{
     Area, Credential, Identity, LINK_PREFIX, Need, cookie, cors, hash, is_ticket, proxies, unauthenticated,
 };
@@ -28,48 +29,48 @@ use crate::auth::revocation::{request_while_valid, response_while_valid};
 use crate::error::ApiError;
 use crate::http::rate_limit::{new_request_id, with_request_id};
 use crate::routes::table;
-use crate::serve::Seat;
+use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 
 const REQUEST_ID: &str = "x-request-id";
 
-/// What a handler answers; a bug in it is answered with 500, and the other requests go on.
-async fn answered(handling: impl Future<Output = Response>) -> Response {
-    let panicked = || ApiError::internal(&"its handler panicked").into_response();
+/// The response of a handler. A panic becomes a 500, and other requests are not affected.
+async fn caught(handling: impl Future<Output = Response>) -> Response {
+    let panicked = || ApiError::internal(&"the handler panicked").into_response();
     panics::caught(handling).await.unwrap_or_else(panicked)
 }
 
-/// Lets a request through to its door, or answers for it.
+/// Passes a request to its handler, or refuses it.
 pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Request, next: Next) -> Response {
-    proxies::settle(&gateway.config.trusted_proxies, &mut request);
+    proxies::resolve_client(&gateway.config.trusted_proxies, &mut request);
     let id = new_request_id();
     // The path only: a query string may hold a token.
     let span = tracing::debug_span!("request", id, method = %request.method(), path = request.uri().path());
     let header = HeaderValue::from_str(&id);
-    let told = cors::told(&gateway.auth.origins, request.headers());
+    let allowed = cors::allowed_origin(&gateway.auth.origins, request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let (address, mut who) = (address(&request), None);
     let handling = async {
-        match admit(&gateway, request).await {
-            Ok(Admitted::Answered(answer)) => answer,
-            Ok(Admitted::Inside(request)) => {
+        match admit(&gateway, request, &allowed).await {
+            Ok(Admitted::Preflight(response)) => response,
+            Ok(Admitted::Request(request)) => {
                 who = request.extensions().get::<Identity>().cloned();
-                let ticket = request.extensions().get::<Use>().cloned();
+                let ticket = request.extensions().get::<TicketStream>().cloned();
                 let request = request_while_valid(&gateway.auth, request);
-                let answer = next.run(request).await;
-                let answer = ticket.iter().fold(answer, |answer, used| with_first_id(used, answer));
-                let answer = response_while_valid(&gateway.auth, who.as_ref(), answer);
+                let response = next.run(request).await;
+                let response = ticket.iter().fold(response, |response, used| with_first_id(used, response));
+                let response = response_while_valid(&gateway.auth, who.as_ref(), response);
                 match &who {
-                    Some(who) => gateway.answers.count(who, &method, answer),
-                    None => answer,
+                    Some(who) => gateway.answers.count(who, &method, response),
+                    None => response,
                 }
             }
             Err(error) => error.into_response(),
         }
     };
     let begun = Instant::now();
-    // In a box: all handlers together make a large future.
-    let mut response = with_request_id(id, Box::pin(answered(handling).instrument(span))).await;
+    // Boxed, because the future of all handlers together is large.
+    let mut response = with_request_id(id, Box::pin(caught(handling).instrument(span))).await;
     let status = response.status();
     gateway.metrics.answered(status, begun.elapsed());
     if is_denial(status) {
@@ -86,30 +87,33 @@ pub(crate) async fn guard(State(gateway): State<Arc<Gateway>>, mut request: Requ
         headers.insert(REQUEST_ID, header);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // What is served here is somebody's: nothing of it stays in a cache, unless a door says so.
+    // Responses are private: no cache keeps them, unless the handler allows it.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    cors::say(&told, headers);
+    cors::add_headers(&allowed, headers);
     response
 }
 
-async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiError> {
+async fn admit(
+    gateway: &Gateway,
+    mut request: Request,
+    allowed: &AllowedOrigin,
+) -> Result<Admitted, ApiError> {
     let address = address(&request);
     gateway.auth.origins.check_host(request.headers(), request.uri())?;
     gateway.auth.origins.check_origin(request.headers())?;
-    let told = cors::told(&gateway.auth.origins, request.headers());
-    if let Some(answer) = cors::preflight(&told, request.method(), request.headers()) {
-        return Ok(Admitted::Answered(answer));
+    if let Some(response) = cors::preflight(allowed, request.method(), request.headers()) {
+        return Ok(Admitted::Preflight(response));
     }
     if table::is_public(request.uri().path()) {
-        return Ok(Admitted::Inside(request));
+        return Ok(Admitted::Request(request));
     }
     gateway.rates.count_address(address)?;
-    let shown = shown(&request)?;
-    let by_cookie = matches!(shown, Some(Shown::Cookie(_)));
-    if let Some(Shown::Ticket(_, wanted)) = &shown {
-        request.extensions_mut().insert(wanted.clone());
+    let secret = secret(&request)?;
+    let by_cookie = matches!(secret, Some(Secret::Cookie(_)));
+    if let Some(Secret::Ticket(_, stream)) = &secret {
+        request.extensions_mut().insert(stream.clone());
     }
-    let Some(mut who) = identify(gateway, shown, address).await? else {
+    let Some(mut who) = identify(gateway, secret, address).await? else {
         gateway.rates.count_failure(address)?;
         return Err(unauthenticated());
     };
@@ -117,8 +121,8 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
         cookie::check(&gateway.auth.origins, request.method(), request.headers())?;
     }
     gateway.rates.count_request(&who)?;
-    if let Some(seat) = request.extensions().get::<Seat>() {
-        seat.is_used_by(&who)?;
+    if let Some(permit) = request.extensions().get::<ConnectionPermit>() {
+        permit.assign(&who)?;
     }
     gateway.answers.check(&who, request.method())?;
     who.bounds.area = Area::of(request.uri().path());
@@ -126,15 +130,15 @@ async fn admit(gateway: &Gateway, mut request: Request) -> Result<Admitted, ApiE
         return Err(out_of_scope(who.bounds.area, Need::Read));
     }
     request.extensions_mut().insert(who);
-    Ok(Admitted::Inside(request))
+    Ok(Admitted::Request(request))
 }
 
-/// What became of a request before its door.
+/// A request that passed the guard.
 enum Admitted {
-    /// It goes on.
-    Inside(Request),
-    /// There was nothing more to it.
-    Answered(Response),
+    /// For its handler.
+    Request(Request),
+    /// A CORS preflight, with its response.
+    Preflight(Response),
 }
 
 fn address(request: &Request) -> IpAddr {
@@ -152,35 +156,35 @@ pub(crate) fn too_many(wait: std::time::Duration) -> ApiError {
     ApiError { retry_after: Some(wait), ..error }
 }
 
-/// What came with a request.
-enum Shown {
-    /// Said on purpose.
+/// The secret that a request contains.
+enum Secret {
+    /// A token, a JWT or a link, which the client sets explicitly.
     Token(String),
-    /// The same, for one stream.
-    Ticket(String, Use),
-    /// Sent by a browser by itself.
+    /// A ticket, for one stream.
+    Ticket(String, TicketStream),
+    /// A cookie, which a browser sends automatically.
     Cookie(String),
 }
 
-/// What came with a request. A ticket counts in an address only: as a token it would open every door, also the one to the
-/// next ticket, and so would never end.
-fn shown(request: &Request) -> Result<Option<Shown>, ApiError> {
+/// The secret that a request contains. A ticket is accepted only in the address: as a token it would be valid for every
+/// route, including the one that issues tickets, and so would never expire.
+fn secret(request: &Request) -> Result<Option<Secret>, ApiError> {
     let headers = request.headers();
     if let Some(token) = bearer(headers).filter(|token| !is_ticket(token)) {
-        return Ok(Some(Shown::Token(token)));
+        return Ok(Some(Secret::Token(token)));
     }
     match query_token(request) {
-        Some(token) if is_ticket(&token) => Ok(Some(Shown::Ticket(token, Use::of(request)))),
+        Some(token) if is_ticket(&token) => Ok(Some(Secret::Ticket(token, TicketStream::of(request)))),
         Some(token) if token.starts_with(LINK_PREFIX) || table::is_terminal(request.uri().path()) => {
-            Ok(Some(Shown::Token(token)))
+            Ok(Some(Secret::Token(token)))
         }
         Some(_) => Err(token_in_address()),
-        // A cookie comes by itself: what was said on purpose wins over one that may be old.
-        None => Ok(cookie::get(headers).map(Shown::Cookie)),
+        // A browser sends cookies automatically: an explicit token has priority over one that may be old.
+        None => Ok(cookie::get(headers).map(Secret::Cookie)),
     }
 }
 
-/// A token or a JWT came in an address (401): proxies, histories and logs of others keep addresses.
+/// A token or a JWT in an address (401): proxies, browser histories and logs keep addresses.
 fn token_in_address() -> ApiError {
     ApiError::new(
         StatusCode::UNAUTHORIZED,
@@ -192,13 +196,13 @@ fn token_in_address() -> ApiError {
 
 async fn identify(
     gateway: &Gateway,
-    shown: Option<Shown>,
+    secret: Option<Secret>,
     address: IpAddr,
 ) -> Result<Option<Identity>, ApiError> {
-    let credential = match shown {
-        Some(Shown::Token(token)) => gateway.auth.credential(&token).await?,
-        Some(Shown::Ticket(ticket, wanted)) => gateway.auth.redeem(&ticket, &wanted).await?,
-        Some(Shown::Cookie(secret)) => Some(Credential::Cookie(hash(&secret))),
+    let credential = match secret {
+        Some(Secret::Token(token)) => gateway.auth.credential(&token).await?,
+        Some(Secret::Ticket(ticket, stream)) => gateway.auth.redeem(&ticket, &stream).await?,
+        Some(Secret::Cookie(cookie)) => Some(Credential::Cookie(hash(&cookie))),
         None => None,
     };
     match credential {
@@ -213,7 +217,7 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 
-/// Only where a browser can set no header, and only for looking: `EventSource` and `WebSocket`.
+/// The token in the query, only where a browser cannot set a header (`EventSource`, `WebSocket`) and only for `GET`.
 fn query_token(request: &Request) -> Option<String> {
     if request.method() != Method::GET || !table::takes_query_token(request.uri().path()) {
         return None;
@@ -238,7 +242,7 @@ mod tests {
         "no number".parse::<u8>().unwrap().to_string()
     }
 
-    /// Asks on a connection that stays open; answers with the head and the body.
+    /// Sends a request on a connection that stays open; returns head and body.
     async fn ask(connection: &mut TcpStream, path: &str) -> String {
         connection.write_all(format!("GET {path} HTTP/1.1\r\nhost: test\r\n\r\n").as_bytes()).await.unwrap();
         let mut answer = vec![0; 4096];
@@ -251,7 +255,7 @@ mod tests {
         let router = Router::new()
             .route("/broken", get(broken))
             .route("/sound", get(|| async { "sound" }))
-            .layer(from_fn(|request, next: Next| answered(next.run(request))));
+            .layer(from_fn(|request, next: Next| caught(next.run(request))));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = tokio::spawn(axum::serve(listener, router).into_future());

@@ -1,7 +1,7 @@
 //! The keys of another issuer: RS256 and ES256, from an address or a file.
 //!
-//! They are asked for when they are needed, kept, and asked for again when they are old, or when a token names a key that
-//! is not among them: then at most every few seconds, whoever asks. Keys that cannot be had leave those that are there.
+//! They are fetched when they are needed and cached. They are fetched again when they are old, or when a token names an
+//! unknown key: then at most every few seconds. If they cannot be fetched, the cached keys stay in use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,107 +16,107 @@ use super::jwt::rules;
 use super::{Credential, Foreign, hash};
 use crate::config::{JwtConfig, KeySource};
 
-/// How far another's clock may be off, in seconds.
-const LEEWAY: u64 = 30;
-/// How long an issuer may take to tell its keys.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The most that it may tell.
+/// How far the clock of the issuer may be off.
+const LEEWAY_SECONDS: u64 = 30;
+/// How long a fetch of the keys may take.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+/// The largest response with keys.
 const MAX_BYTES: usize = 1 << 20;
-/// The most keys that are kept.
+/// The largest number of cached keys.
 const MAX_KEYS: usize = 100;
-/// A modulus of 2048 bits has so many characters; shorter ones are broken.
-const MIN_MODULUS: usize = 342;
+/// The base64url length of a modulus of 2048 bits; shorter keys are insecure.
+const MIN_MODULUS_CHARS: usize = 342;
 
-type Found = HashMap<String, (Algorithm, DecodingKey)>;
+type KeysById = HashMap<String, (Algorithm, DecodingKey)>;
 
 #[derive(Default)]
-struct Held {
-    keys: Arc<Found>,
-    /// When they came.
-    since: Option<Instant>,
-    /// When they were asked for last.
-    asked: Option<Instant>,
+struct CachedKeys {
+    keys: Arc<KeysById>,
+    /// The last successful fetch.
+    fetched_at: Option<Instant>,
+    /// The last attempt to fetch.
+    asked_at: Option<Instant>,
 }
 
 /// The keys of an issuer.
 pub(super) struct Keys {
     config: JwtConfig,
-    held: Mutex<Held>,
-    /// One asks at a time.
-    asking: tokio::sync::Mutex<()>,
+    cached: Mutex<CachedKeys>,
+    /// Held during a fetch.
+    fetching: tokio::sync::Mutex<()>,
 }
 
 impl Keys {
     pub(super) fn new(config: JwtConfig) -> Self {
-        Self { config, held: Mutex::default(), asking: tokio::sync::Mutex::default() }
+        Self { config, cached: Mutex::default(), fetching: tokio::sync::Mutex::default() }
     }
 
-    /// What a JWT says, if it is genuine, for us, and its time is now.
+    /// The credential of a JWT, if its signature, audience and times are valid.
     pub(super) async fn verify(&self, token: &str, algorithm: Algorithm, kid: &str) -> Option<Credential> {
         let keys = self.keys(kid).await;
         let (pinned, key) = keys.get(kid)?;
         if *pinned != algorithm {
             return None;
         }
-        let rules = rules(*pinned, &self.config.issuer, &self.config.audience, LEEWAY);
+        let rules = rules(*pinned, &self.config.issuer, &self.config.audience, LEEWAY_SECONDS);
         let claims = decode::<Map<String, Value>>(token, key, &rules).ok()?.claims;
         let exp = claims.get("exp").and_then(seconds)?;
         let foreign = Foreign {
             hash: hash(token),
             owner: owner(&claims, &self.config.owner_claim)?,
             role: role(&claims, self.config.role_claim.as_deref())?,
-            expires_at_ms: exp.saturating_add(LEEWAY).saturating_mul(1000),
+            expires_at_ms: exp.saturating_add(LEEWAY_SECONDS).saturating_mul(1000),
         };
         Some(Credential::Foreign(Arc::new(foreign)))
     }
 
-    /// The keys, asked for again if they are old or if this one is not among them.
-    async fn keys(&self, kid: &str) -> Arc<Found> {
-        let (keys, is_due) = self.look(kid);
+    /// The keys, fetched again if they are old or if `kid` is unknown.
+    async fn keys(&self, kid: &str) -> Arc<KeysById> {
+        let (keys, is_due) = self.cached(kid);
         if !is_due {
             return keys;
         }
-        let _turn = if keys.contains_key(kid) {
-            // Old ones are good enough while another asks for new ones.
-            let Ok(turn) = self.asking.try_lock() else { return keys };
-            turn
+        let _fetching = if keys.contains_key(kid) {
+            // Old keys are used while another request fetches new ones.
+            let Ok(fetching) = self.fetching.try_lock() else { return keys };
+            fetching
         } else {
-            self.asking.lock().await
+            self.fetching.lock().await
         };
-        let (keys, is_due) = self.look(kid);
+        let (keys, is_due) = self.cached(kid);
         if !is_due {
-            return keys; // another has asked
+            return keys; // another request has fetched them
         }
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).asked = Some(Instant::now());
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner).asked_at = Some(Instant::now());
         match self.fetch().await {
             Ok(found) => {
-                let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-                (held.keys, held.since) = (Arc::new(found), Some(Instant::now()));
-                Arc::clone(&held.keys)
+                let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+                (cached.keys, cached.fetched_at) = (Arc::new(found), Some(Instant::now()));
+                Arc::clone(&cached.keys)
             }
             Err(cause) => {
-                tracing::warn!(%cause, "the keys of `[auth.jwt]` cannot be had");
+                tracing::warn!(%cause, "cannot fetch the keys of `[auth.jwt]`");
                 keys
             }
         }
     }
 
-    fn look(&self, kid: &str) -> (Arc<Found>, bool) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+    fn cached(&self, kid: &str) -> (Arc<KeysById>, bool) {
+        let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = |at: Option<Instant>, time| at.is_none_or(|at| at.elapsed() >= time);
-        let is_wanted = passed(held.since, self.config.refresh) || !held.keys.contains_key(kid);
-        (Arc::clone(&held.keys), is_wanted && passed(held.asked, self.config.unknown_refresh))
+        let is_wanted = passed(cached.fetched_at, self.config.refresh) || !cached.keys.contains_key(kid);
+        (Arc::clone(&cached.keys), is_wanted && passed(cached.asked_at, self.config.unknown_refresh))
     }
 
-    async fn fetch(&self) -> Result<Found, String> {
+    async fn fetch(&self) -> Result<KeysById, String> {
         let text = match &self.config.keys {
             KeySource::File(path) => tokio::fs::read(path).await.map_err(|error| error.to_string())?,
-            KeySource::Url(url) => tokio::time::timeout(PATIENCE, get(url))
-                .await
-                .map_err(|_| "no answer in time".to_owned())??,
+            KeySource::Url(url) => {
+                tokio::time::timeout(FETCH_TIMEOUT, get(url)).await.map_err(|_| "timed out".to_owned())??
+            }
         };
         if text.len() > MAX_BYTES {
-            return Err("more than a mebibyte".into());
+            return Err("the response is larger than 1 MiB".into());
         }
         let set: JwkSet = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
         Ok(set.keys.iter().filter_map(usable).take(MAX_KEYS).collect())
@@ -124,19 +124,19 @@ impl Keys {
 }
 
 async fn get(url: &str) -> Result<Vec<u8>, String> {
-    // Refused if there is one already: then that one is used.
+    // Fails if a provider is installed already; that one is used then.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
     if url.starts_with("http:") {
         builder = builder.no_proxy().tls_certs_only([]);
     }
     let client = builder.build().map_err(|error| error.to_string())?;
-    let mut answer = client.get(url).send().await.map_err(|error| error.to_string())?;
-    if !answer.status().is_success() {
-        return Err(format!("the answer is {}", answer.status()));
+    let mut response = client.get(url).send().await.map_err(|error| error.to_string())?;
+    if !response.status().is_success() {
+        return Err(format!("the response is {}", response.status()));
     }
     let mut body = Vec::new();
-    while let Some(part) = answer.chunk().await.map_err(|error| error.to_string())? {
+    while let Some(part) = response.chunk().await.map_err(|error| error.to_string())? {
         body.extend_from_slice(&part);
         if body.len() > MAX_BYTES {
             break;
@@ -145,14 +145,14 @@ async fn get(url: &str) -> Result<Vec<u8>, String> {
     Ok(body)
 }
 
-/// A key that signs, with the one algorithm that it is for.
+/// A signing key with its one algorithm, by its id.
 fn usable(jwk: &Jwk) -> Option<(String, (Algorithm, DecodingKey))> {
     let kid = jwk.common.key_id.clone()?;
     if jwk.common.public_key_use.as_ref().is_some_and(|purpose| *purpose != PublicKeyUse::Signature) {
         return None;
     }
     let (algorithm, named) = match &jwk.algorithm {
-        AlgorithmParameters::RSA(rsa) if rsa.n.len() >= MIN_MODULUS => {
+        AlgorithmParameters::RSA(rsa) if rsa.n.len() >= MIN_MODULUS_CHARS => {
             (Algorithm::RS256, KeyAlgorithm::RS256)
         }
         AlgorithmParameters::EllipticCurve(curve) if curve.curve == EllipticCurve::P256 => {
@@ -160,13 +160,13 @@ fn usable(jwk: &Jwk) -> Option<(String, (Algorithm, DecodingKey))> {
         }
         _ => return None,
     };
-    if jwk.common.key_algorithm.is_some_and(|said| said != named) {
+    if jwk.common.key_algorithm.is_some_and(|algorithm| algorithm != named) {
         return None;
     }
     Some((kid, (algorithm, DecodingKey::from_jwk(jwk).ok()?)))
 }
 
-/// A time, whole or with a fraction.
+/// A time in seconds, whole or with a fraction.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // bounded before
 fn seconds(value: &Value) -> Option<u64> {
     let fraction =
@@ -177,22 +177,22 @@ fn seconds(value: &Value) -> Option<u64> {
 fn owner(claims: &Map<String, Value>, claim: &str) -> Option<String> {
     let owner = claims.get(claim)?.as_str()?;
     let fits = !owner.is_empty() && owner.len() <= 255 && !owner.chars().any(char::is_control);
-    // Links are called so.
+    // The names of links begin with `link:`.
     (fits && !owner.starts_with("link:")).then(|| owner.to_owned())
 }
 
-/// The mightiest role that the claim names; one that names none is refused.
+/// The highest role in the claim; a claim without a role is refused.
 fn role(claims: &Map<String, Value>, claim: Option<&str>) -> Option<Role> {
     let Some(claim) = claim else {
         return Some(Role::Member);
     };
-    let said = claims.get(claim)?;
-    let is_said = |name: &str| match said {
+    let roles = claims.get(claim)?;
+    let has = |name: &str| match roles {
         Value::String(text) => text.split_whitespace().any(|word| word == name),
         Value::Array(list) => list.iter().any(|item| item.as_str() == Some(name)),
         _ => false,
     };
-    Role::ALL.into_iter().find(|role| is_said(role.name()))
+    Role::ALL.into_iter().find(|role| has(role.name()))
 }
 
 #[cfg(test)]
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn only_keys_that_sign_with_a_known_algorithm_are_kept() {
-        let modulus = "A".repeat(MIN_MODULUS);
+        let modulus = "A".repeat(MIN_MODULUS_CHARS);
         let of = |value: Value| usable(&serde_json::from_value::<Jwk>(value).unwrap()).map(|key| key.1.0);
         let rsa = json!({"kty": "RSA", "kid": "1", "n": modulus, "e": "AQAB"});
         let with = |key: &str, value: &str| {
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(of(with("alg", "RS512")), None);
         assert_eq!(of(with("use", "enc")), None);
         assert_eq!(of(with("n", "AQAB")), None);
-        assert_eq!(of(json!({"kty": "oct", "kid": "1", "k": "AAAA"})), None, "a secret is no public key");
-        assert_eq!(of(json!({"kty": "RSA", "n": modulus, "e": "AQAB"})), None, "a key without a name");
+        assert_eq!(of(json!({"kty": "oct", "kid": "1", "k": "AAAA"})), None, "a secret is not a public key");
+        assert_eq!(of(json!({"kty": "RSA", "n": modulus, "e": "AQAB"})), None, "a key without an id");
     }
 
     #[test]

@@ -1,11 +1,8 @@
-//! JWTs: ours, which `POST /v1/login` gives out, and those of another issuer.
+//! JWTs of this server, which `POST /v1/login` issues, and of another issuer.
 //!
-//! Each key is for one algorithm, which the server decides and never the token: `none`, and a public key used as a secret,
-//! are refused before any signature is looked at. Ours name the sign-in that they were given for: they end with it.
+//! Each key is for one algorithm, which the server decides and never the token: `none`, and a public key used as a
+//! secret, are refused before any signature is checked. A JWT of this server names its sign-in and ends with it.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,31 +11,31 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, deco
 use serde::{Deserialize, Serialize};
 
 use super::jwks::Keys;
-use super::token::hex;
+use super::token::{hex, write_secret};
 use super::{Credential, hash, random_hex};
 use crate::config::AuthConfig;
 use crate::error::ApiError;
 use crate::now_ms;
 
-/// As in `iss` and `aud` of ours.
-const OURS: &str = "headwater";
-/// How far our own clock may be off from itself, in seconds.
-const LEEWAY: u64 = 5;
-/// Longer ones are not looked at.
+/// `iss` and `aud` of the JWTs of this server.
+const ISSUER: &str = "headwater";
+/// How far the clock may jump between issue and check.
+const LEEWAY_SECONDS: u64 = 5;
+/// The longest JWT that is parsed.
 const MAX_BYTES: usize = 8 << 10;
 
-/// Why there are no JWTs.
+/// Why JWTs cannot be issued.
 #[derive(Debug, thiserror::Error)]
 pub enum JwtError {
-    /// The file of the secret cannot be used.
+    /// The file of the secret cannot be read or written.
     #[error("cannot use the secret of access tokens in `{0}`: {1}")]
     File(String, std::io::Error),
-    /// It holds something else.
-    #[error("`{0}` holds no secret: remove it, and all who are signed in sign in again")]
-    Nonsense(String),
+    /// The file does not contain a secret.
+    #[error("`{0}` does not contain a secret: remove it, and all users sign in again")]
+    Malformed(String),
 }
 
-/// What one of ours says.
+/// The claims of a JWT of this server.
 #[derive(Debug, Serialize, Deserialize)]
 struct Claims {
     sub: String,
@@ -48,15 +45,15 @@ struct Claims {
     iss: String,
     jti: String,
     role: String,
-    /// The sign-in.
+    /// The id of the sign-in.
     sid: String,
 }
 
-/// The keys that JWTs are made and checked with.
+/// The keys that JWTs are signed and verified with.
 pub(crate) struct Jwts {
     kid: String,
-    making: EncodingKey,
-    checking: DecodingKey,
+    signing: EncodingKey,
+    verifying: DecodingKey,
     foreign: Option<Keys>,
 }
 
@@ -67,20 +64,20 @@ impl std::fmt::Debug for Jwts {
 }
 
 impl Jwts {
-    /// With the secret of this file, which is made if it is not there.
+    /// Uses the secret in this file, which is created if it does not exist.
     pub(crate) fn new(file: &Path, config: &AuthConfig) -> Result<Self, JwtError> {
         let secret = secret(file)?;
-        // Says which secret, and nothing of it.
+        // Identifies the secret without revealing it.
         let kid = hash(&format!("headwater kid {secret}"));
         Ok(Self {
             kid: format!("hw-{}", hex(&kid[..8])),
-            making: EncodingKey::from_secret(secret.as_bytes()),
-            checking: DecodingKey::from_secret(secret.as_bytes()),
+            signing: EncodingKey::from_secret(secret.as_bytes()),
+            verifying: DecodingKey::from_secret(secret.as_bytes()),
             foreign: config.jwt.clone().map(Keys::new),
         })
     }
 
-    /// An access token of a user for a sign-in.
+    /// Issues an access token for a sign-in of a user.
     pub(crate) fn issue(
         &self,
         user: &UserRow,
@@ -92,42 +89,46 @@ impl Jwts {
             sub: user.id.clone(),
             iat: now,
             exp: now + lifetime.as_secs(),
-            aud: OURS.into(),
-            iss: OURS.into(),
+            aud: ISSUER.into(),
+            iss: ISSUER.into(),
             jti: random_hex(),
             role: user.role.name().into(),
             sid: sign_in.to_owned(),
         };
         let header = Header { kid: Some(self.kid.clone()), ..Header::new(Algorithm::HS256) };
-        encode(&header, &claims, &self.making).map_err(|error| ApiError::internal(&error))
+        encode(&header, &claims, &self.signing).map_err(|error| ApiError::internal(&error))
     }
 
-    /// What a JWT stands for, if it is genuine and its time is now.
+    /// The credential of a JWT, if its signature and times are valid.
     pub(crate) async fn verify(&self, token: &str) -> Option<Credential> {
         if token.len() > MAX_BYTES {
             return None;
         }
         let header = decode_header(token).ok()?;
-        // It names extensions that must be understood (RFC 7515, 4.1.11), and we understand none.
+        // `crit` names extensions that must be understood (RFC 7515, 4.1.11); none are supported.
         if header.crit.is_some() {
             return None;
         }
         let kid = header.kid.as_deref()?;
         if kid == self.kid {
-            return self.verify_ours(token);
+            return self.verify_own(token);
         }
         self.foreign.as_ref()?.verify(token, header.alg, kid).await
     }
 
-    fn verify_ours(&self, token: &str) -> Option<Credential> {
-        let claims =
-            decode::<Claims>(token, &self.checking, &rules(Algorithm::HS256, OURS, OURS, LEEWAY)).ok()?;
+    fn verify_own(&self, token: &str) -> Option<Credential> {
+        let claims = decode::<Claims>(
+            token,
+            &self.verifying,
+            &rules(Algorithm::HS256, ISSUER, ISSUER, LEEWAY_SECONDS),
+        )
+        .ok()?;
         let Claims { sid, exp, .. } = claims.claims;
-        Some(Credential::SignIn { id: sid, expires_at_ms: (exp + LEEWAY).saturating_mul(1000) })
+        Some(Credential::SignIn { id: sid, expires_at_ms: (exp + LEEWAY_SECONDS).saturating_mul(1000) })
     }
 }
 
-/// What every JWT must say.
+/// What every JWT must contain.
 pub(super) fn rules(algorithm: Algorithm, issuer: &str, audience: &str, leeway: u64) -> Validation {
     let mut rules = Validation::new(algorithm);
     rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
@@ -138,32 +139,22 @@ pub(super) fn rules(algorithm: Algorithm, issuer: &str, audience: &str, leeway: 
     rules
 }
 
-/// The secret of the file: 256 bits and more, as text.
+/// The secret in the file: at least 256 bits, as hexadecimal digits.
 fn secret(file: &Path) -> Result<String, JwtError> {
     let name = || file.display().to_string();
     match std::fs::read_to_string(file) {
         Ok(text) => {
             let text = text.trim();
             let plain = text.len() >= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-            plain.then(|| text.to_owned()).ok_or_else(|| JwtError::Nonsense(name()))
+            plain.then(|| text.to_owned()).ok_or_else(|| JwtError::Malformed(name()))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let made = format!("{}{}", random_hex(), random_hex());
-            write(file, &made).map_err(|error| JwtError::File(name(), error))?;
-            Ok(made)
+            let secret = format!("{}{}", random_hex(), random_hex());
+            write_secret(file, &secret).map_err(|error| JwtError::File(name(), error))?;
+            Ok(secret)
         }
         Err(error) => Err(JwtError::File(name(), error)),
     }
-}
-
-/// Whole or not at all, and for nobody else to read.
-fn write(file: &Path, secret: &str) -> std::io::Result<()> {
-    let beside = file.with_extension("new");
-    let _ = std::fs::remove_file(&beside);
-    let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-    writeln!(made, "{secret}")?;
-    made.sync_all()?;
-    std::fs::rename(&beside, file)
 }
 
 #[cfg(test)]
@@ -198,7 +189,7 @@ mod tests {
         let other = Jwts::new(&folder.path().join("other.key"), &AuthConfig::default()).unwrap();
         assert_eq!(other.verify(&token).await, None);
         std::fs::write(&file, "short").unwrap();
-        assert!(matches!(Jwts::new(&file, &AuthConfig::default()), Err(JwtError::Nonsense(_))));
+        assert!(matches!(Jwts::new(&file, &AuthConfig::default()), Err(JwtError::Malformed(_))));
     }
 
     #[tokio::test]
@@ -211,7 +202,7 @@ mod tests {
             let mut changed = token.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).unwrap();
-            // The last character of the signature has bits that say nothing.
+            // The last character of the signature has unused bits.
             if jwts.verify(&changed).await.is_none() || at == token.len() - 1 {
                 refused += 1;
             }

@@ -1,7 +1,7 @@
-//! `Host` and `Origin`: by which names this server may be called, and by whose pages.
+//! Checks of `Host` and `Origin`: the names of this server, and the pages that may call it.
 //!
 //! A page of another site can send requests to 127.0.0.1 from a person's browser, and can make its own name resolve
-//! to 127.0.0.1 (DNS rebinding). The first is told by `Origin`, the second by `Host`.
+//! to 127.0.0.1 (DNS rebinding). `Origin` reveals the first, `Host` the second.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,20 +10,20 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use crate::config::Config;
 use crate::error::ApiError;
 
-/// The names and origins that are ours.
+/// The names of this server, and the origins that may call it.
 #[derive(Debug)]
 pub(crate) struct Origins {
-    /// Lower case, with a port.
+    /// Names in lower case, with a port.
     hosts: Vec<String>,
-    /// Lower case, as browsers send them.
+    /// Origins in lower case, as browsers send them.
     pages: Vec<String>,
-    /// Whether any literal address may name us: only if we listen on all of them.
+    /// Whether every IP address is a name of this server: it listens on all of them.
     any_address: bool,
     port: u16,
 }
 
 impl Origins {
-    /// For a server that really listens here.
+    /// The names of a server that listens on `listens`.
     pub(crate) fn new(config: &Config, listens: SocketAddr) -> Self {
         let port = listens.port();
         let mut hosts = vec![listens.to_string()];
@@ -41,9 +41,9 @@ impl Origins {
         Self { hosts, pages: pages.collect(), any_address: listens.ip().is_unspecified(), port }
     }
 
-    /// Refuses a request that names somebody else.
+    /// Refuses a request for another server name.
     ///
-    /// The request line may name a server too (`GET http://name/path`), and then it counts like `Host`: both must be ours.
+    /// The request line may name a server too (`GET http://name/path`), and then both names must be names of this server.
     pub(crate) fn check_host(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), ApiError> {
         let scheme = Scheme::of(headers);
         let authority = uri.authority().map(|name| name.as_str().to_ascii_lowercase());
@@ -51,15 +51,15 @@ impl Origins {
         let host = match (named.next(), named.next()) {
             (Some(host), None) => host.to_str().unwrap_or_default().to_ascii_lowercase(),
             (None, None) => authority.clone().unwrap_or_default(),
-            _ => String::new(), // two names are none
+            _ => String::new(), // two names are ambiguous
         };
         let others = [Some(host), authority].into_iter().flatten().find(|name| !self.is_ours(name, scheme));
         let Some(other) = others else { return Ok(()) };
         Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
             "wrong_host",
-            format!("this server is not called `{}`", other.chars().take(64).collect::<String>()),
-            "call it by its address, or add the name to `[server] hosts`",
+            format!("`{}` is not a name of this server", other.chars().take(64).collect::<String>()),
+            "use its address, or add the name to `[server] hosts`",
         ))
     }
 
@@ -74,30 +74,30 @@ impl Origins {
         self.any_address && literal.or(bare) == Ok(self.port)
     }
 
-    /// Whether this is one of `[server] origins`, by its name.
+    /// Whether the origin is listed by name in `[server] origins`.
     pub(super) fn is_listed(&self, origin: &HeaderValue) -> bool {
         origin.to_str().is_ok_and(|origin| self.pages.contains(&origin.to_ascii_lowercase())) && origin != "*"
     }
 
-    /// Whether pages of everybody may call.
+    /// Whether `[server] origins` has `*`.
     pub(super) fn lists_all(&self) -> bool {
         self.pages.iter().any(|page| page == "*")
     }
 
-    /// Whether a request says that it comes from a page of ours, or of one that was named: not just from any.
+    /// Whether a request comes from a page of this server or of an origin that is listed by name.
     pub(super) fn may_use_cookies(&self, headers: &HeaderMap) -> bool {
         headers
             .get(header::ORIGIN)
             .is_some_and(|origin| self.is_listed(origin) || self.is_own_page(origin, headers))
     }
 
-    /// A page of the same name and the same scheme. What the same name serves over another scheme may be another's.
+    /// Whether the origin is this server with the same scheme. Another scheme may be another server.
     fn is_own_page(&self, origin: &HeaderValue, headers: &HeaderMap) -> bool {
         let (origin, scheme) = (origin.to_str().unwrap_or("null").to_ascii_lowercase(), Scheme::of(headers));
         origin.strip_prefix(scheme.prefix()).is_some_and(|host| self.is_ours(host, scheme))
     }
 
-    /// Refuses a request that a page of another site makes. Programs send no `Origin`.
+    /// Refuses a request of another site's page. Programs send no `Origin`.
     pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let refused = |origin: &str| {
             ApiError::forbidden(
@@ -109,7 +109,7 @@ impl Origins {
                  to `[server] trusted_proxies` and let it set `X-Forwarded-Proto`",
             )
         };
-        // `same-site` is another port or another name beside ours: what a session serves to the world may be one.
+        // `same-site` is another port or subdomain, for example a program that a session serves.
         if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site")
             && headers.get(header::ORIGIN).is_none()
             && headers.get("sec-fetch-mode").is_none_or(|mode| mode != "navigate")
@@ -126,7 +126,7 @@ impl Origins {
     }
 }
 
-/// How the client reached us: over TLS if a trusted proxy says so.
+/// The scheme that the client uses: HTTPS if a trusted proxy says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     Http,

@@ -1,7 +1,7 @@
 //! Passwords: argon2id with the parameters that OWASP names (19 MiB, 2 passes, 1 lane).
 //!
-//! Verifying one takes memory and time on purpose, so only a few are verified at once, away from the threads that serve,
-//! one at a time for each address, and only so many wait. A name that nobody has takes as long as one that somebody has.
+//! Verification takes memory and time on purpose. So only a few passwords are verified at once, on blocking threads, one
+//! at a time for each address, and the number of waiting requests is limited. An unknown name takes as long as a known one.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,23 +15,24 @@ use tokio::sync::{OwnedMutexGuard, Semaphore};
 
 use crate::error::ApiError;
 
-/// Verified at once.
-const AT_ONCE: usize = 2;
-/// Waiting and verified, in all and from one address. Waiting costs a connection, which is bounded too.
-const WAITING: usize = 1024;
-const WAITING_OF_ADDRESS: usize = 32;
-/// Fewer characters are guessed.
+/// Passwords that are verified at once.
+const MAX_CONCURRENT: usize = 2;
+/// Passwords that wait or are verified, in all. Each also holds a connection, which is limited too.
+const MAX_WAITING: usize = 1024;
+/// Passwords of one address that wait or are verified.
+const MAX_WAITING_OF_ADDRESS: usize = 32;
+/// The shortest password, in characters: shorter ones can be guessed.
 const MIN_CHARS: usize = 8;
-/// More bytes are no password.
+/// The longest password, in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// Why a password is not taken.
+/// Why a password is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
     /// Too short or too long.
     #[error("a password has at least {MIN_CHARS} characters and at most {MAX_BYTES} bytes")]
     Length,
-    /// It cannot be hashed.
+    /// Hashing failed.
     #[error("the password cannot be hashed: {0}")]
     Hash(String),
 }
@@ -40,7 +41,7 @@ fn hasher() -> Argon2<'static> {
     Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::DEFAULT)
 }
 
-/// Whether this can be a password.
+/// Checks the length of a password.
 pub fn check_password(password: &str) -> Result<(), PasswordError> {
     if password.chars().count() < MIN_CHARS || password.len() > MAX_BYTES {
         return Err(PasswordError::Length);
@@ -48,7 +49,7 @@ pub fn check_password(password: &str) -> Result<(), PasswordError> {
     Ok(())
 }
 
-/// What is stored of a password. Takes a while.
+/// The hash of a password, for the store. Takes a while.
 pub fn hash_password(password: &str) -> Result<String, PasswordError> {
     check_password(password)?;
     hasher()
@@ -64,47 +65,51 @@ fn matches(password: &str, stored: &str) -> bool {
     hasher().verify_password(password.as_bytes(), &parsed).is_ok()
 }
 
-/// What is verified when there is nothing to verify.
-fn nobodys() -> &'static str {
+/// The hash that is verified for unknown names.
+fn unknown_hash() -> &'static str {
     static HASH: OnceLock<String> = OnceLock::new();
     HASH.get_or_init(|| hash_password("nobody has this password").unwrap_or_default())
 }
 
-/// The few that are verified at once.
+/// Verifies and hashes passwords, a few at once.
 #[derive(Debug)]
 pub(crate) struct Passwords {
-    room: Semaphore,
-    turns: Semaphore,
-    /// One at a time for each address, so that no address takes all turns.
-    lines: KeyedLock<IpAddr>,
-    /// How many stand in each line.
+    waiting_permits: Semaphore,
+    permits: Semaphore,
+    /// One at a time for each address, so that no address takes all permits.
+    locks: KeyedLock<IpAddr>,
+    /// Requests of each address that wait or hold its lock.
     waiting: Mutex<HashMap<IpAddr, usize>>,
 }
 
 impl Default for Passwords {
     fn default() -> Self {
-        let (lines, waiting) = (KeyedLock::default(), Mutex::default());
-        Self { room: Semaphore::new(WAITING), turns: Semaphore::new(AT_ONCE), lines, waiting }
+        Self {
+            waiting_permits: Semaphore::new(MAX_WAITING),
+            permits: Semaphore::new(MAX_CONCURRENT),
+            locks: KeyedLock::default(),
+            waiting: Mutex::default(),
+        }
     }
 }
 
-/// The turn of an address, as long as it is held.
+/// The lock of an address.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
-    _place: Place<'a>,
-    _turn: OwnedMutexGuard<()>,
+pub(crate) struct AddressLock<'a> {
+    _counted: CountedRequest<'a>,
+    _lock: OwnedMutexGuard<()>,
 }
 
-/// A place in the line of an address.
+/// Counts a request of an address while it waits for the lock or holds it.
 #[derive(Debug)]
-struct Place<'a> {
-    of: &'a Passwords,
+struct CountedRequest<'a> {
+    passwords: &'a Passwords,
     address: IpAddr,
 }
 
-impl Drop for Place<'_> {
+impl Drop for CountedRequest<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.of.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.passwords.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = waiting.get_mut(&self.address) {
             *count -= 1;
             if *count == 0 {
@@ -115,31 +120,31 @@ impl Drop for Place<'_> {
 }
 
 impl Passwords {
-    /// Waits for the turn of an address.
-    pub(crate) async fn turn(&self, address: IpAddr) -> Result<Turn<'_>, ApiError> {
-        let place = {
+    /// Waits for the lock of an address.
+    pub(crate) async fn lock(&self, address: IpAddr) -> Result<AddressLock<'_>, ApiError> {
+        let counted = {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let count = waiting.entry(address).or_default();
-            if *count >= WAITING_OF_ADDRESS {
+            if *count >= MAX_WAITING_OF_ADDRESS {
                 return Err(busy());
             }
             *count += 1;
-            Place { of: self, address }
+            CountedRequest { passwords: self, address }
         };
-        Ok(Turn { _place: place, _turn: self.lines.lock(address).await })
+        Ok(AddressLock { _counted: counted, _lock: self.locks.lock(address).await })
     }
 
-    /// Whether this is the password of that hash. Without a hash it is not, which takes as long.
+    /// Whether a password matches a hash. Without a hash it does not, which takes as long.
     pub(crate) async fn verify(&self, password: String, stored: Option<String>) -> Result<bool, ApiError> {
         self.work(move || {
             let against = stored.as_deref();
-            let is_right = matches(&password, against.unwrap_or_else(|| nobodys()));
+            let is_right = matches(&password, against.unwrap_or_else(|| unknown_hash()));
             is_right && against.is_some()
         })
         .await
     }
 
-    /// What is stored of a password.
+    /// The hash of a password, for the store.
     pub(crate) async fn hash(&self, password: String) -> Result<String, ApiError> {
         let hashed = self.work(move || hash_password(&password)).await?;
         hashed.map_err(|error| match error {
@@ -152,14 +157,14 @@ impl Passwords {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let _place = self.room.try_acquire().map_err(|_| busy())?;
-        let _turn = self.turns.acquire().await.map_err(|_| busy())?;
+        let _waiting = self.waiting_permits.try_acquire().map_err(|_| busy())?;
+        let _permit = self.permits.acquire().await.map_err(|_| busy())?;
         tokio::task::spawn_blocking(work).await.map_err(|error| ApiError::internal(&error))
     }
 }
 
 fn busy() -> ApiError {
-    ApiError::unavailable("too many sign in at once", "try again in a moment")
+    ApiError::unavailable("too many sign-ins at once", "try again in a moment")
 }
 
 #[cfg(test)]
@@ -170,18 +175,18 @@ mod tests {
     async fn an_address_has_one_password_check_at_a_time_and_a_bounded_queue() {
         let passwords = Passwords::default();
         let (one, other) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
-        let first = passwords.turn(one).await.unwrap();
-        let mut line: Vec<_> = (1..WAITING_OF_ADDRESS).map(|_| Box::pin(passwords.turn(one))).collect();
-        for waits in &mut line {
+        let first = passwords.lock(one).await.unwrap();
+        let mut queue: Vec<_> = (1..MAX_WAITING_OF_ADDRESS).map(|_| Box::pin(passwords.lock(one))).collect();
+        for waits in &mut queue {
             assert!(futures_util::poll!(waits).is_pending());
         }
-        assert_eq!(passwords.turn(one).await.unwrap_err().status, 503);
-        assert!(passwords.turn(other).await.is_ok(), "each has its own");
+        assert_eq!(passwords.lock(one).await.unwrap_err().status, 503);
+        assert!(passwords.lock(other).await.is_ok(), "each address has its own lock");
         drop(first);
-        assert!(futures_util::poll!(&mut line[0]).is_ready());
-        drop(line);
+        assert!(futures_util::poll!(&mut queue[0]).is_ready());
+        drop(queue);
         assert!(passwords.waiting.lock().unwrap().is_empty());
-        assert!(passwords.turn(one).await.is_ok());
+        assert!(passwords.lock(one).await.is_ok());
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
-//! The proxies that are trusted to say for whom they ask: `[server] trusted_proxies`.
+//! Trusted proxies (`[server] trusted_proxies`), which report the address and the scheme of the client.
 //!
 //! Anybody can send `X-Forwarded-For`. So `Forwarded`, `X-Forwarded-For` and `X-Forwarded-Proto` are read only if the
-//! other end of the connection is a trusted proxy. They are read from right to left, for each proxy appends what it
+//! other end of the connection is a trusted proxy. They are read from right to left, because each proxy appends what it
 //! knows: the first address that is not a trusted proxy is the client. After this the request's [`ConnectInfo`] is the
 //! client, and the only header that is left of these is `X-Forwarded-Proto: https`, if it is true.
 
@@ -15,18 +15,18 @@ use crate::config::Network;
 const FORWARDED: &str = "forwarded";
 const FORWARDED_FOR: &str = "x-forwarded-for";
 pub(super) const FORWARDED_PROTO: &str = "x-forwarded-proto";
-/// A chain of proxies that is longer than this is nobody's.
+/// The longest chain of proxies that is followed.
 const MAX_HOPS: usize = 32;
 
-/// Replaces what proxies say of a request by what may be believed of it.
-pub(super) fn settle<B>(trusted: &[Network], request: &mut Request<B>) {
+/// Replaces the headers of proxies by what may be trusted of them.
+pub(super) fn resolve_client<B>(trusted: &[Network], request: &mut Request<B>) {
     let Some(ConnectInfo(peer)) = request.extensions().get::<ConnectInfo<SocketAddr>>().copied() else {
         return;
     };
-    let believed = is_trusted(trusted, peer.ip());
+    let is_proxy = is_trusted(trusted, peer.ip());
     let headers = request.headers_mut();
-    let client = if believed { client(trusted, peer.ip(), headers) } else { peer.ip() };
-    let is_https = believed && is_https(headers);
+    let client = if is_proxy { client(trusted, peer.ip(), headers) } else { peer.ip() };
+    let is_https = is_proxy && is_https(headers);
     for name in [FORWARDED, FORWARDED_FOR, FORWARDED_PROTO] {
         headers.remove(name);
     }
@@ -41,7 +41,7 @@ fn is_trusted(trusted: &[Network], address: IpAddr) -> bool {
 }
 
 /// The client, as the proxies say. A proxy writes one of the two headers and may pass on the other one as the client sent
-/// it: where they contradict each other neither is believed.
+/// it: where they contradict each other, neither is used.
 fn client(trusted: &[Network], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     let walk = |name: &str, read: fn(&str) -> Option<IpAddr>| {
         let hops = values(headers, name);
@@ -56,7 +56,7 @@ fn client(trusted: &[Network], peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     }
 }
 
-/// From right to left: the first that is not a trusted proxy; what cannot be read ends the search at its proxy.
+/// The first address from the right that is not a trusted proxy. A malformed address ends the search at its proxy.
 fn first_untrusted(
     trusted: &[Network],
     peer: IpAddr,
@@ -74,15 +74,15 @@ fn first_untrusted(
     client
 }
 
-/// The last proxy says how it was asked.
+/// Whether the client used HTTPS, as the last proxy reports.
 fn is_https(headers: &HeaderMap) -> bool {
-    let said = values(headers, FORWARDED_PROTO).pop();
-    let said = said.or_else(|| values(headers, FORWARDED).pop().and_then(|hop| parameter(&hop, "proto")));
-    said.is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
+    let proto = values(headers, FORWARDED_PROTO).pop();
+    let proto = proto.or_else(|| values(headers, FORWARDED).pop().and_then(|hop| parameter(&hop, "proto")));
+    proto.is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
 }
 
 /// All elements of a list header, which may be sent in several lines. A quoted string of `Forwarded` holds no comma in
-/// practice; one that does is cut into pieces that name no address.
+/// practice; one that does is split into parts that are not addresses.
 fn values(headers: &HeaderMap, name: &str) -> Vec<String> {
     let lines = headers.get_all(name).iter().map(|line| line.to_str().unwrap_or("?"));
     lines.flat_map(|line| line.split(',')).map(|hop| hop.trim().to_owned()).collect()
@@ -116,7 +116,7 @@ mod tests {
         let mut request = request.body(()).unwrap();
         let peer = SocketAddr::new(peer.parse().unwrap(), 9);
         request.extensions_mut().insert(ConnectInfo(peer));
-        settle(&trusted, &mut request);
+        resolve_client(&trusted, &mut request);
         let ConnectInfo(client) = request.extensions().get::<ConnectInfo<SocketAddr>>().unwrap();
         assert!(!request.headers().contains_key(FORWARDED) && !request.headers().contains_key(FORWARDED_FOR));
         (client.ip().to_string(), request.headers().contains_key(FORWARDED_PROTO))

@@ -1,4 +1,4 @@
-//! Scopes: what a token may do, besides its role. `files:read` is one; `files:write` holds `files:read`.
+//! Scopes, which narrow down what a token may do. `files:write` includes `files:read`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,30 +6,30 @@ use std::str::FromStr;
 use super::{Bounds, Need};
 use crate::error::ApiError;
 
-/// What a request is about, by its path.
+/// The area of the API that a request uses, by its path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Area {
-    /// The server's own pages, and who asks: for everybody.
+    /// The server's own pages and the caller's identity: open to every token.
     Server,
-    /// Sessions themselves.
+    /// Sessions, without what is in them.
     Sessions,
-    /// What runs, and its output.
+    /// Executions and their output.
     Executions,
-    /// Workspaces.
+    /// Files of workspaces.
     Files,
     /// Terminals and recordings.
     Terminals,
     /// Builds and packages.
     Builds,
-    /// Tokens.
+    /// API tokens.
     Tokens,
-    /// The rest, which no scope names.
+    /// Everything else, which no scope covers.
     #[default]
     Other,
 }
 
 impl Area {
-    /// Those that a scope can name.
+    /// The areas that scopes exist for.
     const NAMED: [(Self, &str); 6] = [
         (Self::Sessions, "sessions"),
         (Self::Executions, "executions"),
@@ -43,7 +43,7 @@ impl Area {
         Self::NAMED.iter().find(|(area, _)| *area == self).map_or("other", |(_, name)| name)
     }
 
-    /// What this path is about. Only words of the routes are looked at, never what a client put into a path.
+    /// The area of a path. Only the fixed words of the routes count, never the parts that a client chooses.
     pub(crate) fn of(path: &str) -> Self {
         let rest = path.strip_prefix("/v1/").unwrap_or(path.trim_start_matches('/'));
         let words: Vec<&str> = rest.split('/').take(3).collect();
@@ -79,7 +79,7 @@ impl Area {
     }
 }
 
-/// One thing that a token may do.
+/// The right to read or write one area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Scope {
     area: Area,
@@ -87,8 +87,8 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Whether whoever has this has that.
-    pub(crate) fn holds(self, other: Self) -> bool {
+    /// Whether this scope includes `other`.
+    pub(crate) fn includes(self, other: Self) -> bool {
         self.area == other.area && (self.writes || !other.writes)
     }
 }
@@ -126,11 +126,11 @@ impl Bounds {
             return true;
         };
         let wanted = Scope { area: self.area, writes: need != Need::Read };
-        (self.area == Area::Server && need == Need::Read) || scopes.iter().any(|scope| scope.holds(wanted))
+        (self.area == Area::Server && need == Need::Read) || scopes.iter().any(|scope| scope.includes(wanted))
     }
 }
 
-/// The token is not for this (403).
+/// The token has no scope for the request (403).
 pub(crate) fn out_of_scope(area: Area, need: Need) -> ApiError {
     let scope = Scope { area, writes: need != Need::Read };
     let hint = if area == Area::Other {
@@ -178,7 +178,7 @@ mod tests {
             }
         }
         let (read, write): (Scope, Scope) = ("files:read".parse().unwrap(), "files:write".parse().unwrap());
-        assert!(write.holds(read) && write.holds(write) && !read.holds(write));
+        assert!(write.includes(read) && write.includes(write) && !read.includes(write));
         for bad in ["", "files", "files:", "files:all", "users:read", "other:read", "*", "FILES:read"] {
             assert_eq!(bad.parse::<Scope>().unwrap_err().status, 400, "{bad}");
         }

@@ -1,8 +1,8 @@
-//! Tickets: what a browser shows instead of a token where it can set no header.
+//! Tickets, which a browser sends in place of a token where it cannot set a header.
 //!
-//! A ticket opens one stream within 30 seconds and then resumes this stream, and no other, for as long as the credential
-//! that it was made with is good. `EventSource` reconnects by itself to the address that it began with, so the ticket in
-//! that address must outlive the connection and the server process. Tickets are in the store, by their hash.
+//! A ticket opens one stream within 30 seconds. It then resumes only this stream, while the credential that it was issued
+//! for is valid. `EventSource` reconnects to its original address, so the ticket in that address must outlive the
+//! connection and the server process. The store has the hash of each ticket.
 
 use std::time::Duration;
 
@@ -18,44 +18,46 @@ use crate::now_ms;
 
 /// How long a ticket may wait for its first use.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(30);
-/// A ticket whose stream is not resumed for so long is removed.
-const UNUSED: Duration = Duration::from_hours(30 * 24);
-/// Tickets of one owner; the least recently used ones go first. More streams than this are not open in browsers.
+/// A ticket whose stream is not resumed for this long is removed.
+const RESUME_LIFETIME: Duration = Duration::from_hours(30 * 24);
+/// Tickets of one owner; the least recently used ones are removed first. Browsers do not keep more streams open.
 const MAX_OF_OWNER: u32 = 2_000;
-/// How often it is noted that a ticket is used.
-const TOUCH: Duration = Duration::from_mins(1);
-/// What makes a ticket recognisable.
+/// The time of a ticket's last use is written at most this often.
+const LAST_USE_INTERVAL: Duration = Duration::from_mins(1);
+/// The prefix of tickets.
 const PREFIX: &str = "hwt_";
-/// The header by which `EventSource` says where it goes on.
+/// The header with which `EventSource` resumes.
 const LAST_EVENT_ID: &str = "last-event-id";
 /// The `id` at the beginning of a stream that a ticket opened. `EventSource` repeats it if the connection is lost before
-/// the first event; it is no position, and the stream begins again as its query says.
+/// the first event; it is not a position, and the stream starts again as its query says.
 pub(crate) const AT_START: &str = "start";
-/// Parameters that say where and how a client goes on, and not which stream it reads.
-const NOT_BOUND: [&str; 7] = ["token", "after", "skip", "tail", "execution_id", "rows", "cols"];
+/// Query parameters that do not identify the stream.
+const UNBOUND_PARAMETERS: [&str; 7] = ["token", "after", "skip", "tail", "execution_id", "rows", "cols"];
 
 /// Whether a text looks like a ticket.
 pub(crate) fn is_ticket(text: &str) -> bool {
     text.starts_with(PREFIX)
 }
 
-/// What a request wants to use a ticket for.
+/// The stream that a request opens or resumes with a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Use {
-    /// Names the stream.
+pub(super) struct TicketStream {
+    /// Identifies the stream.
     binding: String,
-    /// The request goes on with a stream that it has seen.
+    /// Whether the request resumes the stream.
     resumes: bool,
 }
 
-impl Use {
-    /// As this request says.
+impl TicketStream {
+    /// The stream of this request.
     pub(super) fn of(request: &Request) -> Self {
         let is_socket = request.headers().contains_key(header::UPGRADE);
         let query = request.uri().query().unwrap_or_default();
         let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        let mut bound: Vec<_> =
-            pairs.clone().filter(|(name, _)| !name.is_empty() && !NOT_BOUND.contains(name)).collect();
+        let mut bound: Vec<_> = pairs
+            .clone()
+            .filter(|(name, _)| !name.is_empty() && !UNBOUND_PARAMETERS.contains(name))
+            .collect();
         bound.sort_unstable();
         let resumes = if is_socket {
             pairs.into_iter().any(|(name, value)| name == "after" && !value.is_empty())
@@ -64,19 +66,19 @@ impl Use {
         };
         let kind = if is_socket { "socket" } else { "events" };
         let bound: Vec<_> = bound.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-        // Hashed: paths and parameters may be long, and may hold names that are nobody else's business.
+        // Hashed, because paths and parameters may be long and private.
         let text = format!("{kind} {}?{}", request.uri().path(), bound.join("&"));
         Self { binding: super::token::hex(&hash(&text)), resumes }
     }
 }
 
 impl Auth {
-    /// A ticket for whoever asks.
+    /// Issues a ticket for the credential of `who`.
     pub(crate) async fn issue_ticket(&self, who: &Identity) -> Result<String, ApiError> {
         let (ticket, now) = (format!("{PREFIX}{}", random_hex()), now_ms());
         let row = TicketRow {
             hash: hash(&ticket),
-            owner: self.counted_with(who).await?,
+            owner: self.ticket_owner(who).await?,
             credential: who.credential.to_text(),
             binding: None,
             opened_by: None,
@@ -87,9 +89,9 @@ impl Auth {
         Ok(ticket)
     }
 
-    /// Whose tickets those of this one are counted with. All links to the sessions of one owner count together, apart
-    /// from the owner's own: they can neither fill the store nor push out the owner's.
-    async fn counted_with(&self, who: &Identity) -> Result<String, ApiError> {
+    /// The owner that a ticket counts for. All links to the sessions of one owner count together and apart from the
+    /// owner: they can neither fill the store nor displace the owner's tickets.
+    async fn ticket_owner(&self, who: &Identity) -> Result<String, ApiError> {
         let session = who.bounds.sessions.as_deref().and_then(|sessions| sessions.first());
         match (who.bounds.link, session) {
             (Some(_), Some(session)) => {
@@ -99,8 +101,12 @@ impl Auth {
         }
     }
 
-    /// The credential that a ticket stands for, if it may be used so. The caller checks whether that is still good.
-    pub(super) async fn redeem(&self, ticket: &str, wanted: &Use) -> Result<Option<Credential>, ApiError> {
+    /// The credential of a ticket, if it may be used for this stream. The caller checks whether the credential is valid.
+    pub(super) async fn redeem(
+        &self,
+        ticket: &str,
+        wanted: &TicketStream,
+    ) -> Result<Option<Credential>, ApiError> {
         let (hash, now) = (hash(ticket), now_ms());
         let Some(row) = self.store.ticket(&hash).await? else {
             return Ok(None);
@@ -113,27 +119,27 @@ impl Auth {
             binding: wanted.binding.clone(),
             opened_by: self.process.clone(),
             at_ms: now,
-            expires_at_ms: after(now, UNUSED).min(latest),
+            expires_at_ms: after(now, RESUME_LIFETIME).min(latest),
         };
         if row.binding.is_none() && self.store.open_ticket(&hash, &used).await? {
             return Ok(Some(credential));
         }
         // Another request may have opened it just now.
         let row = if row.binding.is_none() { self.store.ticket(&hash).await?.unwrap_or(row) } else { row };
-        if !self.goes_on(&row, wanted, now) {
+        if !self.may_resume(&row, wanted, now) {
             return Ok(None);
         }
-        let is_noted = row.opened_by.as_ref() == Some(&self.process)
-            && now.saturating_sub(row.used_at_ms) < millis(TOUCH);
-        if !is_noted {
+        let is_recorded = row.opened_by.as_ref() == Some(&self.process)
+            && now.saturating_sub(row.used_at_ms) < millis(LAST_USE_INTERVAL);
+        if !is_recorded {
             self.store.touch_ticket(&hash, &used).await?;
         }
         Ok(Some(credential))
     }
 
     /// Whether this is the stream that the ticket opened, and the request resumes it. A client whose server was killed
-    /// before the answer arrived has nothing to resume with: it may open the same stream again, of the next server.
-    fn goes_on(&self, row: &TicketRow, wanted: &Use, now: u64) -> bool {
+    /// before the response arrived has no position to resume from: it may open the same stream again on the next server.
+    fn may_resume(&self, row: &TicketRow, wanted: &TicketStream, now: u64) -> bool {
         let was_cut_off = row.opened_by.as_ref() != Some(&self.process)
             && now.saturating_sub(row.used_at_ms) < millis(LIFETIME);
         row.binding.as_ref() == Some(&wanted.binding)
@@ -150,16 +156,16 @@ fn after(now: u64, time: Duration) -> u64 {
     now.saturating_add(millis(time))
 }
 
-/// The events that a ticket opened, with an `id` before the first of them: without one `EventSource` would come back
+/// Puts an `id` before the first event of a stream that a ticket opened: without it, `EventSource` would reconnect
 /// without `Last-Event-ID`.
-pub(super) fn with_first_id(wanted: &Use, answer: Response) -> Response {
+pub(super) fn with_first_id(wanted: &TicketStream, response: Response) -> Response {
     let is_events =
-        answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
     if wanted.resumes || !is_events {
-        return answer;
+        return response;
     }
     let first = Bytes::from(format!("id: {AT_START}\n\n"));
-    answer.map(|body| {
+    response.map(|body| {
         use futures_util::StreamExt;
         let first = futures_util::stream::once(async { Ok(first) });
         axum::body::Body::from_stream(first.chain(body.into_data_stream()))
@@ -172,12 +178,12 @@ mod tests {
 
     use super::*;
 
-    fn wanted(uri: &str, headers: &[(&str, &str)]) -> Use {
+    fn wanted(uri: &str, headers: &[(&str, &str)]) -> TicketStream {
         let mut request = Request::builder().uri(uri);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Use::of(&request.body(Body::empty()).unwrap())
+        TicketStream::of(&request.body(Body::empty()).unwrap())
     }
 
     #[test]

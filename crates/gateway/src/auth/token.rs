@@ -10,23 +10,23 @@ use sha2::{Digest, Sha256};
 
 use crate::now_ms;
 
-/// What makes a token recognisable, to people and to scanners for leaked secrets.
+/// The prefix of tokens, for people and for scanners of leaked secrets.
 const PREFIX: &str = "hw_";
-/// The same for links to sessions.
+/// The prefix of links to sessions.
 pub(crate) const LINK_PREFIX: &str = "hws_";
-/// Whose the first token is.
+/// The owner of the first token.
 pub(crate) const FIRST_OWNER: &str = "admin";
 
-/// A token that was just made: the only moment in which its secret is known.
+/// A token that was just created. Its secret is known only now.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// What is stored of it.
+    /// The row for the store, with the hash of the secret.
     pub row: TokenRow,
-    /// What the client sends.
+    /// The text that the client sends.
     pub secret: String,
 }
 
-/// Makes a token; the caller stores its row.
+/// Creates a token; the caller stores its row.
 #[must_use]
 pub fn make_token(name: &str, owner: &str, role: Role, expires_at_ms: Option<u64>) -> NewToken {
     let secret = secret(PREFIX);
@@ -46,21 +46,21 @@ pub fn make_token(name: &str, owner: &str, role: Role, expires_at_ms: Option<u64
     NewToken { row, secret }
 }
 
-/// A new secret.
+/// A new secret with this prefix: 256 random bits.
 pub(crate) fn secret(prefix: &str) -> String {
     format!("{prefix}{}{}", random_hex(), random_hex())
 }
 
-/// Bytes as digits.
+/// Bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // a string takes all that is written to it
+        let _ = write!(text, "{byte:02x}"); // writing to a string does not fail
         text
     })
 }
 
-/// The bytes of such digits, if there are 32.
+/// The bytes of 64 hexadecimal digits.
 pub(super) fn unhex(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     if text.len() != 64 || !text.is_ascii() {
@@ -72,26 +72,26 @@ pub(super) fn unhex(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// 128 random bits as 32 digits.
+/// 128 random bits as 32 hexadecimal digits.
 pub(crate) fn random_hex() -> String {
     let id = headwater_protocol::SessionId::random();
     format!("{:032x}", id.bits())
 }
 
-/// What is stored of a secret. It has 256 random bits: there is nothing to guess, so nothing slow is needed.
+/// The hash of a secret, for the store. A secret has 256 random bits and cannot be guessed, so a fast hash is enough.
 pub(crate) fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// Makes the first token, if there is none yet: stores it and writes it to a file that only its owner can read.
-/// Answers with it if it was made now.
+/// Creates the first token if no token exists: stores it and writes it to a file that only its owner can read.
+/// Returns it if it was created now.
 pub async fn first_token(store: &dyn Store, file: &Path) -> Result<Option<NewToken>, FirstTokenError> {
     if let Ok(text) = std::fs::read_to_string(file) {
         let row = store.token_by_hash(&hash(text.trim())).await?;
         if row.is_some() || !store.tokens().await?.is_empty() {
             return Ok(None);
         }
-        // The store was lost and the token was not: clients go on with the one that they have.
+        // The store was lost and the file was not: clients keep using their token.
         let mut token = make_token("first", FIRST_OWNER, Role::Admin, None);
         (token.row.hash, token.secret) = (hash(text.trim()), text.trim().to_owned());
         if token.secret.starts_with(PREFIX) && token.secret.len() >= PREFIX.len() + 64 {
@@ -102,13 +102,14 @@ pub async fn first_token(store: &dyn Store, file: &Path) -> Result<Option<NewTok
         return Ok(None);
     }
     let token = make_token("first", FIRST_OWNER, Role::Admin, None);
-    // The file first: a token that is stored and was never told to anybody would lock everybody out.
-    write(file, &token.secret).map_err(|error| FirstTokenError::File(file.display().to_string(), error))?;
+    // The file first: a token that is only in the store would lock everybody out.
+    write_secret(file, &token.secret)
+        .map_err(|error| FirstTokenError::File(file.display().to_string(), error))?;
     store.put_token(&token.row).await?;
     Ok(Some(token))
 }
 
-/// Why there is no first token.
+/// Why the first token cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstTokenError {
     /// The file cannot be written.
@@ -119,11 +120,12 @@ pub enum FirstTokenError {
     Store(#[from] StoreError),
 }
 
-fn write(file: &Path, secret: &str) -> std::io::Result<()> {
+/// Writes a secret to a file that only its owner can read, completely or not at all.
+pub(super) fn write_secret(file: &Path, secret: &str) -> std::io::Result<()> {
     let beside = file.with_extension("new");
     let _ = std::fs::remove_file(&beside);
-    let mut made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
-    writeln!(made, "{secret}")?;
-    made.sync_all()?;
+    let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    writeln!(new, "{secret}")?;
+    new.sync_all()?;
     std::fs::rename(&beside, file)
 }

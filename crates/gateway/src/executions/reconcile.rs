@@ -1,14 +1,13 @@
-//! Bringing the store and the worker together: at the start, each time the worker was started again, and hourly.
+//! Reconciles the store with the worker: at the start, after each restart of the worker, and hourly.
 //!
-//! The worker says what is there and how it ended; the store says whose it is, and what was promised. So what the worker
-//! has and the store lacks is taken up, ends that nobody noted are noted, and what the store waits for and the worker
-//! does not know is over.
+//! The worker knows what exists and how it ended; the store knows owners and idempotency keys. Objects that the store
+//! lacks are adopted, missing ends are recorded, and unfinished executions that the worker does not know are lost.
 //!
-//! 1. Before the first request: what lives, and what the store waits for. It takes as long as there is of that.
-//! 2. In the background: all the rest, which may be very much.
+//! 1. Before the first request: live sessions and executions, and unfinished executions of the store.
+//! 2. In the background: everything else, which may be a lot.
 //!
-//! What the local command line made behind the gateway's back belongs to `admin`, and is taken up on the way, or when
-//! one of that role asks for it by its id.
+//! What the local command line created without the gateway belongs to `admin`. It is adopted during reconciliation, or
+//! when an operator asks for it by its id.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -88,11 +87,11 @@ impl Reconciler {
         self.sandbox.get().copied().unwrap_or_default()
     }
 
-    /// Takes up what lives and what is unfinished, so that no end goes unnoted: to be awaited before the first request.
-    /// The rest follows in the background, now and then.
+    /// Reconciles live and unfinished executions, so that every end is recorded: to be awaited before the first request.
+    /// The rest follows in the background, hourly.
     pub(crate) async fn start(self: &Arc<Self>) {
         if let Err(error) = self.reconcile_live().await {
-            tracing::error!(error = %error.message, "store and worker could not be brought together yet");
+            tracing::error!(error = %error.message, "cannot reconcile the store with the worker yet");
         }
         let reconciler = Arc::clone(self);
         self.background.until_stopped(panics::restarting("reconcile", move || {
@@ -106,11 +105,11 @@ impl Reconciler {
         }));
     }
 
-    /// Brings store and worker together, as often as it takes.
+    /// Reconciles store and worker, with retries until it succeeds.
     pub(crate) async fn reconcile(self: &Arc<Self>) {
         let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
         while let Err(error) = self.try_reconcile().await {
-            tracing::error!(error = %error.message, "store and worker could not be brought together");
+            tracing::error!(error = %error.message, "cannot reconcile the store with the worker");
             backoff.pause().await;
         }
     }
@@ -154,17 +153,17 @@ impl Reconciler {
         u64::try_from(self.key_lifetime.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// What lives, and what the store waits for.
+    /// Live sessions and executions, and unfinished executions of the store.
     async fn reconcile_live(self: &Arc<Self>) -> Result<(), ApiError> {
-        // How executions ended whose logs are gone since: without this they would be lost.
+        // Ends of executions whose logs were removed: without this they would count as lost.
         self.recorder.note_removed_logs().await?;
-        // First the store: what is started from now on is not in this list, and not judged.
+        // The store first: what is started from now on is not in this list.
         let unfinished = self.store.unfinished().await?;
         let info = self.worker.info().await?;
-        let walls =
+        let sandbox =
             if info.sandbox == SandboxKind::None.name() { SandboxKind::None } else { SandboxKind::Full };
-        // It was set before if the worker was started again, with the same walls.
-        let _ = self.sandbox.set(walls);
+        // Already set after a restart of the worker, to the same value.
+        let _ = self.sandbox.set(sandbox);
         let sessions = self.worker.sessions(false).await;
         let sessions = if_it_fits(sessions)?;
         let running = self.worker.executions(None, true).await;
@@ -177,14 +176,14 @@ impl Reconciler {
         for execution in &running {
             self.adopt_missing(execution.id).await?;
         }
-        let running: HashMap<_, _> = running.into_iter().map(|told| (told.id, told)).collect();
+        let running: HashMap<_, _> = running.into_iter().map(|execution| (execution.id, execution)).collect();
         for (id, session) in unfinished {
             self.finish(id, session, running.get(&id)).await?;
         }
         Ok(())
     }
 
-    /// Judges an execution that the store waits for.
+    /// Records an unfinished execution of the store, or polls for its end.
     async fn finish(
         self: &Arc<Self>,
         id: ExecutionId,
@@ -192,14 +191,14 @@ impl Reconciler {
         running: Option<&Execution>,
     ) -> Result<(), ApiError> {
         if self.recorder.is_open(id) {
-            return Ok(()); // it is being started, or watched: whoever does that judges
+            return Ok(()); // it is being started or polled
         }
-        let told = match running {
-            Some(told) => Some(told.clone()),
+        let found = match running {
+            Some(execution) => Some(execution.clone()),
             None => self.worker_execution(id).await?,
         };
-        // Whoever has its key may still ask for it again, and so start it.
-        if told.is_none() && self.store.has_key(&id.to_string()).await? {
+        // A client with its key may repeat the request, and so start it.
+        if found.is_none() && self.store.has_key(&id.to_string()).await? {
             return Ok(());
         }
         let Some(row) = self.store.execution(id).await? else {
@@ -208,9 +207,9 @@ impl Reconciler {
         let one_shot = self.store.session(session).await?.is_some_and(|session| session.spec.one_shot);
         let permit = row.end.is_none().then(|| self.quota.admission.take(&row.owner));
         self.recorder.begin(&row, one_shot, permit);
-        match told {
-            Some(told) => {
-                self.recorder.note(&told).await?;
+        match found {
+            Some(execution) => {
+                self.recorder.note(&execution).await?;
                 self.recorder.watch_end(id);
                 Ok(())
             }
@@ -218,22 +217,21 @@ impl Reconciler {
         }
     }
 
-    /// All sessions: those that are missing, and ends that were not noted.
+    /// All sessions: adopts missing ones, and records ends.
     async fn reconcile_sessions(&self) -> Result<(), ApiError> {
         let stored = self.stored_sessions().await?;
-        let told = self.worker.sessions(true).await;
-        let told = if_it_fits(told)?;
-        for session in &told {
+        let sessions = if_it_fits(self.worker.sessions(true).await)?;
+        for session in &sessions {
             match stored.get(&session.id) {
                 None => _ = self.adopt_session(session.id).await?,
                 Some(None) => self.note_session(session).await?,
                 Some(Some(_)) => {}
             }
         }
-        let known: HashSet<_> = told.iter().map(|session| session.id).collect();
+        let known: HashSet<_> = sessions.iter().map(|session| session.id).collect();
         let unknown = stored.iter().filter(|(id, ended)| ended.is_none() && !known.contains(id));
         for (id, _) in unknown {
-            // Asked once more: it may have been made a moment ago. And a key may lead back to it.
+            // Asked again: it may have been created a moment ago. A client with its key may repeat the request.
             match self.worker_session(*id).await? {
                 Some(session) => self.note_session(&session).await?,
                 None if self.store.has_key(&id.to_string()).await? => {}
@@ -243,7 +241,7 @@ impl Reconciler {
         Ok(())
     }
 
-    /// All sessions of the store, each with its end.
+    /// All sessions of the store, each with the time of its end.
     async fn stored_sessions(&self) -> Result<HashMap<SessionId, Option<u64>>, StoreError> {
         let (mut stored, mut page) = (HashMap::new(), PageRequest::first(MAX_PAGE));
         loop {
@@ -256,17 +254,15 @@ impl Reconciler {
         }
     }
 
-    /// All executions that are missing. In one answer, or, where that is too large, session by session.
+    /// Adopts all missing executions: in one call, or session by session if the response is too large.
     async fn reconcile_executions(self: &Arc<Self>) -> Result<(), ApiError> {
         match self.worker.executions(None, false).await {
             Ok(all) => return self.adopt_all(all).await,
             Err(error @ ContractError::Disconnected(_)) => return Err(error.into()),
-            Err(error) => tracing::debug!(%error, "executions are looked through session by session"),
+            Err(error) => tracing::debug!(%error, "executions are listed session by session"),
         }
-        let sessions = self.worker.sessions(true).await;
-        for session in if_it_fits(sessions)? {
-            let id = Some(session.id);
-            let all = self.worker.executions(id, false).await?;
+        for session in if_it_fits(self.worker.sessions(true).await)? {
+            let all = self.worker.executions(Some(session.id), false).await?;
             self.adopt_all(all).await?;
         }
         Ok(())
@@ -280,36 +276,36 @@ impl Reconciler {
     }
 
     async fn adopt_missing(self: &Arc<Self>, id: ExecutionId) -> Result<(), ApiError> {
-        // What is being started here is not in the store yet, and not missing.
+        // An execution that is being started here is not in the store yet, and not missing.
         if !self.recorder.is_open(id) && self.store.execution(id).await?.is_none() {
             self.adopt_execution(id).await?;
         }
         Ok(())
     }
 
-    /// Notes that a session has ended, if it has.
-    pub(crate) async fn note_session(&self, told: &Session) -> Result<(), ApiError> {
-        if let SessionState::Ended { ended_at_ms } = told.state {
-            self.store.end_session(told.id, ended_at_ms).await?;
+    /// Records the end of a session, if it has ended.
+    pub(crate) async fn note_session(&self, session: &Session) -> Result<(), ApiError> {
+        if let SessionState::Ended { ended_at_ms } = session.state {
+            self.store.end_session(session.id, ended_at_ms).await?;
         }
         Ok(())
     }
 
-    /// Takes up a session that the worker has and the store lacks. Answers none if the worker has none either.
+    /// Adopts a session that the worker has and the store lacks; `None` if the worker does not have it either.
     pub(crate) async fn adopt_session(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
-        // Asked first: who asks for what is not there shall not wait for those who remove.
+        // Checked first, so that requests for unknown ids do not wait for removals.
         if self.worker_session(id).await?.is_none() {
             return Ok(None);
         }
-        let _still = self.removing.write().await; // what is being removed is not taken up again
+        let _lock = self.removing.write().await; // what is being removed is not adopted again
         self.adopt_session_locked(id).await
     }
 
     async fn adopt_session_locked(&self, id: SessionId) -> Result<Option<SessionRow>, ApiError> {
-        let Some(told) = self.worker_session(id).await? else {
+        let Some(session) = self.worker_session(id).await? else {
             return Ok(None);
         };
-        let row = session_row(told);
+        let row = session_row(session);
         self.store.put_session(&row).await?;
         Ok(Some(row))
     }
@@ -322,7 +318,7 @@ impl Reconciler {
         known(self.worker.execution(id).await)
     }
 
-    /// The same for an execution, and its session with it.
+    /// Adopts an execution, and its session with it.
     pub(crate) async fn adopt_execution(
         self: &Arc<Self>,
         id: ExecutionId,
@@ -330,19 +326,20 @@ impl Reconciler {
         if self.worker_execution(id).await?.is_none() {
             return Ok(None);
         }
-        let _still = self.removing.write().await;
-        let Some(told) = self.worker_execution(id).await? else {
+        let _lock = self.removing.write().await;
+        let Some(execution) = self.worker_execution(id).await? else {
             return Ok(None);
         };
-        let session = match self.store.session(told.session_id).await? {
+        let session = match self.store.session(execution.session_id).await? {
             Some(session) => Some(session),
-            None => self.adopt_session_locked(told.session_id).await?,
+            None => self.adopt_session_locked(execution.session_id).await?,
         };
         let Some(session) = session else {
             return Ok(None);
         };
-        let mut row = execution_row(id, session.id, session.owner, told.spec.clone(), told.started_at_ms);
-        row.end = end_of(&told);
+        let mut row =
+            execution_row(id, session.id, session.owner, execution.spec.clone(), execution.started_at_ms);
+        row.end = end_of(&execution);
         if !row.end.as_ref().is_some_and(|end| end.closed) {
             let permit = row.end.is_none().then(|| self.quota.admission.take(&row.owner));
             self.recorder.begin(&row, session.spec.one_shot, permit);
@@ -355,33 +352,33 @@ impl Reconciler {
     }
 }
 
-/// What the worker tells, if it knows of it at all.
-fn known<T>(told: Result<T, ContractError>) -> Result<Option<T>, ContractError> {
-    match told {
-        Ok(told) => Ok(Some(told)),
+/// `None` if the worker does not know the object.
+fn known<T>(answer: Result<T, ContractError>) -> Result<Option<T>, ContractError> {
+    match answer {
+        Ok(object) => Ok(Some(object)),
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The row of a session as the worker tells of it.
-pub(crate) fn session_row(told: Session) -> SessionRow {
-    let owner = told.spec.owner().to_owned();
-    let ended_at_ms = match told.state {
+/// The row of a session of the worker.
+pub(crate) fn session_row(session: Session) -> SessionRow {
+    let owner = session.spec.owner().to_owned();
+    let ended_at_ms = match session.state {
         SessionState::Ready | SessionState::Hibernated => None,
         SessionState::Ended { ended_at_ms } => Some(ended_at_ms),
     };
-    let (id, sandbox, created_at_ms) = (told.id, told.sandbox, told.created_at_ms);
-    SessionRow { id, owner, spec: told.spec, sandbox, created_at_ms, ended_at_ms }
+    let (id, sandbox, created_at_ms) = (session.id, session.sandbox, session.created_at_ms);
+    SessionRow { id, owner, spec: session.spec, sandbox, created_at_ms, ended_at_ms }
 }
 
-fn end_of(told: &Execution) -> Option<ExecutionEnd> {
-    let verdict = told.state.verdict()?.clone();
+fn end_of(execution: &Execution) -> Option<ExecutionEnd> {
+    let verdict = execution.state.verdict()?.clone();
     Some(ExecutionEnd {
-        started_at_ms: told.started_at_ms,
-        exited_at_ms: told.started_at_ms.saturating_add(verdict.duration_ms),
-        last_seq: told.last_seq,
-        closed: matches!(told.state, headwater_protocol::ExecutionState::Closed { .. }),
+        started_at_ms: execution.started_at_ms,
+        exited_at_ms: execution.started_at_ms.saturating_add(verdict.duration_ms),
+        last_seq: execution.last_seq,
+        closed: matches!(execution.state, headwater_protocol::ExecutionState::Closed { .. }),
         verdict,
     })
 }

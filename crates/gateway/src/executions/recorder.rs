@@ -1,12 +1,12 @@
-//! Seeing to it that every execution's end reaches the store, once, before anybody is told of it.
+//! Records the end of every execution in the store, once, before any client sees it.
 //!
-//! Executions whose end or closing is not in the store are *open*, and all of them are in the [`Recorder`]: those that
-//! are started here, and those that [`crate::executions::reconcile`] finds at the start. What is not open has nothing to be noted,
-//! so that a thousand watchers of an old log cost no write.
+//! Executions whose end or closing is not in the store are *open*, and the [`Recorder`] has all of them: those that are
+//! started here, and those that [`crate::executions::reconcile`] finds at the start. For other executions there is nothing
+//! to record, so that a thousand readers of an old log cost no write.
 //!
-//! Who learns of an end first notes it: the stream that carries `exited` to a client, a `GET` that waits, or, if nobody
-//! looks, the watch that [`Recorder::watch_end`] keeps. The watch is the last resort and asks the worker only when a
-//! second has passed: most executions have ended by then under somebody's eyes, and cost no call of their own.
+//! The first to see an end records it: the stream that sends `exited` to a client, a `GET` that waits, or, if no client
+//! reads, the background poll of [`Recorder::watch_end`]. The poll asks the worker only after a second: most executions
+//! have ended by then in view of a client, and cost no call.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -30,19 +30,19 @@ use crate::quota::admission::Permit;
 use crate::store_ticks::tick_after;
 use crate::worker::Worker;
 
-/// How long an execution may go on before the worker is asked for its end: those who follow it learn it first.
+/// How long an execution may run before the worker is asked for its end: clients that follow it see the end first.
 const HEAD_START: Duration = Duration::from_secs(1);
-/// The longest that one question for an end waits for its answer.
+/// The longest wait of one call for an end.
 const LONG_POLL: Duration = Duration::from_mins(5);
-/// How long an execution may be unknown to the worker before it counts as lost: one that was killed before its init
-/// had heard of a program forgets it, and whoever follows that program starts it again.
+/// How long an execution may be unknown to the worker before it counts as lost. A worker that was killed before its init
+/// received the start does not know the execution, and a client that follows it starts it again.
 const LOST_AFTER: Duration = Duration::from_secs(10);
-/// Between two attempts, when the worker or the store did not answer.
+/// The first pause after an error of the worker or the store.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The longest wait between two attempts: thousands may wait for the same store.
+/// The longest pause between two attempts: thousands of executions may wait for the same store.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// The executions that are open.
+/// Records the ends of executions.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(super) store: Arc<dyn Store>,
@@ -59,19 +59,19 @@ pub(crate) struct Recorder {
 #[derive(Debug)]
 struct Open {
     session_id: SessionId,
-    /// Whose it is.
+    /// The owner, whose usage it counts towards.
     owner: String,
-    /// Its place among those that run; given back when it ends.
+    /// Its admission permit; returned when it ends.
     permit: Mutex<Option<Permit>>,
-    /// Its session was made for it, and ends with it.
+    /// Whether its session was created for it and ends with it.
     one_shot: bool,
     queued_at_ms: u64,
-    /// When its program started, where the worker has told.
+    /// When its program started, once the worker has reported it.
     started_at_ms: OnceLock<u64>,
-    /// Filled when its end is in the store. Many may wait for that; one writes.
+    /// Set when its end is in the store. Many requests may wait for that; one writes.
     exit: OnceCell<Verdict>,
-    /// Filled when somebody watches it.
-    watch: OnceLock<()>,
+    /// Set when a background poll runs.
+    polled: OnceLock<()>,
 }
 
 impl Recorder {
@@ -95,12 +95,12 @@ impl Recorder {
         self.open().get(&id).cloned()
     }
 
-    /// Whether its end or closing is missing in the store.
+    /// Whether the store lacks its end or closing.
     pub(crate) fn is_open(&self, id: ExecutionId) -> bool {
         self.open().contains_key(&id)
     }
 
-    /// An execution is about to start, or was found to be unfinished.
+    /// Adds an execution that is about to start, or that was found unfinished.
     pub(crate) fn begin(&self, row: &ExecutionRow, one_shot: bool, permit: Option<Permit>) {
         let open = Open {
             session_id: row.session_id,
@@ -110,22 +110,22 @@ impl Recorder {
             queued_at_ms: row.queued_at_ms,
             started_at_ms: OnceLock::new(),
             exit: OnceCell::new_with(row.end.as_ref().map(|end| end.verdict.clone())),
-            watch: OnceLock::new(),
+            polled: OnceLock::new(),
         };
         self.open().entry(row.id).or_insert_with(|| Arc::new(open));
     }
 
-    /// It did not start after all, or is removed.
+    /// Removes an execution that did not start, or that was removed.
     pub(crate) fn forget(&self, id: ExecutionId) {
         self.open().remove(&id);
     }
 
-    /// Its session is removed, with all that ran in it.
+    /// Removes all executions of a removed session.
     pub(crate) fn forget_session(&self, id: SessionId) {
         self.open().retain(|_, open| open.session_id != id);
     }
 
-    /// Writes an execution's end to the store, once; to be awaited before anybody is told of `exited`.
+    /// Writes an execution's end to the store, once; to be awaited before `exited` is sent to a client.
     pub(crate) async fn note_exit(
         self: &Arc<Self>,
         id: ExecutionId,
@@ -136,13 +136,13 @@ impl Recorder {
             return Ok(()); // it is in the store
         };
         open.exit.get_or_try_init(|| self.write_exit(id, &open, seq, verdict)).await?;
-        // Closing follows an exit closely. The watch looks after it; it is no reason to keep this client waiting.
+        // The closing follows soon after an exit. The poll records it, so that the client need not wait.
         self.watch_end(id);
         Ok(())
     }
 
-    /// Writes to the store what an event tells of an end or a closing; to be awaited before it goes out. A closing that
-    /// somebody has seen need not be asked for.
+    /// Writes the end or the closing in an event to the store; to be awaited before the event is sent. A closing that a
+    /// client has seen need not be polled for.
     pub(crate) async fn note_event(self: &Arc<Self>, id: ExecutionId, event: &Event) -> Result<(), ApiError> {
         match &event.kind {
             EventKind::Exited(verdict) => self.note_exit(id, event.seq, verdict).await,
@@ -159,7 +159,7 @@ impl Recorder {
         verdict: &Verdict,
     ) -> Result<Verdict, ApiError> {
         self.store.end_execution(id, &end(open, seq, verdict, false)).await?;
-        // Before its place is given to the next, which what it has used may forbid.
+        // Before the permit is returned: the usage may forbid the next start.
         self.quota.count_usage(&open.owner, verdict).await;
         drop(open.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.metrics.ended(verdict.reason.name());
@@ -179,8 +179,7 @@ impl Recorder {
         Ok(verdict.clone())
     }
 
-    /// Writes to the store that an execution is closed: nothing is open any more. Whoever did not see how it ended
-    /// leaves this to the watch.
+    /// Writes the closing of an execution to the store. If its end was not seen here, the poll does it.
     pub(crate) async fn note_closed(self: &Arc<Self>, id: ExecutionId, seq: Seq) -> Result<(), ApiError> {
         let Some(open) = self.find(id) else {
             return Ok(());
@@ -203,60 +202,62 @@ impl Recorder {
         Ok(())
     }
 
-    /// [`Self::note`] for those who only read: a full disk is no reason not to answer. The recorder notes it later.
-    pub(crate) async fn note_for_reader(self: &Arc<Self>, told: &Execution) -> Result<(), ApiError> {
-        match self.note(told).await {
+    /// [`Self::note`] for read requests: they are answered even if the disk is full. The end is recorded later.
+    pub(crate) async fn note_for_reader(self: &Arc<Self>, execution: &Execution) -> Result<(), ApiError> {
+        match self.note(execution).await {
             Err(error) if error.status == StatusCode::INSUFFICIENT_STORAGE => {
-                tracing::warn!(execution = %told.id, "the disk is full: the execution's end is not noted yet");
+                tracing::warn!(execution = %execution.id, "the disk is full: the end of the execution is recorded later");
                 Ok(())
             }
             noted => noted,
         }
     }
 
-    /// Notes all that the worker told of an execution; to be awaited before anybody else is told.
-    pub(crate) async fn note(self: &Arc<Self>, told: &Execution) -> Result<(), ApiError> {
-        if let Some(open) = self.find(told.id)
-            && !matches!(told.state, ExecutionState::Queued)
+    /// Records the state of an execution that the worker returned; to be awaited before a client sees it.
+    pub(crate) async fn note(self: &Arc<Self>, execution: &Execution) -> Result<(), ApiError> {
+        if let Some(open) = self.find(execution.id)
+            && !matches!(execution.state, ExecutionState::Queued)
         {
-            // Refused if it is known already: then it is the same.
-            let _ = open.started_at_ms.set(told.started_at_ms);
+            // Fails if it is set already, to the same value.
+            let _ = open.started_at_ms.set(execution.started_at_ms);
         }
-        match &told.state {
+        match &execution.state {
             ExecutionState::Queued | ExecutionState::Running { .. } => Ok(()),
-            ExecutionState::Exited { verdict } => self.note_exit(told.id, told.last_seq, verdict).await,
+            ExecutionState::Exited { verdict } => {
+                self.note_exit(execution.id, execution.last_seq, verdict).await
+            }
             ExecutionState::Closed { verdict } => {
-                self.note_exit(told.id, told.last_seq, verdict).await?;
-                self.note_closed(told.id, told.last_seq).await
+                self.note_exit(execution.id, execution.last_seq, verdict).await?;
+                self.note_closed(execution.id, execution.last_seq).await
             }
         }
     }
 
-    /// Sees to it in the background that the end and the closing reach the store, whoever watches.
+    /// Polls in the background until the end and the closing are in the store.
     pub(crate) fn watch_end(self: &Arc<Self>, id: ExecutionId) {
         let Some(open) = self.find(id) else {
-            return; // nothing is missing
+            return; // the store has both
         };
-        if open.watch.set(()).is_err() {
-            return; // somebody does
+        if open.polled.set(()).is_err() {
+            return; // a poll runs already
         }
         let recorder = Arc::clone(self);
-        self.background.until_stopped(async move { recorder.watch(id, open).await });
+        self.background.until_stopped(async move { recorder.poll(id, open).await });
     }
 
-    async fn watch(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {
+    async fn poll(self: &Arc<Self>, id: ExecutionId, open: Arc<Open>) {
         sleep_until(tick_after(HEAD_START)).await;
         let mut missing_since = None;
         let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
         while self.is_open(id) {
             let closed = open.exit.initialized();
             let noted = match self.worker.wait(id, LONG_POLL, closed).await {
-                Ok(told) => {
+                Ok(execution) => {
                     missing_since = None;
-                    self.note(&told).await
+                    self.note(&execution).await
                 }
                 Err(error) if is_removed(&error) => match self.note_removed_logs().await {
-                    // It was noted before, and not as an end: there is nothing more to learn.
+                    // The removal was recorded before, without an end: nothing more can be learned.
                     Ok(()) if self.is_open(id) => self.note_lost(id).await,
                     noted => noted,
                 },
@@ -278,26 +279,26 @@ impl Recorder {
         }
     }
 
-    /// The worker knows nothing of an execution that it should know of.
+    /// Records that the worker does not know an execution that it should know.
     pub(crate) async fn note_lost(self: &Arc<Self>, id: ExecutionId) -> Result<(), ApiError> {
-        // If its end is known, this is only its closing: the first verdict stays.
+        // If its end is recorded already, this only closes it: the first verdict stays.
         self.note_exit(id, Seq(0), &lost()).await?;
         self.note_closed(id, Seq(0)).await
     }
 }
 
-/// Whether the worker removed its log.
+/// Whether the worker removed the log.
 pub(crate) fn is_removed(error: &ContractError) -> bool {
     error.fault().is_some_and(|fault| fault.kind == FaultKind::Gone)
 }
 
-/// Whether the worker knows nothing of it.
+/// Whether the worker does not know the object.
 pub(crate) fn is_missing(error: &ContractError) -> bool {
     error.fault().is_some_and(|fault| matches!(fault.kind, FaultKind::NotFound | FaultKind::Gone))
 }
 
 fn end(open: &Open, last_seq: Seq, verdict: &Verdict, closed: bool) -> ExecutionEnd {
-    // A stream does not tell when the program started; it did so right after it was accepted.
+    // A stream does not contain the start time; the program started right after it was accepted.
     let started_at_ms = open.started_at_ms.get().copied().unwrap_or(open.queued_at_ms);
     let exited_at_ms = started_at_ms.saturating_add(verdict.duration_ms);
     ExecutionEnd { verdict: verdict.clone(), started_at_ms, exited_at_ms, last_seq, closed }

@@ -10,17 +10,17 @@ use headwater_store::{ExecutionEnd, RemovedLogRow};
 use crate::error::ApiError;
 use crate::executions::recorder::{Recorder, is_missing, is_removed};
 
-/// Removals that are asked for and noted at once.
-const AT_ONCE: u32 = 500;
+/// Removals that are fetched and recorded at once.
+const BATCH: u32 = 500;
 
 impl Recorder {
-    /// Notes all removals that the worker knows and the store may not.
+    /// Records all removals that the worker knows and the store may not know.
     pub(crate) async fn note_removed_logs(self: &Arc<Self>) -> Result<(), ApiError> {
-        // Held to the end: two at once would note the same.
+        // Held to the end: two calls at once would record the same.
         let mut last = self.last_removed_log.lock().await;
         loop {
             let after = *last;
-            let removed = self.worker.removed(after, AT_ONCE).await?;
+            let removed = self.worker.removed(after, BATCH).await?;
             let Some(newest) = removed.last().map(|one| one.number) else {
                 return Ok(());
             };
@@ -33,7 +33,7 @@ impl Recorder {
         }
     }
 
-    /// What the store notes of a removal. How the execution ended comes first, if nobody noted it.
+    /// The row of a removal. The end of the execution is recorded first, if it was not.
     async fn removed_row(self: &Arc<Self>, one: RemovedLog) -> Result<Option<RemovedLogRow>, ApiError> {
         let Ok(id) = one.execution_id.parse::<ExecutionId>() else { return Ok(None) };
         let removed = LogRemoved { at_ms: one.at_ms, reason: one.reason };
@@ -56,8 +56,8 @@ impl Recorder {
         Ok(Some(RemovedLogRow { id, removed, spec }))
     }
 
-    /// Whether the worker knows nothing of an execution because it is over and its log was removed. The worker forgets
-    /// after a while that it removed a log; the row of the execution stays.
+    /// Whether the worker does not know an execution because it has ended and its log was removed. The worker forgets
+    /// removals after a while; the row of the execution stays.
     pub(crate) async fn is_over(&self, id: ExecutionId, error: &ContractError) -> bool {
         if is_removed(error) {
             return true;
@@ -74,7 +74,7 @@ impl Recorder {
         error.into()
     }
 
-    /// The error for a program that cannot be reached. With its log or without, one that is over has ended.
+    /// The error for a program that cannot be reached, with or without its log.
     pub(crate) async fn unreachable(&self, id: ExecutionId, error: ContractError) -> ApiError {
         if self.is_over(id, &error).await {
             return ApiError::conflict(format!("`{id}` has ended"), "start it again");

@@ -28,7 +28,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::{Common, NotFound};
-use crate::serve::Seat;
+use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::socket::input::Input;
 use crate::streams::socket::outgoing::Outgoing;
@@ -117,7 +117,7 @@ async fn attach(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
     Query(query): Query<AttachQuery>,
-    seat: Option<Extension<Seat>>,
+    permit: Option<Extension<ConnectionPermit>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     gateway.auth.may_follow(&who, id, query.lossless == Some(true)).await?;
@@ -128,7 +128,7 @@ async fn attach(
     let tracked = gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         serve(socket, gateway, who, id, query, follower, refusal).await;
-        drop((tracked, seat));
+        drop((tracked, permit));
     }))
 }
 

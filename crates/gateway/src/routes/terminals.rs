@@ -37,7 +37,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::{Common, NotFound, SessionEnded};
-use crate::serve::Seat;
+use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::socket::input::Input;
 use crate::streams::socket::note::Note;
@@ -143,7 +143,7 @@ async fn terminal(
     State(gateway): State<Arc<Gateway>>,
     Path(session): Path<String>,
     Query(query): Query<TerminalQuery>,
-    seat: Option<Extension<Seat>>,
+    permit: Option<Extension<ConnectionPermit>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let session = gateway.session_named(&who, Need::Read, &session).await?;
@@ -155,7 +155,7 @@ async fn terminal(
     let tracked = viewer.gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         Box::pin(viewer.serve(socket)).await;
-        drop((tracked, seat));
+        drop((tracked, permit));
     }))
 }
 

@@ -153,7 +153,7 @@ fn scopes(who: &Identity, wanted: Option<Vec<String>>) -> Result<Option<Vec<Stri
     let mut all = Vec::new();
     for text in wanted {
         let scope: Scope = text.parse()?;
-        if own.is_some_and(|own| !own.iter().any(|own| own.holds(scope))) {
+        if own.is_some_and(|own| !own.iter().any(|own| own.includes(scope))) {
             return Err(mightier("a scope"));
         }
         all.push(scope.to_string());

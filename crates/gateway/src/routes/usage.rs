@@ -98,7 +98,7 @@ async fn usage(
         futures_util::future::join(gateway.store.count_sessions(&owner), gateway.quota.cpu_today(&owner))
             .await;
     let waiting = gateway.quota.admission.waiting(&owner).into_iter().map(|one| WaitingBody {
-        place: one.place,
+        place: one.position,
         session_id: one.what,
         waiting_ms: u64::try_from(one.since.elapsed().as_millis()).unwrap_or(u64::MAX),
     });

@@ -1,5 +1,4 @@
-//! Places of connections: so many in all, and a share for each address and each owner, so that no client can take them
-//! all.
+//! Permits of connections, limited in all, for each address and for each owner, so that no client can take all of them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,10 +16,10 @@ use crate::config::{Config, Network};
 use crate::error::ApiError;
 use crate::http::response_memory::Holder;
 
-/// The links to an owner's sessions have this part of what the owner has, besides it.
-const LINKS: usize = 4;
+/// The links to an owner's sessions get one part in this many of the owner's limit, in addition to it.
+const LINK_SHARE: usize = 4;
 
-/// How many connections each has.
+/// The number of connections of each key.
 #[derive(Debug)]
 struct Counts<K>(Mutex<HashMap<K, usize>>);
 
@@ -29,7 +28,7 @@ impl<K: Hash + Eq> Counts<K> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more, unless there are so many already.
+    /// Counts one more, unless `most` are counted already.
     fn add(&self, key: K, most: usize) -> bool {
         let mut all = self.all();
         let count = all.entry(key).or_default();
@@ -49,20 +48,20 @@ impl<K: Hash + Eq> Counts<K> {
     }
 }
 
-/// The connections of all addresses and owners.
+/// The permits of all connections.
 #[derive(Debug)]
-pub(super) struct Seats {
+pub(super) struct ConnectionPermits {
     of_address: usize,
     of_owner: usize,
-    /// Many clients come from these.
+    /// Trusted proxies, whose addresses many clients share.
     proxies: Vec<Network>,
     addresses: Counts<IpAddr>,
     owners: Counts<Holder>,
     connections: Gauge,
 }
 
-impl Seats {
-    /// As many as the configuration says.
+impl ConnectionPermits {
+    /// The limits of the configuration.
     pub(super) fn new(config: &Config, connections: Gauge) -> Arc<Self> {
         let (addresses, owners) = (Counts(Mutex::default()), Counts(Mutex::default()));
         let (of_address, of_owner) = (config.connections_of_address(), config.connections_of_owner());
@@ -70,58 +69,61 @@ impl Seats {
         Arc::new(Self { of_address, of_owner, proxies, addresses, owners, connections })
     }
 
-    /// A place for a connection from this address, unless it has its share already.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr, room: OwnedSemaphorePermit) -> Option<Seat> {
+    /// A permit for a connection from this address, unless the address is at its limit.
+    pub(super) fn take(
+        self: &Arc<Self>,
+        address: IpAddr,
+        of_all: OwnedSemaphorePermit,
+    ) -> Option<ConnectionPermit> {
         let is_proxy = self.proxies.iter().any(|network| network.contains(address));
         let most = if is_proxy { usize::MAX } else { self.of_address };
         if !self.addresses.add(address, most) {
             return None;
         }
         self.connections.inc();
-        let seats = Arc::clone(self);
-        Some(Seat(Arc::new(Taken { _room: room, seats, address, holder: Mutex::default() })))
+        let permits = Arc::clone(self);
+        Some(ConnectionPermit(Arc::new(Held { _of_all: of_all, permits, address, holder: Mutex::default() })))
     }
 }
 
-/// A connection's place among all that may be open at once, and in their count. One that became a WebSocket takes it
-/// along: it is as open as any other.
+/// The permit of an open connection. A connection that becomes a WebSocket keeps it.
 #[derive(Debug, Clone)]
-pub(crate) struct Seat(Arc<Taken>);
+pub(crate) struct ConnectionPermit(Arc<Held>);
 
 #[derive(Debug)]
-struct Taken {
-    _room: OwnedSemaphorePermit,
-    seats: Arc<Seats>,
+struct Held {
+    _of_all: OwnedSemaphorePermit,
+    permits: Arc<ConnectionPermits>,
     address: IpAddr,
-    /// Whose it is, once somebody has asked something over it.
+    /// The sender of the last request on the connection.
     holder: Mutex<Option<Holder>>,
 }
 
-impl Seat {
-    /// Notes who asks over this connection; refuses one whose other connections are its share already.
-    pub(crate) fn is_used_by(&self, who: &Identity) -> Result<(), ApiError> {
-        let (taken, holder) = (&self.0, Holder::of(who));
-        let mut known = taken.holder.lock().unwrap_or_else(PoisonError::into_inner);
+impl ConnectionPermit {
+    /// Assigns the connection to the sender of a request; fails if the sender is at its limit.
+    pub(crate) fn assign(&self, who: &Identity) -> Result<(), ApiError> {
+        let (held, holder) = (&self.0, Holder::of(who));
+        let mut known = held.holder.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref() == Some(&holder) {
             return Ok(());
         }
-        let most = taken.seats.of_owner / if holder.by_link { LINKS } else { 1 };
-        if !taken.seats.owners.add(holder.clone(), most.max(1)) {
+        let most = held.permits.of_owner / if holder.by_link { LINK_SHARE } else { 1 };
+        if !held.permits.owners.add(holder.clone(), most.max(1)) {
             return Err(too_many("you have"));
         }
         if let Some(before) = known.replace(holder) {
-            taken.seats.owners.remove(&before);
+            held.permits.owners.remove(&before);
         }
         Ok(())
     }
 }
 
-impl Drop for Taken {
+impl Drop for Held {
     fn drop(&mut self) {
-        self.seats.connections.dec();
-        self.seats.addresses.remove(&self.address);
+        self.permits.connections.dec();
+        self.permits.addresses.remove(&self.address);
         if let Some(holder) = self.holder.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            self.seats.owners.remove(holder);
+            self.permits.owners.remove(holder);
         }
     }
 }
@@ -130,13 +132,13 @@ fn too_many(who: &str) -> ApiError {
     let error = ApiError::new(
         StatusCode::TOO_MANY_REQUESTS,
         "too_many_connections",
-        format!("{who} as many open connections as one may have"),
-        "close some, or use one for several requests",
+        format!("{who} reached the limit of open connections"),
+        "close some, or use one connection for several requests",
     );
     ApiError { retry_after: Some(Duration::from_secs(1)), ..error }
 }
 
-/// Tells a client that its address has its share already.
+/// Sends the refusal to a client whose address is at its limit.
 pub(super) fn refuse(stream: &TcpStream) {
     let body = serde_json::json!(too_many("your address has").body()).to_string();
     let head = format!(
@@ -144,7 +146,7 @@ pub(super) fn refuse(stream: &TcpStream) {
          content-length: {}\r\n\r\n{body}",
         body.len()
     );
-    // As much as fits at once: nobody waits for a client that is refused.
+    // Without waiting for the client: what does not fit into the socket's buffer is not sent.
     let _ = stream.try_write(head.as_bytes());
 }
 
@@ -157,15 +159,15 @@ mod tests {
     #[test]
     fn an_address_has_its_share_of_connections_and_no_more() {
         let config = Config { max_connections_of_address: Some(2), ..Config::new("/nowhere") };
-        let (room, seats) = (Arc::new(Semaphore::new(9)), Seats::new(&config, Gauge::default()));
+        let (all, permits) = (Arc::new(Semaphore::new(9)), ConnectionPermits::new(&config, Gauge::default()));
         let take =
-            |last: u8| seats.take([10, 0, 0, last].into(), Arc::clone(&room).try_acquire_owned().unwrap());
+            |last: u8| permits.take([10, 0, 0, last].into(), Arc::clone(&all).try_acquire_owned().unwrap());
         let (one, two) = (take(1), take(1));
         assert!(one.is_some() && two.is_some() && take(1).is_none());
-        assert!(take(2).is_some(), "another address has its own");
+        assert!(take(2).is_some(), "another address has its own limit");
         drop(one);
         assert!(take(1).is_some());
         drop(two);
-        assert!(seats.addresses.all().is_empty() && room.available_permits() == 9);
+        assert!(permits.addresses.all().is_empty() && all.available_permits() == 9);
     }
 }

@@ -155,7 +155,7 @@ async fn check(
     password: String,
     is_slowed: bool,
 ) -> Result<Option<UserRow>, ApiError> {
-    let _turn = gateway.auth.passwords.turn(address).await?;
+    let _lock = gateway.auth.passwords.lock(address).await?;
     let user = gateway.store.user_by_name(name).await?;
     let stored = user.as_ref().and_then(|user| user.password.clone());
     let is_right = gateway.auth.passwords.verify(password, stored).await?;

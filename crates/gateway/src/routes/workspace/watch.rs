@@ -24,7 +24,7 @@ use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::{Common, NotFound, SessionEnded};
 use crate::routes::files::path::{QueryPath, encoding};
-use crate::serve::Seat;
+use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
@@ -75,14 +75,14 @@ pub(crate) async fn watch(
     Path(session): Path<SessionId>,
     QueryPath(path): QueryPath,
     Query(query): Query<WatchQuery>,
-    seat: Option<Extension<Seat>>,
+    permit: Option<Extension<ConnectionPermit>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     gateway.auth.may_use_session(&who, Need::Read, session).await?;
     let events =
         Events::open(&gateway, session, path.unwrap_or_default(), query.recursive != Some(false)).await?;
     match upgrade {
-        Ok(upgrade) => Ok(socket::answer(upgrade, gateway, who, events, seat)),
+        Ok(upgrade) => Ok(socket::answer(upgrade, gateway, who, events, permit)),
         Err(_) => Ok(sse(&gateway, events)),
     }
 }

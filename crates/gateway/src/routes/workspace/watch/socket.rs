@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::events::{Events, Next};
 use crate::auth::Identity;
-use crate::serve::Seat;
+use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
@@ -32,7 +32,7 @@ pub(crate) fn answer(
     gateway: Arc<Gateway>,
     who: Identity,
     events: Events,
-    seat: Option<Extension<Seat>>,
+    permit: Option<Extension<ConnectionPermit>>,
 ) -> Response {
     let upgrade = upgrade
         .max_message_size(MAX_MESSAGE_BYTES)
@@ -42,7 +42,7 @@ pub(crate) fn answer(
     let tracked = gateway.background.tasks.token();
     upgrade.on_upgrade(async move |socket| {
         serve(socket, &gateway, &who, events).await;
-        drop((tracked, seat));
+        drop((tracked, permit));
     })
 }
 
