@@ -14,7 +14,7 @@ use headwater_protocol::{SandboxKind, Stream};
 
 pub use self::limits::{LimitArgs, millis};
 pub use self::run::{RunArgs, StdinArg, Variable};
-pub use self::serve::{ConfigArgs, ServeArgs, TokenAction, TokenArgs};
+pub use self::serve::{ConfigArgs, ServeArgs, ShowConfigArgs, TokenAction, TokenArgs};
 pub use self::user::{UserAction, UserArgs};
 use crate::error::CommandError;
 use crate::signals;
@@ -70,8 +70,8 @@ pub enum Command {
     Token(TokenArgs),
     /// Create, list, enable and disable users, and set their passwords
     User(UserArgs),
-    /// Show the configuration that `serve` uses, including defaults
-    Config(ConfigArgs),
+    /// Show every setting with its value, its default and where the value comes from
+    Config(ShowConfigArgs),
     /// Run the worker in the foreground (other commands start it in the background when they need it)
     Worker(WorkerArgs),
     /// Stop the server and the worker; sessions are hibernated and keep their workspaces

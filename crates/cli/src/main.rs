@@ -29,7 +29,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Command};
 use crate::connect::Place;
@@ -41,12 +41,13 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == "init") {
         return ExitCode::from(headwater_sandbox::init::main());
     }
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let own_failure = match cli.command {
         Command::Run(_) | Command::Attach(_) => Some(exit::OWN_FAILURE),
         _ => None,
     };
-    match dispatch(cli) {
+    match dispatch(cli, &matches) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             error.print();
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(cli: Cli) -> Result<u8, CommandError> {
+fn dispatch(cli: Cli, matches: &ArgMatches) -> Result<u8, CommandError> {
     let data = args::data_folder(cli.data)?;
     match cli.command {
         Command::Worker(args) => return commands::worker::worker(&data, &args),
@@ -64,7 +65,10 @@ fn dispatch(cli: Cli) -> Result<u8, CommandError> {
         Command::Serve(args) => return commands::serve::serve(&data, &args),
         Command::Token(args) => return commands::token::token(&data, args),
         Command::User(args) => return commands::user::user(&data, args),
-        Command::Config(args) => return commands::config::config(&data, &args),
+        Command::Config(args) => {
+            let matches = matches.subcommand_matches("config").unwrap_or(matches);
+            return commands::config::config(&data, &args, matches);
+        }
         _ => {}
     }
     let server = match cli.command {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use headwater_protocol::settings;
-use headwater_protocol::units::{parse_bytes, parse_duration};
-use serde::Deserialize;
+use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
+use serde::{Deserialize, Serialize};
 
 use self::auth::FileAuth;
 pub use self::auth::{AuthConfig, JwtConfig, KeySource};
@@ -82,7 +82,7 @@ pub struct Config {
 }
 
 /// How the log is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
     /// For people.
@@ -214,15 +214,45 @@ impl Config {
     }
 
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
-        let nonsense = |cause: String| ConfigError::Nonsense { path: path.display().to_string(), cause };
-        let file: File = settings::read(text, |name| std::env::var(name).ok()).map_err(nonsense)?;
-        file.auth.apply(&mut self.auth).map_err(nonsense)?;
-        file.server.apply(self).map_err(nonsense)?;
-        self.quotas = file.quotas.parse().map_err(nonsense)?;
+        self.read(text, |name| std::env::var(name).ok())
+            .map_err(|cause| ConfigError::Nonsense { path: path.display().to_string(), cause })
+    }
+
+    fn read(&mut self, text: &str, env: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+        let file: File = settings::read(text, env)?;
+        file.auth.apply(&mut self.auth)?;
+        file.server.apply(self)?;
+        self.quotas = file.quotas.parse()?;
         self.quotas.everybody = self.quotas.everybody.or(&machine::quota(&self.data));
-        self.watchdog = file.watchdog.parse().map_err(nonsense)?;
-        self.rows = file.retention.parse().map_err(nonsense)?;
+        self.watchdog = file.watchdog.parse()?;
+        self.rows = file.retention.parse()?;
         Ok(())
+    }
+
+    /// The defaults for this data folder on this machine: without a file and without the environment.
+    #[must_use]
+    pub fn defaults(data: &Path) -> Self {
+        let mut config = Self::new(data);
+        let _ = config.read("", |_| None); // the defaults are valid
+        config
+    }
+
+    /// All settings with their values, in the form of the file.
+    #[must_use]
+    pub fn settings(&self) -> impl Serialize + use<> {
+        File {
+            auth: (&self.auth).into(),
+            server: self.into(),
+            quotas: (&self.quotas).into(),
+            watchdog: (&self.watchdog).into(),
+            retention: (&self.rows).into(),
+        }
+    }
+
+    /// The keys of the gateway that the file may have.
+    #[must_use]
+    pub fn keys() -> Vec<String> {
+        settings::keys::<File>()
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -271,7 +301,7 @@ impl Config {
 }
 
 /// The file as far as it is ours; the rest is the worker's, who checks it.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 struct File {
     auth: FileAuth,
@@ -281,7 +311,7 @@ struct File {
     retention: FileRetention,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct FileServer {
     listen: Option<SocketAddr>,
@@ -306,6 +336,38 @@ struct FileServer {
     key_lifetime: Option<String>,
     build_path: Option<String>,
     binary_max_runtime: Option<String>,
+}
+
+/// Lists every field of the table: a field that is missing here does not compile.
+impl From<&Config> for FileServer {
+    fn from(config: &Config) -> Self {
+        let bytes = |bytes: usize| Some(format_bytes(bytes as u64));
+        let time = |time: Duration| Some(format_duration(time));
+        Self {
+            listen: Some(config.listen),
+            allow_remote: Some(config.allow_remote),
+            hosts: config.hosts.clone(),
+            origins: config.origins.clone(),
+            trusted_proxies: config.trusted_proxies.iter().map(ToString::to_string).collect(),
+            log_format: Some(config.log_format),
+            max_connections: Some(config.max_connections),
+            max_connections_of_address: Some(config.connections_of_address()),
+            max_body: bytes(config.max_body_bytes),
+            max_stdin: bytes(config.max_stdin_bytes),
+            header_timeout: time(config.header_timeout),
+            write_timeout: time(config.write_timeout),
+            max_unread: bytes(config.max_unread_bytes),
+            requests_per_second: Some(config.requests_per_second),
+            requests_per_second_of_user: Some(config.requests_per_second_of_user),
+            requests_per_second_of_address: Some(config.requests_per_second_of_address),
+            failures_per_second: Some(config.failures_per_second),
+            heartbeat: time(config.heartbeat),
+            shutdown_grace: time(config.shutdown_grace),
+            key_lifetime: time(config.key_lifetime),
+            build_path: Some(config.build_path.clone()),
+            binary_max_runtime: config.binary_max_runtime.map(format_duration),
+        }
+    }
 }
 
 impl FileServer {

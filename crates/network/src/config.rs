@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use headwater_protocol::units::parse_bytes;
+use headwater_protocol::units::{format_bytes, parse_bytes};
 use reqwest::Url;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use crate::allow::Pattern;
 pub use crate::target::{Host, Target};
@@ -81,7 +81,7 @@ pub fn without_password(url: &Url) -> String {
 }
 
 /// The table `[network]`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FileNetwork {
     allow_packages: Option<bool>,
@@ -93,7 +93,7 @@ pub struct FileNetwork {
 }
 
 /// The table `[packages]`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FilePackages {
     python_index: Option<String>,
@@ -101,11 +101,36 @@ pub struct FilePackages {
     cache: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 enum OneOrMore {
     One(String),
     More(Vec<String>),
+}
+
+impl From<&NetworkConfig> for FileNetwork {
+    fn from(config: &NetworkConfig) -> Self {
+        let addresses = |all: &Vec<IpAddr>| OneOrMore::More(all.iter().map(ToString::to_string).collect());
+        Self {
+            allow_packages: Some(config.allow_packages),
+            allow_full: Some(config.allow_full),
+            max_connections_of_owner: Some(config.max_connections_of_owner),
+            registries: Some(config.registries.iter().map(ToString::to_string).collect()),
+            allow_private: config.allow_private.iter().map(ToString::to_string).collect(),
+            hosts: config.hosts.iter().map(|(host, all)| (host.clone(), addresses(all))).collect(),
+        }
+    }
+}
+
+impl From<&PackagesConfig> for FilePackages {
+    fn from(config: &PackagesConfig) -> Self {
+        let url = |url: &Option<Url>| Some(url.as_ref().map(ToString::to_string).unwrap_or_default());
+        Self {
+            python_index: url(&config.python_index),
+            npm_registry: url(&config.npm_registry),
+            cache: Some(format_bytes(config.cache_bytes)),
+        }
+    }
 }
 
 impl FileNetwork {

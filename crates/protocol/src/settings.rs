@@ -1,8 +1,12 @@
 //! Environment variables of IDE deployments (`SESSION_MAX_MEMORY=2Gi` and the like). Each stands for keys of
 //! the configuration file and overrides them.
 
+mod keys;
+
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
+
+pub use self::keys::keys;
 
 /// How a variable's value is converted.
 #[derive(Debug, Clone, Copy)]

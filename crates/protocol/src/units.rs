@@ -46,6 +46,23 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     scaled(number, scale).map(Duration::from_millis).ok_or_else(wrong)
 }
 
+/// The shortest exact form that [`parse_bytes`] accepts: `2Gi`, `1500`.
+#[must_use]
+pub fn format_bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
+    let unit = UNITS.iter().find(|(size, _)| bytes > 0 && bytes.is_multiple_of(*size));
+    unit.map_or_else(|| bytes.to_string(), |(size, name)| format!("{}{name}", bytes / size))
+}
+
+/// The shortest form that [`parse_duration`] accepts, exact to a millisecond: `15m`, `1500ms`.
+#[must_use]
+pub fn format_duration(time: Duration) -> String {
+    const UNITS: [(u128, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let ms = time.as_millis();
+    let unit = UNITS.iter().find(|(size, _)| ms > 0 && ms.is_multiple_of(*size));
+    unit.map_or_else(|| format!("{ms}ms"), |(size, name)| format!("{}{name}", ms / size))
+}
+
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -70,6 +87,16 @@ fn scaled(number: &str, scale: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_and_durations_are_formatted_as_they_are_parsed() {
+        for text in ["0", "1500", "3Ki", "2Gi", "1025Mi", "5Ti"] {
+            assert_eq!(format_bytes(parse_bytes(text).unwrap()), text);
+        }
+        for text in ["0ms", "1500ms", "10s", "15m", "36h", "30d"] {
+            assert_eq!(format_duration(parse_duration(text).unwrap()), text);
+        }
+    }
 
     #[test]
     fn sizes_are_understood_in_every_form_that_the_configuration_uses() {

@@ -16,10 +16,10 @@ use headwater_log::HoldOptions;
 pub use headwater_network::config as network;
 use headwater_network::config::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 use headwater_protocol::settings;
-use headwater_protocol::units::{parse_bytes, parse_duration};
+use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
 use headwater_protocol::{Limits, SandboxKind};
 use headwater_sandbox::wire::Bind;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::builds::config::{BuildsConfig, FileBuilds};
 use crate::executions::open_limits::MaxRunning;
@@ -159,17 +159,38 @@ impl Config {
     /// The defaults, overridden by a file: the named one, which must be there, or `headwater.toml` in the data
     /// folder, which need not.
     pub fn load(data: &Path, file: Option<&Path>) -> Result<Self, ConfigError> {
-        let mut config = Self::new(data);
         let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound && file.is_none() => String::new(),
             Err(source) => return Err(ConfigError::Unreadable { path, source }),
         };
-        let invalid = |message: String| ConfigError::Invalid { path: path.clone(), message };
-        let file: File = settings::read(&text, |name| std::env::var(name).ok()).map_err(invalid)?;
-        file.apply(&mut config).map_err(invalid)?;
+        Self::read(data, &text, |name| std::env::var(name).ok())
+            .map_err(|message| ConfigError::Invalid { path, message })
+    }
+
+    fn read(data: &Path, text: &str, env: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let mut config = Self::new(data);
+        settings::read::<File>(text, env)?.apply(&mut config)?;
         Ok(config)
+    }
+
+    /// The defaults for this data folder on this machine: without a file and without the environment.
+    #[must_use]
+    pub fn defaults(data: &Path) -> Self {
+        Self::read(data, "", |_| None).unwrap_or_else(|_| Self::new(data)) // the defaults are valid
+    }
+
+    /// All settings with their values, in the form of the file.
+    #[must_use]
+    pub fn settings(&self) -> impl Serialize + use<> {
+        File::from(self)
+    }
+
+    /// The keys that the file may have, including the tables of the gateway.
+    #[must_use]
+    pub fn keys() -> Vec<String> {
+        settings::keys::<File>()
     }
 
     /// The worker's socket.
@@ -200,7 +221,7 @@ fn default_limits() -> Limits {
 }
 
 /// The file's shape; sizes and durations are written as people do (`2Gi`, `300s`).
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
     sandbox: Option<SandboxKind>,
@@ -224,23 +245,89 @@ struct File {
     network: FileNetwork,
     packages: FilePackages,
     /// The gateway's, who checks them.
-    #[serde(rename = "server")]
+    #[serde(rename = "server", skip_serializing)]
     _server: Option<serde::de::IgnoredAny>,
-    #[serde(rename = "quotas")]
+    #[serde(rename = "quotas", skip_serializing)]
     _quotas: Option<serde::de::IgnoredAny>,
-    #[serde(rename = "watchdog")]
+    #[serde(rename = "watchdog", skip_serializing)]
     _watchdog: Option<serde::de::IgnoredAny>,
     /// The gateway's, too.
-    #[serde(rename = "auth")]
+    #[serde(rename = "auth", skip_serializing)]
     _auth: Option<serde::de::IgnoredAny>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct FileHibernation {
     after: Option<String>,
     running_after: Option<String>,
     warning: Option<String>,
+}
+
+/// A duration in the form of the file, where none is `never`.
+fn or_never(time: Option<Duration>) -> String {
+    time.map_or_else(|| "never".to_owned(), format_duration)
+}
+
+/// Lists every field of the file: a field that is missing here does not compile.
+impl From<&Config> for File {
+    fn from(config: &Config) -> Self {
+        let Config { holds, max_running, .. } = config;
+        Self {
+            sandbox: Some(config.sandbox),
+            pool: Some(config.pool),
+            orphan_timeout: Some(format_duration(config.orphan_timeout)),
+            lossless_hold: Some(format_duration(holds.patience)),
+            lossless_grace: Some(format_duration(holds.grace)),
+            uid_base: Some(config.uid_base),
+            allow_aio: Some(config.allow_aio),
+            max_running: Some(max_running.of_all),
+            max_running_of_owner: Some(max_running.of_owner),
+            max_running_of_session: Some(max_running.of_session),
+            hibernation: FileHibernation {
+                after: Some(or_never(config.hibernation.after)),
+                running_after: Some(or_never(config.hibernation.running_after)),
+                warning: Some(format_duration(config.hibernation.warning)),
+            },
+            terminals: (&config.terminals).into(),
+            retention: (&config.retention).into(),
+            limits: (&config.limits).into(),
+            max_limits: (&config.max_limits).into(),
+            binds: config.binds.iter().map(FileBind::from).collect(),
+            languages: config.languages.clone(),
+            builds: (&config.builds).into(),
+            network: (&config.network).into(),
+            packages: (&config.packages).into(),
+            _server: None,
+            _quotas: None,
+            _watchdog: None,
+            _auth: None,
+        }
+    }
+}
+
+impl From<&Limits> for FileLimits {
+    fn from(limits: &Limits) -> Self {
+        let time = |ms: Option<u64>| ms.map(|ms| format_duration(Duration::from_millis(ms)));
+        Self {
+            memory: limits.memory_bytes.map(format_bytes),
+            cpus: limits.cpus,
+            pids: limits.pids,
+            open_files: limits.open_files,
+            file: limits.file_bytes.map(format_bytes),
+            disk: limits.disk_bytes.map(format_bytes),
+            inodes: limits.inodes,
+            output: limits.output_bytes.map(format_bytes),
+            wall: time(limits.wall_ms),
+            cpu: time(limits.cpu_ms),
+        }
+    }
+}
+
+impl From<&Bind> for FileBind {
+    fn from(bind: &Bind) -> Self {
+        Self { host: bind.host.clone(), inside: Some(bind.inside.clone()), optional: bind.optional }
+    }
 }
 
 impl FileHibernation {
@@ -261,7 +348,7 @@ impl FileHibernation {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FileLimits {
     memory: Option<String>,
@@ -276,7 +363,7 @@ pub(crate) struct FileLimits {
     cpu: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct FileBind {
     host: String,

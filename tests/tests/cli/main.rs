@@ -2,6 +2,7 @@
 
 mod codes;
 mod command;
+mod config;
 mod ending;
 mod errors;
 mod hostile;

@@ -32,6 +32,9 @@ pub struct ConfigArgs {
     /// Requests per second of one token; 0 means no limit
     #[arg(long, value_name = "N", env = "HEADWATER_REQUESTS_PER_SECOND")]
     pub requests_per_second: Option<u32>,
+    /// Run programs with a sandbox, or without any isolation; `serve` refuses if the running worker uses the other one
+    #[arg(long, value_name = "KIND", env = "HEADWATER_SANDBOX")]
+    pub sandbox: Option<SandboxArg>,
     /// Configuration file [default: `headwater.toml` in the data folder, if it exists]
     #[arg(long, value_name = "FILE", env = "HEADWATER_CONFIG")]
     pub config: Option<PathBuf>,
@@ -51,15 +54,23 @@ impl ConfigArgs {
     }
 }
 
+/// `headwater config`.
+#[derive(Debug, Args)]
+pub struct ShowConfigArgs {
+    /// The arguments of `serve`.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Print one JSON object per setting and line
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `headwater serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// The settings of the server.
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// Run programs with a sandbox, or without any isolation; refused if the running worker uses the other one
-    #[arg(long, value_name = "KIND", env = "HEADWATER_SANDBOX")]
-    pub sandbox: Option<SandboxArg>,
     /// Process id of the supervisor, which passes the listening socket as standard input
     #[arg(long, value_name = "PID", hide = true)]
     pub supervisor: Option<i32>,

@@ -1,207 +1,110 @@
-//! `headwater config`: the configuration in effect, including defaults.
+//! `headwater config`: every setting with its value, its default and where the value comes from.
+//!
+//! The settings come from the types that the file is parsed into, so that none can be missing here.
+
+mod secrets;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod text;
 
 use std::path::Path;
 
-use headwater_gateway::config::{Config, ConfigError, KeySource, Quota};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
+use headwater_gateway::config::{Config, ConfigError};
 use headwater_worker::config::Config as WorkerConfig;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::args::ConfigArgs;
+use self::settings::{Origin, Origins};
+use crate::args::{ConfigArgs, ShowConfigArgs};
 use crate::error::CommandError;
+use crate::output::{print_json, print_line};
+use crate::view;
+
+const SEE_DOCUMENTATION: &str = "see docs/configuration.md for all settings";
 
 /// Reads and validates the server's configuration.
 pub fn load(data: &Path, args: &ConfigArgs) -> Result<Config, CommandError> {
     Config::load(data, args.config.as_deref(), args.overrides()).map_err(|error| {
         let hint = match error {
             ConfigError::NotLoopback(_) => "docs/configuration.md explains what else is needed",
-            _ => "see docs/configuration.md for all settings",
+            _ => SEE_DOCUMENTATION,
         };
         CommandError::usage(error.to_string()).hint(hint)
     })
 }
 
-/// Prints the configuration.
-pub fn config(data: &Path, args: &ConfigArgs) -> Result<u8, CommandError> {
-    let server = load(data, args)?;
-    let worker = WorkerConfig::load(data, args.config.as_deref()).map_err(|error| {
-        CommandError::usage(error.to_string()).hint("see docs/configuration.md for all settings")
-    })?;
-    let shown = show(&server, &worker);
-    println!("{}", serde_json::to_string_pretty(&shown).unwrap_or_default());
+/// Reads and validates the configuration of the server's worker.
+pub fn load_worker(data: &Path, args: &ConfigArgs) -> Result<WorkerConfig, CommandError> {
+    let mut config = WorkerConfig::load(data, args.config.as_deref())
+        .map_err(|error| CommandError::usage(error.to_string()).hint(SEE_DOCUMENTATION))?;
+    config.sandbox = args.sandbox.map_or(config.sandbox, Into::into);
+    Ok(config)
+}
+
+/// Prints the configuration. `matches` are those of this command, which tell flags from variables.
+pub fn config(data: &Path, args: &ShowConfigArgs, matches: &ArgMatches) -> Result<u8, CommandError> {
+    let values = settings::values(&load(data, &args.config)?, &load_worker(data, &args.config)?);
+    let defaults = settings::values(&Config::defaults(data), &WorkerConfig::defaults(data));
+    let path = args.config.config.clone().unwrap_or_else(|| data.join("headwater.toml"));
+    let origins = Origins {
+        file: file(&path)?,
+        flags: flags(&args.config, matches),
+        env: &|name| std::env::var(name).ok(),
+    };
+    let settings = settings::all(values, defaults, &origins);
+    if args.json {
+        settings.iter().try_for_each(|setting| print_json(&view::object(setting)))?;
+    } else {
+        text::lines(data, &path, &settings).iter().try_for_each(|line| print_line(line))?;
+    }
     Ok(0)
 }
 
-fn show(server: &Config, worker: &WorkerConfig) -> Value {
-    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    json!({
-        "data": server.data,
-        "server": {
-            "listen": server.listen,
-            "allow_remote": server.allow_remote,
-            "hosts": server.hosts,
-            "origins": server.origins,
-            "trusted_proxies": server.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "log_format": server.log_format.name(),
-            "max_connections": server.max_connections,
-            "max_body_bytes": server.max_body_bytes,
-            "max_stdin_bytes": server.max_stdin_bytes,
-            "header_timeout_ms": ms(server.header_timeout),
-            "max_connections_of_address": server.connections_of_address(),
-            "write_timeout_ms": ms(server.write_timeout),
-            "max_unread_bytes": server.max_unread_bytes,
-            "requests_per_second": server.requests_per_second,
-            "failures_per_second": server.failures_per_second,
-            "heartbeat_ms": ms(server.heartbeat),
-            "shutdown_grace_ms": ms(server.shutdown_grace),
-            "key_lifetime_ms": ms(server.key_lifetime),
-            "requests_per_second_of_user": server.requests_per_second_of_user,
-            "requests_per_second_of_address": server.requests_per_second_of_address,
-            "build_path": server.build_path,
-            "binary_max_runtime_ms": server.binary_max_runtime.map(ms),
-        },
-        "quotas": quotas(server),
-        "watchdog": {
-            "interval_ms": ms(server.watchdog.interval),
-            "after_ms": server.watchdog.after.map(ms),
-            "cpus": server.watchdog.cpus,
-            "names": server.watchdog.names,
-            "action": server.watchdog.action.name(),
-        },
-        "auth": {
-            "access_lifetime_ms": ms(server.auth.access_lifetime),
-            "refresh_lifetime_ms": ms(server.auth.refresh_lifetime),
-            "cookie_lifetime_ms": ms(server.auth.cookie_lifetime),
-            "jwt": server.auth.jwt.as_ref().map(|jwt| json!({
-                "issuer": jwt.issuer,
-                "audience": jwt.audience,
-                "jwks": match &jwt.keys {
-                    KeySource::Url(url) => url.clone(),
-                    KeySource::File(path) => path.display().to_string(),
-                },
-                "owner_claim": jwt.owner_claim,
-                "role_claim": jwt.role_claim,
-                "jwks_refresh_ms": ms(jwt.refresh),
-                "jwks_unknown_refresh_ms": ms(jwt.unknown_refresh),
-            })),
-        },
-        "retention": retention(server, worker),
-        "worker": {
-            "sandbox": worker.sandbox,
-            "pool": worker.pool,
-            "orphan_timeout_ms": ms(worker.orphan_timeout),
-            "lossless_hold_ms": ms(worker.holds.patience),
-            "lossless_grace_ms": ms(worker.holds.grace),
-            "limits": worker.limits,
-            "max_limits": worker.max_limits,
-            "uid_base": worker.uid_base,
-            "allow_aio": worker.allow_aio,
-            "max_running": worker.max_running.of_all,
-            "max_running_of_owner": worker.max_running.of_owner,
-            "max_running_of_session": worker.max_running.of_session,
-            "hibernation": {
-                "after_ms": worker.hibernation.after.map(ms),
-                "running_after_ms": worker.hibernation.running_after.map(ms),
-                "warning_ms": ms(worker.hibernation.warning),
-            },
-            "builds": {
-                "compiler": worker.builds.compiler,
-                "compilers": worker.builds.compilers,
-                "timeout_ms": ms(worker.builds.timeout),
-                "cache_bytes": worker.builds.cache_bytes,
-            },
-            "terminals": {
-                "idle_timeout_ms": worker.terminals.idle_timeout.map(ms),
-                "buffer_bytes": worker.terminals.buffer_bytes,
-                "of_session": worker.terminals.of_session,
-                "of_owner": worker.terminals.of_owner,
-            },
-            "network": network(worker),
-            "packages": packages(worker),
-            "languages": worker.languages.keys().collect::<Vec<_>>(),
-        },
-    })
-}
-
-fn quotas(server: &Config) -> Value {
-    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let one = |quota: &Quota| {
-        json!({
-            "sessions": quota.sessions,
-            "executions": quota.executions,
-            "cpu_per_day_ms": quota.cpu_per_day.map(ms),
-            "disk_bytes": quota.disk_bytes,
-        })
-    };
-    let quotas = &server.quotas;
-    let owners: serde_json::Map<_, _> =
-        quotas.owners.iter().map(|(owner, quota)| (owner.clone(), one(quota))).collect();
-    json!({
-        "everybody": one(&quotas.everybody),
-        "owners": owners,
-        "executions_of_all": quotas.executions_of_all,
-        "queue_length": quotas.queue_length,
-        "queue_wait_ms": ms(quotas.queue_wait),
-    })
-}
-
-fn retention(server: &Config, worker: &WorkerConfig) -> Value {
-    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let (rules, rows) = (&worker.retention.rules, &server.rows);
-    json!({
-        "age_ms": rules.age.map(ms),
-        "keep_at_least_ms": ms(rules.keep_at_least),
-        "session_logs": rules.session.logs,
-        "session_bytes": rules.session.bytes,
-        "owner_logs": rules.owner.logs,
-        "owner_bytes": rules.owner.bytes,
-        "all_logs": rules.all.logs,
-        "all_bytes": rules.all.bytes,
-        "worker_log_bytes": worker.retention.worker_log_bytes,
-        "worker_log_files": worker.retention.worker_log_files,
-        "rows": {
-            "age_ms": rows.age.map(ms),
-            "of_owner": rows.of_owner,
-            "in_all": rows.in_all,
-            "audit_age_ms": rows.audit_age.map(ms),
-            "audit": rows.audit,
-            "credentials_ms": rows.credentials.map(ms),
-        },
-    })
-}
-
-fn network(worker: &WorkerConfig) -> Value {
-    let network = &worker.network;
-    let texts = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>();
-    json!({
-        "allow_packages": network.allow_packages,
-        "allow_full": network.allow_full,
-        "max_connections_of_owner": network.max_connections_of_owner,
-        "registries": texts(&mut network.registries.iter().map(ToString::to_string)),
-        "allow_private": texts(&mut network.allow_private.iter().map(ToString::to_string)),
-        "hosts": network.hosts,
-    })
-}
-
-/// Passwords in URLs are not printed.
-fn packages(worker: &WorkerConfig) -> Value {
-    let shown = |url: &Option<_>| url.as_ref().map(headwater_worker::config::network::without_password);
-    json!({
-        "python_index": shown(&worker.packages.python_index),
-        "npm_registry": shown(&worker.packages.npm_registry),
-        "cache_bytes": worker.packages.cache_bytes,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::snapshot;
-
-    #[test]
-    fn the_defaults_match_their_snapshot() {
-        let mut worker = WorkerConfig::new("/data");
-        worker.retention.rules.all.bytes = Some(10 << 30); // less on a small disk
-        let shown = show(&Config::new("/data"), &worker);
-        snapshot::assert("config", &serde_json::to_string_pretty(&shown).unwrap());
+/// The file as it is written; nothing if it does not exist.
+fn file(path: &Path) -> Result<Value, CommandError> {
+    if !path.exists() {
+        return Ok(Value::Null);
     }
+    let text = std::fs::read_to_string(path);
+    let text =
+        text.map_err(|error| CommandError::usage(format!("cannot read `{}`: {error}", path.display())))?;
+    headwater_protocol::settings::read(&text, |_| None).map_err(CommandError::usage)
+}
+
+/// The settings that a flag or its environment variable has set.
+fn flags(args: &ConfigArgs, matches: &ArgMatches) -> Vec<(&'static str, Origin)> {
+    // Without `..`, so that a new argument does not compile until it is listed here.
+    let ConfigArgs {
+        listen,
+        allow_remote,
+        host,
+        origin,
+        log_format,
+        requests_per_second,
+        sandbox,
+        config: _, // not a setting, but where they are
+    } = args;
+    let arguments = [
+        ("server.listen", "listen", listen.is_some()),
+        ("server.allow_remote", "allow_remote", *allow_remote),
+        ("server.hosts", "host", !host.is_empty()),
+        ("server.origins", "origin", !origin.is_empty()),
+        ("server.log_format", "log_format", log_format.is_some()),
+        ("server.requests_per_second", "requests_per_second", requests_per_second.is_some()),
+        ("sandbox", "sandbox", sandbox.is_some()),
+    ];
+    let given = arguments.into_iter().filter(|(.., is_given)| *is_given);
+    given.map(|(key, id, _)| (key, argument_origin(id, matches))).collect()
+}
+
+fn argument_origin(id: &str, matches: &ArgMatches) -> Origin {
+    let command = ConfigArgs::augment_args(clap::Command::new("config"));
+    let argument = command.get_arguments().find(|argument| argument.get_id() == id);
+    if matches.value_source(id) == Some(ValueSource::EnvVariable) {
+        let name = argument.and_then(clap::Arg::get_env).unwrap_or_default();
+        return Origin::Environment(name.to_string_lossy().into_owned());
+    }
+    Origin::Flag(format!("--{}", argument.and_then(clap::Arg::get_long).unwrap_or(id)))
 }

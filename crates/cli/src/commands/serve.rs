@@ -56,7 +56,7 @@ fn serve_for(supervisor: Pid, data: &Path, args: &ServeArgs) -> Result<u8, Comma
 /// The data folder and settings of this server's worker.
 fn place(data: &Path, args: &ServeArgs) -> Place {
     let mut place = Place::new(data.to_owned());
-    place.sandbox = args.sandbox.map(Into::into);
+    place.sandbox = args.config.sandbox.map(Into::into);
     place.config.clone_from(&args.config.config);
     place
 }

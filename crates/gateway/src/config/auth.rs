@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use headwater_protocol::units::parse_duration;
-use serde::Deserialize;
+use headwater_protocol::units::{format_duration, parse_duration};
+use serde::{Deserialize, Serialize};
 
 /// How users sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Default for AuthConfig {
 }
 
 /// As it is written in the file.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileAuth {
     access_lifetime: Option<String>,
@@ -68,11 +68,11 @@ pub(super) struct FileAuth {
     jwt: Option<FileJwt>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct FileJwt {
-    issuer: String,
-    audience: String,
+    issuer: Option<String>,
+    audience: Option<String>,
     jwks_url: Option<String>,
     jwks_file: Option<PathBuf>,
     owner_claim: Option<String>,
@@ -91,6 +91,37 @@ fn time(name: &str, text: Option<String>, now: Duration) -> Result<Duration, Str
     }
 }
 
+impl From<&AuthConfig> for FileAuth {
+    fn from(config: &AuthConfig) -> Self {
+        Self {
+            access_lifetime: Some(format_duration(config.access_lifetime)),
+            refresh_lifetime: Some(format_duration(config.refresh_lifetime)),
+            cookie_lifetime: Some(format_duration(config.cookie_lifetime)),
+            // Without an issuer its keys are listed all the same, without values.
+            jwt: Some(config.jwt.as_ref().map(FileJwt::from).unwrap_or_default()),
+        }
+    }
+}
+
+impl From<&JwtConfig> for FileJwt {
+    fn from(config: &JwtConfig) -> Self {
+        let (jwks_url, jwks_file) = match &config.keys {
+            KeySource::Url(url) => (Some(url.clone()), None),
+            KeySource::File(path) => (None, Some(path.clone())),
+        };
+        Self {
+            issuer: Some(config.issuer.clone()),
+            audience: Some(config.audience.clone()),
+            jwks_url,
+            jwks_file,
+            owner_claim: Some(config.owner_claim.clone()),
+            role_claim: config.role_claim.clone(),
+            jwks_refresh: Some(format_duration(config.refresh)),
+            jwks_unknown_refresh: Some(format_duration(config.unknown_refresh)),
+        }
+    }
+}
+
 impl FileAuth {
     pub(super) fn apply(self, config: &mut AuthConfig) -> Result<(), String> {
         config.access_lifetime = time("access_lifetime", self.access_lifetime, config.access_lifetime)?;
@@ -103,7 +134,8 @@ impl FileAuth {
 
 impl FileJwt {
     fn read(self) -> Result<JwtConfig, String> {
-        if self.issuer.is_empty() || self.audience.is_empty() {
+        let (issuer, audience) = (self.issuer.unwrap_or_default(), self.audience.unwrap_or_default());
+        if issuer.is_empty() || audience.is_empty() {
             return Err("auth.jwt: `issuer` and `audience` must be named".into());
         }
         let keys = match (self.jwks_url, self.jwks_file) {
@@ -112,8 +144,8 @@ impl FileJwt {
             _ => return Err("auth.jwt: name one of `jwks_url` and `jwks_file`".into()),
         };
         Ok(JwtConfig {
-            issuer: self.issuer,
-            audience: self.audience,
+            issuer,
+            audience,
             keys,
             owner_claim: self.owner_claim.unwrap_or_else(|| "sub".into()),
             role_claim: self.role_claim,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use headwater_protocol::units::{parse_bytes, parse_duration};
-use serde::Deserialize;
+use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
+use serde::{Deserialize, Serialize};
 
 /// What one owner may use. Absent: any amount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Quota {
 }
 
 /// What is done with what looks like abuse.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// It is written into the audit log and counted.
@@ -136,13 +136,53 @@ impl Default for Watchdog {
 }
 
 /// A quota as it is written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct FileQuota {
     sessions: Option<u64>,
     executions: Option<u64>,
     cpu_per_day: Option<String>,
     disk: Option<String>,
+}
+
+impl From<&Quota> for FileQuota {
+    fn from(quota: &Quota) -> Self {
+        Self {
+            sessions: quota.sessions,
+            executions: quota.executions,
+            cpu_per_day: quota.cpu_per_day.map(format_duration),
+            disk: quota.disk_bytes.map(format_bytes),
+        }
+    }
+}
+
+impl From<&Quotas> for FileQuotas {
+    fn from(quotas: &Quotas) -> Self {
+        let FileQuota { sessions, executions, cpu_per_day, disk } = (&quotas.everybody).into();
+        Self {
+            sessions,
+            executions,
+            cpu_per_day,
+            disk,
+            executions_of_all: Some(quotas.executions_of_all),
+            queue_length: Some(quotas.queue_length),
+            queue_wait: Some(format_duration(quotas.queue_wait)),
+            owners: quotas.owners.iter().map(|(owner, quota)| (owner.clone(), quota.into())).collect(),
+        }
+    }
+}
+
+impl From<&Watchdog> for FileWatchdog {
+    fn from(watchdog: &Watchdog) -> Self {
+        let after = watchdog.after.map_or_else(|| "never".to_owned(), format_duration);
+        Self {
+            interval: Some(format_duration(watchdog.interval)),
+            after: Some(after),
+            cpus: Some(watchdog.cpus),
+            names: Some(watchdog.names.clone()),
+            action: Some(watchdog.action),
+        }
+    }
 }
 
 impl FileQuota {
@@ -159,7 +199,7 @@ impl FileQuota {
 }
 
 /// `[quotas]` as it is written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileQuotas {
     sessions: Option<u64>,
@@ -195,7 +235,7 @@ impl FileQuotas {
 }
 
 /// `[watchdog]` as it is written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileWatchdog {
     interval: Option<String>,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use headwater_protocol::units::parse_duration;
+use headwater_protocol::units::{format_duration, parse_duration};
 use headwater_store::AUDIT_FLOOR_MS;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// How long the store keeps rows. Absent: for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +39,13 @@ impl Default for Rows {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct FileRetention {
     rows: FileRows,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct FileRows {
     age: Option<String>,
@@ -54,6 +54,22 @@ struct FileRows {
     audit_age: Option<String>,
     audit: Option<u64>,
     credentials: Option<String>,
+}
+
+impl From<&Rows> for FileRetention {
+    fn from(rows: &Rows) -> Self {
+        let time = |time: Option<Duration>| Some(time.map_or_else(|| "never".to_owned(), format_duration));
+        let number = |number: Option<u64>| Some(number.unwrap_or(0)); // 0: any number
+        let rows = FileRows {
+            age: time(rows.age),
+            of_owner: number(rows.of_owner),
+            in_all: number(rows.in_all),
+            audit_age: time(rows.audit_age),
+            audit: number(rows.audit),
+            credentials: time(rows.credentials),
+        };
+        Self { rows }
+    }
 }
 
 impl FileRetention {

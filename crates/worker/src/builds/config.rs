@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use headwater_protocol::units::{parse_bytes, parse_duration};
-use serde::Deserialize;
+use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
+use serde::{Deserialize, Serialize};
 
 /// Who is given what a build left in the cache.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Share {
     /// Builds of the same owner. How long a build takes tells nobody what others have built.
@@ -44,7 +44,7 @@ impl Default for BuildsConfig {
 }
 
 /// As in the file.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FileBuilds {
     compiler: Option<String>,
@@ -52,6 +52,18 @@ pub(crate) struct FileBuilds {
     timeout: Option<String>,
     cache: Option<String>,
     share: Option<Share>,
+}
+
+impl From<&BuildsConfig> for FileBuilds {
+    fn from(config: &BuildsConfig) -> Self {
+        Self {
+            compiler: Some(config.compiler.clone()),
+            compilers: Some(config.compilers.clone()),
+            timeout: Some(format_duration(config.timeout)),
+            cache: Some(format_bytes(config.cache_bytes)),
+            share: Some(config.share),
+        }
+    }
 }
 
 impl FileBuilds {

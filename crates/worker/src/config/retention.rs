@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use headwater_protocol::units::{parse_bytes, parse_duration};
-use serde::Deserialize;
+use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
+use serde::{Deserialize, Serialize};
+
+use super::or_never;
 
 use crate::retention::{Bounds, Rules};
 
@@ -47,7 +49,7 @@ fn all_bytes(data: &Path) -> u64 {
         .map_or(ALL_BYTES, |found| (found.f_blocks.saturating_mul(found.f_frsize) / ALL_SHARE).min(ALL_BYTES))
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileRetention {
     age: Option<String>,
@@ -61,8 +63,29 @@ pub(super) struct FileRetention {
     worker_log: Option<String>,
     worker_log_files: Option<u32>,
     /// The gateway's, which checks it.
-    #[serde(rename = "rows")]
+    #[serde(rename = "rows", skip_serializing)]
     _rows: Option<serde::de::IgnoredAny>,
+}
+
+impl From<&RetentionConfig> for FileRetention {
+    fn from(config: &RetentionConfig) -> Self {
+        let bytes = |bytes: Option<u64>| Some(bytes.map_or_else(|| "never".to_owned(), format_bytes));
+        let logs = |logs: Option<u64>| Some(logs.unwrap_or(0)); // 0: any number
+        let Rules { keep_at_least, age, session, owner, all } = config.rules;
+        Self {
+            age: Some(or_never(age)),
+            keep_at_least: Some(format_duration(keep_at_least)),
+            session_logs: logs(session.logs),
+            session_bytes: bytes(session.bytes),
+            owner_logs: logs(owner.logs),
+            owner_bytes: bytes(owner.bytes),
+            all_logs: logs(all.logs),
+            all_bytes: bytes(all.bytes),
+            worker_log: bytes(Some(config.worker_log_bytes).filter(|bytes| *bytes != u64::MAX)),
+            worker_log_files: Some(config.worker_log_files),
+            _rows: None,
+        }
+    }
 }
 
 impl FileRetention {

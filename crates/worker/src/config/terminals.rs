@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use headwater_protocol::units::{parse_bytes, parse_duration};
-use serde::Deserialize;
+use headwater_protocol::units::{format_bytes, parse_bytes, parse_duration};
+use serde::{Deserialize, Serialize};
+
+use super::or_never;
 
 /// How terminals are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +38,24 @@ const OF_OWNER: usize = 512;
 /// The most that `buffer` may be: it is the worker's memory, not the session's.
 const MAX_BUFFER: u64 = 64 << 20;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileTerminals {
     idle_timeout: Option<String>,
     buffer: Option<String>,
     of_session: Option<u32>,
     of_owner: Option<usize>,
+}
+
+impl From<&TerminalConfig> for FileTerminals {
+    fn from(config: &TerminalConfig) -> Self {
+        Self {
+            idle_timeout: Some(or_never(config.idle_timeout)),
+            buffer: Some(format_bytes(config.buffer_bytes as u64)),
+            of_session: Some(config.of_session),
+            of_owner: Some(config.of_owner),
+        }
+    }
 }
 
 impl FileTerminals {

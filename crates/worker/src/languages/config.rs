@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use headwater_protocol::Limits;
-use headwater_protocol::units::parse_duration;
-use serde::{Deserialize, Deserializer};
+use headwater_protocol::units::{format_duration, parse_duration};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::config::FileLimits;
 
@@ -13,7 +13,7 @@ use crate::config::FileLimits;
 const MAX_NAME_BYTES: usize = 64;
 
 /// A language, or what is different from the one in the box. What is absent is as it is there.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LanguageConfig {
     /// Other names.
@@ -51,10 +51,10 @@ pub struct LanguageConfig {
     /// The name of its icon: the language's own unless told.
     pub icon: Option<String>,
     /// The longest that its code may run: `300s`.
-    #[serde(deserialize_with = "duration")]
+    #[serde(deserialize_with = "duration", serialize_with = "write_duration")]
     pub max_runtime: Option<Duration>,
     /// What its code may use, if that is less than what its session may.
-    #[serde(deserialize_with = "limits")]
+    #[serde(deserialize_with = "limits", serialize_with = "write_limits")]
     pub limits: Limits,
     /// Other ways, if the interpreter is not there: each says what is different.
     pub otherwise: Vec<LanguageConfig>,
@@ -68,6 +68,15 @@ fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::E
 fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<Limits, D::Error> {
     let limits = FileLimits::deserialize(from)?.parse().map_err(serde::de::Error::custom)?;
     limits.first_invalid().map_or(Ok(limits), |why| Err(serde::de::Error::custom(why)))
+}
+
+#[allow(clippy::ref_option)] // as serde calls it
+fn write_duration<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(format_duration).serialize(to)
+}
+
+fn write_limits<S: Serializer>(limits: &Limits, to: S) -> Result<S::Ok, S::Error> {
+    FileLimits::from(limits).serialize(to)
 }
 
 impl LanguageConfig {

@@ -108,9 +108,7 @@ struct Settings {
 impl Settings {
     fn load(data: &Path, args: &ConfigArgs) -> Result<Self, CommandError> {
         let server = crate::commands::config::load(data, args)?;
-        let worker = WorkerConfig::load(data, args.config.as_deref()).map_err(|error| {
-            CommandError::usage(error.to_string()).hint("see docs/configuration.md for all settings")
-        })?;
+        let worker = crate::commands::config::load_worker(data, args)?;
         Ok(Self { server, worker })
     }
 }
