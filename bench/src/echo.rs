@@ -1,4 +1,4 @@
-//! Terminals: the echo of one typed byte, beside the line discipline itself and beside the smallest relay.
+//! Terminals: the echo of one typed byte, compared with the line discipline itself and with a minimal relay.
 
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -9,18 +9,19 @@ use bytes::Bytes;
 use headwater_contract::{Follower, StdinWriter};
 use headwater_protocol::{EventKind, StartSpec, TtySize};
 
-use crate::lab::{Effort, Lab, run};
+use crate::bench_worker::{BenchWorker, Effort, run};
 use crate::relay::{Relay, terminal};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Nobody types faster; and past some hundred small pieces in a row the worker gathers what comes in a millisecond.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Faster than anybody types. After some hundred small chunks in a row the worker batches output for a
+/// millisecond.
+const TYPING_PAUSE: Duration = Duration::from_millis(2);
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(1000, 200);
-    let lab = Lab::with_pool(1).await?;
+    let lab = BenchWorker::with_pool(1).await?;
     let session = lab.session().await?;
     let mut spec = StartSpec::argv(["/bin/sleep", "1000"]);
     spec.tty = Some(TtySize::default());
@@ -33,8 +34,8 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let (master, _slave) = terminal()?;
     let (mut floor, mut peer, mut ours) = (Samples::default(), Samples::default(), Samples::default());
     for round in 0..rounds {
-        tokio::time::sleep(PAUSE).await;
-        // Whoever is first after the pause finds the machine asleep: take turns.
+        tokio::time::sleep(TYPING_PAUSE).await;
+        // The first one after the pause finds an idle machine: alternate.
         for turn in 0..3 {
             match (round + turn) % 3 {
                 0 => floor.time(|| line_discipline(&master))?,

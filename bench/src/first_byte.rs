@@ -7,14 +7,14 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use headwater_protocol::{EventKind, StartSpec};
 
-use crate::lab::{Effort, Lab, run, until_exited};
+use crate::bench_worker::{BenchWorker, Effort, run, until_exited};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(1000, 200);
-    let lab = Lab::with_pool(1).await?;
+    let lab = BenchWorker::with_pool(1).await?;
     let session = lab.session().await?;
     let spec = StartSpec::argv(["/bin/echo", "hello"]);
     let (mut floor, mut ours) = (Samples::default(), Samples::default());

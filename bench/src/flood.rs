@@ -1,4 +1,4 @@
-//! Terminals: a flood of 80-column lines, beside the smallest relay.
+//! Terminals: a flood of 80-column lines, compared with a minimal relay.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,25 +7,25 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use headwater_protocol::{EventKind, StartSpec, TtySize};
 
-use crate::lab::{Effort, Lab, run};
+use crate::bench_worker::{BenchWorker, Effort, run};
 use crate::relay::Relay;
 use crate::report::{Goal, Report};
 use crate::stats::median;
 
-const LINE: usize = 80;
+const LINE_BYTES: usize = 80;
 const MB: f64 = 1e6;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (lines, turns) = effort.pick((800_000, 5), (200_000, 1));
-    let lab = Lab::with_pool(1).await?;
+    let lab = BenchWorker::with_pool(1).await?;
     let session = lab.roomy_session().await?;
     let file = lab.workspace(session).join("flood");
-    fs::write(&file, [vec![b'x'; LINE - 1], vec![b'\n']].concat().repeat(lines))?;
+    fs::write(&file, [vec![b'x'; LINE_BYTES - 1], vec![b'\n']].concat().repeat(lines))?;
     let mut spec = StartSpec::argv(["/bin/cat", "/workspace/flood"]);
     spec.tty = Some(TtySize::default());
-    // The terminal puts a return before each end of a line.
-    let expected = (LINE + 1) * lines;
+    // The terminal adds a carriage return to each line.
+    let expected = (LINE_BYTES + 1) * lines;
     let (mut peers, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..turns {
         peers.push(through_relay(&mut Relay::start(Some(&file))?, expected)?);

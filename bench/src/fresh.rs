@@ -1,4 +1,4 @@
-//! Fresh walls for one program: session, run, end; beside a bare spawn and beside bubblewrap with the same profile.
+//! New walls for one program: create a session, run, end; compared with a bare spawn and with bubblewrap.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,18 +7,18 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use headwater_protocol::{SessionSpec, StartSpec};
 
-use crate::lab::{Effort, Lab, bare, run, until_exited};
+use crate::bench_worker::{BenchWorker, Effort, bare, run, until_exited};
 use crate::report::{Goal, Report};
 use crate::session::without_cgroups;
 use crate::stats::Samples;
 
-const POOL: u32 = 4;
+const POOL_SIZE: u32 = 4;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(300, 60);
-    let cold = Lab::with_pool(0).await?;
-    let pooled = Lab::with_pool(POOL as usize).await?;
+    let cold = BenchWorker::with_pool(0).await?;
+    let pooled = BenchWorker::with_pool(POOL_SIZE as usize).await?;
     let plain = without_cgroups(0).await.ok();
     let workspace = tempfile::tempdir()?;
     let peer = bwrap(workspace.path());
@@ -26,9 +26,9 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let (mut from_pool, mut made, mut bare_of_cgroups) = (Shot::default(), Shot::default(), Shot::default());
     for _ in 0..rounds {
         floor.time(bare)?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         from_pool.take(&pooled).await?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         made.take(&cold).await?;
         if let Some(plain) = &plain {
             bare_of_cgroups.take(plain).await?;
@@ -63,7 +63,8 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// One program in a session of its own: until its end is told, and until nothing is left of the session.
+/// One program in its own session: the time until its exit is reported, and until nothing is left of the
+/// session.
 #[derive(Debug, Default)]
 struct Shot {
     exited: Samples,
@@ -71,7 +72,7 @@ struct Shot {
 }
 
 impl Shot {
-    async fn take(&mut self, lab: &Lab) -> Result<()> {
+    async fn take(&mut self, lab: &BenchWorker) -> Result<()> {
         let spec = SessionSpec { one_shot: true, ..SessionSpec::default() };
         let begun = Instant::now();
         let session = lab.client.create_session(None, &spec).await?.id;
@@ -85,7 +86,7 @@ impl Shot {
     }
 }
 
-/// The arguments that give bubblewrap the walls that a session has, as far as it can; `None` where it is not there.
+/// The arguments for bubblewrap that come closest to the walls of a session; `None` if it is not installed.
 pub fn bwrap(workspace: &Path) -> Option<Vec<String>> {
     Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().ok()?;
     let mut arguments: Vec<String> =

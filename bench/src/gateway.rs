@@ -1,6 +1,6 @@
-//! The gateway's benchmarks: what the engine's measure at the contract, measured again by a client of the API.
+//! Benchmarks of the gateway: the same as for the engine, measured by a client of the API.
 
-mod absent;
+mod bench_server;
 pub mod builds;
 pub mod echo;
 mod events;
@@ -10,13 +10,13 @@ pub mod flood;
 mod http;
 pub mod idle;
 pub mod jupyter;
+pub mod minimal_server;
 pub mod one_shot;
-pub mod peer;
 pub mod rate;
 pub mod resume;
 pub mod run;
 pub mod session;
-mod site;
 mod socket;
+mod stalled_clients;
 pub mod throughput;
 mod wire;

@@ -1,15 +1,15 @@
-//! `headwater-bench`: the engine and the gateway beside the floors of this machine and beside its peers, in one run.
+//! `headwater-bench`: compares the engine and the gateway with baselines of this machine and with peers, in
+//! one run.
 //!
-//! Only ratios count: machines differ and are noisy. What is compared is taken in turns in the same run. The binary
-//! under test is the `headwater` beside this one, or `HEADWATER_BIN`.
+//! Only ratios count: machines differ and are noisy. Compared values are measured alternately in the same
+//! run. The binary under test is the `headwater` beside this one, or `HEADWATER_BIN`.
 
-mod crowd;
+mod bench_worker;
 mod echo;
 mod first_byte;
 mod flood;
 mod fresh;
 mod gateway;
-mod lab;
 mod memory;
 mod process;
 mod rate;
@@ -18,6 +18,7 @@ mod report;
 mod resume;
 mod run;
 mod session;
+mod stalled_followers;
 mod stats;
 mod terminals;
 mod throughput;
@@ -31,28 +32,28 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use serde::Serialize;
 
-use crate::lab::Effort;
+use crate::bench_worker::Effort;
 use crate::report::Report;
 
-/// Measures the engine, at the worker's contract, and the gateway, through HTTP (`http_...`), beside the floors of this
-/// machine and beside peers: bubblewrap, the smallest relay of a terminal, Jupyter Server.
+/// Measures the engine, at the worker's contract, and the gateway, through HTTP (`http_...`), compared with baselines of
+/// this machine and with peers: bubblewrap, a minimal terminal relay, Jupyter Server.
 ///
-/// What is compared is taken in turns in one run, and only ratios count. It takes up to 12 minutes; nothing else should
-/// run meanwhile. The binary under test is the `headwater` beside this one, or `HEADWATER_BIN`; its data is in a folder
-/// for temporary files (`TMPDIR`) that is on a disk, and goes with it.
+/// Compared values are measured alternately in one run, and only ratios count. It takes up to 12 minutes;
+/// nothing else should run meanwhile. The binary under test is the `headwater` beside this one, or
+/// `HEADWATER_BIN`; its data is in a temporary folder (`TMPDIR`) on a disk, which is removed afterwards.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 110)]
 struct Cli {
-    /// Fewer rounds and less output: a look in less than three minutes.
+    /// Fewer rounds and less output: less than three minutes
     #[arg(long)]
     quick: bool,
-    /// Only these benchmarks.
+    /// Run only these benchmarks
     #[arg(long, value_name = "NAME", value_parser = BENCHMARKS.map(|(name, _)| name))]
     only: Vec<String>,
-    /// The size of the log in `http_resume`, in GiB.
+    /// The size of the log in `http_resume`, in GiB
     #[arg(long, value_name = "GIB", value_parser = clap::value_parser!(u32).range(1..=24))]
     large_log: Option<u32>,
-    /// Write the figures to this file as well.
+    /// Also write the figures to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Used by the benchmarks themselves.
@@ -62,16 +63,16 @@ struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Inner {
-    /// The peer of terminals; its socket is its standard input.
+    /// The minimal terminal relay; its socket is its standard input.
     #[command(name = relay::COMMAND, hide = true)]
     Relay {
-        /// What it shows.
+        /// The file that it shows.
         file: Option<PathBuf>,
     },
-    /// The peer of terminals over the network.
-    #[command(name = gateway::peer::COMMAND, hide = true)]
+    /// The minimal WebSocket server.
+    #[command(name = gateway::minimal_server::COMMAND, hide = true)]
     SocketRelay {
-        /// What it shows.
+        /// The file that it shows.
         file: Option<PathBuf>,
     },
 }
@@ -79,7 +80,7 @@ enum Inner {
 type Measuring = Pin<Box<dyn Future<Output = Result<Report>>>>;
 type Measure = fn(Effort) -> Measuring;
 
-/// All of them, in the order in which they run.
+/// All benchmarks, in the order in which they run.
 const BENCHMARKS: [(&str, Measure); 24] = [
     ("run", |effort| Box::pin(run::measure(effort))),
     ("first_byte", |effort| Box::pin(first_byte::measure(effort))),
@@ -120,7 +121,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.inner {
         Some(Inner::Relay { file }) => relay::serve(file).map(|()| true),
-        Some(Inner::SocketRelay { file }) => gateway::peer::serve(file).map(|()| true),
+        Some(Inner::SocketRelay { file }) => gateway::minimal_server::serve(file).map(|()| true),
         None => bench(&cli),
     };
     match done {
@@ -133,7 +134,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures, unless a signal says not to go on: then the worker and its sessions go as they would at the end.
+/// Runs a benchmark. A signal ends it, and the worker and its sessions are removed as at the end.
 async fn unless_interrupted(measuring: Measuring) -> Result<Report> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut int, mut term) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -144,19 +145,19 @@ async fn unless_interrupted(measuring: Measuring) -> Result<Report> {
     }
 }
 
-/// Somebody does not want to wait.
+/// The run was interrupted by a signal.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 struct Interrupted;
 
-/// Runs what was asked for; answers whether all of it could be measured.
+/// Runs the selected benchmarks; returns whether all of them could be measured.
 fn bench(cli: &Cli) -> Result<bool> {
     if cfg!(debug_assertions) {
-        eprintln!("headwater-bench: this is a debug build: its figures mean nothing");
+        eprintln!("headwater-bench: this is a debug build: its figures are meaningless");
     }
     let effort = Effort { quick: cli.quick, large_log_gib: cli.large_log };
-    // Also what the tests' servers make: a log in memory is not what is measured.
-    tempfile::env::override_temp_dir(&lab::disk()?).ok();
+    // For the servers of the tests, too: a log in memory is not what is measured.
+    tempfile::env::override_temp_dir(&bench_worker::disk()?).ok();
     let uname = rustix::system::uname();
     let mut findings = Findings {
         version: env!("CARGO_PKG_VERSION"),
@@ -175,7 +176,7 @@ fn bench(cli: &Cli) -> Result<bool> {
         if !cli.only.is_empty() && !cli.only.iter().any(|only| only == name) {
             continue;
         }
-        // A client with one thread: no hop of its own is counted as ours.
+        // A client with one thread: none of its own context switches is measured.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         match runtime.block_on(unless_interrupted(measure(effort))) {
             Ok(report) => {

@@ -1,27 +1,27 @@
-//! Memory of idle sessions: everything of ours, for each.
+//! Memory of idle sessions.
 
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use crate::lab::{Effort, Lab};
+use crate::bench_worker::{BenchWorker, Effort};
 use crate::process::{Machine, inits, pss_mib};
 use crate::report::{Goal, Report};
 
-/// What the kernel gives back late must not count: wait for it.
-const SETTLE: Duration = Duration::from_secs(1);
-/// Room for each session on a small machine, in MiB: more than one should need.
-const ROOM: f64 = 2.0;
+/// Time for the kernel to free memory.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+/// Memory reserved for each session on a small machine: more than one should need.
+const MIB_PER_SESSION: f64 = 2.0;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let wanted = effort.pick(1000.0, 100.0);
-    let lab = Lab::with_pool(0).await?;
-    // One first, so that what the first one brings in is not counted as every one's.
+    let lab = BenchWorker::with_pool(0).await?;
+    // One session first, so that one-time costs are not counted.
     lab.session().await?;
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let before = (Machine::now()?, pss_mib(lab.pid())?, inits()?);
-    let fits = (before.0.available / 2.0 / ROOM).floor();
+    let fits = (before.0.available / 2.0 / MIB_PER_SESSION).floor();
     let count = f64::min(wanted, fits);
     ensure!(count >= 1.0, "not enough memory is free");
     let mut made = 0.0;
@@ -29,11 +29,11 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         lab.session().await?;
         made += 1.0;
     }
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let after = (Machine::now()?, pss_mib(lab.pid())?, inits()?);
     let fresh: Vec<_> = after.2.difference(&before.2).copied().collect();
     ensure!(fresh.len() as f64 >= count, "{} inits run, not {count}", fresh.len());
-    // Others of this binary may have begun meanwhile: the mean of all is as good.
+    // Other inits of this binary may have started meanwhile: the mean of all is good enough.
     let pss = fresh.iter().map(|pid| pss_mib(*pid)).sum::<Result<f64>>()? / fresh.len() as f64;
     let kernel = (after.0.kernel - before.0.kernel) / count;
     let worker = (after.1 - before.1) / count;

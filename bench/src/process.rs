@@ -1,4 +1,4 @@
-//! What processes and the kernel hold in memory.
+//! Memory of processes and of the kernel.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,19 +9,20 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-/// A line `NAME:  N kB` of a file of `/proc`, in KiB.
+/// The value of a line `NAME:  N kB` in a file of `/proc`, in KiB.
 fn kib(text: &str, name: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// What a process holds, shared pages divided among those who share them, in MiB.
+/// The proportional set size of a process, in MiB: shared pages are divided among the processes that share
+/// them.
 pub fn pss_mib(pid: u32) -> Result<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     Ok(kib(&text, "Pss").context("no Pss in smaps_rollup")? / 1024.0)
 }
 
-/// What a process holds, shared or not, in MiB.
+/// The resident set size of a process, in MiB.
 pub fn rss_mib(pid: u32) -> Result<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
     Ok(kib(&text, "VmRSS").context("no VmRSS in status")? / 1024.0)
@@ -30,14 +31,14 @@ pub fn rss_mib(pid: u32) -> Result<f64> {
 /// Memory of the whole machine, in MiB.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// What new programs could have.
+    /// Memory available for new programs.
     pub available: f64,
-    /// What the kernel itself holds: slabs, stacks, page tables, per-processor areas.
+    /// Memory of the kernel itself: slabs, stacks, page tables, per-processor areas.
     pub kernel: f64,
 }
 
 impl Machine {
-    /// Now.
+    /// The current values.
     pub fn now() -> Result<Self> {
         let text = fs::read_to_string("/proc/meminfo")?;
         let field = |name| kib(&text, name).map(|kib| kib / 1024.0);
@@ -49,7 +50,7 @@ impl Machine {
     }
 }
 
-/// The inits of this binary that run now.
+/// The running inits of this binary.
 pub fn inits() -> Result<BTreeSet<u32>> {
     let binary = fs::metadata(headwater_tests::binary())?;
     let ours = |pid: &u32| {
@@ -61,7 +62,7 @@ pub fn inits() -> Result<BTreeSet<u32>> {
     Ok(names.filter(ours).collect())
 }
 
-/// Watches how much a process holds, until it is asked.
+/// Samples the memory of a process until it is asked for the peak.
 #[derive(Debug)]
 pub struct Peak {
     stop: mpsc::Sender<()>,
@@ -69,7 +70,7 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Begins to watch.
+    /// Starts sampling.
     pub fn of(pid: u32) -> Self {
         let (stop, stopped) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -85,9 +86,9 @@ impl Peak {
         Self { stop, thread }
     }
 
-    /// The most that was seen of its own memory, in MiB.
+    /// The peak of its own memory, in MiB.
     pub fn mib(self) -> Result<f64> {
         drop(self.stop);
-        self.thread.join().map_err(|_| anyhow!("the watch failed"))
+        self.thread.join().map_err(|_| anyhow!("sampling failed"))
     }
 }

@@ -1,18 +1,19 @@
-//! Runs a second: several clients at once, each in a session of its own, beside as many threads that spawn.
+//! Runs per second: several clients at once, each in its own session, compared with as many threads that
+//! spawn.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use headwater_protocol::{SessionId, StartSpec};
 
-use crate::lab::{Effort, Lab, bare, run, until_exited};
+use crate::bench_worker::{BenchWorker, Effort, bare, run, until_exited};
 use crate::report::{Goal, Report};
 use crate::stats::median;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (turns, time) = effort.pick((3, Duration::from_millis(1500)), (1, Duration::from_millis(500)));
-    let lab = Lab::with_pool(1).await?;
+    let lab = BenchWorker::with_pool(1).await?;
     let mut sessions = Vec::new();
     for _ in 0..32 {
         sessions.push((lab.connect().await?, lab.session().await?));

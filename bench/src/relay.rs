@@ -1,4 +1,4 @@
-//! The peer of terminals: the smallest relay between a unix socket and a PTY. It runs as a process of its own, as a
+//! A minimal relay between a unix socket and a PTY, for comparison. It runs as a separate process, as a
 //! server would; its socket is its standard input.
 
 use std::io;
@@ -12,19 +12,19 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::OpenptFlags;
 
-/// The name of the hidden command that is the relay.
+/// The name of the hidden command that runs the relay.
 pub const COMMAND: &str = "relay";
 
 /// A running relay and its socket.
 #[derive(Debug)]
 pub struct Relay {
-    /// What is written here is typed; what is read from here was printed.
+    /// Bytes written here are typed; bytes read from here were printed.
     pub socket: UnixStream,
     child: Child,
 }
 
 impl Relay {
-    /// Starts one with an idle terminal, or with one that shows a file.
+    /// Starts a relay with an idle terminal, or with one that shows a file.
     pub fn start(show: Option<&PathBuf>) -> Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let mut command = Command::new(std::env::current_exe()?);
@@ -53,16 +53,16 @@ pub fn terminal() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((master, slave))
 }
 
-/// The relay itself: until the socket is closed or the program that it shows has ended.
+/// Runs the relay until the socket is closed or the program that it shows has ended.
 pub fn serve(show: Option<PathBuf>) -> Result<()> {
     let socket = rustix::stdio::stdin();
     let (master, slave) = terminal()?;
     let Some(path) = show else {
         shovel(socket, &master)?;
-        drop(slave); // held till here: a terminal that nobody has open echoes nothing
+        drop(slave); // kept until here: a terminal without an open slave does not echo
         return Ok(());
     };
-    // The first byte says that somebody is there.
+    // The first byte means that the client is ready.
     rustix::io::read(socket, &mut [0; 1])?;
     let mut child = Command::new("/bin/cat").arg(path).stdout(Stdio::from(slave)).spawn()?;
     shovel(socket, &master)?;

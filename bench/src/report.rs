@@ -1,4 +1,4 @@
-//! What a benchmark found: figures, and whether they reach their goals.
+//! The results of a benchmark: figures, and whether they meet their goals.
 
 use std::fmt::Write;
 
@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use crate::stats::{Samples, Spread};
 
-/// One benchmark's findings.
+/// The results of one benchmark.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Its name, as `--only` takes it.
+    /// The name, as given to `--only`.
     pub name: &'static str,
-    /// What was measured, in words.
+    /// A description of what was measured.
     pub title: String,
     rows: Vec<Row>,
     checks: Vec<Check>,
@@ -34,15 +34,15 @@ enum Figure {
     Value { value: f64, unit: &'static str },
 }
 
-/// Where a ratio should be.
+/// The goal of a ratio.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
-    /// Not above this.
+    /// At most this value.
     AtMost(f64),
-    /// Not below this.
+    /// At least this value.
     AtLeast(f64),
-    /// Nobody set one; the figure is for orientation.
+    /// No goal; the figure is for orientation.
     None,
 }
 
@@ -66,7 +66,7 @@ struct Check {
 }
 
 impl Report {
-    /// Nothing found yet.
+    /// An empty report.
     pub fn new(name: &'static str, title: impl Into<String>) -> Self {
         Self { name, title: title.into(), rows: Vec::new(), checks: Vec::new(), notes: Vec::new() }
     }
@@ -81,28 +81,28 @@ impl Report {
         self.rows.push(Row { what: what.into(), figure: Figure::Value { value, unit } });
     }
 
-    /// Adds a ratio and where it should be.
+    /// Adds a ratio with its goal.
     pub fn ratio(&mut self, what: impl Into<String>, value: f64, goal: Goal) {
         self.check(what, value, "x", goal);
     }
 
-    /// Adds a figure and where it should be.
+    /// Adds a figure with its goal.
     pub fn check(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
         self.checks.push(Check { what: what.into(), value, unit, goal, met: goal.met(value) });
     }
 
-    /// Adds what a reader should know.
+    /// Adds a note for readers.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// Goals that were reached, and goals in all.
+    /// The number of goals met, and of goals in all.
     pub fn goals(&self) -> (usize, usize) {
         let met = self.checks.iter().filter_map(|check| check.met);
         (met.clone().filter(|met| *met).count(), met.count())
     }
 
-    /// As text for people.
+    /// The report as text.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}\n", self.name, self.title);
         if self.rows.iter().any(|row| matches!(row.figure, Figure::Micros(_))) {

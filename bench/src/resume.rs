@@ -1,4 +1,4 @@
-//! Resuming: the last KiB of a large log, beside the last KiB of a small one.
+//! Resuming: the last KiB of a large log, compared with the last KiB of a small one.
 
 use std::time::{Duration, Instant};
 
@@ -6,18 +6,18 @@ use anyhow::{Context, Result, ensure};
 use headwater_contract::FollowOptions;
 use headwater_protocol::{EventKind, ExecutionId, Seq, SessionId, StartSpec};
 
-use crate::lab::{Effort, Lab};
+use crate::bench_worker::{BenchWorker, Effort};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
 const KIB: u64 = 1 << 10;
-/// The last piece of output, which is what is asked for.
-const LAST: u64 = KIB;
+/// The last chunk of output, which is requested.
+const LAST_BYTES: u64 = KIB;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (large, rounds) = effort.pick((KIB * KIB * KIB, 500), (KIB * KIB * KIB / 4, 100));
-    let lab = Lab::with_pool(1).await?;
+    let lab = BenchWorker::with_pool(1).await?;
     let session = lab.roomy_session().await?;
     let small = Resumable::make(&lab, session, 10 * KIB).await?;
     let large_log = Resumable::make(&lab, session, large).await?;
@@ -34,32 +34,33 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// A closed log, and where its last piece of output begins.
+/// A closed log, and the seq before its last chunk of output.
 struct Resumable {
     id: ExecutionId,
     after: Seq,
 }
 
 impl Resumable {
-    async fn make(lab: &Lab, session: SessionId, bytes: u64) -> Result<Self> {
+    async fn make(lab: &BenchWorker, session: SessionId, bytes: u64) -> Result<Self> {
         let id = ExecutionId::random();
-        // The pause makes the last KiB a piece of its own.
-        let line = format!("head -c {} /dev/zero; sleep 0.2; head -c {LAST} /dev/zero", bytes - LAST);
+        // The pause makes the last KiB a separate chunk.
+        let line =
+            format!("head -c {} /dev/zero; sleep 0.2; head -c {LAST_BYTES} /dev/zero", bytes - LAST_BYTES);
         lab.client.start(session, Some(id), &StartSpec::shell(line)).await?;
         let told = lab.client.wait(id, Duration::from_mins(1), true).await?;
         ensure!(told.stdout_bytes == bytes, "{} bytes were logged of {bytes}", told.stdout_bytes);
-        // After the last piece come `exited` and `closed`.
+        // After the last chunk come `exited` and `closed`.
         Ok(Self { id, after: Seq(told.last_seq.0 - 3) })
     }
 
-    async fn resume(&self, lab: &Lab, samples: &mut Samples) -> Result<()> {
+    async fn resume(&self, lab: &BenchWorker, samples: &mut Samples) -> Result<()> {
         let options = FollowOptions { after: self.after, ..FollowOptions::default() };
         let begun = Instant::now();
         let mut follower = lab.client.follow(self.id, options).await?;
         let event = follower.next().await?.context("the log ends too early")?;
         samples.add(begun.elapsed());
         match event.kind {
-            EventKind::Output { bytes, .. } if bytes.len() as u64 == LAST => {}
+            EventKind::Output { bytes, .. } if bytes.len() as u64 == LAST_BYTES => {}
             other => anyhow::bail!("not the last KiB: {other:?}"),
         }
         while follower.next().await?.is_some() {}

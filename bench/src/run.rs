@@ -1,4 +1,5 @@
-//! Run overhead: `/bin/true` in a live session, start to `exited`, beside a bare spawn; and where the time goes.
+//! Run overhead: `/bin/true` in a running session, start to `exited`, compared with a bare spawn; and where
+//! the time goes.
 
 use std::time::Instant;
 
@@ -6,21 +7,21 @@ use anyhow::{Result, ensure};
 use headwater_contract::FollowOptions;
 use headwater_protocol::{EventKind, ExecutionId, StartSpec};
 
-use crate::lab::{Effort, Lab, bare, until_exited};
+use crate::bench_worker::{BenchWorker, Effort, bare, until_exited};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(1000, 200);
-    let lab = Lab::with_pool(1).await?;
+    let lab = BenchWorker::with_pool(1).await?;
     let session = lab.session().await?;
     let spec = StartSpec::argv(["/bin/true"]);
     let (mut floor, mut whole, mut info) = (Samples::default(), Samples::default(), Samples::default());
     let (mut accepted, mut started) = (Samples::default(), Samples::default());
     for round in 0..rounds + rounds / 10 {
         if round == rounds / 10 {
-            // The first ones warmed everything up.
+            // The first rounds were the warm-up.
             for samples in [&mut floor, &mut whole, &mut info, &mut accepted, &mut started] {
                 *samples = Samples::default();
             }

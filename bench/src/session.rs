@@ -1,7 +1,8 @@
-//! Sessions: made cold, taken from the pool, ended; beside a bare spawn.
+//! Sessions: created cold, taken from the pool, ended; compared with a bare spawn.
 //!
-//! Attaching a process to a cgroup after the machine has idled waits for the kernel's grace period (milliseconds). So a
-//! cold session is measured in a tight loop, after a pause, and, where that can be had, by a worker that sees no cgroups.
+//! Attaching a process to a cgroup after the machine has idled waits for the kernel's grace period
+//! (milliseconds). So a cold session is measured in a tight loop, after a pause, and, if possible, with a
+//! worker that sees no cgroups.
 
 use std::time::{Duration, Instant};
 
@@ -9,35 +10,35 @@ use anyhow::Result;
 use headwater_protocol::SessionSpec;
 use headwater_tests::Options;
 
-use crate::lab::{Effort, Lab, bare};
+use crate::bench_worker::{BenchWorker, Effort, bare};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Prepared sessions of the pool under test.
-const POOL: u32 = 4;
-/// Long enough for the machine to fall idle.
-const PAUSE: Duration = Duration::from_millis(30);
+/// The size of the pool under test.
+const POOL_SIZE: u32 = 4;
+/// Long enough for the machine to become idle.
+const IDLE_PAUSE: Duration = Duration::from_millis(30);
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(300, 60);
-    let cold = Lab::with_pool(0).await?;
-    let pooled = Lab::with_pool(POOL as usize).await?;
+    let cold = BenchWorker::with_pool(0).await?;
+    let pooled = BenchWorker::with_pool(POOL_SIZE as usize).await?;
     let without = without_cgroups(0).await;
     let mut floor = Samples::default();
     let (mut pool, mut tight) = (Pair::default(), Pair::default());
     let (mut paused, mut plain) = (Pair::default(), Pair::default());
     for round in 0..rounds {
         floor.time(bare)?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         pool.take(&pooled).await?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         tight.take(&cold).await?;
         if let Ok(without) = &without {
             plain.take(without).await?;
         }
         if round % 3 == 0 {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(IDLE_PAUSE).await;
             paused.take(&cold).await?;
         }
     }
@@ -45,7 +46,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     report.times("bare spawn and wait", &floor);
     report.times("create, from the pool", &pool.created);
     report.times("create, cold", &tight.created);
-    report.times(format!("create, cold, after idling for {PAUSE:?}"), &paused.created);
+    report.times(format!("create, cold, after idling for {IDLE_PAUSE:?}"), &paused.created);
     if without.is_ok() {
         report.times("create, cold, worker without cgroups", &plain.created);
     }
@@ -66,7 +67,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// Sessions made, and ended.
+/// The times to create and to end sessions.
 #[derive(Debug, Default)]
 struct Pair {
     created: Samples,
@@ -74,7 +75,7 @@ struct Pair {
 }
 
 impl Pair {
-    async fn take(&mut self, lab: &Lab) -> Result<()> {
+    async fn take(&mut self, lab: &BenchWorker) -> Result<()> {
         let begun = Instant::now();
         let session = lab.client.create_session(None, &SessionSpec::default()).await?.id;
         self.created.add(begun.elapsed());
@@ -86,9 +87,9 @@ impl Pair {
     }
 }
 
-/// A worker in a mount namespace of its own that shows it no cgroups: what is left is the same but for them.
-pub async fn without_cgroups(pool: usize) -> Result<Lab> {
+/// A worker in a separate mount namespace without cgroups; everything else is the same.
+pub async fn without_cgroups(pool: usize) -> Result<BenchWorker> {
     let hide = "umount -R /sys/fs/cgroup && exec \"$0\" \"$@\"";
     let before = ["unshare", "--mount", "sh", "-c", hide].map(str::to_owned).to_vec();
-    Lab::with(Options { pool: Some(pool), before, ..Options::default() }).await
+    BenchWorker::with(Options { pool: Some(pool), before, ..Options::default() }).await
 }

@@ -1,25 +1,25 @@
-//! Samples of a duration, and what is told of them.
+//! Samples of a duration, and their percentiles.
 
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// Durations of one thing, in the order in which they were taken.
+/// Durations of one operation, in the order in which they were measured.
 #[derive(Debug, Default, Clone)]
 pub struct Samples(Vec<Duration>);
 
 impl Samples {
-    /// Adds one.
+    /// Adds a sample.
     pub fn add(&mut self, sample: Duration) {
         self.0.push(sample);
     }
 
-    /// How many there are.
+    /// The number of samples.
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Runs something and adds how long it took.
+    /// Runs a function and adds its duration.
     pub fn time<T>(&mut self, run: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let result = run();
@@ -27,7 +27,7 @@ impl Samples {
         result
     }
 
-    /// The spread.
+    /// The percentiles.
     pub fn spread(&self) -> Spread {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -41,7 +41,8 @@ impl Samples {
     }
 }
 
-/// The place of a percentile in a sorted list: the smallest value that so many percent do not exceed.
+/// The index of a percentile in a sorted list: that of the smallest value that this many percent do not
+/// exceed.
 fn rank(len: usize, percent: usize) -> usize {
     (len * percent).div_ceil(100).saturating_sub(1)
 }
@@ -50,16 +51,16 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// How samples are spread, in microseconds.
+/// Percentiles of samples, in microseconds.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Spread {
-    /// The best.
+    /// The minimum.
     pub min: f64,
     /// The median.
     pub p50: f64,
-    /// 19 of 20 are not above it.
+    /// The 95th percentile.
     pub p95: f64,
-    /// 99 of 100 are not above it.
+    /// The 99th percentile.
     pub p99: f64,
 }
 

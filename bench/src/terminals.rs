@@ -1,4 +1,4 @@
-//! 1,000 terminals idle: what the worker holds for each, beside what its shell takes.
+//! 1,000 idle terminals: the memory of the worker for each, beside that of its shell.
 
 use std::time::{Duration, Instant};
 
@@ -6,34 +6,34 @@ use anyhow::{Result, ensure};
 use headwater_contract::v1;
 use headwater_protocol::{ExecutionId, SessionId, StartSpec, TtySize};
 
-use crate::lab::{Effort, Lab};
+use crate::bench_worker::{BenchWorker, Effort};
 use crate::process::{Machine, pss_mib};
 use crate::report::{Goal, Report};
 
-/// Screens sleep after two seconds, and what the kernel gives back late must not count.
-const SETTLE: Duration = Duration::from_secs(5);
-/// In one session: below its limit of processes.
-const EACH: u32 = 100;
-/// Room for a shell on a small machine, in MiB: more than one should need.
-const ROOM: f64 = 6.0;
+/// Screens sleep after two seconds; the rest is time for the kernel to free memory.
+const SETTLE_TIME: Duration = Duration::from_secs(5);
+/// Terminals in one session: below its process limit.
+const TERMINALS_PER_SESSION: u32 = 100;
+/// Memory reserved for each terminal and its shell on a small machine: more than one should need.
+const MIB_PER_TERMINAL: f64 = 6.0;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let wanted = effort.pick(1000.0, 100.0);
-    let lab = Lab::with_pool(0).await?;
-    // One first, so that what the first one brings in is not counted as every one's.
+    let lab = BenchWorker::with_pool(0).await?;
+    // One terminal first, so that one-time costs are not counted.
     let mut session = lab.session().await?;
     let first = start(&lab, session).await?;
     prompt(&lab, first).await?;
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let before = (Machine::now()?, pss_mib(lab.pid())?);
-    let count = f64::min(wanted, (before.0.available / 2.0 / ROOM).floor());
+    let count = f64::min(wanted, (before.0.available / 2.0 / MIB_PER_TERMINAL).floor());
     ensure!(count >= 1.0, "not enough memory is free");
     let (mut all, mut left) = (Vec::new(), 0);
     while (all.len() as f64) < count {
         if left == 0 {
             session = lab.session().await?;
-            left = EACH;
+            left = TERMINALS_PER_SESSION;
         }
         left -= 1;
         all.push(start(&lab, session).await?);
@@ -41,7 +41,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     for id in &all {
         prompt(&lab, *id).await?;
     }
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let after = (Machine::now()?, pss_mib(lab.pid())?);
     let (kib, each) = (1024.0, |before: f64, after: f64| (after - before) / count);
     let mut report =
@@ -62,7 +62,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-async fn start(lab: &Lab, session: SessionId) -> Result<ExecutionId> {
+async fn start(lab: &BenchWorker, session: SessionId) -> Result<ExecutionId> {
     let mut spec = StartSpec::argv(["/bin/bash", "-l"]);
     spec.tty = Some(TtySize::default());
     spec.metadata.insert("headwater.terminal".into(), "main".into());
@@ -70,7 +70,7 @@ async fn start(lab: &Lab, session: SessionId) -> Result<ExecutionId> {
 }
 
 /// Waits for the shell's prompt.
-async fn prompt(lab: &Lab, id: ExecutionId) -> Result<()> {
+async fn prompt(lab: &BenchWorker, id: ExecutionId) -> Result<()> {
     let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq: 0 };
     let mut marks = lab.client.terminals().follow_marks(request).await?.into_inner();
     let deadline = Instant::now() + Duration::from_mins(1);

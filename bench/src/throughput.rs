@@ -1,5 +1,5 @@
-//! Throughput: a large output to one follower, alone and while 99 others are attached that never read; beside loopback
-//! TCP and beside a pipe that is spliced to a file on the same disk.
+//! Throughput: a large output to one follower, alone and while 99 others are attached that never read;
+//! compared with loopback TCP and with a pipe that is spliced to a file on the same disk.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,23 +13,23 @@ use headwater_contract::Follower;
 use headwater_protocol::{EventKind, ExecutionId, SessionId, StartSpec};
 use rustix::pipe::SpliceFlags;
 
-use crate::crowd::Crowd;
-use crate::lab::{Effort, Lab, host_shell, run};
+use crate::bench_worker::{BenchWorker, Effort, host_shell, run};
 use crate::process::Peak;
 use crate::report::{Goal, Report};
+use crate::stalled_followers::StalledFollowers;
 use crate::stats::median;
 
 const MIB: u64 = 1 << 20;
 const GB: f64 = 1e9;
-/// Followers that never read.
-const IDLE: usize = 99;
-/// What one write carries, everywhere.
-const WRITE: usize = 64 << 10;
+/// The number of followers that never read.
+const STALLED: usize = 99;
+/// The size of each write, everywhere.
+const WRITE_BYTES: usize = 64 << 10;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (bytes, turns) = effort.pick((1024 * MIB, 3), (256 * MIB, 1));
-    let lab = Lab::with_pool(1).await?;
+    let lab = BenchWorker::with_pool(1).await?;
     let session = lab.roomy_session().await?;
     let (mut tcp, mut splice, mut alone, mut crowded) = (vec![], vec![], vec![], vec![]);
     let (mut peak_alone, mut peak_crowded) = (vec![], vec![]);
@@ -39,7 +39,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         let (rate, peak) = one(&lab, session, bytes, 0).await?;
         alone.push(rate);
         peak_alone.push(peak);
-        let (rate, peak) = one(&lab, session, bytes, IDLE).await?;
+        let (rate, peak) = one(&lab, session, bytes, STALLED).await?;
         crowded.push(rate);
         peak_crowded.push(peak);
     }
@@ -50,29 +50,33 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     report.value("loopback TCP", tcp, "GB/s");
     report.value("pipe to a file by splice, same disk", splice, "GB/s");
     report.value("to one follower at the contract", alone, "GB/s");
-    report.value(format!("... while {IDLE} others never read"), crowded, "GB/s");
+    report.value(format!("... while {STALLED} others never read"), crowded, "GB/s");
     let (small, large) = (median(&mut peak_alone), median(&mut peak_crowded));
     report.value("peak memory of the worker, one follower", small, "MiB");
-    report.value(format!("... while {IDLE} others never read"), large, "MiB");
+    report.value(format!("... while {STALLED} others never read"), large, "MiB");
     report.ratio("one follower beside loopback TCP", alone / tcp, Goal::None);
     report.ratio("one follower beside pipe to file", alone / splice, Goal::None);
-    report.ratio(format!("with {IDLE} that never read beside without"), crowded / alone, Goal::AtLeast(0.9));
+    report.ratio(
+        format!("with {STALLED} that never read beside without"),
+        crowded / alone,
+        Goal::AtLeast(0.9),
+    );
     report.check("memory that they cost the worker", large - small, " MiB", Goal::AtMost(64.0));
     report.note("at the contract there is no goal beside TCP; for the raw body over HTTP it is 0.42");
     Ok(report)
 }
 
-/// The program: it waits for a line, so that all followers are there before its first byte.
+/// The program. It waits for a line, so that all followers are attached before its first byte.
 fn writer(bytes: u64) -> String {
-    format!("dd if=/dev/zero bs={WRITE} count={} status=none", bytes / WRITE as u64)
+    format!("dd if=/dev/zero bs={WRITE_BYTES} count={} status=none", bytes / WRITE_BYTES as u64)
 }
 
-async fn one(lab: &Lab, session: SessionId, bytes: u64, idle: usize) -> Result<(f64, f64)> {
+async fn one(lab: &BenchWorker, session: SessionId, bytes: u64, idle: usize) -> Result<(f64, f64)> {
     let mut spec = StartSpec::shell(format!("read go; exec {}", writer(bytes)));
     spec.stdin = headwater_protocol::Stdin::Open;
     let mut follower = run(&lab.client, session, &spec).await?;
     let id = started(&mut follower).await?;
-    let crowd = Crowd::gather(lab.client.socket(), id, idle).await?;
+    let crowd = StalledFollowers::gather(lab.client.socket(), id, idle).await?;
     let peak = Peak::of(lab.pid());
     let begun = Instant::now();
     lab.client.stdin(id).await?.write(bytes::Bytes::from_static(b"\n")).await?;
@@ -109,8 +113,8 @@ pub fn loopback(bytes: u64) -> Result<()> {
     let address = listener.local_addr()?;
     let sender = std::thread::spawn(move || -> Result<()> {
         let mut stream = TcpStream::connect(address)?;
-        let piece = vec![0; WRITE];
-        for _ in 0..bytes / WRITE as u64 {
+        let piece = vec![0; WRITE_BYTES];
+        for _ in 0..bytes / WRITE_BYTES as u64 {
             stream.write_all(&piece)?;
         }
         Ok(())

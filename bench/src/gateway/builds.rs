@@ -1,5 +1,5 @@
-//! Builds of C++ through the API: cold, with its object in the cache, and wholly cached; beside plain g++, beside ccache,
-//! and beside copying the binary and hashing what it is made of.
+//! C++ builds through the API: cold, with the object in the cache, and fully cached; compared with plain g++,
+//! with ccache, and with copying the binary and hashing its inputs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,9 +8,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::bench_server::{BenchServer, run_to_exit, session};
 use super::http::Http;
-use super::site::{Site, run_to_exit, session};
-use crate::lab::Effort;
+use crate::bench_worker::Effort;
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
@@ -20,10 +20,10 @@ const SOURCE: &str = "#include <algorithm>\n#include <iostream>\n#include <map>\
     \x20   std::sort(all[\"a\"].begin(), all[\"a\"].end());\n    std::cout << all[\"a\"].front() << std::endl;\n}\n";
 const FLAGS: [&str; 2] = ["-std=c++17", "-O2"];
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (slow, fast) = (effort.pick(20, 5), effort.pick(300, 60));
-    let site = Site::start(4).await?;
+    let site = BenchServer::start(4).await?;
     let mut http = site.http().await?;
     let session = session(&mut http).await?;
     let host = Host::new(site.scratch())?;
@@ -86,7 +86,7 @@ impl Times {
     }
 }
 
-/// Builds, and checks that the cache did what the round is about.
+/// Builds, and checks that the cache was used as this round expects.
 async fn build(http: &mut Http, session: &str, flag: &str, expected: &str) -> Result<std::time::Duration> {
     let flags: Vec<_> = FLAGS.iter().copied().chain([flag]).collect();
     let request = json!({
@@ -101,13 +101,13 @@ async fn build(http: &mut Http, session: &str, flag: &str, expected: &str) -> Re
         (_, Some(1)) => "object",
         _ => "cold",
     };
-    // The first build of the object's flags is cold.
+    // The first build with the object's flags is cold.
     let first = expected == "object" && flag.ends_with("/0");
     ensure!(built["status"] == "success" && (found == expected || first), "{expected}: {built}");
     Ok(took)
 }
 
-/// The same by hand.
+/// The same commands on the host.
 struct Host {
     folder: PathBuf,
     has_ccache: bool,

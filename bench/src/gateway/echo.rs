@@ -1,25 +1,27 @@
-//! Terminals through the API: the echo of one typed byte over a WebSocket, beside the smallest WebSocket server.
+//! Terminals through the API: the echo of one typed byte over a WebSocket, compared with a minimal WebSocket
+//! server.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::peer::Peer;
-use super::site::{Site, cancel, session, start};
+use super::bench_server::{BenchServer, cancel, session, start};
+use super::minimal_server::MinimalServer;
 use super::socket::Socket;
-use crate::lab::Effort;
+use crate::bench_worker::Effort;
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Nobody types faster; and past some hundred small pieces in a row the worker gathers what comes in a millisecond.
-const PAUSE: Duration = Duration::from_millis(2);
-/// What an output frame has before its bytes: its kind, the stream, its seq.
-const FRAME: usize = 10;
+/// Faster than anybody types. After some hundred small chunks in a row the worker batches output for a
+/// millisecond.
+const TYPING_PAUSE: Duration = Duration::from_millis(2);
+/// The header of an output frame: its kind, the stream, its seq.
+const FRAME_HEADER_BYTES: usize = 10;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(1000, 200);
-    let site = Site::start(1).await?;
+    let site = BenchServer::start(1).await?;
     let mut http = site.http().await?;
     let session = session(&mut http).await?;
     let body = r#"{"argv":["/bin/sleep","1000"],"tty":{"rows":24,"cols":80}}"#;
@@ -27,17 +29,17 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let mut ours_socket = site.attach(&id).await?;
     ours_socket.message().await?; // `started`
     let mut terminal_socket = site.terminal(&mut http, &session, "sleep 1000").await?;
-    let peer = Peer::start(None)?;
+    let peer = MinimalServer::start(None)?;
     let mut peers_socket = peer.connect().await?;
     let (mut theirs, mut ours, mut terminals) = (Samples::default(), Samples::default(), Samples::default());
     for round in 0..rounds {
-        tokio::time::sleep(PAUSE).await;
-        // Whoever is first after the pause finds the machine asleep: take turns.
+        tokio::time::sleep(TYPING_PAUSE).await;
+        // The first one after the pause finds an idle machine: alternate.
         for turn in 0..3 {
             match (round + turn) % 3 {
                 0 => echo(&mut peers_socket, b"x", 0, &mut theirs).await?,
-                1 => echo(&mut terminal_socket, b"\x10x", FRAME, &mut terminals).await?,
-                _ => echo(&mut ours_socket, b"\x10x", FRAME, &mut ours).await?,
+                1 => echo(&mut terminal_socket, b"\x10x", FRAME_HEADER_BYTES, &mut terminals).await?,
+                _ => echo(&mut ours_socket, b"\x10x", FRAME_HEADER_BYTES, &mut ours).await?,
             }
         }
     }

@@ -1,14 +1,15 @@
-//! Counting the bytes of output in a stream of events, without reading its JSON: the texts of these benchmarks hold no
-//! quotes and no backslashes, so every backslash in an event stands for one byte with the letter that follows it.
+//! Counting the output bytes in a stream of events without parsing JSON: the texts of these benchmarks
+//! contain no quotes and no backslashes, so every backslash in an event stands for one byte together with the
+//! next letter.
 
-/// A count that goes on over the pieces of a stream.
+/// A count over the chunks of a stream.
 #[derive(Debug)]
 pub struct TextCount {
-    /// Bytes of texts so far.
+    /// Bytes of text so far.
     pub bytes: u64,
-    /// What is before a text.
+    /// The bytes before a text.
     before: &'static [u8],
-    /// Whether the last piece ended inside of a text; else how much of `before` it ended with.
+    /// Whether the last chunk ended inside a text; otherwise how much of `before` it ended with.
     inside: bool,
     matched: usize,
 }
@@ -20,12 +21,12 @@ impl Default for TextCount {
 }
 
 impl TextCount {
-    /// Counts the bytes of texts that this is before.
+    /// Counts the texts that follow `before`.
     pub const fn after(before: &'static str) -> Self {
         Self { bytes: 0, before: before.as_bytes(), inside: false, matched: 0 }
     }
 
-    /// The next piece.
+    /// Adds a chunk.
     pub fn push(&mut self, mut piece: &[u8]) {
         while !piece.is_empty() {
             if self.inside {
@@ -42,7 +43,7 @@ impl TextCount {
         }
     }
 
-    /// Where a text begins.
+    /// The position where a text begins.
     fn find_text(&mut self, piece: &[u8]) -> Option<usize> {
         for (at, byte) in piece.iter().enumerate() {
             self.matched = match self.before.get(self.matched) {

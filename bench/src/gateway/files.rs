@@ -1,4 +1,4 @@
-//! A large file through the API, written and read, beside `cp` of the same file on the same disk.
+//! A large file through the API, written and read, compared with `cp` of the same file on the same disk.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -8,21 +8,21 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
+use super::bench_server::{BenchServer, roomy_session};
 use super::http::Http;
-use super::site::{Site, roomy_session};
-use crate::lab::Effort;
+use crate::bench_worker::Effort;
 use crate::report::{Goal, Report};
 use crate::stats::median;
 
 const MIB: u64 = 1 << 20;
 const GB: f64 = 1e9;
-/// Read and sent at a time by the client.
-const PIECE: usize = 1 << 20;
+/// How much the client reads and sends at a time.
+const CHUNK_BYTES: usize = 1 << 20;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (bytes, turns) = effort.pick((1024 * MIB, 5), (128 * MIB, 2));
-    let site = Site::start(1).await?;
+    let site = BenchServer::start(1).await?;
     let mut http = site.http().await?;
     let session = roomy_session(&mut http).await?;
     let (source, copy, back) =
@@ -30,7 +30,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     make(&source, bytes)?;
     let route = format!("/v1/sessions/{session}/files/content?path=large");
     let (mut cp, mut write, mut read) = (Vec::new(), Vec::new(), Vec::new());
-    // The first turn finds the source in memory and everything warm; it does not count.
+    // The first turn warms everything up, and does not count.
     for turn in 0..=turns {
         let rates = [
             rate(bytes, async || copied(&source, &copy)).await?,
@@ -69,8 +69,8 @@ async fn rate(bytes: u64, run: impl AsyncFnOnce() -> Result<()>) -> Result<f64> 
 
 fn make(path: &Path, bytes: u64) -> Result<()> {
     let mut file = File::create(path)?;
-    let piece: Vec<u8> = (0..PIECE).map(|n| u8::try_from(n * 31 % 251).unwrap_or(0)).collect();
-    for _ in 0..bytes / PIECE as u64 {
+    let piece: Vec<u8> = (0..CHUNK_BYTES).map(|n| u8::try_from(n * 31 % 251).unwrap_or(0)).collect();
+    for _ in 0..bytes / CHUNK_BYTES as u64 {
         file.write_all(&piece)?;
     }
     Ok(file.sync_all()?)
@@ -82,10 +82,10 @@ fn copied(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-async fn written(site: &Site, route: &str, source: &Path, bytes: u64) -> Result<()> {
+async fn written(site: &BenchServer, route: &str, source: &Path, bytes: u64) -> Result<()> {
     let mut http: Http = site.http().await?;
     http.begin("PUT", route, bytes).await?;
-    let (mut file, mut piece) = (File::open(source)?, vec![0; PIECE]);
+    let (mut file, mut piece) = (File::open(source)?, vec![0; CHUNK_BYTES]);
     loop {
         let n = file.read(&mut piece)?;
         if n == 0 {
@@ -99,7 +99,7 @@ async fn written(site: &Site, route: &str, source: &Path, bytes: u64) -> Result<
     Ok(())
 }
 
-async fn taken(site: &Site, route: &str, to: &Path, bytes: u64) -> Result<()> {
+async fn taken(site: &BenchServer, route: &str, to: &Path, bytes: u64) -> Result<()> {
     let mut http = site.http().await?;
     http.stream("GET", route, "", "").await?;
     let (mut file, mut got) = (File::create(to)?, 0);

@@ -1,20 +1,21 @@
-//! First byte through the API: from the request that starts `echo` to the first byte of its output at the client.
+//! First byte through the API: from the request that starts `echo` to the first byte of its output at the
+//! client.
 
 use std::time::Instant;
 
 use anyhow::Result;
 
+use super::bench_server::{BenchServer, EVENTS, runs, session, warm_up};
 use super::http::Http;
-use super::site::{EVENTS, Site, runs, session, warm_up};
+use crate::bench_worker::Effort;
 use crate::first_byte::direct;
-use crate::lab::Effort;
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(1000, 200);
-    let site = Site::start(1).await?;
+    let site = BenchServer::start(1).await?;
     let mut http = site.http().await?;
     let id = session(&mut http).await?;
     let (mut floor, mut ours) = (Samples::default(), Samples::default());

@@ -1,37 +1,38 @@
-//! Terminals through the API: a flood of 80-column lines over a WebSocket, beside the smallest WebSocket server.
+//! Terminals through the API: a flood of 80-column lines over a WebSocket, compared with a minimal
+//! WebSocket server.
 
+use headwater_protocol::frames::OUTPUT;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::peer::Peer;
-use super::site::{LINE, Site, remove, roomy_session, run_to_exit, start};
+use super::bench_server::{BenchServer, LINE, remove, roomy_session, run_to_exit, start};
+use super::minimal_server::MinimalServer;
 use super::socket::Socket;
-use crate::lab::Effort;
+use crate::bench_worker::Effort;
 use crate::report::{Goal, Report};
 use crate::stats::median;
 
 const MB: f64 = 1e6;
-const OUTPUT: u8 = 0x01;
-/// What an output frame has before its bytes, besides its kind.
-const FRAME: u64 = 9;
+/// The header of an output frame, without its kind.
+const FRAME_HEADER_BYTES: u64 = 9;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (lines, turns) = effort.pick((800_000, 5), (200_000, 2));
-    let site = Site::start(1).await?;
+    let site = BenchServer::start(1).await?;
     let mut http = site.http().await?;
     let session = roomy_session(&mut http).await?;
     let file = site.lines(lines)?;
     let make = format!("yes '{}' | head -n {lines} > lines", LINE.trim_end());
     run_to_exit(&mut http, &session, &json!({ "shell": make }).to_string()).await?;
-    // The terminal puts a return before each end of a line.
+    // The terminal adds a carriage return to each line.
     let expected = ((LINE.len() + 1) * lines) as u64;
     let listing = json!({ "argv": ["/bin/cat", "lines"], "tty": { "rows": 24, "cols": 80 } });
     let (mut theirs, mut ours, mut shown, mut sent) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for _ in 0..turns {
-        let peer = Peer::start(Some(&file))?;
+        let peer = MinimalServer::start(Some(&file))?;
         let mut socket = peer.connect().await?;
         let begun = Instant::now();
         socket.binary(b"!").await?;
@@ -39,13 +40,13 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         let begun = Instant::now();
         let id = start(&mut http, &session, &listing.to_string()).await?;
         let mut socket = site.attach(&id).await?;
-        ours.push(flood(&mut socket, FRAME, expected, begun, Some(OUTPUT)).await?);
+        ours.push(flood(&mut socket, FRAME_HEADER_BYTES, expected, begun, Some(OUTPUT)).await?);
         remove(&mut http, &id).await?;
-        // A viewer of a terminal that falls behind is shown the screen: what counts is when all of it is over.
+        // A viewer that falls behind gets a snapshot of the screen: what counts is the time until the end.
         let mut socket = site.terminal(&mut http, &session, "read x; cat lines").await?;
         let begun = Instant::now();
         socket.binary(b"\x10\r").await?;
-        sent = count(&mut socket, FRAME, Some(OUTPUT), None).await?;
+        sent = count(&mut socket, FRAME_HEADER_BYTES, Some(OUTPUT), None).await?;
         shown.push(expected as f64 / begun.elapsed().as_secs_f64() / MB);
     }
     let (theirs, ours) = (median(&mut theirs), median(&mut ours));
@@ -62,7 +63,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// Counts until the socket is closed; megabytes a second. With `kind`, other messages do not count.
+/// Counts until the socket is closed; returns megabytes per second. With `kind`, other messages do not count.
 async fn flood(
     socket: &mut Socket,
     before: u64,
@@ -75,7 +76,7 @@ async fn flood(
     Ok(got as f64 / begun.elapsed().as_secs_f64() / MB)
 }
 
-/// The bytes until the socket is closed or, without `kind`, until there are enough.
+/// The number of bytes until the socket is closed or, without `kind`, until there are enough.
 async fn count(socket: &mut Socket, before: u64, kind: Option<u8>, enough: Option<u64>) -> Result<u64> {
     let mut got = 0;
     while let Some((first, rest)) = socket.count().await? {

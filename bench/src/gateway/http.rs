@@ -1,4 +1,4 @@
-//! HTTP by hand: a kept-alive connection to the server under test.
+//! A minimal HTTP client: one kept-alive connection to the server under test.
 
 use std::time::{Duration, Instant};
 
@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use super::wire::Wire;
 
-/// What is yet to come of an answer's body.
+/// The rest of an answer's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
     Nothing,
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
-    /// The line that tells the size of a chunk.
+    /// The line with the size of a chunk.
     ChunkSize,
-    /// So many bytes of a chunk, or the end of its line.
+    /// This many bytes of a chunk, or the end of its line.
     Chunk(u64),
 }
 
-/// A server lets go of a connection that nobody has used for some seconds: after so long a new one is opened first.
-const KEPT: Duration = Duration::from_secs(3);
+/// Servers close idle connections after some seconds: after this time a new one is opened first.
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
 /// A connection.
 #[derive(Debug)]
@@ -35,17 +35,17 @@ pub struct Http {
 }
 
 impl Http {
-    /// Connects. Every request shows this in `Authorization`.
+    /// Connects. Every request sends this value in `Authorization`.
     pub async fn connect(address: &str, authorization: &str) -> Result<Self> {
         let headers = format!("Host: {address}\r\nAuthorization: {authorization}\r\n");
         let (wire, address) = (Wire::connect(address).await?, address.to_owned());
         Ok(Self { wire, address, used: Instant::now(), headers, left: Left::Nothing })
     }
 
-    /// Sends a request in one write; `more` are further headers, each with its end of a line.
+    /// Sends a request in one write; `more` are further headers, each with a line end.
     pub async fn send(&mut self, method: &str, path: &str, more: &str, body: &str) -> Result<()> {
         ensure!(self.left == Left::Nothing, "the answer before was not read to its end");
-        if self.used.elapsed() > KEPT {
+        if self.used.elapsed() > KEEP_ALIVE {
             self.wire = Wire::connect(&self.address).await?;
         }
         self.used = Instant::now();
@@ -58,19 +58,19 @@ impl Http {
         self.wire.send(request.as_bytes()).await
     }
 
-    /// Sends the head of a request whose body of so many bytes comes by [`more`](Self::more).
+    /// Sends the head of a request whose body of this length is sent by [`more`](Self::more).
     pub async fn begin(&mut self, method: &str, path: &str, length: u64) -> Result<()> {
         let headers = &self.headers;
         let head = format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n");
         self.wire.send(head.as_bytes()).await
     }
 
-    /// Sends some of a body.
+    /// Sends a part of a body.
     pub async fn more(&mut self, bytes: &[u8]) -> Result<()> {
         self.wire.send(bytes).await
     }
 
-    /// Reads the head of the answer; answers its status.
+    /// Reads the head of the answer; returns its status.
     pub async fn head(&mut self) -> Result<u16> {
         let line = self.wire.line().await?;
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).context("no status")?;
@@ -127,7 +127,7 @@ impl Http {
         Ok(whole)
     }
 
-    /// Reads on until the body has this in it.
+    /// Reads until the body contains this text.
     pub async fn until(&mut self, needle: &str) -> Result<()> {
         let mut got = Vec::new();
         while memmem::find(&got, needle.as_bytes()).is_none() {
@@ -139,7 +139,7 @@ impl Http {
         Ok(())
     }
 
-    /// A call: the answer must have this status; its JSON, if it has any.
+    /// Makes a call. The answer must have this status; returns its JSON, if there is any.
     pub async fn call(&mut self, method: &str, path: &str, body: &str, expected: u16) -> Result<Value> {
         self.send(method, path, "", body).await?;
         let status = self.head().await?;
@@ -152,7 +152,7 @@ impl Http {
         serde_json::from_slice(&answer).with_context(shown)
     }
 
-    /// Asks for a stream; its body is the caller's to read.
+    /// Requests a stream, whose body the caller reads.
     pub async fn stream(&mut self, method: &str, path: &str, more: &str, body: &str) -> Result<()> {
         self.send(method, path, more, body).await?;
         let status = self.head().await?;
@@ -163,7 +163,7 @@ impl Http {
         Ok(())
     }
 
-    /// What is below, when the server has agreed to speak something else.
+    /// The underlying connection, after a protocol upgrade.
     pub fn into_wire(self) -> Wire {
         self.wire
     }

@@ -1,44 +1,44 @@
-//! Idle streams: what each costs in memory, and what all of them cost others.
+//! Idle streams: the memory of each, and their cost for others.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::absent::Absent;
+use super::bench_server::{BenchServer, cancel, run_to_exit, session, start};
 use super::http::Http;
 use super::run::TRUE;
-use super::site::{Site, cancel, run_to_exit, session, start};
-use crate::lab::Effort;
+use super::stalled_clients::StalledClients;
+use crate::bench_worker::Effort;
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Descriptors that gateway and benchmark need for other things.
-const SPARE: u64 = 500;
-/// Streams before the first that counts, so that what the first ones bring in is not counted as every one's.
-const FIRST: usize = 50;
-/// What comes and goes must not count: wait for it.
-const SETTLE: Duration = Duration::from_secs(1);
+/// Descriptors that gateway and benchmark need for other purposes.
+const SPARE_FDS: u64 = 500;
+/// Streams opened before counting, so that one-time costs are not counted.
+const WARM_UP_STREAMS: usize = 50;
+/// Time for temporary memory to be freed.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let wanted = effort.pick(10_000, 1_000);
     let count = wanted.min(descriptors()?);
-    ensure!(count > FIRST, "not enough descriptors may be open");
-    let site = Site::start(1).await?;
+    ensure!(count > WARM_UP_STREAMS, "not enough descriptors may be open");
+    let site = BenchServer::start(1).await?;
     let mut http = site.http().await?;
     let session = session(&mut http).await?;
     let waits = r#"{"argv":["/bin/cat"],"stdin":"open"}"#;
     let id = start(&mut http, &session, waits).await?;
     let rounds = effort.pick(500, 150);
-    // Once for nothing: what the first runs bring in.
+    // Warm-up.
     Answers::take(&mut http, &session, rounds / 3).await?;
-    let _first = Absent::listening(&site, &id, FIRST).await?;
+    let _first = StalledClients::listening(&site, &id, WARM_UP_STREAMS).await?;
     let empty = Answers::take(&mut http, &session, rounds).await?;
-    tokio::time::sleep(SETTLE).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let before = site.rss_mib().await?;
-    let streams = Absent::listening(&site, &id, count).await?;
-    tokio::time::sleep(SETTLE).await;
+    let streams = StalledClients::listening(&site, &id, count).await?;
+    tokio::time::sleep(SETTLE_TIME).await;
     let after = site.rss_mib().await?;
     let full = Answers::take(&mut http, &session, rounds).await?;
     drop(streams);
@@ -61,15 +61,15 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// Raises the number of descriptors as far as it goes; so many streams there can be, on either side.
+/// Raises the limit on descriptors as far as possible; returns the number of streams that fit on either side.
 fn descriptors() -> Result<usize> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
-    let most = limit.maximum.unwrap_or(u64::MAX).saturating_sub(SPARE);
+    let most = limit.maximum.unwrap_or(u64::MAX).saturating_sub(SPARE_FDS);
     Ok(usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// How fast the server answers.
+/// Response times of the server.
 struct Answers {
     info: Samples,
     run: Samples,

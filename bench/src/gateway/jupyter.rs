@@ -1,33 +1,34 @@
-//! The peer of code: Jupyter Server from `PyPI`. Its kernel is one interpreter that stays; ours is a fresh one each time.
+//! Comparison with Jupyter Server from `PyPI`. Its kernel is one interpreter that stays; ours is a new one
+//! each time.
 
 mod server;
 
+use headwater_protocol::frames::OUTPUT;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use self::server::{Kernel, Server};
+use super::bench_server::{BenchServer, EVENTS, remove, runs, session, start};
 use super::events::TextCount;
 use super::http::Http;
-use super::site::{EVENTS, Site, remove, runs, session, start};
-use crate::lab::Effort;
+use crate::bench_worker::Effort;
 use crate::report::{Goal, Report};
 use crate::stats::{Samples, median};
 
 const MB: f64 = 1e6;
 const MEGABYTES: u64 = 50;
 /// Prints 50 MB, a megabyte at a time.
-const LARGE: &str =
+const PRINT_LARGE: &str =
     "import sys\nline = 'x' * 79 + '\\n'\nfor _ in range(50):\n    sys.stdout.write(line * 12500)\n";
 const PRINT: &str = "print(1)";
-const OUTPUT: u8 = 0x01;
-/// What an output frame has before its bytes, besides its kind.
-const FRAME: u64 = 9;
-/// A server that does not answer by then is not waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The header of an output frame, without its kind.
+const FRAME_HEADER_BYTES: u64 = 9;
+/// How long the server may take to start.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(100, 20);
     let (starts, turns) = effort.pick((5, 3), (2, 1));
@@ -36,9 +37,9 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         report.note("Jupyter Server: not installed; `scripts/setup.sh bench` does it");
         return Ok(report);
     };
-    let jupyter = tokio::time::timeout(PATIENCE, Server::start(&program));
+    let jupyter = tokio::time::timeout(START_TIMEOUT, Server::start(&program));
     let jupyter = jupyter.await.context("Jupyter Server does not answer")??;
-    let site = Site::start(1).await?;
+    let site = BenchServer::start(1).await?;
     let mut http = site.http().await?;
     first_runs(&mut report, &jupyter, &mut http, starts).await?;
     let id = session(&mut http).await?;
@@ -61,7 +62,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// From nothing to the first output: a kernel, or a session.
+/// From a cold start to the first output: of a kernel, or of a session.
 async fn first_runs(report: &mut Report, jupyter: &Server, http: &mut Http, starts: usize) -> Result<()> {
     let (mut theirs, mut ours) = (Samples::default(), Samples::default());
     for _ in 0..starts {
@@ -127,10 +128,10 @@ async fn print_one(http: &mut Http, session: &str, samples: &mut Samples) -> Res
 async fn kernel_flood(kernel: &mut Kernel) -> Result<f64> {
     let mut count = TextCount::after("\"text\": \"");
     let begun = Instant::now();
-    let id = format!("\"{}\"", kernel.execute(LARGE).await?);
+    let id = format!("\"{}\"", kernel.execute(PRINT_LARGE).await?);
     while count.bytes < MEGABYTES * 1_000_000 {
         let message = kernel.message().await?;
-        // Something may be left of what was run before.
+        // Messages of an earlier run may be left.
         if memchr::memmem::find(&message, id.as_bytes()).is_some() {
             count.push(&message);
         }
@@ -139,15 +140,15 @@ async fn kernel_flood(kernel: &mut Kernel) -> Result<f64> {
     Ok(count.bytes as f64 / begun.elapsed().as_secs_f64() / MB)
 }
 
-async fn our_flood(site: &Site, http: &mut Http, session: &str) -> Result<f64> {
-    let body = json!({ "language": "python", "code": LARGE }).to_string();
+async fn our_flood(site: &BenchServer, http: &mut Http, session: &str) -> Result<f64> {
+    let body = json!({ "language": "python", "code": PRINT_LARGE }).to_string();
     let begun = Instant::now();
     let id = start(http, session, &body).await?;
     let mut socket = site.attach(&id).await?;
     let mut got = 0;
     while let Some((kind, bytes)) = socket.count().await? {
         if kind == OUTPUT {
-            got += bytes - FRAME;
+            got += bytes - FRAME_HEADER_BYTES;
         }
     }
     let rate = got as f64 / begun.elapsed().as_secs_f64() / MB;

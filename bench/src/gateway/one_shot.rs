@@ -1,25 +1,25 @@
-//! One-shot executions through the API: walls for `/bin/true` alone, cold and from the pool; beside a bare spawn and
-//! beside bubblewrap with the same profile.
+//! One-shot executions through the API: walls for `/bin/true` alone, cold and from the pool; compared with a
+//! bare spawn and with bubblewrap.
 
 use std::time::Instant;
 
 use anyhow::Result;
 
+use super::bench_server::{BenchServer, EVENTS};
 use super::http::Http;
 use super::run::TRUE;
-use super::site::{EVENTS, Site};
+use crate::bench_worker::{Effort, bare};
 use crate::fresh::{bwrap, spawn_bwrap};
-use crate::lab::{Effort, bare};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Prepared sessions of the pool under test.
-const POOL: u32 = 4;
+/// The size of the pool under test.
+const POOL_SIZE: u32 = 4;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(300, 60);
-    let (cold, pooled) = (Site::start(0).await?, Site::start(POOL).await?);
+    let (cold, pooled) = (BenchServer::start(0).await?, BenchServer::start(POOL_SIZE).await?);
     let (mut to_cold, mut to_pooled) = (cold.http().await?, pooled.http().await?);
     let workspace = tempfile::tempdir()?;
     let peer = bwrap(workspace.path());
@@ -27,9 +27,9 @@ pub async fn measure(effort: Effort) -> Result<Report> {
     let (mut made, mut taken) = (Samples::default(), Samples::default());
     for _ in 0..rounds {
         floor.time(bare)?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         one(&mut to_pooled, &mut taken).await?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         one(&mut to_cold, &mut made).await?;
         if let Some(arguments) = &peer {
             bubble.time(|| spawn_bwrap(arguments))?;

@@ -1,22 +1,22 @@
-//! Runs a second through the API: clients on kept-alive connections, each in a session of its own, beside as many threads
-//! that spawn.
+//! Runs per second through the API: clients on kept-alive connections, each in its own session, compared with
+//! as many threads that spawn.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::bench_server::{BenchServer, run_to_exit, session};
 use super::http::Http;
 use super::run::TRUE;
-use super::site::{Site, run_to_exit, session};
-use crate::lab::Effort;
+use crate::bench_worker::Effort;
 use crate::rate::spawns_a_second;
 use crate::report::{Goal, Report};
 use crate::stats::median;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (turns, time) = effort.pick((3, Duration::from_millis(1500)), (1, Duration::from_millis(700)));
-    let site = Site::start(1).await?;
+    let site = BenchServer::start(1).await?;
     let mut clients = Vec::new();
     for _ in 0..32 {
         let mut http = site.http().await?;

@@ -1,5 +1,6 @@
-//! Run overhead through the API: `/bin/true` in a live session on a kept-alive connection, until `exited` has been read
-//! (it is in the store by then); beside a bare spawn, and beside the same at the worker's contract.
+//! Run overhead through the API: `/bin/true` in a running session on a kept-alive connection, until `exited`
+//! has been read (it is in the store by then); compared with a bare spawn, and with the same at the worker's
+//! contract.
 
 use std::time::Instant;
 
@@ -7,13 +8,13 @@ use anyhow::{Result, ensure};
 use headwater_contract::FollowOptions;
 use headwater_protocol::{ExecutionId, SessionId, StartSpec};
 
+use super::bench_server::{BenchServer, EVENTS, runs, session, warm_up};
 use super::http::Http;
-use super::site::{EVENTS, Site, runs, session, warm_up};
-use crate::lab::{Effort, bare, until_exited};
+use crate::bench_worker::{Effort, bare, until_exited};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// What is run.
+/// The body of the request.
 pub const TRUE: &str = r#"{"argv":["/bin/true"]}"#;
 
 #[derive(Debug, Default)]
@@ -26,10 +27,10 @@ struct Times {
     info: Samples,
 }
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(1000, 200);
-    let site = Site::start(1).await?;
+    let site = BenchServer::start(1).await?;
     let mut http = site.http().await?;
     let id = session(&mut http).await?;
     let mut times = Times::default();
@@ -44,7 +45,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
 }
 
 impl Times {
-    async fn round(&mut self, site: &Site, http: &mut Http, session: &str) -> Result<()> {
+    async fn round(&mut self, site: &BenchServer, http: &mut Http, session: &str) -> Result<()> {
         self.bare.time(bare)?;
         let begun = Instant::now();
         at_contract(site, session.parse()?).await?;
@@ -97,7 +98,7 @@ impl Times {
     }
 }
 
-async fn at_contract(site: &Site, session: SessionId) -> Result<()> {
+async fn at_contract(site: &BenchServer, session: SessionId) -> Result<()> {
     let spec = StartSpec::argv(["/bin/true"]);
     let id = ExecutionId::random();
     let mut follower = site.worker.run(session, id, &spec, FollowOptions::default()).await?;

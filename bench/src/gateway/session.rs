@@ -1,29 +1,30 @@
-//! Sessions through the API, durable in the store: made cold and from the pool; beside a bare spawn.
+//! Sessions through the API, durable in the store: created cold and from the pool; compared with a bare
+//! spawn.
 
 use std::time::Instant;
 
 use anyhow::Result;
 
+use super::bench_server::{BenchServer, session};
 use super::http::Http;
-use super::site::{Site, session};
-use crate::lab::{Effort, bare};
+use crate::bench_worker::{Effort, bare};
 use crate::report::{Goal, Report};
 use crate::stats::Samples;
 
-/// Prepared sessions of the pool under test.
-const POOL: u32 = 4;
+/// The size of the pool under test.
+const POOL_SIZE: u32 = 4;
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let rounds = effort.pick(300, 60);
-    let (cold, pooled) = (Site::start(0).await?, Site::start(POOL).await?);
+    let (cold, pooled) = (BenchServer::start(0).await?, BenchServer::start(POOL_SIZE).await?);
     let (mut to_cold, mut to_pooled) = (cold.http().await?, pooled.http().await?);
     let (mut floor, mut made, mut taken) = (Samples::default(), Pair::default(), Pair::default());
     for _ in 0..rounds {
         floor.time(bare)?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         taken.take(&mut to_pooled).await?;
-        pooled.pool_is_full(POOL).await?;
+        pooled.pool_is_full(POOL_SIZE).await?;
         made.take(&mut to_cold).await?;
     }
     let mut report =

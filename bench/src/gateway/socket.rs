@@ -1,4 +1,4 @@
-//! A WebSocket by hand: frames are looked at no more than is needed to count what is in them.
+//! A minimal WebSocket client, which parses frames only as far as needed to count their bytes.
 
 use anyhow::{Result, ensure};
 
@@ -7,7 +7,7 @@ use super::wire::Wire;
 
 const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
-/// What a frame's first byte says: the last of its message, and its kind.
+/// The first byte of a frame: the final flag and the opcode.
 const TEXT: u8 = 0x81;
 const BINARY: u8 = 0x82;
 const CLOSE: u8 = 0x88;
@@ -18,7 +18,7 @@ pub struct Socket {
     wire: Wire,
 }
 
-/// The head of a frame that came.
+/// The head of a received frame.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     kind: u8,
@@ -26,7 +26,7 @@ struct Head {
 }
 
 impl Socket {
-    /// Opens one on a connection.
+    /// Upgrades a connection.
     pub async fn open(mut http: Http, path: &str) -> Result<Self> {
         http.send("GET", path, UPGRADE, "").await?;
         let status = http.head().await?;
@@ -37,7 +37,7 @@ impl Socket {
         Ok(Self { wire: http.into_wire() })
     }
 
-    /// From now on all that comes is acknowledged at once.
+    /// Acknowledges everything at once from now on.
     pub const fn acknowledge_at_once(&mut self) {
         self.wire.acknowledge_at_once();
     }
@@ -52,13 +52,13 @@ impl Socket {
         self.send(TEXT, message.as_bytes()).await
     }
 
-    /// The mask is zero, which leaves the bytes as they are.
+    /// Sends a frame. The mask is zero, which leaves the bytes unchanged.
     async fn send(&mut self, kind: u8, message: &[u8]) -> Result<()> {
         let mut frame = vec![kind];
         if let Ok(length @ ..126) = u8::try_from(message.len()) {
             frame.push(0x80 | length);
         } else {
-            frame.push(0x80 | 0x7e); // the length is in the next two bytes
+            frame.push(0x80 | 0x7e); // the length follows in two bytes
             frame.extend_from_slice(&u16::try_from(message.len())?.to_be_bytes());
         }
         frame.extend_from_slice(&[0; 4]);
@@ -76,7 +76,7 @@ impl Socket {
         Ok(Head { kind, bytes })
     }
 
-    /// The next message, whole; `None` when the server closes.
+    /// The next message; `None` when the server closes.
     pub async fn message(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
             let head = self.head().await?;
@@ -92,8 +92,8 @@ impl Socket {
         }
     }
 
-    /// The next binary message, of which only the first byte is kept and the others are counted; `None` when the server
-    /// closes.
+    /// The next binary message, of which only the first byte is kept and the rest is counted; `None` when the
+    /// server closes.
     pub async fn count(&mut self) -> Result<Option<(u8, u64)>> {
         loop {
             let head = self.head().await?;
@@ -114,7 +114,7 @@ impl Socket {
         }
     }
 
-    /// Leaves it open without reading.
+    /// Returns the open connection, which is no longer read.
     pub fn abandon(self) -> Result<std::net::TcpStream> {
         self.wire.abandon()
     }

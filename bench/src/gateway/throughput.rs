@@ -1,16 +1,17 @@
-//! Throughput through the API: a large output to one client as a raw body, over a WebSocket and as events; alone and
-//! while 100 others are attached that never read; beside loopback TCP.
+//! Throughput through the API: a large output to one client as a raw body, over a WebSocket and as events;
+//! alone and while 100 others are attached that never read; compared with loopback TCP.
 
+use headwater_protocol::frames::OUTPUT;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::absent::Absent;
+use super::bench_server::{BenchServer, closed, enter, print, remove, roomy_session, start};
 use super::events::TextCount;
 use super::http::Http;
-use super::site::{Site, closed, enter, print, remove, roomy_session, start};
-use crate::lab::Effort;
+use super::stalled_clients::StalledClients;
+use crate::bench_worker::Effort;
 use crate::process::Peak;
 use crate::report::{Goal, Report};
 use crate::stats::median;
@@ -18,38 +19,37 @@ use crate::throughput::{loopback, rate};
 
 const MIB: u64 = 1 << 20;
 const GB: f64 = 1e9;
-/// Clients that never read: half of them follow events, half have a WebSocket.
-const ABSENT: usize = 100;
-/// What an output frame of the WebSocket has before its bytes, besides its kind: the stream and its seq.
-const FRAME: u64 = 9;
-const OUTPUT: u8 = 0x01;
+/// The number of clients that never read: half of them follow events, half use a WebSocket.
+const STALLED: usize = 100;
+/// The header of an output frame of the WebSocket, without its kind: the stream and its seq.
+const FRAME_HEADER_BYTES: u64 = 9;
 
-/// How a client takes it.
+/// How a client reads the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Transfer {
     Raw,
     Socket,
     Events,
-    /// Events as for a screen: gathered for up to 100 ms or 4 KiB, the default.
+    /// Events with the default batching: up to 100 ms or 4 KiB.
     ScreenEvents,
-    /// The raw body once more, after the end.
+    /// The raw body, after the end.
     KeptOutput,
 }
 
-/// What was found of one way.
+/// The results of one kind of transfer.
 #[derive(Debug, Default)]
 struct Found {
     rates: Vec<f64>,
     peaks: Vec<f64>,
 }
 
-/// Measures it.
+/// Runs the benchmark.
 pub async fn measure(effort: Effort) -> Result<Report> {
     let (bytes, turns) = effort.pick((1024 * MIB, 3), (128 * MIB, 1));
-    // One server has never seen a crowd: what it holds is not what a crowd has left.
+    // One server never has stalled clients, so that its memory does not include what they left.
     let (mut quiet, mut busy) = (Bench::new(bytes).await?, Bench::new(bytes).await?);
-    let ways = [Way::Raw, Way::Socket, Way::Events];
-    let others = [Way::ScreenEvents, Way::KeptOutput];
+    let ways = [Transfer::Raw, Transfer::Socket, Transfer::Events];
+    let others = [Transfer::ScreenEvents, Transfer::KeptOutput];
     let mut tcp = Vec::new();
     let (mut alone, mut crowded): ([Found; 3], [Found; 3]) = Default::default();
     let mut more: [Found; 2] = Default::default();
@@ -57,7 +57,7 @@ pub async fn measure(effort: Effort) -> Result<Report> {
         tcp.push(rate(bytes, || loopback(bytes))?);
         for (at, way) in ways.into_iter().enumerate() {
             quiet.one(way, 0, &mut alone[at]).await?;
-            busy.one(way, ABSENT, &mut crowded[at]).await?;
+            busy.one(way, STALLED, &mut crowded[at]).await?;
         }
         for (at, way) in others.into_iter().enumerate() {
             quiet.one(way, 0, &mut more[at]).await?;
@@ -86,20 +86,20 @@ fn compare(report: &mut Report, tcp: f64, name: &str, goal: f64, alone: &mut Fou
     let rates = [alone, crowded].map(|found| (median(&mut found.rates), median(&mut found.peaks)));
     let [(rate, peak), (with, more)] = rates;
     report.value(name, rate / GB, "GB/s");
-    report.value(format!("... while {ABSENT} others never read"), with / GB, "GB/s");
+    report.value(format!("... while {STALLED} others never read"), with / GB, "GB/s");
     report.ratio(format!("{name} beside loopback TCP"), rate / tcp, Goal::AtLeast(goal));
     report.ratio(
-        format!("... with {ABSENT} that never read beside without"),
+        format!("... with {STALLED} that never read beside without"),
         with / rate,
         Goal::AtLeast(0.9),
     );
     report.value("peak memory of gateway and worker, alone", peak, "MiB");
-    report.value(format!("... while {ABSENT} others never read"), more, "MiB");
+    report.value(format!("... while {STALLED} others never read"), more, "MiB");
     report.check("... memory that they cost gateway and worker", more - peak, " MiB", Goal::AtMost(64.0));
 }
 
 struct Bench {
-    site: Site,
+    site: BenchServer,
     http: Http,
     session: String,
     bytes: u64,
@@ -107,22 +107,22 @@ struct Bench {
 
 impl Bench {
     async fn new(bytes: u64) -> Result<Self> {
-        let site = Site::start(1).await?;
+        let site = BenchServer::start(1).await?;
         let mut http = site.http().await?;
         let session = roomy_session(&mut http).await?;
         Ok(Self { site, http, session, bytes })
     }
 
-    /// The program waits for a line, so that all clients are there before its first byte.
-    async fn one(&mut self, way: Way, absent: usize, found: &mut Found) -> Result<()> {
+    /// The program waits for a line, so that all clients are attached before its first byte.
+    async fn one(&mut self, way: Transfer, absent: usize, found: &mut Found) -> Result<()> {
         let line = format!("read go; exec {}", print(self.bytes)?);
         let body = json!({ "shell": line, "stdin": "open" }).to_string();
         let id = start(&mut self.http, &self.session, &body).await?;
-        let absent = Absent::gather(&self.site, &id, absent).await?;
+        let absent = StalledClients::gather(&self.site, &id, absent).await?;
         let [gateway, worker] = self.site.pids().await?;
         let peaks = [Peak::of(gateway), Peak::of(worker)];
         let (got, rate) = match way {
-            Way::KeptOutput => {
+            Transfer::KeptOutput => {
                 enter(&mut self.http, &id).await?;
                 closed(&mut self.http, &id).await?;
                 take(&self.site, &id, way, None).await?
@@ -138,11 +138,12 @@ impl Bench {
     }
 }
 
-/// Takes all, from the line that lets the program go, if there is somebody to type it; bytes, and bytes a second.
-async fn take(site: &Site, id: &str, way: Way, go: Option<&mut Http>) -> Result<(u64, f64)> {
+/// Reads everything, from the line that starts the program, if one is sent; returns bytes, and bytes per
+/// second.
+async fn take(site: &BenchServer, id: &str, way: Transfer, go: Option<&mut Http>) -> Result<(u64, f64)> {
     let mut client = site.http().await?;
     let path = format!("/v1/executions/{id}");
-    if way == Way::Socket {
+    if way == Transfer::Socket {
         let mut socket = site.attach(id).await?;
         let begun = Instant::now();
         if let Some(go) = go {
@@ -151,15 +152,15 @@ async fn take(site: &Site, id: &str, way: Way, go: Option<&mut Http>) -> Result<
         let mut got = 0;
         while let Some((kind, bytes)) = socket.count().await? {
             if kind == OUTPUT {
-                got += bytes - FRAME;
+                got += bytes - FRAME_HEADER_BYTES;
             }
         }
         return Ok((got, got as f64 / begun.elapsed().as_secs_f64()));
     }
     let asked = match way {
-        Way::Raw => format!("{path}/output?stream=stdout&follow=true"),
-        Way::KeptOutput => format!("{path}/output?stream=stdout"),
-        Way::Events => format!("{path}/events?batch_ms=0"),
+        Transfer::Raw => format!("{path}/output?stream=stdout&follow=true"),
+        Transfer::KeptOutput => format!("{path}/output?stream=stdout"),
+        Transfer::Events => format!("{path}/events?batch_ms=0"),
         _ => format!("{path}/events"),
     };
     let mut begun = Instant::now();
@@ -168,7 +169,7 @@ async fn take(site: &Site, id: &str, way: Way, go: Option<&mut Http>) -> Result<
         begun = Instant::now();
         enter(go, id).await?;
     }
-    let raw = matches!(way, Way::Raw | Way::KeptOutput);
+    let raw = matches!(way, Transfer::Raw | Transfer::KeptOutput);
     let mut count = TextCount::default();
     while let Some(piece) = client.piece().await? {
         if raw {

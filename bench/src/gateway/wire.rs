@@ -1,14 +1,14 @@
-//! Bytes of a connection, read as cheaply as can be: what the clients of these benchmarks cost must not count.
+//! Reading from a connection with little overhead: the cost of the benchmark's clients must not count.
 
 use anyhow::{Context, Result, ensure};
 use memchr::memmem::find;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Read at once at most.
-const BUFFER: usize = 256 << 10;
+/// The maximum of one read.
+const BUFFER_BYTES: usize = 256 << 10;
 
-/// A connection, and what was read of it and not yet used.
+/// A connection, with bytes that were read and not yet used.
 #[derive(Debug)]
 pub struct Wire {
     stream: TcpStream,
@@ -26,26 +26,26 @@ impl Wire {
         Ok(Self { stream, buffer: Vec::new(), start: 0, end: 0, quick_ack: false })
     }
 
-    /// From now on all that comes is acknowledged at once: a server that leaves Nagle's algorithm on is not kept waiting.
+    /// Acknowledges everything at once from now on, so that a server with Nagle's algorithm does not wait.
     pub const fn acknowledge_at_once(&mut self) {
         self.quick_ack = true;
     }
 
-    /// Sends.
+    /// Sends bytes.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<()> {
         Ok(self.stream.write_all(bytes).await?)
     }
 
-    /// Reads more, behind what is there.
+    /// Reads more bytes into the buffer.
     async fn fill(&mut self) -> Result<()> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
         if self.buffer.is_empty() {
-            self.buffer = vec![0; BUFFER]; // only who reads has one
+            self.buffer = vec![0; BUFFER_BYTES]; // allocated by the first read
         }
         if self.end == self.buffer.len() {
-            ensure!(self.start > 0, "a line or a frame's head is longer than {BUFFER} bytes");
+            ensure!(self.start > 0, "a line or a frame's head is longer than {BUFFER_BYTES} bytes");
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
         }
@@ -58,7 +58,7 @@ impl Wire {
         Ok(())
     }
 
-    /// A line, without its end (`\r\n`).
+    /// Reads a line, without its end (`\r\n`).
     pub async fn line(&mut self) -> Result<String> {
         loop {
             let there = &self.buffer[self.start..self.end];
@@ -71,7 +71,7 @@ impl Wire {
         }
     }
 
-    /// Exactly so many bytes.
+    /// Reads exactly this many bytes.
     pub async fn exactly(&mut self, bytes: usize) -> Result<&[u8]> {
         while self.end - self.start < bytes {
             self.fill().await?;
@@ -80,7 +80,7 @@ impl Wire {
         Ok(&self.buffer[self.start - bytes..self.start])
     }
 
-    /// At least one byte and at most so many: what is there.
+    /// Reads at least one byte and at most this many.
     pub async fn some(&mut self, at_most: u64) -> Result<&[u8]> {
         if self.start == self.end {
             self.fill().await?;
@@ -91,7 +91,7 @@ impl Wire {
         Ok(&self.buffer[self.start - bytes..self.start])
     }
 
-    /// Leaves the connection open, and not even its readiness is looked at any more.
+    /// Returns the open connection, whose readiness is no longer watched.
     pub fn abandon(self) -> Result<std::net::TcpStream> {
         Ok(self.stream.into_std()?)
     }

@@ -1,4 +1,4 @@
-//! A Jupyter Server in folders of its own, and its kernels.
+//! A Jupyter Server in temporary folders, and its kernels.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::gateway::socket::Socket;
 
 const TOKEN: &str = "bench";
 
-/// Where `scripts/setup.sh bench` installs it.
+/// The path where `scripts/setup.sh bench` installs it.
 pub fn program() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/jupyter");
-    // The mark is made when all of it is there.
+    // The mark is created when the installation is complete.
     folder.join("ready").is_file().then(|| folder.join("bin/jupyter-server"))
 }
 
@@ -30,7 +30,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one; it answers when this returns.
+    /// Starts a server, and waits until it answers.
     pub async fn start(program: &Path) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -42,7 +42,7 @@ impl Server {
             "--ServerApp.port_retries=0",
         ]);
         command.arg(format!("--ServerApp.port={port}")).arg(format!("--IdentityProvider.token={TOKEN}"));
-        // It drops output that comes too fast for a browser: not here.
+        // Do not drop output that is too fast for a browser.
         command.arg("--ZMQChannelsWebsocketConnection.limit_rate=False");
         for name in ["HOME", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"] {
             command.env(name, folder.path());
@@ -86,7 +86,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Told so, it ends its kernels too.
+        // SIGTERM makes it end its kernels, too.
         if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
@@ -94,7 +94,7 @@ impl Drop for Server {
     }
 }
 
-/// A kernel, and the WebSocket to it.
+/// A kernel, and its WebSocket.
 #[derive(Debug)]
 pub struct Kernel {
     id: String,
@@ -103,12 +103,12 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// From now on all that comes is acknowledged at once.
+    /// Acknowledges everything at once from now on.
     pub const fn acknowledge_at_once(&mut self) {
         self.socket.acknowledge_at_once();
     }
 
-    /// Asks for code to be run; the id of the request.
+    /// Requests that code is run; returns the id of the request.
     pub async fn execute(&mut self, code: &str) -> Result<String> {
         self.asked += 1;
         let id = format!("bench-{}", self.asked);
@@ -133,8 +133,7 @@ impl Kernel {
         self.socket.message().await?.context("the kernel's socket was closed")
     }
 
-    /// Runs code until its first output has come; then, outside of what counts, nothing of it is left to read: it is
-    /// skipped by the next that looks for its own.
+    /// Runs code until its first output. The rest of its messages is not read here; the next call skips them.
     pub async fn first_output(&mut self, code: &str) -> Result<()> {
         let id = self.execute(code).await?;
         loop {

@@ -1,4 +1,4 @@
-//! What all benchmarks stand on: a worker under test in a folder on a real disk, and the barest of floors.
+//! The basis of all benchmarks: a worker under test in a folder on a real disk, and the simplest baselines.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,38 +13,38 @@ use tempfile::TempDir;
 /// How much to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// A look, instead of enough for figures that can be compared.
+    /// Quick figures, instead of comparable ones.
     pub quick: bool,
-    /// How large the large log is whose end is resumed through the API.
+    /// The size of the large log that is resumed through the API.
     pub large_log_gib: Option<u32>,
 }
 
 impl Effort {
-    /// The one number or the other.
+    /// Selects one of two values.
     pub const fn pick<T: Copy>(self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 }
 
-/// The largest logs and files that are measured are more than is allowed by default.
+/// Raises the limits for the largest logs and files, which exceed the defaults.
 pub const ROOMY: &str = "\n[max_limits]\noutput = \"64Gi\"\ndisk = \"64Gi\"\n";
 
-/// A worker under test. Its sessions and its folder go with it.
+/// A worker under test. Its sessions and its folder are removed on drop.
 #[derive(Debug)]
-pub struct Lab {
+pub struct BenchWorker {
     worker: TestWorker,
     folder: TempDir,
-    /// A connection to it.
+    /// A connection to the worker.
     pub client: Client,
 }
 
-impl Lab {
-    /// A worker with so many prepared sessions.
+impl BenchWorker {
+    /// Starts a worker with this many prepared sessions.
     pub async fn with_pool(pool: usize) -> Result<Self> {
         Self::with(Options { pool: Some(pool), ..Options::default() }).await
     }
 
-    /// A worker as told, but for its folder.
+    /// Starts a worker with these options, except for its folder.
     pub async fn with(options: Options) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("hw-bench-").tempdir_in(disk()?)?;
         let config = options.config.unwrap_or_default() + ROOMY;
@@ -54,39 +54,39 @@ impl Lab {
         Ok(Self { worker, folder, client })
     }
 
-    /// A further connection to the worker.
+    /// Opens another connection to the worker.
     pub async fn connect(&self) -> Result<Client> {
         self.worker.client().await
     }
 
-    /// The worker's process.
+    /// The pid of the worker.
     pub fn pid(&self) -> u32 {
         self.worker.pid()
     }
 
-    /// A folder on the disk that the logs are on.
+    /// A folder on the same disk as the logs.
     pub fn scratch(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A session's workspace on the host.
+    /// The path of a session's workspace on the host.
     pub fn workspace(&self, session: SessionId) -> PathBuf {
         self.worker.workspace(session)
     }
 
-    /// A session with defaults.
+    /// Creates a session with defaults.
     pub async fn session(&self) -> Result<SessionId> {
         Ok(self.client.create_session(None, &SessionSpec::default()).await?.id)
     }
 
-    /// A session that keeps all of a large output.
+    /// Creates a session that keeps large outputs.
     pub async fn roomy_session(&self) -> Result<SessionId> {
         let limits = Limits { output_bytes: Some(8 << 30), disk_bytes: Some(64 << 30), ..Limits::default() };
         let spec = SessionSpec { limits, ..SessionSpec::default() };
         Ok(self.client.create_session(None, &spec).await?.id)
     }
 
-    /// Waits until so many prepared sessions are there, so that the next one really comes from the pool.
+    /// Waits until the pool has this many sessions, so that the next one really comes from it.
     pub async fn pool_is_full(&self, size: u32) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.client.info().await?.prepared < size {
@@ -97,12 +97,12 @@ impl Lab {
     }
 }
 
-/// Starts something in a session and follows it, in one round trip.
+/// Starts an execution in a session and follows it, in one round trip.
 pub async fn run(client: &Client, session: SessionId, spec: &StartSpec) -> Result<Follower> {
     Ok(client.run(session, ExecutionId::random(), spec, FollowOptions::default()).await?)
 }
 
-/// Reads on until the program has ended; fails if it did not end well.
+/// Reads until the program has exited; fails if it was not successful.
 pub async fn until_exited(follower: &mut Follower) -> Result<Verdict> {
     while let Some(event) = follower.next().await? {
         if let EventKind::Exited(verdict) = event.kind {
@@ -113,22 +113,22 @@ pub async fn until_exited(follower: &mut Follower) -> Result<Verdict> {
     anyhow::bail!("the log ended without a verdict")
 }
 
-/// The floor: spawn `/bin/true` and wait for it. `Command` asks for `posix_spawn` here, which shares the memory of this
-/// process until the exec (`CLONE_VM`, `CLONE_VFORK`).
+/// The baseline: spawn `/bin/true` and wait for it. `Command` uses `posix_spawn` here, which shares the
+/// memory of this process until exec (`CLONE_VM`, `CLONE_VFORK`).
 pub fn bare() -> Result<()> {
     let status = Command::new("/bin/true").status().context("spawning /bin/true")?;
     ensure!(status.success(), "/bin/true ended with {status}");
     Ok(())
 }
 
-/// A shell line on the host, as a program whose output is a pipe.
+/// A shell command on the host, whose output is a pipe.
 pub fn host_shell(line: &str) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::piped());
     command
 }
 
-/// A folder for temporary files that is on a disk and not in memory, with a path short enough for a socket below it.
+/// A folder for temporary files on a disk (not in memory), with a path short enough for a socket below it.
 pub fn disk() -> Result<PathBuf> {
     const TMPFS: i64 = 0x0102_1994;
     let mut places = vec![std::env::temp_dir(), "/var/tmp".into()];

@@ -1,5 +1,5 @@
-//! The peer of terminals over the network: the smallest WebSocket server with a PTY, without walls, log, store or second
-//! client. It runs as a process of its own and tells its port on its standard output.
+//! A minimal WebSocket server with a PTY, for comparison: no walls, no log, no store, one client. It runs as
+//! a separate process and prints its port to standard output.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
@@ -18,18 +18,18 @@ use super::http::Http;
 use super::socket::Socket;
 use crate::relay::terminal;
 
-/// The name of the hidden command that is the server.
+/// The name of the hidden command that runs the server.
 pub const COMMAND: &str = "socket-relay";
 
 /// A running server.
 #[derive(Debug)]
-pub struct Peer {
+pub struct MinimalServer {
     child: Child,
     address: String,
 }
 
-impl Peer {
-    /// Starts one with an idle terminal, or with one that shows a file when the first message comes.
+impl MinimalServer {
+    /// Starts a server with an idle terminal, or with one that shows a file after the first message.
     pub fn start(show: Option<&Path>) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(COMMAND).args(show).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -40,13 +40,13 @@ impl Peer {
         Ok(Self { child, address: address.trim().to_owned() })
     }
 
-    /// The one connection that it takes.
+    /// Opens the only connection that it accepts.
     pub async fn connect(&self) -> Result<Socket> {
         Socket::open(Http::connect(&self.address, "none").await?, "/").await
     }
 }
 
-impl Drop for Peer {
+impl Drop for MinimalServer {
     fn drop(&mut self) {
         // It ends by itself with its connection; this is for one that does not.
         let _ = self.child.kill();
@@ -54,7 +54,7 @@ impl Drop for Peer {
     }
 }
 
-/// The server itself.
+/// Runs the server.
 pub fn serve(show: Option<PathBuf>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

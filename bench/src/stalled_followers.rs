@@ -1,4 +1,4 @@
-//! Followers that attach and then never read a byte, each on a connection of its own.
+//! Followers that attach and then never read, each on its own connection.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -9,15 +9,15 @@ use headwater_contract::{FollowOptions, connect};
 use headwater_protocol::ExecutionId;
 use tokio::sync::oneshot;
 
-/// They sit in a thread whose runtime stands still, so that not even their sockets are read.
+/// They run in a thread whose runtime is blocked, so that not even their sockets are read.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct StalledFollowers {
     leave: mpsc::Sender<()>,
     thread: JoinHandle<Result<()>>,
 }
 
-impl Crowd {
-    /// Attaches so many to an execution's log.
+impl StalledFollowers {
+    /// Attaches this many followers to an execution's log.
     pub async fn gather(socket: &Path, id: ExecutionId, size: usize) -> Result<Self> {
         let socket = socket.to_owned();
         let (attached, all_attached) = oneshot::channel();
@@ -46,7 +46,7 @@ impl Crowd {
         Ok(Self { leave, thread })
     }
 
-    /// Lets them go.
+    /// Ends them.
     pub fn leave(self) -> Result<()> {
         drop(self.leave);
         self.thread.join().map_err(|_| anyhow!("the crowd failed"))?

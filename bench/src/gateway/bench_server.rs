@@ -1,4 +1,4 @@
-//! The server under test: gateway and worker in a folder on a real disk, and the ways to it.
+//! The server under test: gateway and worker in a folder on a real disk, and helpers for requests.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,27 +10,27 @@ use serde_json::json;
 
 use super::http::Http;
 use super::socket::Socket;
-use crate::lab::{Effort, ROOMY};
+use crate::bench_worker::{Effort, ROOMY};
 use crate::process::rss_mib;
 
-/// The header that asks for events.
+/// The header that requests events.
 pub const EVENTS: &str = "Accept: text/event-stream\r\n";
-/// What is in the texts that are printed: a line of a log, 80 bytes with its end.
+/// The text of large outputs: a log line of 80 bytes with its line end.
 pub const LINE: &str = "2026-11-15T12:00:00.000Z INFO worker request handled status=200 duration=1.234m\n";
-/// The text that large outputs repeat, in the workspace of a session.
+/// The file that large outputs repeat, in the workspace of a session.
 const TEXT: &str = "/workspace/text";
 const TEXT_BYTES: u64 = 16 << 20;
 
-/// A server. It and all that is in it goes when this does.
+/// A server. It and its data are removed on drop.
 #[derive(Debug)]
-pub struct Site {
+pub struct BenchServer {
     server: TestServer,
-    /// A connection to its worker, for what is compared with the API and to look at the pool.
+    /// A connection to its worker, for comparisons and to inspect the pool.
     pub worker: Client,
 }
 
-impl Site {
-    /// A server with so many prepared sessions.
+impl BenchServer {
+    /// Starts a server with this many prepared sessions.
     pub async fn start(pool: u32) -> Result<Self> {
         let options = ServerOptions {
             args: ["--requests-per-second", "0"].map(str::to_owned).to_vec(),
@@ -42,7 +42,7 @@ impl Site {
         Ok(Self { server, worker })
     }
 
-    /// A connection.
+    /// Opens a connection.
     pub async fn http(&self) -> Result<Http> {
         Http::connect(self.server.address(), &format!("Bearer {}", self.server.token())).await
     }
@@ -52,17 +52,17 @@ impl Site {
         Socket::open(self.http().await?, &format!("/v1/executions/{id}/attach")).await
     }
 
-    /// A folder on the disk that the logs are on.
+    /// A folder on the same disk as the logs.
     pub fn scratch(&self) -> &std::path::Path {
         self.server.scratch()
     }
 
-    /// Gateway and worker.
+    /// The pids of gateway and worker.
     pub async fn pids(&self) -> Result<[u32; 2]> {
         Ok([self.server.pid(), self.worker.info().await?.pid])
     }
 
-    /// A terminal of a session that runs this line, and a viewer of it that has its first screen.
+    /// A terminal of a session that runs this line, with a viewer that has received its first screen.
     pub async fn terminal(&self, http: &mut Http, session: &str, line: &str) -> Result<Socket> {
         let body = json!({ "name": "bench", "command": line }).to_string();
         http.call("POST", &format!("/v1/sessions/{session}/terminals"), &body, 201).await?;
@@ -74,13 +74,13 @@ impl Site {
         Ok(socket)
     }
 
-    /// What gateway and worker hold, in MiB.
+    /// The resident memory of gateway and worker, in MiB.
     pub async fn rss_mib(&self) -> Result<f64> {
         let [gateway, worker] = self.pids().await?;
         Ok(rss_mib(gateway)? + rss_mib(worker)?)
     }
 
-    /// Waits until so many prepared sessions are there.
+    /// Waits until the pool has this many sessions.
     pub async fn pool_is_full(&self, size: u32) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.worker.info().await?.prepared < size {
@@ -90,7 +90,7 @@ impl Site {
         Ok(())
     }
 
-    /// Writes lines to a file beside the server's folder, for peers.
+    /// Writes lines to a file beside the server's folder, for the peers.
     pub fn lines(&self, count: usize) -> Result<std::path::PathBuf> {
         let path = self.scratch().join("lines");
         fs::write(&path, LINE.repeat(count))?;
@@ -98,12 +98,12 @@ impl Site {
     }
 }
 
-/// A new session with defaults.
+/// Creates a session with defaults.
 pub async fn session(http: &mut Http) -> Result<String> {
     id(&http.call("POST", "/v1/sessions", "{}", 201).await?)
 }
 
-/// A session that keeps all of a large output, and in whose workspace the text is that large outputs repeat.
+/// Creates a session that keeps large outputs, with the file that they repeat.
 pub async fn roomy_session(http: &mut Http) -> Result<String> {
     let limits = json!({ "output_bytes": 32_u64 << 30, "disk_bytes": 64_u64 << 30 });
     let session =
@@ -114,19 +114,19 @@ pub async fn roomy_session(http: &mut Http) -> Result<String> {
     Ok(session)
 }
 
-/// A command that prints so much text.
+/// A command that prints this much text.
 pub fn print(bytes: u64) -> Result<String> {
     ensure!(bytes.is_multiple_of(TEXT_BYTES), "{bytes} is no multiple of the text");
     let times = usize::try_from(bytes / TEXT_BYTES)?;
     Ok(format!("cat{}", format!(" {TEXT}").repeat(times)))
 }
 
-/// Where runs in a session are started, with a stream that ends with them.
+/// The path that starts runs in a session, with a stream that ends with them.
 pub fn runs(session: &str) -> String {
     format!("/v1/sessions/{session}/executions?until=exited")
 }
 
-/// Runs something until it has ended, well.
+/// Runs a command until it has exited successfully.
 pub async fn run_to_exit(http: &mut Http, session: &str, body: &str) -> Result<()> {
     http.stream("POST", &runs(session), EVENTS, body).await?;
     let events = String::from_utf8(http.body().await?)?;
@@ -135,17 +135,17 @@ pub async fn run_to_exit(http: &mut Http, session: &str, body: &str) -> Result<(
     Ok(())
 }
 
-/// Starts something in a session; answers its id.
+/// Starts an execution in a session; returns its id.
 pub async fn start(http: &mut Http, session: &str, body: &str) -> Result<String> {
     id(&http.call("POST", &format!("/v1/sessions/{session}/executions"), body, 201).await?)
 }
 
-/// Types a line into an execution.
+/// Sends a line to an execution.
 pub async fn enter(http: &mut Http, id: &str) -> Result<()> {
     http.call("POST", &format!("/v1/executions/{id}/stdin"), "\n", 204).await.map(drop)
 }
 
-/// Waits until no writer of an execution is left; tells its last event and how much it wrote to its standard output.
+/// Waits until an execution is closed; returns its last event and the size of its standard output.
 pub async fn closed(http: &mut Http, id: &str) -> Result<(u64, u64)> {
     let deadline = Instant::now() + Duration::from_mins(2);
     loop {
@@ -165,7 +165,7 @@ pub async fn remove(http: &mut Http, id: &str) -> Result<()> {
     http.call("DELETE", &format!("/v1/executions/{id}"), "", 204).await.map(drop)
 }
 
-/// Ends an execution.
+/// Cancels an execution.
 pub async fn cancel(http: &mut Http, id: &str) -> Result<()> {
     http.call("POST", &format!("/v1/executions/{id}/cancel"), "", 204).await.map(drop)
 }
@@ -174,7 +174,7 @@ fn id(told: &serde_json::Value) -> Result<String> {
     Ok(told["id"].as_str().with_context(|| format!("no `id` in {told}"))?.to_owned())
 }
 
-/// Some runs before the first that counts, to warm everything up.
+/// The number of runs for warming up, which do not count.
 pub fn warm_up(effort: Effort) -> usize {
     effort.pick(50, 20)
 }

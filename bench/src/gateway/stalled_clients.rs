@@ -1,18 +1,18 @@
-//! Clients that attach and then never read: half of them follow events, half have a WebSocket.
+//! Clients that attach and then never read: half of them follow events, half use a WebSocket.
 
 use std::net::TcpStream;
 
 use anyhow::Result;
 
-use super::site::Site;
+use super::bench_server::BenchServer;
 
-/// Their connections, which are open as long as this lives. Nobody looks at them.
+/// Their connections, which stay open until this is dropped.
 #[derive(Debug)]
-pub struct Absent(#[allow(dead_code, reason = "they are held, not used")] Vec<TcpStream>);
+pub struct StalledClients(#[allow(dead_code, reason = "they are held, not used")] Vec<TcpStream>);
 
-impl Absent {
-    /// Attaches so many to an execution.
-    pub async fn gather(site: &Site, id: &str, count: usize) -> Result<Self> {
+impl StalledClients {
+    /// Attaches this many clients to an execution.
+    pub async fn gather(site: &BenchServer, id: &str, count: usize) -> Result<Self> {
         let mut connections = Vec::with_capacity(count);
         for at in 0..count {
             connections.push(if at % 2 == 0 { listen(site, id).await? } else { attach(site, id).await? });
@@ -20,8 +20,8 @@ impl Absent {
         Ok(Self(connections))
     }
 
-    /// Lets so many follow the events of an execution.
-    pub async fn listening(site: &Site, id: &str, count: usize) -> Result<Self> {
+    /// Opens this many event streams of an execution.
+    pub async fn listening(site: &BenchServer, id: &str, count: usize) -> Result<Self> {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
             connections.push(listen(site, id).await?);
@@ -30,14 +30,14 @@ impl Absent {
     }
 }
 
-async fn listen(site: &Site, id: &str) -> Result<TcpStream> {
+async fn listen(site: &BenchServer, id: &str) -> Result<TcpStream> {
     let mut http = site.http().await?;
     http.stream("GET", &format!("/v1/executions/{id}/events?batch_ms=0"), "", "").await?;
     http.until("\nevent: started\n").await?; // it is attached
     http.into_wire().abandon()
 }
 
-async fn attach(site: &Site, id: &str) -> Result<TcpStream> {
+async fn attach(site: &BenchServer, id: &str) -> Result<TcpStream> {
     let mut socket = site.attach(id).await?;
     socket.message().await?; // `started`
     socket.abandon()
