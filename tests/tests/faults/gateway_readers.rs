@@ -128,7 +128,7 @@ async fn a_thousand_idle_streams_cost_at_most_32_kib_each() -> Result<()> {
         let read = tokio::io::AsyncReadExt::read_to_end(stream, &mut got);
         let _ = tokio::time::timeout(Duration::from_mins(1), read).await.context("a stream does not end")?;
         let text = String::from_utf8_lossy(&got);
-        ensure!(text.contains("done") && text.contains("closed"), "stream {n} was told: {text}");
+        ensure!(text.contains("done") && text.contains("closed"), "stream {n} got: {text}");
     }
     Ok(())
 }

@@ -109,7 +109,7 @@ async fn no_more_is_written_than_the_disk_limit_and_the_error_names_it() -> Resu
     for path in ["more", "half&mode=append"] {
         let full = fixture.write(path, &vec![1; 700 << 10]).await?;
         ensure!(error_code(&full, 413)? == "disk_full");
-        ensure!(full.text().contains("1048576 bytes"), "the limit is told: {}", full.text());
+        ensure!(full.text().contains("1048576 bytes"), "the limit is named: {}", full.text());
     }
     error_code(&fixture.change("copy", &json!({ "from": "half", "to": "a" })).await?, 200).ok();
     error_code(&fixture.change("copy", &json!({ "from": "half", "to": "b" })).await?, 413)?;

@@ -263,7 +263,7 @@ async fn each_session_has_a_network_without_name_servers() -> Result<()> {
         }
         networks.push(namespace(i32::try_from(std::process::id())?, "net"));
         assert!(networks[0] != networks[1] && networks[0] != networks[2] && networks[1] != networks[2]);
-        assert!(!networks.contains(&String::new()), "the control: each is told");
+        assert!(!networks.contains(&String::new()), "the control: each has one");
     }
     Ok(())
 }

@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
     long done;
     if (argv[1][0] == '3')      /* creat is 8 there */
         __asm__ volatile("int $0x80" : "=a"(done) : "a"(8), "b"(low), "c"(0644) : "memory");
-    else if (argv[1][0] == 'x') /* the same table, told apart by a bit */
+    else if (argv[1][0] == 'x') /* the same table, marked by a bit */
         done = syscall(SYS_creat | 0x40000000, low, 0644);
     else
         done = syscall(SYS_creat, low, 0644);
