@@ -63,7 +63,7 @@ async fn a_session_that_cannot_be_created_leaves_nothing_behind() -> Result<()> 
 }
 
 #[tokio::test]
-async fn a_prepared_session_that_died_is_not_given_out() -> Result<()> {
+async fn a_prepared_session_that_died_is_not_used() -> Result<()> {
     let options = Options { pool: Some(1), uid: Some(ORDINARY + 2), ..Options::default() };
     let worker = TestWorker::with(options).await?;
     eventually("a prepared session", async || inits(ORDINARY + 2).len() == 1).await?;

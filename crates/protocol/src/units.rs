@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_and_an_example_given() {
+    fn an_invalid_value_is_refused_with_an_example() {
         for text in ["", "s", "-1s", "1.2.3s", "1.s", "10x", "99999999999999999999Gi", "1e3", "٣s"] {
             assert!(parse_duration(text).is_err(), "{text}");
             assert!(parse_bytes(text).unwrap_err().to_string().contains("for example"), "{text}");

@@ -323,7 +323,7 @@ fn without_walls_init_still_reaps_orphans_and_starts_in_the_workspace() {
 }
 
 #[test]
-fn a_prepared_etc_takes_the_place_of_the_one_made_entry_by_entry() {
+fn a_prepared_etc_replaces_the_one_created_entry_by_entry() {
     for starter in BOTH {
         let ground = Ground::new(starter);
         let bind = headwater_sandbox::walls::prepare_etc(&ground.host("")).unwrap();

@@ -166,7 +166,7 @@ async fn a_message_that_is_too_large_closes_the_socket() -> Result<()> {
 }
 
 #[tokio::test]
-async fn no_more_output_is_sent_than_was_granted_and_a_small_credit_never_stands_still() -> Result<()> {
+async fn no_more_output_is_sent_than_was_granted_and_a_small_credit_never_stalls() -> Result<()> {
     let server = TestServer::start().await?;
     let api = server.api();
     let id = api.one_shot(&json!({ "shell": "read x; seq 50000", "stdin": "open" })).await?;

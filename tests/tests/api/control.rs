@@ -126,7 +126,7 @@ async fn the_processes_of_an_execution_are_listed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_restart_of_the_worker_costs_a_pause() -> Result<()> {
+async fn a_restart_of_the_worker_is_only_a_pause() -> Result<()> {
     let server = TestServer::small().await?;
     let me = server.api();
     let session = me.session(&json!({})).await?;

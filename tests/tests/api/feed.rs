@@ -246,7 +246,7 @@ async fn an_invalid_feed_position_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_feed_does_not_go_on_after_a_position_that_was_never_given_out() -> Result<()> {
+async fn a_feed_does_not_resume_after_an_unknown_position() -> Result<()> {
     let server = TestServer::start().await?;
     let api = server.api();
     let id = start(&api, "talk", "echo hello").await?;

@@ -81,7 +81,7 @@ async fn oversized_requests_are_refused_with_the_reason() -> Result<()> {
 }
 
 #[tokio::test]
-async fn json_of_any_depth_and_any_nonsense_gets_a_clear_refusal() -> Result<()> {
+async fn json_of_any_depth_and_invalid_json_get_a_clear_refusal() -> Result<()> {
     let server = small_server().await?;
     let api = server.api();
     let deep = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
@@ -134,7 +134,7 @@ async fn bytes_that_are_not_http_get_a_refusal_or_a_closed_connection() -> Resul
 }
 
 #[tokio::test]
-async fn more_connections_than_there_is_room_for_wait_and_are_served_when_others_leave() -> Result<()> {
+async fn connections_over_the_limit_wait_and_are_served_when_others_close() -> Result<()> {
     let config = "[server]\nmax_connections = 4\nmax_connections_of_address = 4\n";
     let server = TestServer::configured(config).await?;
     let mut held = Vec::new();

@@ -6,7 +6,7 @@ use headwater_tests::http::{error_code, json_of, text};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn code_is_saved_run_and_asked_after() -> Result<()> {
+async fn code_is_saved_and_run_and_its_result_is_returned() -> Result<()> {
     let server = TestServer::small().await?;
     let me = server.api();
     let session = me.session(&json!({})).await?;
@@ -103,7 +103,7 @@ async fn forbidden_and_invalid_requests_of_the_editor_are_refused() -> Result<()
 }
 
 #[tokio::test]
-async fn a_session_is_meant_by_its_name_the_newest_live_one_of_the_caller() -> Result<()> {
+async fn a_name_selects_the_newest_live_session_of_the_caller() -> Result<()> {
     let server = TestServer::small().await?;
     let (ann, bob) = (server.user("ann", "member")?, server.user("bob", "member")?);
     let old = ann.session(&json!({"name": "session-1"})).await?;

@@ -121,7 +121,7 @@ async fn a_key_means_the_same_execution_after_kills_of_gateway_and_worker() -> R
 }
 
 #[tokio::test]
-async fn of_requests_that_a_kill_breaks_off_each_starts_one_execution() -> Result<()> {
+async fn each_request_that_a_kill_interrupts_starts_one_execution() -> Result<()> {
     let mut server = TestServer::small().await?;
     let me = server.api();
     let session = me.session(&json!({})).await?;

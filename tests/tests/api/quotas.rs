@@ -34,7 +34,7 @@ async fn an_owner_has_no_more_sessions_than_its_quota_and_others_are_not_touched
 }
 
 #[tokio::test]
-async fn a_start_over_the_quota_waits_at_a_visible_place_and_goes_on_when_one_ends() -> Result<()> {
+async fn a_start_over_the_quota_waits_at_a_visible_position_until_one_ends() -> Result<()> {
     let server =
         TestServer::configured("[quotas]\nexecutions = 1\nqueue_length = 2\nqueue_wait = \"60s\"\n").await?;
     let ann = server.user("ann", "member")?;
@@ -162,7 +162,7 @@ async fn rows(admin: &Api, query: &str) -> Result<Vec<Value>> {
 }
 
 #[tokio::test]
-async fn full_load_without_output_and_miners_are_flagged_and_stopped_if_so_wished() -> Result<()> {
+async fn full_load_without_output_and_miners_are_flagged_and_stopped_if_configured() -> Result<()> {
     let config = "[watchdog]\ninterval = \"300ms\"\nafter = \"2s\"\ncpus = 0.01\naction = \"stop\"\nnames = [\"minertest\"]\n";
     let server = TestServer::configured(config).await?;
     let (admin, ann) = (server.api(), server.user("ann", "member")?);

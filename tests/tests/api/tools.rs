@@ -203,7 +203,7 @@ async fn calls_with_one_interactive_id_share_a_session_however_many_come_at_once
 }
 
 #[tokio::test]
-async fn an_interactive_session_that_was_ended_is_followed_by_another() -> Result<()> {
+async fn an_ended_interactive_session_is_replaced_by_a_new_one() -> Result<()> {
     let server = TestServer::start().await?;
     let api = server.api();
     let write = json!({"runtime": "terminal", "code": "touch here; ls", "interactive_id": "again"});

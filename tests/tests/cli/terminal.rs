@@ -122,7 +122,7 @@ async fn a_terminal_can_be_left_and_come_back_to_and_the_program_does_not_notice
 }
 
 #[tokio::test]
-async fn colours_are_for_terminals_and_for_those_who_want_them() -> Result<()> {
+async fn colours_are_for_terminals_and_on_request() -> Result<()> {
     let worker = worker().await?;
     let words = ["logs", "no-such-execution"];
     let (code, painted) = Pty::start(&worker, &words)?.finish()?;

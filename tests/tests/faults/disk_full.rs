@@ -88,7 +88,7 @@ fn numbers(to: u64) -> String {
 }
 
 #[tokio::test]
-async fn programs_wait_the_rest_works_and_what_was_printed_arrives_when_there_is_room() -> Result<()> {
+async fn programs_wait_the_rest_works_and_output_arrives_when_there_is_space() -> Result<()> {
     let disk = Disk::new(16 << 20)?;
     let worker = worker_on(&disk).await?;
     let client = worker.client().await?;

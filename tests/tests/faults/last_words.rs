@@ -11,7 +11,7 @@ const LEAVES: &str = "printf '%05000d' 7; printf 'error' >&2; exit 3";
 const IS_KILLED: &str = "printf '%05000d' 7; printf 'error' >&2; kill -9 $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_of_a_thousand_programs_are_heard_before_their_verdict() -> Result<()> {
+async fn the_last_output_of_a_thousand_programs_arrives_before_their_verdict() -> Result<()> {
     let worker = TestWorker::with(Options { pool: Some(4), ..Options::default() }).await?;
     let client = worker.client().await?;
     let mut sessions = Vec::new();
@@ -54,7 +54,7 @@ async fn all_of_a_thousand_programs_are_heard_before_their_verdict() -> Result<(
 }
 
 #[tokio::test]
-async fn a_full_pipe_is_heard_to_its_end_after_a_kill() -> Result<()> {
+async fn a_full_pipe_is_read_to_its_end_after_a_kill() -> Result<()> {
     let worker = crate::worker().await?;
     let session = worker.session().await?;
     let code = "$| = 1; for (1 .. 40) { syswrite STDOUT, 'x' x 25_000 } kill 9, $$";

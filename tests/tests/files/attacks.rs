@@ -80,7 +80,7 @@ async fn run(fixture: &Fixture, (name, method, rest, body): (&str, &str, String,
 }
 
 #[tokio::test]
-async fn links_in_any_place_lead_no_verb_out_of_the_workspace() -> Result<()> {
+async fn links_anywhere_in_a_path_lead_no_verb_out_of_the_workspace() -> Result<()> {
     let fixture = Fixture::new().await?;
     let canary = Canary::new(&fixture)?;
     let at = canary.folder.display();

@@ -59,7 +59,7 @@ async fn saved_code_stays_in_the_workspace_and_is_what_ran() -> Result<()> {
 }
 
 #[tokio::test]
-async fn arguments_are_found_at_the_same_place_in_saved_short_and_long_code() -> Result<()> {
+async fn arguments_have_the_same_positions_in_saved_short_and_long_code() -> Result<()> {
     let worker = worker().await?;
     let session = worker.session().await?;
     for (language, suffix, remark, text) in LANGUAGES {

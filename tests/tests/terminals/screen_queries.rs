@@ -22,7 +22,7 @@ while True:
 "#;
 
 #[tokio::test]
-async fn a_question_is_answered_once_with_nobody_there_and_with_viewers() -> Result<()> {
+async fn a_query_is_answered_once_with_and_without_viewers() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let mut asker = Terminal::start(&worker, StartSpec::code("python", ASK)).await?;
@@ -52,7 +52,7 @@ async fn a_query_answered_before_a_kill_of_the_worker_is_not_answered_again() ->
 }
 
 #[tokio::test]
-async fn a_program_that_never_reads_its_answers_is_drawn_on() -> Result<()> {
+async fn a_program_that_never_reads_its_answers_is_still_shown() -> Result<()> {
     let worker = worker().await?;
     let client = worker.client().await?;
     let line = "stty raw -echo; for i in $(seq 3000); do printf '\\033[6n\\033[c'; done; printf '\\r\\nstill here'; sleep 1000";

@@ -124,7 +124,7 @@ async fn a_request_line_that_names_another_server_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_page_of_the_same_name_and_another_scheme_is_not_ours() -> Result<()> {
+async fn a_page_of_the_same_host_and_another_scheme_is_another_origin() -> Result<()> {
     let (plain, trusting) = (server("").await?, behind_proxy("").await?);
     let ask = async |server: &TestServer, scheme: &str, more: &[(&str, &str)]| -> Result<u16> {
         let origin = format!("{scheme}://{}", server.address());
@@ -148,7 +148,7 @@ async fn a_page_of_the_same_name_and_another_scheme_is_not_ours() -> Result<()> 
 }
 
 #[tokio::test]
-async fn answers_with_data_are_kept_in_no_cache() -> Result<()> {
+async fn answers_with_data_are_not_cached() -> Result<()> {
     let server = server("").await?;
     let api = server.api();
     let made = api.post("/v1/sessions", &json!({})).await?;

@@ -130,7 +130,7 @@ async fn a_server_that_says_reconnect_is_left_and_asked_again() {
 }
 
 #[tokio::test]
-async fn a_connection_on_which_nothing_is_heard_is_left() {
+async fn a_silent_connection_is_closed_and_opened_again() {
     let id = ExecutionId::random();
     let log = log(id);
     let events = log.clone();

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_bounded_and_cursors_are_those_that_were_given_out() {
+    fn pages_are_bounded_and_unknown_cursors_are_refused() {
         assert_eq!(page_request(None, None).unwrap(), PageRequest::first(100));
         assert_eq!(
             page_request(Some(1000), Some("42")).unwrap(),

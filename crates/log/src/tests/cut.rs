@@ -83,7 +83,7 @@ fn bytes_that_came_without_a_record_get_one() {
 }
 
 #[test]
-fn a_raw_file_cut_at_any_place_is_stated_as_a_gap_and_the_log_goes_on() {
+fn a_raw_file_cut_at_any_offset_is_stated_as_a_gap_and_the_log_continues() {
     for end in [false, true] {
         for cut in [0, 1, 9, 10, 11, 100, 500] {
             let place = Place::new();

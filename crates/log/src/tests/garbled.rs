@@ -119,7 +119,7 @@ proptest! {
 }
 
 #[test]
-fn a_record_at_the_wrong_place_is_not_believed() {
+fn a_record_at_the_wrong_offset_is_rejected() {
     let place = Place::new();
     let (log, mut writer) = place.create(PLENTY);
     for i in 0..4 {

@@ -36,7 +36,7 @@ fn read(reader: &mut Reader, events: usize) -> Seq {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_log_has_room_again_when_the_reader_has_read_on_and_not_before() {
+async fn a_full_log_accepts_output_again_only_after_the_reader_has_read_on() {
     let place = Place::new();
     let (log, mut writer) = place.create(options());
     let mut reader = lossless(&log, Seq(0));
@@ -74,7 +74,7 @@ async fn a_reader_of_one_stream_does_not_hold_what_it_does_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_place_of_a_reader_that_left_is_kept_for_the_grace_and_no_longer() {
+async fn the_position_of_a_reader_that_left_is_kept_for_the_grace_and_no_longer() {
     let place = Place::new();
     let (log, mut writer) = place.create(options());
     let mut reader = lossless(&log, Seq(0));

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_an_owner_and_all_have_limits_and_a_place_that_is_given_back_can_be_taken_again() {
+    fn a_session_an_owner_and_all_have_limits_and_a_released_permit_can_be_taken_again() {
         let tickets = Tickets::default();
         let spec = StartSpec::shell("true");
         let take = |session, owner| tickets.take(of(session, owner), &spec, LIMITS, 1);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn users_are_given_out_within_the_range_and_nowhere_else() {
+    fn host_users_are_allocated_within_the_range_only() {
         let mut used = BTreeSet::new();
         for n in 0..UID_RANGE {
             assert_eq!(first_free(5_000, &used), Some(5_000 + n));

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_removed_file_of_somebody_else_does_not_count() {
+    fn a_removed_file_of_another_user_does_not_count() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[1; 4096]).unwrap();
         let meta = file.metadata().unwrap();

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_keep_their_place_and_refuse_nul() {
+    fn texts_keep_their_position_and_refuse_nul() {
         let mut texts = Texts { bytes: Vec::new() };
         assert_eq!(texts.push_all(&["ab".into(), "c".into()]), Some(vec![0, 3]));
         assert_eq!(texts.bytes, b"ab\0c\0");

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_wait_are_woken_when_the_session_is_gone_and_not_before() {
+    fn waiting_calls_are_woken_when_the_session_is_gone_and_not_before() {
         let cell = PhaseCell::default();
         let mut waiting = Box::pin(cell.until_gone());
         assert!(waiting.as_mut().now_or_never().is_none());
