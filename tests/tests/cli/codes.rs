@@ -64,7 +64,7 @@ async fn every_reason_has_its_exit_code_and_says_why() -> Result<()> {
             &["--output-limit", "64Ki", "--on-output-limit", "stop", "--", "yes"],
             "output_limit",
             125,
-            "printing more",
+            "output limit exceeded",
             limit("output_bytes", 64 << 10),
         ),
     ] {
