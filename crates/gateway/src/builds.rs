@@ -49,7 +49,7 @@ impl Gateway {
         asked: Asked,
     ) -> Result<BuildRow, ApiError> {
         // Held to the end: who comes with the same key at the same time finds this build.
-        let claim = self.claim(who, &asked, BuildId::random().execution(), None).await?;
+        let claim = self.keys.claim(who, &asked, BuildId::random().execution(), None).await?;
         let id = BuildId::from(claim.id);
         if claim.repeated
             && let Some(row) = self.store.build(id).await?
@@ -156,7 +156,7 @@ impl Gateway {
         spec.check()?;
         let owner = self.auth.may_use_session(who, Need::Write, session).await?;
         let order = Order { session: Some(session), spec, asked };
-        let told = self.start(who, order).await?;
+        let told = self.starts.start(who, order).await?;
         let row = BuildRow {
             id: told.id.into(),
             session_id: session,

@@ -42,7 +42,7 @@ impl Gateway {
         mut spec: SessionSpec,
         asked: Asked,
     ) -> Result<Session, ApiError> {
-        let claim = self.claim(who, &asked, SessionId::random(), None).await?;
+        let claim = self.keys.claim(who, &asked, SessionId::random(), None).await?;
         // What is over is not made again.
         if claim.repeated
             && let Some(row) = self.store.session(claim.id).await?.filter(|row| row.ended_at_ms.is_some())

@@ -14,6 +14,8 @@ use crate::background::Background;
 use crate::config::Config;
 use crate::executions::reconcile::Reconciler;
 use crate::executions::recorder::Recorder;
+use crate::executions::start::Starts;
+use crate::http::idempotency::IdempotencyKeys;
 use crate::http::response_memory::Answers;
 use crate::languages::Languages;
 use crate::metrics::Metrics;
@@ -35,6 +37,8 @@ pub struct Gateway {
     pub(crate) auth: Arc<Auth>,
     pub(crate) rates: Rates,
     pub(crate) quota: Arc<Quota>,
+    pub(crate) keys: Arc<IdempotencyKeys>,
+    pub(crate) starts: Arc<Starts>,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) reconciler: Arc<Reconciler>,
     pub(crate) audit: Arc<Audit>,
@@ -50,8 +54,6 @@ pub struct Gateway {
     pub(crate) viewers: Viewers,
     /// One request at a time for each terminal's name.
     pub(crate) terminal_locks: KeyedLock<(SessionId, String)>,
-    /// One request at a time for each owner's idempotency key.
-    pub(crate) key_locks: KeyedLock<(String, String)>,
     pub(crate) started_at_ms: u64,
 }
 
@@ -86,14 +88,7 @@ impl Gateway {
             Arc::clone(&metrics),
             background.clone(),
         ));
-        let reconciler = Arc::new(Reconciler::new(
-            &config,
-            Arc::clone(&store),
-            Arc::clone(&worker),
-            (Arc::clone(&recorder), Arc::clone(&quota)),
-            (Arc::clone(&metrics), Arc::clone(&feeds)),
-            background.clone(),
-        ));
+        let reconciler = Arc::new(Reconciler::new(&config, Arc::clone(&recorder), Arc::clone(&feeds)));
         let auth = Arc::new(Auth::new(
             &config,
             listens,
@@ -102,14 +97,25 @@ impl Gateway {
             Arc::clone(&reconciler),
             background.clone(),
         ));
+        let audit = Arc::new(Audit::new(Arc::clone(&store), background.clone()));
+        let keys = Arc::new(IdempotencyKeys::new(Arc::clone(&store)));
+        let starts = Arc::new(Starts::new(
+            Arc::clone(&auth),
+            Arc::clone(&keys),
+            Arc::clone(&recorder),
+            Arc::clone(&reconciler),
+            Arc::clone(&audit),
+            Arc::clone(&feeds),
+        ));
         Ok(Arc::new(Self {
             rates: Rates::new(&config),
-            audit: Arc::new(Audit::new(Arc::clone(&store), background.clone())),
+            audit,
+            keys,
+            starts,
             answers: Arc::new(Answers::new(config.max_unread_bytes)),
             languages: Languages::default(),
             viewers: Viewers::default(),
             terminal_locks: KeyedLock::default(),
-            key_locks: KeyedLock::default(),
             started_at_ms: now_ms(),
             worker,
             auth,

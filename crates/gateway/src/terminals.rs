@@ -114,7 +114,7 @@ impl Gateway {
         let key = format!("terminal {session} {} {after}", order.name);
         let asked = Asked { hash: Sha256::digest(&key).into(), key: Some(key) };
         let order = Order { session: Some(session), spec: spec(order), asked };
-        self.start(who, order).await
+        self.starts.start(who, order).await
     }
 
     /// The newest terminal of each name that the worker knows of.

@@ -58,23 +58,16 @@ pub(crate) struct Reconciler {
 }
 
 impl Reconciler {
-    /// A reconciler of this store and this worker, which removes rows by the rules of the configuration.
-    pub(crate) fn new(
-        config: &Config,
-        store: Arc<dyn Store>,
-        worker: Arc<Worker>,
-        (recorder, quota): (Arc<Recorder>, Arc<Quota>),
-        (metrics, feeds): (Arc<Metrics>, Arc<Hub>),
-        background: Background,
-    ) -> Self {
+    /// A reconciler of the store and the worker of the recorder.
+    pub(crate) fn new(config: &Config, recorder: Arc<Recorder>, feeds: Arc<Hub>) -> Self {
         Self {
-            store,
-            worker,
+            store: Arc::clone(&recorder.store),
+            worker: Arc::clone(&recorder.worker),
+            quota: Arc::clone(&recorder.quota),
+            metrics: Arc::clone(&recorder.metrics),
+            background: recorder.background.clone(),
             recorder,
-            quota,
-            metrics,
             feeds,
-            background,
             rows: config.rows,
             key_lifetime: config.key_lifetime,
             removing: tokio::sync::RwLock::default(),

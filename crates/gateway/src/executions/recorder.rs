@@ -47,9 +47,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub(crate) struct Recorder {
     pub(super) store: Arc<dyn Store>,
     pub(super) worker: Arc<Worker>,
-    quota: Arc<Quota>,
-    metrics: Arc<Metrics>,
-    background: Background,
+    pub(super) quota: Arc<Quota>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) background: Background,
     open: Mutex<HashMap<ExecutionId, Arc<Open>>>,
     /// The number of the last removed log that the store knows of.
     pub(super) last_removed_log: tokio::sync::Mutex<u64>,

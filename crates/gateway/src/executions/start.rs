@@ -13,18 +13,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{ContractError, FollowOptions, Follower};
-use headwater_protocol::{Command, Execution, ExecutionId, SessionId, SessionSpec, StartSpec};
-use headwater_store::{ExecutionRow, SessionRow, StoreError};
+use headwater_protocol::{Command, Execution, ExecutionId, SandboxKind, SessionId, SessionSpec, StartSpec};
+use headwater_store::{ExecutionRow, SessionRow, Store, StoreError};
 
+use crate::audit::Audit;
 use crate::auth::access::ExecutionInfo;
-use crate::auth::{Identity, Need, authorise};
+use crate::auth::{Auth, Identity, Need, authorise};
+use crate::background::Background;
 use crate::bodies::{OWNER, execution_by_row};
 use crate::error::ApiError;
-use crate::executions::recorder::is_missing;
-use crate::http::idempotency::Asked;
+use crate::executions::reconcile::Reconciler;
+use crate::executions::recorder::{Recorder, is_missing};
+use crate::http::idempotency::{Asked, IdempotencyKeys};
+use crate::metrics::Metrics;
 use crate::now_ms;
+use crate::quota::Quota;
 use crate::quota::admission::Permit;
-use crate::state::Gateway;
+use crate::streams::feed::Hub;
 use crate::worker::Worker;
 
 /// How long a program may take to be gone that was started and refused.
@@ -121,7 +126,47 @@ struct Plan {
     repeated: bool,
 }
 
-impl Gateway {
+/// Starts executions.
+#[derive(Debug)]
+pub(crate) struct Starts {
+    store: Arc<dyn Store>,
+    worker: Arc<Worker>,
+    auth: Arc<Auth>,
+    quota: Arc<Quota>,
+    keys: Arc<IdempotencyKeys>,
+    recorder: Arc<Recorder>,
+    reconciler: Arc<Reconciler>,
+    audit: Arc<Audit>,
+    metrics: Arc<Metrics>,
+    feeds: Arc<Hub>,
+    background: Background,
+}
+
+impl Starts {
+    /// Starts with the store, worker, quota and metrics of the recorder.
+    pub(crate) fn new(
+        auth: Arc<Auth>,
+        keys: Arc<IdempotencyKeys>,
+        recorder: Arc<Recorder>,
+        reconciler: Arc<Reconciler>,
+        audit: Arc<Audit>,
+        feeds: Arc<Hub>,
+    ) -> Self {
+        Self {
+            store: Arc::clone(&recorder.store),
+            worker: Arc::clone(&recorder.worker),
+            quota: Arc::clone(&recorder.quota),
+            metrics: Arc::clone(&recorder.metrics),
+            background: recorder.background.clone(),
+            auth,
+            keys,
+            recorder,
+            reconciler,
+            audit,
+            feeds,
+        }
+    }
+
     /// Starts; the store is written before this returns.
     pub(crate) async fn start(self: &Arc<Self>, who: &Identity, order: Order) -> Result<Execution, ApiError> {
         self.start_for(who, order, false).await
@@ -162,8 +207,8 @@ impl Gateway {
         // Before anything is begun: who goes away while it waits has started nothing.
         let what = order.session.map_or_else(|| "one-shot".to_owned(), |id| id.to_string());
         let permit = self.quota.may_start(&owner, &what).await?;
-        let (gateway, who) = (Arc::clone(self), who.clone());
-        let begin = async move { gateway.begin_execution(&who, owner, order, &wish, permit).await };
+        let (starts, who) = (Arc::clone(self), who.clone());
+        let begin = async move { starts.begin_execution(&who, owner, order, &wish, permit).await };
         self.background.detached(Box::pin(begin)).await
     }
 
@@ -177,7 +222,7 @@ impl Gateway {
     ) -> Result<(ExecutionId, W::Answer), ApiError> {
         let own = order.session.is_none().then(SessionId::random);
         // Held to the end: who comes with the same key at the same time finds this start done, or undone.
-        let claim = self.claim(who, &order.asked, ExecutionId::random(), own).await?;
+        let claim = self.keys.claim(who, &order.asked, ExecutionId::random(), own).await?;
         if claim.repeated
             && let Some(row) = self.store.execution(claim.id).await?
             && row.end.is_some()
@@ -186,7 +231,7 @@ impl Gateway {
             return Ok((claim.id, wish.look_again(&self.worker, row).await?));
         }
         let session = claim.session.or(order.session).unwrap_or_else(SessionId::random);
-        let plan = Plan::new(self, owner, (claim.id, session), order);
+        let plan = Plan::new(self.reconciler.sandbox(), owner, (claim.id, session), order);
         let mut plan = Plan { repeated: claim.repeated, ..plan };
         let answer = self.carry_out(who, &mut plan, wish, permit).await?;
         Ok((claim.id, answer))
@@ -347,7 +392,7 @@ impl Gateway {
 
 impl Plan {
     fn new(
-        gateway: &Gateway,
+        sandbox: SandboxKind,
         owner: String,
         (id, session_id): (ExecutionId, SessionId),
         order: Order,
@@ -357,7 +402,7 @@ impl Plan {
             id: session_id,
             owner: owner.clone(),
             spec: own_session(&owner, &order.spec),
-            sandbox: gateway.reconciler.sandbox(),
+            sandbox,
             created_at_ms: now,
             ended_at_ms: None,
         });

@@ -2,11 +2,13 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, Method, StatusCode};
+use headwater_contract::KeyedLock;
 use headwater_protocol::SessionId;
-use headwater_store::{Claim, KeyRow};
+use headwater_store::{Claim, KeyRow, Store};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
@@ -15,7 +17,6 @@ use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::http::extract::json_body;
 use crate::now_ms;
-use crate::state::Gateway;
 
 const HEADER: &str = "idempotency-key";
 /// The most characters of a key.
@@ -46,7 +47,20 @@ pub(crate) struct Claimed<T> {
     _lock: Option<OwnedMutexGuard<()>>,
 }
 
-impl Gateway {
+/// The idempotency keys of all owners.
+#[derive(Debug)]
+pub(crate) struct IdempotencyKeys {
+    store: Arc<dyn Store>,
+    /// One request at a time for each owner and key.
+    locks: KeyedLock<(String, String)>,
+}
+
+impl IdempotencyKeys {
+    /// Keys in this store.
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, locks: KeyedLock::default() }
+    }
+
     /// Claims the key of a request for these ids. If an earlier request has it, its ids are the answer; if that was another
     /// request, an error is.
     pub(crate) async fn claim<T: Display + FromStr>(
@@ -59,7 +73,7 @@ impl Gateway {
         let Some(key) = &asked.key else {
             return Ok(Claimed { id, session, repeated: false, _lock: None });
         };
-        let lock = Some(self.key_locks.lock((who.owner.clone(), key.clone())).await);
+        let lock = Some(self.locks.lock((who.owner.clone(), key.clone())).await);
         let row = KeyRow {
             owner: who.owner.clone(),
             key: key.clone(),

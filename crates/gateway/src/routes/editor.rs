@@ -133,7 +133,7 @@ async fn begin(
     who: &Identity,
     order: Order,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
-    let told = gateway.start(who, order).await?;
+    let told = gateway.starts.start(who, order).await?;
     let pid = match told.state {
         ExecutionState::Running { pid } => Some(pid),
         _ => None,

@@ -114,14 +114,14 @@ async fn begin(
     let order = Order { session, spec: value.try_into()?, asked };
     let options = query.into_options()?;
     if wants_events(headers) {
-        let (id, follower) = gateway.run(who, order, options).await?;
+        let (id, follower) = gateway.starts.run(who, order, options).await?;
         let mut answer = sse(gateway, id, follower);
         if let Ok(place) = place(id).parse() {
             answer.headers_mut().insert(header::LOCATION, place);
         }
         return Ok(answer);
     }
-    let told = gateway.start_for(who, order, options.lossless).await?;
+    let told = gateway.starts.start_for(who, order, options.lossless).await?;
     let location = [(header::LOCATION, place(told.id))];
     Ok((StatusCode::CREATED, location, JsonBody(execution_body(told))).into_response())
 }

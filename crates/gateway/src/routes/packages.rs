@@ -106,7 +106,7 @@ async fn make(
     }
     let script = make_environment(&interpreter(&gateway, "python").await?);
     let order = Order { session: Some(id), spec: shell(script), asked: Asked::default() };
-    let told = gateway.start(&who, order).await?;
+    let told = gateway.starts.start(&who, order).await?;
     let body = JsonBody(environment_body(listed, Some(told.id)));
     Ok((StatusCode::CREATED, [(header::LOCATION, place(told.id))], body).into_response())
 }
@@ -262,7 +262,7 @@ async fn may_change(
 }
 
 async fn change(gateway: &Arc<Gateway>, who: &Identity, order: Order) -> Result<Response, ApiError> {
-    let told = gateway.start(who, order).await?;
+    let told = gateway.starts.start(who, order).await?;
     let location = [(header::LOCATION, place(told.id))];
     Ok((StatusCode::CREATED, location, JsonBody(execution_body(told))).into_response())
 }

@@ -142,10 +142,10 @@ async fn begin(
     as_events: bool,
 ) -> Result<Begun, ApiError> {
     if !as_events {
-        return Ok(Begun::Started(Box::new(gateway.start(who, order).await?)));
+        return Ok(Begun::Started(Box::new(gateway.starts.start(who, order).await?)));
     }
     let options = FollowOptions { until_closed: false, ..EventQuery::default().into_options()? };
-    let (id, follower) = gateway.run(who, order, options.clone()).await?;
+    let (id, follower) = gateway.starts.run(who, order, options.clone()).await?;
     let told = Followed::new(Arc::clone(gateway), 0, subject(gateway, id).await?, options);
     Ok(Begun::Following(Box::new(told.with_follower(follower))))
 }
