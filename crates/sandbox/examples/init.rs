@@ -1,4 +1,4 @@
-//! Init as a program of its own, for the tests: the descriptors 3 and 4 are its listener and its worker.
+//! Init as a separate program, for the tests: descriptors 3 and 4 are its listener and its worker.
 
 fn main() -> std::process::ExitCode {
     headwater_sandbox::init::main().into()

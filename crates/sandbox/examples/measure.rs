@@ -1,5 +1,6 @@
-//! What a session costs beside the spawn of `/bin/true` in the same run: ready, gone, and ready in a cgroup of its
-//! own. Run it as root, in release, after building the example `walled`, whose init it starts: `measure [ROUNDS]`.
+//! The cost of a session, compared with a spawn of `/bin/true` in the same run: ready, gone, and ready in its
+//! own cgroup. Run it as root, in release, after building the example `walled`, whose init it starts:
+//! `measure [ROUNDS]`.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -17,7 +18,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Some unprivileged user.
+/// An unprivileged user.
 const HOST_UID: u32 = 65_001;
 
 fn main() -> Result<(), Failure> {
@@ -55,7 +56,7 @@ fn timed(run: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure>
     Ok(start.elapsed())
 }
 
-/// Makes a session and ends it.
+/// Creates a session and ends it.
 fn session(
     folder: &Path,
     etc: &Bind,
@@ -91,7 +92,7 @@ fn session(
     Ok((created, ended))
 }
 
-/// Prints the spread, and the median's ratio to the floor's; returns the median.
+/// Prints the percentiles, and the median's ratio to the baseline's; returns the median.
 #[allow(clippy::print_stdout)] // it is for people
 fn report(what: &str, times: &mut [Duration], floor: Option<Duration>) -> Duration {
     times.sort_unstable();

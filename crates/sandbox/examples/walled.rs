@@ -1,7 +1,7 @@
-//! Runs a command inside the walls: for the tests of the walls, for measuring, and for looking around in them.
+//! Runs a command inside the walls: for tests, for measuring, and for exploring.
 //!
 //! `walled [--uid HOST_UID] [--bind HOST:INSIDE] [--none] WORKSPACE COMMAND [ARGUMENT]...`
-//! prints what the command prints and `status=CODE` (or `status=signal N`); `walled init` is a real init;
+//! prints the command's output and `status=CODE` (or `status=signal N`); `walled init` is a real init;
 //! with `--launch` and without a command it launches such an init, prints its ids, and ends it.
 
 use std::os::fd::AsFd;
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Launches a session and ends it again. Says what the host knows of its init.
+/// Launches a session and ends it again. Returns what the host sees of its init.
 fn launched(setup: Setup) -> Result<String, Box<dyn std::error::Error>> {
     let socket = Path::new(&setup.workspace).join("socket");
     let listener =

@@ -13,23 +13,23 @@ use headwater_sandbox::link;
 use headwater_sandbox::wire::ToInit;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use support::{BOTH, Ground, Starter, walled};
+use support::{BOTH, Starter, TestSession, walled};
 
-fn listener(ground: &Ground) -> OwnedFd {
+fn listener(session: &TestSession) -> OwnedFd {
     let socket =
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .unwrap();
-    rustix::net::bind(&socket, &SocketAddrUnix::new(ground.host("socket")).unwrap()).unwrap();
+    rustix::net::bind(&socket, &SocketAddrUnix::new(session.host("socket")).unwrap()).unwrap();
     rustix::net::listen(&socket, 4).unwrap();
     socket
 }
 
-fn start(ground: &Ground, cgroup: Option<&SessionCgroup>) -> Launched {
+fn start(session: &TestSession, cgroup: Option<&SessionCgroup>) -> Launched {
     let init_binary = walled().to_owned();
-    launch(Launch { init_binary, listener: listener(ground), setup: ground.setup(), cgroup }).unwrap()
+    launch(Launch { init_binary, listener: listener(session), setup: session.setup(), cgroup }).unwrap()
 }
 
-/// Tells init to end and waits until it has.
+/// Makes init end and waits until it has.
 fn end(launched: &Launched) {
     link::send(launched.link_fd.as_fd(), &ToInit::End, &[]).unwrap();
     rustix::event::poll(&mut [PollFd::new(&launched.pidfd, PollFlags::IN)], None).unwrap();
@@ -41,8 +41,8 @@ fn proc_text(launched: &Launched, file: &str) -> String {
 
 #[test]
 fn a_launched_init_is_pid_1_of_its_namespace_and_has_no_parent_here() {
-    let ground = Ground::new(Starter::Root);
-    let launched = start(&ground, None);
+    let session = TestSession::new(Starter::Root);
+    let launched = start(&session, None);
     let status = proc_text(&launched, "status");
     let line = |key: &str| status.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
     assert!(line("NSpid:").ends_with("\t1"), "{status}");
@@ -56,7 +56,7 @@ fn a_launched_init_is_pid_1_of_its_namespace_and_has_no_parent_here() {
 #[test]
 fn an_ordinary_user_launches_a_session_as_root_does() {
     for starter in BOTH {
-        let status = Ground::new(starter).with(&["--launch"]).launch().ok();
+        let status = TestSession::new(starter).with(&["--launch"]).launch().ok();
         let line = |key: &str| status.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
         assert!(line("NSpid:").ends_with("\t1"), "{status}");
         assert_eq!(line("Uid:"), format!("Uid:{}", format!("\t{}", starter.host_uid()).repeat(4)));
@@ -67,8 +67,8 @@ fn an_ordinary_user_launches_a_session_as_root_does() {
 
 #[test]
 fn init_has_null_its_listener_and_its_link_and_nothing_else() {
-    let ground = Ground::new(Starter::Root);
-    let launched = start(&ground, None);
+    let session = TestSession::new(Starter::Root);
+    let launched = start(&session, None);
     let folder = format!("/proc/{}/fd", launched.pid);
     for number in 0..3 {
         let target = std::fs::read_link(format!("{folder}/{number}")).unwrap();
@@ -90,14 +90,15 @@ fn init_has_null_its_listener_and_its_link_and_nothing_else() {
 
 #[test]
 fn a_wall_that_cannot_be_built_is_named_and_nothing_is_left() {
-    let ground = Ground::new(Starter::Root);
-    let mut setup = ground.setup();
+    let session = TestSession::new(Starter::Root);
+    let mut setup = session.setup();
     setup.workspace = "/nowhere/at/all".to_owned();
-    let asked = Launch { init_binary: walled().to_owned(), listener: listener(&ground), setup, cgroup: None };
+    let asked =
+        Launch { init_binary: walled().to_owned(), listener: listener(&session), setup, cgroup: None };
     match launch(asked) {
         Err(LaunchError::Wall(failure)) => {
             assert_eq!(failure.wall, "mounts");
-            // Users see it: it says what is wrong, and no path of the host.
+            // Users see the message: it says what is wrong, without a host path.
             assert!(failure.message.contains("the workspace"), "{failure}");
             assert!(!failure.message.contains("/nowhere/at/all"), "{failure}");
         }
@@ -107,13 +108,13 @@ fn a_wall_that_cannot_be_built_is_named_and_nothing_is_left() {
 
 #[test]
 fn a_missing_init_and_one_that_says_nothing_are_errors() {
-    let ground = Ground::new(Starter::Root);
+    let session = TestSession::new(Starter::Root);
     let try_with = |program: &str| {
-        let _ = std::fs::remove_file(ground.host("socket"));
+        let _ = std::fs::remove_file(session.host("socket"));
         launch(Launch {
             init_binary: program.into(),
-            listener: listener(&ground),
-            setup: ground.setup(),
+            listener: listener(&session),
+            setup: session.setup(),
             cgroup: None,
         })
     };
@@ -132,9 +133,9 @@ fn sessions_launched_at_once_from_many_threads_do_not_meet() {
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
-                    let ground = Ground::new(Starter::Root);
-                    let launched = start(&ground, None);
-                    (ground, launched)
+                    let session = TestSession::new(Starter::Root);
+                    let launched = start(&session, None);
+                    (session, launched)
                 })
             })
             .collect();
@@ -159,8 +160,8 @@ fn init_is_in_its_cgroup_and_ends_with_it() {
     };
     let root = root.below(&format!("headwater-test-launch-{}", std::process::id())).unwrap();
     let cgroup = root.create_session("ses_1").unwrap();
-    let ground = Ground::new(Starter::Root);
-    let launched = start(&ground, Some(&cgroup));
+    let session = TestSession::new(Starter::Root);
+    let launched = start(&session, Some(&cgroup));
     let text = proc_text(&launched, "cgroup");
     assert!(text.matches("/ses_1").count() >= cgroup.procs_files().unwrap().len(), "{text}");
     cgroup.kill().unwrap();

@@ -1,4 +1,4 @@
-//! Attaching over a WebSocket that breaks: each event once, and what is typed arrives.
+//! Attaching over a WebSocket that breaks: each event exactly once, and input arrives.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn frame(event: &Event) -> Message {
     Message::Binary(bytes.into())
 }
 
-/// A server that hands each connection, with the seq it was asked to begin after, to `serve`.
+/// A server that passes each connection, with the requested `after`, to `serve`.
 struct Server {
     address: SocketAddr,
     accepting: JoinHandle<()>,
@@ -58,7 +58,7 @@ async fn start<F: Future<Output = ()> + Send + 'static>(
             let serve = Arc::clone(&serve);
             connections.spawn(async move {
                 let mut target = String::new();
-                #[allow(clippy::result_large_err)] // the library's own
+                #[allow(clippy::result_large_err)] // the library's error type
                 let look = |request: &tokio_tungstenite::tungstenite::handshake::server::Request,
                             response| {
                     target = request.uri().to_string();
@@ -90,7 +90,7 @@ async fn collect(attachment: &mut Attachment) -> Vec<Event> {
     all
 }
 
-/// Without the times, which frames of output do not carry.
+/// The events without their times, which frames of output do not carry.
 fn timeless(events: &[Event]) -> Vec<Event> {
     events.iter().map(|event| Event { at_ms: 0, ..event.clone() }).collect()
 }
@@ -101,7 +101,7 @@ async fn connections_that_break_after_any_number_of_frames_deliver_each_event_on
     let log = log(id);
     let events = log.clone();
     let server = start(move |mut ws, target| {
-        // One that was seen, one that is new, then the connection is cut without a word.
+        // A known event, a new one, then the connection is cut without a close frame.
         let next: Vec<_> = since(&events, after(&target).saturating_sub(1)).take(3).map(frame).collect();
         async move {
             for message in next {
@@ -222,7 +222,7 @@ async fn a_server_that_is_silent_is_asked_and_then_left() {
                 }
             }
             if is_first {
-                // Half open: it neither reads (so that no ping is answered) nor ends.
+                // Half open: it neither reads (so no ping is answered) nor closes.
                 std::future::pending::<()>().await;
             }
         }

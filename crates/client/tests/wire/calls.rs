@@ -1,4 +1,4 @@
-//! The plain calls: what they send, and what they make of the answers.
+//! Plain calls: the requests they send, and how they handle answers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

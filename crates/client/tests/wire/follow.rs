@@ -1,4 +1,4 @@
-//! Following over broken connections: each event once.
+//! Following over broken connections: each event exactly once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ async fn follow(client: &Client, id: ExecutionId, options: FollowOptions) -> Res
     soon(async { collect(&mut client.follow(id, options).await?).await }).await
 }
 
-/// A server whose first answer to each follower is cut after so many bytes of it, which its `batch_ms` says.
+/// A server whose first answer to each follower is cut after as many bytes as its `batch_ms` says.
 fn cutting(log: Vec<Event>) -> impl Fn(&Asked) -> Say + Send + Sync {
     move |asked| {
         let bytes = whole(&sse(since(&log, asked.after())));
@@ -42,7 +42,7 @@ async fn a_stream_cut_at_any_byte_delivers_each_event_once() {
     let id = ExecutionId::random();
     let log = log(id);
     let text = sse(&log);
-    // Before the first event has come the same cut would come again: these cuts are tried by the next test.
+    // Before the first event the same cut would happen again: the next test covers these cuts.
     let head = whole(&text).len() - text.len() - b"\r\n0\r\n\r\n".len();
     let first = head + text.windows(2).position(|two| two == b"}\n").unwrap() + 3;
     let server = Server::start(cutting(log.clone())).await;
@@ -81,7 +81,7 @@ async fn a_server_that_cuts_after_every_event_and_repeats_old_ones_is_followed_t
     let log = log(id);
     let events = log.clone();
     let server = Server::start(move |asked: &Asked| {
-        // From the very beginning, up to one event that is new: what was told before must be passed over.
+        // From the very beginning, up to one new event: events that were delivered before must be skipped.
         let known = events.iter().filter(|event| event.seq.0 <= asked.after()).count();
         Say::Cut(chunk(&sse(&events[..events.len().min(known + 1)])))
     })
@@ -106,7 +106,7 @@ async fn following_stops_after_the_verdict_unless_the_close_is_asked_for() {
     let id = ExecutionId::random();
     let log = log(id);
     let events = log.clone();
-    // Even if the server goes on.
+    // Even if the server continues.
     let server = Server::start(move |_: &Asked| Say::Hang(chunk(&sse(&events)))).await;
     assert_eq!(follow(&server.client(), id, FollowOptions::default()).await.unwrap(), log[..7]);
     assert_eq!(server.asked()[0].query["until"], "exited");
@@ -158,7 +158,7 @@ async fn a_server_that_goes_away_and_comes_back_is_followed_on() {
     }
     first.stop().await;
     let rest = tokio::spawn(async move { (collect(&mut follower).await, follower.position()) });
-    // Maybe nobody is there at first; then somebody who is just starting; then the server.
+    // At first there may be no server; then one that is starting; then the server.
     let count = Arc::new(AtomicUsize::new(0));
     let (events, counter) = (log.clone(), Arc::clone(&count));
     let _second =

@@ -1,4 +1,4 @@
-//! Starting and following in one round trip: whatever breaks, one start.
+//! Starting and following in one round trip: one start, whatever breaks.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! A server made for one test: it says what it is told to, and breaks off where it is told to.
+//! A scripted server: it sends the given bytes, and cuts the connection where the script says so.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What was asked.
+/// A request that was received.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     pub(crate) method: String,
@@ -32,7 +32,7 @@ impl Asked {
     }
 }
 
-/// What to answer.
+/// The answer to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Say {
     /// These bytes, then the connection is cut.
@@ -45,7 +45,7 @@ pub(crate) enum Say {
 
 type Answer = Arc<dyn Fn(&Asked) -> Say + Send + Sync>;
 
-/// A running server; ends with its value.
+/// A running server, which ends on drop.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) asked: Arc<Mutex<Vec<Asked>>>,
@@ -74,10 +74,10 @@ impl Server {
         Self { address, asked, accepting }
     }
 
-    /// Ends it; afterwards nobody listens there.
+    /// Stops the server; afterwards the port is closed.
     pub(crate) async fn stop(mut self) {
         self.accepting.abort();
-        let _ = (&mut self.accepting).await; // that it was aborted
+        let _ = (&mut self.accepting).await; // the error says that it was aborted
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -93,8 +93,8 @@ pub(crate) fn client(address: SocketAddr) -> Client {
     Client::new(&format!("http://{address}"), "tok_secret").unwrap()
 }
 
-/// An address that nobody else uses: connections of this machine come from 127.0.0.1, so that no other can have taken
-/// the port while the server is away.
+/// An address that no other process uses: connections of this machine come from 127.0.0.1, so none of them
+/// can have taken the port while the server is stopped.
 pub(crate) fn own_address() -> SocketAddr {
     let bits = ExecutionId::random().bits().to_le_bytes();
     SocketAddr::from(([127, bits[0].max(1), bits[1], bits[2].clamp(1, 254)], 0))
@@ -107,7 +107,7 @@ async fn accept(listener: TcpListener, answer: Answer, asked: Arc<Mutex<Vec<Aske
         let Ok((stream, _)) = listener.accept().await else { return };
         let (answer, asked) = (Arc::clone(&answer), Arc::clone(&asked));
         connections.spawn(async move {
-            let _ = serve(stream, &answer, &asked).await; // the client may go
+            let _ = serve(stream, &answer, &asked).await; // the client may disconnect
         });
     }
 }
@@ -156,7 +156,7 @@ pub(crate) async fn read_request(stream: &mut TcpStream) -> io::Result<Asked> {
     Ok(Asked { method: method.into(), path: path.into(), query: pairs(query, "&"), headers, body })
 }
 
-/// A whole answer.
+/// A complete answer.
 pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Say {
     let length = body.len();
     Say::Cut(
@@ -165,7 +165,7 @@ pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Say {
     )
 }
 
-/// An error as the gateway writes them.
+/// An error in the gateway's format.
 pub(crate) fn error(status: &str, code: &str, headers: &str) -> Say {
     let body =
         format!(r#"{{"error":{{"code":"{code}","message":"no","hint":"look","request_id":"req_1"}}}}"#);
@@ -197,7 +197,7 @@ pub(crate) fn verdict(code: i32) -> Verdict {
     Verdict { code: Some(code), duration_ms: 9, ..Verdict::new(Reason::Exited) }
 }
 
-/// A log with something of everything.
+/// A log with an event of every kind.
 pub(crate) fn log(id: ExecutionId) -> Vec<Event> {
     let output =
         |stream, offset, bytes: &'static [u8]| EventKind::Output { stream, offset, bytes: bytes.into() };
@@ -214,7 +214,7 @@ pub(crate) fn log(id: ExecutionId) -> Vec<Event> {
     kinds.into_iter().map(|(seq, kind)| Event { seq: Seq(seq), at_ms: seq, kind }).collect()
 }
 
-/// Events as they are streamed.
+/// Events as server-sent events.
 pub(crate) fn sse<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<u8> {
     let mut text = b": welcome\n\n".to_vec();
     for event in events {
@@ -225,7 +225,7 @@ pub(crate) fn sse<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<u8> {
     text
 }
 
-/// What a follower who asks for events after `after` gets; a gap is told by the seq before it.
+/// The events for a follower that requests those after `after`; the seq of a gap is the one before it.
 pub(crate) fn since(log: &[Event], after: u64) -> impl Iterator<Item = &Event> {
     log.iter().filter(move |event| {
         event.seq.0 > after || matches!(event.kind, EventKind::Gap { .. }) && event.seq.0 == after
@@ -237,7 +237,7 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_mins(2), future).await.expect("it happens in time")
 }
 
-/// An execution as JSON: one that runs, or one that is closed.
+/// An execution as JSON: running or closed.
 pub(crate) fn execution(id: ExecutionId, is_closed: bool) -> String {
     let state = if is_closed {
         ExecutionState::Closed { verdict: verdict(3) }

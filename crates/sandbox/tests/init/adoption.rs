@@ -1,4 +1,4 @@
-//! Workers that go away and come back.
+//! Workers that disconnect and reconnect.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ fn output_and_exits_without_a_worker_are_handed_to_the_next_one() {
         std::thread::yield_now();
     }
     for _ in 0..2 {
-        let mut told = worker.come_back();
+        let mut told = worker.reconnect();
         assert_eq!(told.len(), 1);
         let told = told.pop().unwrap();
         assert_eq!((told.running.id, told.running.pid), (program.id, program.pid));
@@ -32,7 +32,7 @@ fn output_and_exits_without_a_worker_are_handed_to_the_next_one() {
         assert_eq!(told.running.kind, Fds::Pipes { outputs: 2, stdin: true });
         worker.leave();
     }
-    let told = worker.come_back().pop().unwrap();
+    let told = worker.reconnect().pop().unwrap();
     let text = read_all(&told.running.fds[0]);
     assert!(text.ends_with('\n') && text.lines().eq((1..=20000).map(|number| number.to_string())));
     assert_eq!(read_all(&told.running.fds[1]), "done\n");
@@ -45,7 +45,7 @@ fn a_running_program_is_adopted_and_its_exit_reported_once() {
     start.stdin = StdinFrom::Open;
     let program = worker.start(start);
     worker.leave();
-    let told = worker.come_back().pop().unwrap();
+    let told = worker.reconnect().pop().unwrap();
     assert!(told.exit.is_none());
     drop(program.fds);
     let mut fds = told.running.fds;
@@ -55,7 +55,7 @@ fn a_running_program_is_adopted_and_its_exit_reported_once() {
     drop(input);
     worker.send(&ToInit::CloseStdin { execution: program.id });
     assert_eq!(worker.exit(program.id).code, Some(0));
-    // Nothing more: the answer to a question is the next message.
+    // Nothing more: the answer to a request is the next message.
     assert!(worker.processes(program.id).is_empty());
     assert!(worker.saw_nothing_else());
 }
@@ -70,7 +70,7 @@ fn how_much_input_was_sent_is_known_to_the_next_worker() {
         let program = worker.start(start);
         for sent in [0, 5, 10] {
             worker.leave();
-            let told = worker.come_back().into_iter().find(|told| told.running.id == program.id).unwrap();
+            let told = worker.reconnect().into_iter().find(|told| told.running.id == program.id).unwrap();
             let fds = told.running.fds;
             assert_eq!((fds.len(), rustix::fs::tell(&fds[buffer])), (4, Ok(sent)));
             rustix::io::pwrite(&fds[buffer], b"input, and bytes that are never sent", sent).unwrap();
@@ -85,16 +85,16 @@ fn an_exit_is_repeated_until_it_is_logged_and_an_execution_kept_until_released()
     let program = worker.start(worker.shell("exit 4"));
     assert_eq!(worker.exit(program.id).code, Some(4));
     worker.leave();
-    let told = worker.come_back().pop().unwrap();
+    let told = worker.reconnect().pop().unwrap();
     assert_eq!(told.exit.unwrap().code, Some(4));
     worker.send(&ToInit::ExitLogged { execution: program.id });
     worker.leave();
-    let told = worker.come_back().pop().unwrap();
+    let told = worker.reconnect().pop().unwrap();
     assert!(told.exit.is_none());
     assert_eq!(told.running.fds.len(), 2);
     worker.send(&ToInit::Release { execution: program.id });
     worker.leave();
-    assert!(worker.come_back().is_empty());
+    assert!(worker.reconnect().is_empty());
 }
 
 #[test]
@@ -103,13 +103,13 @@ fn an_execution_released_early_is_kept_without_descriptors_until_its_exit_is_log
     let program = worker.start(worker.spec(&["sleep", "1000"]));
     worker.send(&ToInit::Release { execution: program.id });
     worker.leave();
-    let told = worker.come_back().pop().unwrap();
+    let told = worker.reconnect().pop().unwrap();
     assert_eq!((told.running.kind, told.running.fds.len()), (Fds::None, 0));
     worker.stop(program.id, Cause::Cancelled, 1000);
     assert_eq!(worker.exit(program.id).cause, Some(Cause::Cancelled));
     worker.send(&ToInit::ExitLogged { execution: program.id });
     worker.leave();
-    assert!(worker.come_back().is_empty());
+    assert!(worker.reconnect().is_empty());
 }
 
 #[test]
@@ -118,12 +118,12 @@ fn commands_that_a_worker_sent_before_it_died_are_executed() {
     let program = worker.start(worker.spec(&["sleep", "1000"]));
     let last = worker.spec(&["true"]);
     let id = last.execution;
-    // The answers to these have nowhere to go.
+    // The answers to these cannot be delivered.
     worker.stop(program.id, Cause::Cancelled, 0);
     worker.send(&ToInit::Processes { execution: program.id });
     worker.send(&ToInit::Start(Box::new(last)));
     worker.leave();
-    let told = worker.come_back();
+    let told = worker.reconnect();
     assert_eq!(told.len(), 2);
     assert!(told.iter().any(|told| told.running.id == id));
     for told in told {
@@ -143,7 +143,7 @@ fn deadlines_are_enforced_while_no_worker_runs() {
     while crate::harness::is_alive(program.pid) {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    let told = worker.come_back().pop().unwrap();
+    let told = worker.reconnect().pop().unwrap();
     assert_eq!(told.exit.unwrap().cause, Some(Cause::TimedOut));
 }
 
@@ -152,7 +152,7 @@ fn a_worker_that_does_not_listen_loses_nothing_when_it_does_again() {
     let worker = Worker::launch();
     let count = 2000;
     let mut sent = Vec::new();
-    // Far more answers than the socket holds. Requests are given up when init stops reading them.
+    // Far more answers than the socket holds. Sending stops when init stops reading requests.
     for _ in 0..count {
         let mut start = worker.spec(&["true"]);
         start.merge_output = true;

@@ -6,7 +6,7 @@ use headwater_sandbox::wire::{CodeFile, Start, StdinFrom, ToInit};
 
 use crate::harness::{Worker, read_until};
 
-/// A shell that runs the code in a file of this name, and the file's path.
+/// A shell that runs the code in a file with this name, and the file's path.
 fn with_code(worker: &Worker, name: &str, text: &str) -> (Start, PathBuf) {
     let path = worker.dir.path().join(name);
     let inside = path.to_str().unwrap().to_owned();
@@ -19,14 +19,14 @@ fn with_code(worker: &Worker, name: &str, text: &str) -> (Start, PathBuf) {
 #[test]
 fn a_code_file_exists_while_its_program_runs_and_is_gone_when_its_exit_is_reported() {
     let mut worker = Worker::launch();
-    // Far more than one packet holds.
+    // Far more than fits in one packet.
     let text = format!("{}echo ready; read go; exit 3\n", "# a remark\n".repeat(100_000));
     let (start, path) = with_code(&worker, "code.sh", &text);
     let program = worker.start(start);
     read_until(&program.fds[0], |text| text.contains("ready"));
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     worker.leave(); // init needs no worker for it
-    assert!(worker.come_back().pop().unwrap().exit.is_none());
+    assert!(worker.reconnect().pop().unwrap().exit.is_none());
     assert!(path.exists());
     drop(program.fds);
     worker.send(&ToInit::CloseStdin { execution: program.id });
@@ -66,7 +66,7 @@ fn a_scratch_folder_goes_with_its_program_whatever_that_left_in_it() {
     assert_eq!(worker.exit(program.id).code, Some(4));
     assert!(!path.exists() && outside.join("kept").exists());
 
-    // What is there is neither used nor removed.
+    // An existing file is neither used nor removed.
     std::fs::create_dir(&path).unwrap();
     let mut start = worker.spec(&["true"]);
     start.scratch = Some(inside.clone());

@@ -1,4 +1,4 @@
-//! Ending programs: the whole tree, whatever it does.
+//! Ending programs: the whole process tree, whatever it does.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use headwater_sandbox::wire::{Cause, Rlimits, Target, ToInit};
 
 use crate::harness::{LONG, Options, Worker, is_alive, read_until};
 
-/// Starts a script and reads the process ids that it prints, a line each.
+/// Starts a script and reads the pids that it prints, one per line.
 fn start_pids(worker: &Worker, script: &str, count: usize) -> (headwater_protocol::ExecutionId, Vec<i32>) {
     start_pids_with(worker, worker.spec(&["bash", "-c", script]), count)
 }
@@ -85,7 +85,7 @@ fn a_daemon_is_listed_after_its_program_has_ended_and_is_ended_by_stop() {
     assert_eq!(worker.exit(id).code, Some(0));
     let found = worker.await_processes(id, |found| found.len() == 1);
     assert_eq!(found[0].pid, pids[0]);
-    // Also when the worker has let go of the execution.
+    // Even after the worker has released the execution.
     worker.send(&ToInit::ExitLogged { execution: id });
     worker.send(&ToInit::Release { execution: id });
     let found = worker.await_processes(id, |found| found.len() == 1);
@@ -134,7 +134,7 @@ fn signals_go_to_the_group_or_to_the_tree() {
     let worker = Worker::launch();
     let script = "trap 'exit 9' USR1; setsid bash -c 'echo $BASHPID; exec sleep 1000' & sleep 1000 & while :; do wait; done";
     let (id, pids) = start_pids(&worker, script, 1);
-    // A child of bash that is not yet sleep may take the signal for its shell's.
+    // A child of bash that has not yet called exec may handle the signal like its shell.
     worker.await_processes(id, |found| found.iter().filter(|process| process.name == "sleep").count() == 2);
     worker.send(&ToInit::Signal { execution: id, signal: libc::SIGUSR1, target: Target::Group });
     assert_eq!(worker.exit(id).code, Some(9));
@@ -179,7 +179,7 @@ fn a_process_that_forks_and_exits_all_the_time_is_caught() {
         let program = worker.start(worker.spec(&["perl", "-e", script]));
         worker.exit(program.id);
         worker.stop(program.id, Cause::Cancelled, grace_ms);
-        // It holds the pipe for as long as it lives.
+        // It holds the pipe open as long as it lives.
         read_until(&program.fds[0], |_| false);
     }
 }

@@ -1,4 +1,4 @@
-//! Programs that never run, and messages that make no sense.
+//! Programs that cannot be started, and invalid messages.
 
 use headwater_protocol::ExecutionId;
 use headwater_sandbox::wire::{Cause, StartFailureKind, Target, ToInit};

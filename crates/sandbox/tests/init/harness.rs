@@ -18,13 +18,13 @@ use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with, socketpair,
 };
 
-/// Long enough for a machine under load; a test that waits so long has failed.
+/// Long enough for a machine under load: a test that waits this long has failed.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-/// The user that tests run programs as where root would escape a limit.
+/// The user of programs in tests where root would escape a limit.
 const ORDINARY: u32 = 64_321;
 
-/// How to launch.
+/// How to launch init.
 pub(crate) struct Options {
     pub(crate) orphan_timeout_ms: u64,
     pub(crate) open_files: Option<u64>,
@@ -43,9 +43,9 @@ pub(crate) struct Worker {
     link: Option<OwnedFd>,
     pub(crate) session: SessionId,
     pub(crate) dir: tempfile::TempDir,
-    /// Where programs run, as they see it.
+    /// The working directory of programs, as they see it.
     cwd: String,
-    /// What came while something else was waited for.
+    /// Messages that came while another one was awaited.
     seen: std::cell::RefCell<Vec<FromInit>>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Running {
     pub(crate) fds: Vec<OwnedFd>,
 }
 
-/// What `Adopt` told.
+/// The contents of `Adopt`.
 pub(crate) struct Adopted {
     pub(crate) running: Running,
     pub(crate) exit: Option<Exit>,
@@ -121,12 +121,12 @@ impl Worker {
         link::send(self.link(), message, &[]).unwrap();
     }
 
-    /// Sends something that is no message.
+    /// Sends bytes that are not a message.
     pub(crate) fn send_bytes(&self, bytes: &[u8]) {
         rustix::net::send(self.link(), bytes, rustix::net::SendFlags::empty()).unwrap();
     }
 
-    /// Sends without waiting; false if there is no room.
+    /// Sends without blocking; false if the socket is full.
     pub(crate) fn send_if_room(&self, message: &ToInit) -> bool {
         rustix::io::ioctl_fionbio(self.link(), true).unwrap();
         let sent = link::send(self.link(), message, &[]);
@@ -138,7 +138,7 @@ impl Worker {
         }
     }
 
-    /// Whether nothing came that nobody waited for.
+    /// Whether no unexpected message came.
     pub(crate) fn saw_nothing_else(&self) -> bool {
         self.seen.borrow().is_empty()
     }
@@ -157,7 +157,7 @@ impl Worker {
         }
     }
 
-    /// A program with arguments, everything else as simple as can be.
+    /// A program with arguments, and defaults for everything else.
     pub(crate) fn spec(&self, argv: &[&str]) -> Start {
         Start {
             execution: ExecutionId::random(),
@@ -208,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// How a program ended.
+    /// The exit of a program.
     pub(crate) fn exit(&self, of: ExecutionId) -> Exit {
         let known = self.seen.borrow().iter().find_map(|message| exit_of(message, of));
         if let Some(exit) = known {
@@ -237,7 +237,7 @@ impl Worker {
         }
     }
 
-    /// Asks until the execution has the right processes.
+    /// Polls until the execution has the expected processes.
     pub(crate) fn await_processes(
         &self,
         of: ExecutionId,
@@ -254,7 +254,7 @@ impl Worker {
         }
     }
 
-    /// Nothing of an execution is left alive, as init sees it and as the machine does.
+    /// Checks that no process of an execution is left, by init and by the machine.
     pub(crate) fn assert_gone(&self, of: ExecutionId, pids: &[i32]) {
         self.await_processes(of, <[_]>::is_empty);
         for pid in pids {
@@ -262,14 +262,14 @@ impl Worker {
         }
     }
 
-    /// Dies, as init sees it.
+    /// Disconnects, as a killed worker does.
     pub(crate) fn leave(&mut self) {
         self.link = None;
         self.seen.borrow_mut().clear();
     }
 
-    /// Comes back, and is told of all executions.
-    pub(crate) fn come_back(&mut self) -> Vec<Adopted> {
+    /// Reconnects, and receives all executions.
+    pub(crate) fn reconnect(&mut self) -> Vec<Adopted> {
         let flags = SocketFlags::CLOEXEC;
         let link = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
         connect(&link, &SocketAddrUnix::new(self.dir.path().join("init")).unwrap()).unwrap();
@@ -290,7 +290,7 @@ impl Worker {
 impl Drop for Worker {
     fn drop(&mut self) {
         let Some(link) = &self.link else { return };
-        // The tests end only when init has: its sockets close with it.
+        // A test ends only when init has: its sockets close with it.
         if link::send(link.as_fd(), &ToInit::End, &[]).is_ok() && !std::thread::panicking() {
             self.await_end();
         }
@@ -304,7 +304,7 @@ fn cwd(options: &Options, dir: &tempfile::TempDir) -> String {
     }
 }
 
-/// With walls, root gives the session a user of its own.
+/// With walls, root gives the session a dedicated user.
 fn host_user(options: &Options) -> Option<u32> {
     let root = rustix::process::getuid().is_root();
     (options.sandbox == SandboxKind::Full && root && !options.ordinary).then_some(ORDINARY)
@@ -333,7 +333,7 @@ fn spawn_init(listener: &OwnedFd, link: &OwnedFd, open_files: Option<u64>, ordin
     // SAFETY: between fork and exec only system calls are made.
     unsafe {
         command.pre_exec(move || {
-            // Out of the way first: one of them may have the other's number.
+            // Move them away first: one of them may have the other's number.
             let listener = libc::fcntl(listener, libc::F_DUPFD, 10);
             let link = libc::fcntl(link, libc::F_DUPFD, 10);
             if libc::dup2(listener, LISTENER_FD) < 0 || libc::dup2(link, WORKER_FD) < 0 {
@@ -354,7 +354,7 @@ fn spawn_init(listener: &OwnedFd, link: &OwnedFd, open_files: Option<u64>, ordin
         });
     }
     let mut first = command.spawn().unwrap();
-    // It forks when it has its setup, or ends when nobody gives it one: somebody must wait for it.
+    // It forks when it has its setup, or exits if it gets none: it has to be reaped.
     std::thread::spawn(move || first.wait());
 }
 
@@ -372,7 +372,7 @@ pub(crate) fn wait_readable(fd: BorrowedFd<'_>) {
     assert_ne!(poll(&mut fds, Some(&timeout)).unwrap(), 0, "nothing came");
 }
 
-/// Reads what comes until `enough` says so, or until the end.
+/// Reads until `enough` returns true, or until the end.
 pub(crate) fn read_until(fd: &OwnedFd, enough: impl Fn(&str) -> bool) -> String {
     let mut file = std::fs::File::from(fd.try_clone().unwrap());
     let mut bytes = Vec::new();

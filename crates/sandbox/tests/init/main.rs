@@ -1,4 +1,4 @@
-//! Init as it is: a real process, driven over its link, most of the time without walls.
+//! Tests of a real init process, driven over its link, mostly without walls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests: a failure is a failed test
 

@@ -38,10 +38,10 @@ fn programs_find_the_worker_at_the_outlet_and_the_next_worker_too() {
         answer(&listener, b"first\n");
         assert_eq!(read_all(&program.fds[0]), "first\n");
         assert_eq!(worker.exit(program.id).code, Some(0));
-        // Who knocks while nobody is there waits for the next.
+        // A connection made while no worker accepts waits for the next worker.
         worker.leave();
         drop(listener);
-        worker.come_back();
+        worker.reconnect();
         let program = worker.start(worker.spec(&["bash", "-c", KNOCK]));
         answer(&open(&worker), b"second\n");
         assert_eq!(read_all(&program.fds[0]), "second\n");

@@ -1,4 +1,4 @@
-//! Programs that run and end by themselves: output, input, exit.
+//! Programs that run and exit by themselves: output, input, exit status.
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -139,7 +139,7 @@ fn arguments_far_above_a_packet_arrive() {
 
 #[test]
 fn two_hundred_programs_leave_no_descriptor_behind() {
-    // With 64 descriptors, 32 of them reserved, a leak of one would end this after a few.
+    // With 64 descriptors, 32 of them reserved, a leak of one per run would fail after a few runs.
     let options = crate::harness::Options { open_files: Some(64), ..Default::default() };
     let worker = Worker::launch_with(&options);
     for number in 0..200 {

@@ -1,4 +1,5 @@
-//! The same init inside its walls: what it needs of the kernel passes the filter, as root and as an ordinary user.
+//! The same init inside its walls: everything it needs from the kernel passes the filter, as root and as an
+//! ordinary user.
 
 use headwater_protocol::{SandboxKind, TtySize};
 use headwater_sandbox::wire::{Cause, Rlimits, StdinFrom, Target, ToInit};
@@ -96,7 +97,7 @@ fn a_program_that_stops_others_before_they_run_does_not_stop_init() {
         let hostile = worker.start(worker.spec(&["perl", "-e", script]));
         read_until(&hostile.fds[0], |text| text.contains("up"));
         for _ in 0..10 {
-            // Stopped at once when it runs, or given up before: in any case there is an answer.
+            // Stopped as soon as it runs, or cancelled before: there is an answer in any case.
             if let Ok(victim) = worker.try_start(worker.spec(&["sleep", "1000"]), &[]) {
                 worker.stop(victim.id, Cause::Cancelled, 0);
                 worker.exit(victim.id);
@@ -124,7 +125,7 @@ fn a_worker_comes_back_to_what_runs_inside() {
     each_way(|mut worker| {
         let program = worker.start(worker.shell("echo before; exit 6"));
         worker.leave();
-        let told = worker.come_back().pop().unwrap();
+        let told = worker.reconnect().pop().unwrap();
         assert_eq!(read_all(&told.running.fds[0]), "before\n");
         let exit = told.exit.unwrap_or_else(|| worker.exit(program.id));
         assert_eq!(exit.code, Some(6));

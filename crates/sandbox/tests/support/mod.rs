@@ -1,5 +1,5 @@
-//! Grounds for tests of the walls: a workspace, and scripts that run inside, as root's session and as an ordinary
-//! user's. The tests are to be run as root: an ordinary user is something that root can become.
+//! Support for tests of the walls: a workspace, and scripts that run inside, in sessions of root and of an
+//! ordinary user. Run these tests as root, which can become an ordinary user.
 
 #![allow(dead_code)] // each test binary uses its part
 
@@ -13,12 +13,12 @@ use headwater_protocol::{SandboxKind, SessionId};
 use headwater_sandbox::wire::Setup;
 use tempfile::TempDir;
 
-/// Who starts the session.
+/// The user who starts the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Starter {
-    /// Root, who gives the session a host user of its own.
+    /// Root, which gives the session a dedicated host user.
     Root,
-    /// An ordinary user, who has user namespaces only.
+    /// An ordinary user, who only has user namespaces.
     Ordinary,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Starter {
 pub(crate) const BOTH: [Starter; 2] = [Starter::Root, Starter::Ordinary];
 
 impl Starter {
-    /// The host user that the session's processes have.
+    /// The host user of the session's processes.
     pub(crate) fn host_uid(self) -> u32 {
         match self {
             Self::Root => 65_001,
@@ -35,7 +35,7 @@ impl Starter {
     }
 }
 
-/// The example `walled`, built by the cargo that builds the tests.
+/// The path of the example `walled`, built by the same cargo as the tests.
 pub(crate) fn walled() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -51,7 +51,7 @@ pub(crate) fn walled() -> &'static Path {
     })
 }
 
-/// What a script inside has printed, and how it ended.
+/// The output of a script inside, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) text: String,
@@ -59,7 +59,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// The text of a script that must have ended well.
+    /// The output of a script that must have succeeded.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.status, "0", "the script failed:\n{}", self.text);
@@ -67,14 +67,14 @@ impl Ran {
     }
 }
 
-/// A folder with a workspace in it that belongs to the session's host user.
-pub(crate) struct Ground {
+/// A folder with a workspace that belongs to the session's host user.
+pub(crate) struct TestSession {
     folder: TempDir,
     starter: Starter,
     options: Vec<String>,
 }
 
-impl Ground {
+impl TestSession {
     pub(crate) fn new(starter: Starter) -> Self {
         assert!(rustix::process::geteuid().is_root(), "these tests are to be run as root");
         let folder = TempDir::new().expect("a folder");
@@ -85,7 +85,7 @@ impl Ground {
         Self { folder, starter, options: Vec::new() }
     }
 
-    /// A path on the host beside the workspace, out of the session's sight.
+    /// A path on the host beside the workspace, invisible to the session.
     pub(crate) fn host(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -95,7 +95,7 @@ impl Ground {
         self.folder.path().join("ws").join(name)
     }
 
-    /// Adds options of `walled`.
+    /// Adds options for `walled`.
     #[must_use]
     pub(crate) fn with(mut self, options: &[&str]) -> Self {
         self.options.extend(options.iter().map(|&option| option.to_owned()));
@@ -109,7 +109,7 @@ impl Ground {
         command
     }
 
-    /// Launches a real init as the starter would; its status on the host.
+    /// Launches a real init as the starter would; returns its status on the host.
     pub(crate) fn launch(&self) -> Ran {
         collect(self.bare())
     }
@@ -130,12 +130,12 @@ impl Ground {
         command
     }
 
-    /// Runs a script inside and waits until it and all that it started have ended.
+    /// Runs a script inside and waits until it and its descendants have ended.
     pub(crate) fn run(&self, script: &str) -> Ran {
         collect(self.command(&format!("exec 2>&1\n{script}")))
     }
 
-    /// How to build this session by `launch`.
+    /// The setup of this session, for `launch`.
     pub(crate) fn setup(&self) -> Setup {
         Setup {
             session: SessionId::random(),
@@ -152,7 +152,7 @@ impl Ground {
     }
 }
 
-/// Runs a command that ends with `walled`'s last line.
+/// Runs a command and parses `walled`'s last line.
 pub(crate) fn collect(mut command: Command) -> Ran {
     let output = command.stdin(Stdio::null()).output().expect("walled runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

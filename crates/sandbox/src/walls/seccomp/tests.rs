@@ -1,4 +1,4 @@
-//! The compiled filter against the lists and the rules that it was made from.
+//! The compiled filter, compared with its lists and rules.
 
 use libc::{EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT, c_long};
 
@@ -27,7 +27,7 @@ fn assert_answer(number: c_long, arguments: &[u64], expected: Answer) {
     assert_eq!(answer(number, all), expected.value(), "call {number} with {arguments:x?}");
 }
 
-/// Calls that a rule looks into: their answer depends on arguments.
+/// Whether a rule checks the arguments of a call.
 fn is_checked(number: c_long) -> bool {
     let others = [
         libc::SYS_clone,
@@ -198,7 +198,7 @@ fn sockets_are_local_internet_or_questions_about_routes() {
     ] {
         let arguments = [family, libc::SOCK_DGRAM, protocol].map(|value| u64::from(value.unsigned_abs()));
         assert_answer(libc::SYS_socket, &arguments, expected);
-        // The kernel takes an int: dirt in the upper half must change nothing.
+        // The kernel takes an int: the upper half must not matter.
         let dirty = [arguments[0] | (7 << 32), arguments[1], arguments[2] | (9 << 32)];
         assert_answer(libc::SYS_socket, &dirty, expected);
     }
@@ -239,7 +239,7 @@ fn the_tag_of_a_process_is_set_with_the_cookie_only() {
     // Only the upper half of the pointer set, and only the lower.
     assert_answer(call, &[0, tag, 1 << 40], Fail(EPERM));
     assert_answer(call, &[0, tag, 0x1000], Fail(EPERM));
-    // Questions.
+    // Queries.
     assert_answer(call, &[0, tag, 0, new], Allow);
     assert_answer(call, &[1, files, 0, new], Allow);
     assert_answer(libc::SYS_setrlimit, &[tag, new], Fail(EPERM));
