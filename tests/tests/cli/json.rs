@@ -30,7 +30,7 @@ fn types(events: &[Value]) -> Vec<&str> {
 #[tokio::test]
 async fn events_have_the_shape_of_the_native_api() -> Result<()> {
     let worker = worker().await?;
-    let done = run(&worker, &["run", "--json", "--shell", "echo out; sleep 0.1; echo err >&2; exit 3"])?;
+    let done = run(&worker, &["run", "--json", "--shell", "echo out; sleep 1; echo err >&2; exit 3"])?;
     assert_eq!(done.code, Some(3));
     let events = lines_of_json(&done.stdout)?;
     assert_eq!(types(&events), ["started", "stdout", "stderr", "exited"]);
