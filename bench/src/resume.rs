@@ -47,10 +47,10 @@ impl Resumable {
         let line =
             format!("head -c {} /dev/zero; sleep 0.2; head -c {LAST_BYTES} /dev/zero", bytes - LAST_BYTES);
         lab.client.start(session, Some(id), &StartSpec::shell(line)).await?;
-        let told = lab.client.wait(id, Duration::from_mins(1), true).await?;
-        ensure!(told.stdout_bytes == bytes, "{} bytes were logged of {bytes}", told.stdout_bytes);
+        let execution = lab.client.wait(id, Duration::from_mins(1), true).await?;
+        ensure!(execution.stdout_bytes == bytes, "{} bytes were logged of {bytes}", execution.stdout_bytes);
         // After the last chunk come `exited` and `closed`.
-        Ok(Self { id, after: Seq(told.last_seq.0 - 3) })
+        Ok(Self { id, after: Seq(execution.last_seq.0 - 3) })
     }
 
     async fn resume(&self, lab: &BenchWorker, samples: &mut Samples) -> Result<()> {

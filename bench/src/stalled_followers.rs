@@ -46,7 +46,7 @@ impl StalledFollowers {
         Ok(Self { leave, thread })
     }
 
-    /// Ends them.
+    /// Disconnects them and ends their thread.
     pub fn leave(self) -> Result<()> {
         drop(self.leave);
         self.thread.join().map_err(|_| anyhow!("the crowd failed"))?

@@ -74,8 +74,8 @@ async fn prompt(lab: &BenchWorker, id: ExecutionId) -> Result<()> {
     let request = v1::FollowMarksRequest { execution_id: id.to_string(), after_seq: 0 };
     let mut marks = lab.client.terminals().follow_marks(request).await?.into_inner();
     let deadline = Instant::now() + Duration::from_mins(1);
-    while let Some(told) = marks.message().await? {
-        if told.marks.iter().any(|mark| matches!(mark.kind, Some(v1::mark::Kind::Prompt(_)))) {
+    while let Some(answer) = marks.message().await? {
+        if answer.marks.iter().any(|mark| matches!(mark.kind, Some(v1::mark::Kind::Prompt(_)))) {
             return Ok(());
         }
         ensure!(Instant::now() < deadline, "no prompt comes");

@@ -149,12 +149,13 @@ pub async fn enter(http: &mut Http, id: &str) -> Result<()> {
 pub async fn closed(http: &mut Http, id: &str) -> Result<(u64, u64)> {
     let deadline = Instant::now() + Duration::from_mins(2);
     loop {
-        let told = http.call("GET", &format!("/v1/executions/{id}?wait=5s"), "", 200).await?;
-        if told["state"] == "closed" {
-            let number = |name: &str| told[name].as_u64().with_context(|| format!("no `{name}` in {told}"));
+        let answer = http.call("GET", &format!("/v1/executions/{id}?wait=5s"), "", 200).await?;
+        if answer["state"] == "closed" {
+            let number =
+                |name: &str| answer[name].as_u64().with_context(|| format!("no `{name}` in {answer}"));
             return Ok((number("last_seq")?, number("stdout_bytes")?));
         }
-        ensure!(Instant::now() < deadline, "it does not end: {told}");
+        ensure!(Instant::now() < deadline, "it does not end: {answer}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -170,8 +171,8 @@ pub async fn cancel(http: &mut Http, id: &str) -> Result<()> {
     http.call("POST", &format!("/v1/executions/{id}/cancel"), "", 204).await.map(drop)
 }
 
-fn id(told: &serde_json::Value) -> Result<String> {
-    Ok(told["id"].as_str().with_context(|| format!("no `id` in {told}"))?.to_owned())
+fn id(answer: &serde_json::Value) -> Result<String> {
+    Ok(answer["id"].as_str().with_context(|| format!("no `id` in {answer}"))?.to_owned())
 }
 
 /// The number of runs for warming up, which do not count.

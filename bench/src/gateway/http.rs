@@ -12,7 +12,7 @@ use super::wire::Wire;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
     Nothing,
-    /// This many bytes.
+    /// The rest has this many bytes.
     Bytes(u64),
     /// The line with the size of a chunk.
     ChunkSize,
@@ -23,7 +23,7 @@ enum Left {
 /// Servers close idle connections after some seconds: after this time a new one is opened first.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
-/// A connection.
+/// A kept-alive connection, with the state of the answer that is being read.
 #[derive(Debug)]
 pub struct Http {
     wire: Wire,

@@ -74,10 +74,10 @@ pub fn serve(show: Option<PathBuf>) -> Result<()> {
         let master = AsyncFd::new(master)?;
         let Some(path) = show else {
             relay(&mut socket, &master).await?;
-            drop(slave); // held till here: a terminal that nobody has open echoes nothing
+            drop(slave); // kept until here: a terminal without an open slave does not echo
             return Ok(());
         };
-        socket.next().await; // the first message says that somebody is there
+        socket.next().await; // the first message means that the client is ready
         let mut child = Command::new("/bin/cat").arg(path).stdout(Stdio::from(slave)).spawn()?;
         relay(&mut socket, &master).await?;
         socket.close(None).await?;

@@ -12,7 +12,7 @@ const TEXT: u8 = 0x81;
 const BINARY: u8 = 0x82;
 const CLOSE: u8 = 0x88;
 
-/// A WebSocket.
+/// An open WebSocket.
 #[derive(Debug)]
 pub struct Socket {
     wire: Wire,

@@ -19,7 +19,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Connects.
+    /// Opens a TCP connection without Nagle's algorithm.
     pub async fn connect(address: &str) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;

@@ -31,9 +31,9 @@ pub enum ClientError {
     /// The server cannot be reached: nothing was sent.
     #[error("no server answers at `{url}`: {why}")]
     Unreachable {
-        /// The address.
+        /// The address that was tried.
         url: String,
-        /// The system's error.
+        /// The error of the system.
         why: String,
     },
     /// The connection broke: the request may or may not have been executed.

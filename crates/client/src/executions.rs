@@ -139,7 +139,7 @@ impl Client {
         Attachment::open(self.clone(), id, options).await
     }
 
-    /// Returns an execution.
+    /// Returns an execution by its id.
     pub async fn execution(&self, id: ExecutionId) -> Result<ExecutionBody> {
         self.get_json(&format!("v1/executions/{id}")).await
     }
@@ -217,7 +217,7 @@ impl Client {
         self.send(request.body(data)).await.map(drop)
     }
 
-    /// Sends a signal.
+    /// Sends a signal to an execution.
     pub async fn signal(&self, id: ExecutionId, request: &SignalRequest) -> Result<()> {
         self.post_once(&format!("v1/executions/{id}/signal"), Some(request)).await
     }

@@ -21,7 +21,7 @@ pub(crate) enum ServerFrame {
         /// The output bytes.
         bytes: Bytes,
     },
-    /// Any other event.
+    /// An event other than output.
     Event(Event),
     /// An error about a frame that was sent, or about the log.
     Error(Box<ApiError>),

@@ -20,7 +20,7 @@ pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(45);
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 impl Client {
-    /// Prepares a request.
+    /// Prepares a request with the client's headers.
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.http.request(method, url)
     }

@@ -78,7 +78,7 @@ impl Output {
         chunk.map_err(|error| self.client.request_error(&error))
     }
 
-    /// All bytes.
+    /// Reads all bytes into memory.
     pub async fn bytes(mut self) -> Result<Vec<u8>> {
         let mut all = Vec::new();
         while let Some(chunk) = self.chunk().await? {

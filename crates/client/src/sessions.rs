@@ -42,7 +42,7 @@ impl Client {
         }
     }
 
-    /// Returns a session.
+    /// Returns a session by its id.
     pub async fn session(&self, id: SessionId) -> Result<SessionBody> {
         self.get_json(&format!("v1/sessions/{id}")).await
     }

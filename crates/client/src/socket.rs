@@ -26,7 +26,7 @@ use crate::stream::{STABLE_AFTER, silent};
 /// The maximum size of a message: one event of the log is smaller.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
-/// What was received.
+/// A frame, or the end of the connection.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// A frame.
@@ -35,7 +35,7 @@ pub(crate) enum Received {
     End,
 }
 
-/// One connection.
+/// An open WebSocket connection.
 #[derive(Debug)]
 pub(crate) struct Socket {
     ws: WebSocketStream<Upgraded>,

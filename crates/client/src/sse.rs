@@ -9,7 +9,7 @@ use bytes::{Buf, Bytes, BytesMut};
 /// The largest event: 4 MiB of output, each byte of which may take six in JSON, with a margin.
 const MAX_EVENT_BYTES: usize = 64 << 20;
 
-/// An event.
+/// A server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Message {
     /// The type; empty if none was given.

@@ -16,7 +16,7 @@ use crate::sse::Parser;
 /// A connection that has lasted this long counts as stable, even if no event came.
 pub(crate) const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// What was received.
+/// An event, or why there is none.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// An event of the log.
@@ -27,7 +27,7 @@ pub(crate) enum Received {
     End,
 }
 
-/// The connection.
+/// An open connection and its parser.
 #[derive(Debug)]
 pub(crate) struct EventStream {
     client: Client,
@@ -39,7 +39,7 @@ pub(crate) struct EventStream {
 }
 
 impl EventStream {
-    /// Opens the connection.
+    /// Sends the request and checks that the answer is an event stream.
     pub(crate) async fn open(client: &Client, request: RequestBuilder) -> Result<Self> {
         let request = request.header("Accept", "text/event-stream").header("Cache-Control", "no-store");
         let answer = timeout(client.idle_timeout(), client.send(request)).await.map_err(|_| silent())??;

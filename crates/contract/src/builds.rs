@@ -27,7 +27,7 @@ pub struct BuildSpec {
     pub owner: String,
     /// The metadata of the build's session.
     pub metadata: BTreeMap<String, String>,
-    /// What to compile.
+    /// The sources, the output and the flags.
     pub spec: CompileSpec,
 }
 

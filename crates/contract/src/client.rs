@@ -161,12 +161,12 @@ impl Client {
         convert(self.raw().create_session(request).await)
     }
 
-    /// Returns a session.
+    /// Returns a session by its id.
     pub async fn session(&self, id: SessionId) -> Result<Session> {
         convert(self.raw().get_session(v1::GetSessionRequest { session_id: id.to_string() }).await)
     }
 
-    /// Returns all sessions.
+    /// Returns all sessions, with or without those that have ended.
     pub async fn sessions(&self, include_ended: bool) -> Result<Vec<Session>> {
         self.list_sessions(v1::ListSessionsRequest { include_ended, brief: false }).await
     }
@@ -183,7 +183,7 @@ impl Client {
         sessions.map_err(|fault| malformed(&fault))
     }
 
-    /// Changes a session.
+    /// Changes a session's name, limits, idle timeout or metadata.
     pub async fn update_session(&self, request: v1::UpdateSessionRequest) -> Result<Session> {
         convert(self.raw().update_session(request).await)
     }
@@ -253,7 +253,7 @@ impl Client {
         Follower::open(self.clone(), id, options, Some(start_request(session, Some(id), spec))).await
     }
 
-    /// Returns an execution.
+    /// Returns an execution by its id, without waiting.
     pub async fn execution(&self, id: ExecutionId) -> Result<Execution> {
         self.wait(id, Duration::ZERO, false).await
     }

@@ -48,7 +48,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// All kinds.
+    /// All kinds, for decoding.
     const ALL: [Self; 13] = [
         Self::Invalid,
         Self::NotFound,

@@ -24,7 +24,7 @@ impl Client {
         Ok(self.files().stat(request).await?.into_inner())
     }
 
-    /// Lists a folder.
+    /// Lists a folder, a page at a time.
     pub async fn list_files(&self, request: v1::ListFilesRequest) -> Result<v1::ListFilesResponse> {
         Ok(self.files().list(request).await?.into_inner())
     }

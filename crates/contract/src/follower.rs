@@ -114,7 +114,7 @@ impl Follower {
         self.options.after
     }
 
-    /// The current options.
+    /// The options, with `after` advanced to the last delivered event.
     pub const fn options(&self) -> &FollowOptions {
         &self.options
     }

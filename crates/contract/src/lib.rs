@@ -33,7 +33,7 @@ pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use trees::Messages;
 
-/// The generated code.
+/// The code generated from `proto/`.
 #[allow(missing_docs, clippy::all, clippy::pedantic, unreachable_pub, unused_qualifications)] // generated
 pub mod v1 {
     tonic::include_proto!("headwater.worker.v1");

@@ -51,7 +51,7 @@ impl StdinWriter {
         self.send(Some(at), data, false).await
     }
 
-    /// Closes the input.
+    /// Closes the program's input.
     pub async fn end(&mut self) -> Result<()> {
         self.send(None, Bytes::new(), true).await
     }

@@ -63,7 +63,7 @@ pub enum MarkKind {
     },
     /// The shell changed its directory.
     Directory {
-        /// The new directory.
+        /// The path of the new directory.
         path: String,
     },
 }

@@ -88,7 +88,7 @@ impl Client {
         Ok(self.trees().list_snapshots(request).await?.into_inner().snapshots)
     }
 
-    /// Removes a snapshot.
+    /// Removes a snapshot of a session.
     pub async fn remove_snapshot(&self, session: SessionId, id: SnapshotId) -> Result<()> {
         let (session_id, snapshot_id) = (session.to_string(), id.to_string());
         self.trees().remove_snapshot(v1::RemoveSnapshotRequest { session_id, snapshot_id }).await?;

@@ -31,9 +31,9 @@ pub const WORKERS_FOLDER: &str = "headwater-";
 pub struct Controllers {
     /// Memory, and kills for lack of it.
     pub memory: bool,
-    /// Processor time.
+    /// Processor time, by bandwidth.
     pub cpu: bool,
-    /// Processes and threads.
+    /// The number of processes and threads.
     pub pids: bool,
 }
 

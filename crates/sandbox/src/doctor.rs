@@ -44,7 +44,7 @@ pub struct Check {
 /// How serious a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// Everything works.
+    /// The check passed and there is nothing to fix.
     Fine,
     /// Code can be run, but with a substitute for what is missing.
     Warning,

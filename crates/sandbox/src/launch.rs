@@ -69,9 +69,9 @@ pub enum LaunchError {
     /// init could not be started.
     #[error("cannot start init: {what}")]
     Spawn {
-        /// The failed step.
+        /// The step that failed, such as `clone`.
         what: &'static str,
-        /// The kernel's error.
+        /// The error that the kernel returned.
         #[source]
         source: io::Error,
     },

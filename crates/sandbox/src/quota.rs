@@ -24,7 +24,7 @@ pub enum State {
 /// Hard limits of a project; `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProjectLimits {
-    /// Allocated bytes.
+    /// The limit on allocated bytes.
     pub bytes: Option<u64>,
     /// Files and folders, including the project's root folder.
     pub inodes: Option<u64>,
@@ -33,9 +33,9 @@ pub struct ProjectLimits {
 /// The usage of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProjectUsage {
-    /// Allocated bytes.
+    /// The bytes that are allocated.
     pub bytes: u64,
-    /// Files and folders.
+    /// The number of files and folders.
     pub inodes: u64,
 }
 

@@ -32,11 +32,11 @@ pub enum ToInit {
     /// standard input if `stdin` is `Fd`, then `cgroups` many `cgroup.procs` files opened for writing,
     /// through which the program joins those cgroups before it runs.
     Start(Box<Start>),
-    /// Send a signal.
+    /// Send a signal to processes of an execution.
     Signal {
         /// The execution to signal.
         execution: ExecutionId,
-        /// The signal number.
+        /// The signal number, from 1 to 64.
         signal: i32,
         /// Which of its processes to signal.
         target: Target,
@@ -145,7 +145,7 @@ pub enum FromInit {
     Processes {
         /// The execution that was asked about.
         execution: ExecutionId,
-        /// Its processes.
+        /// The processes, as seen inside the session.
         processes: Vec<Process>,
     },
     /// The answer to `Listen`, with the listening socket, on which the worker accepts.

@@ -53,7 +53,7 @@ pub struct Options {
 pub struct Fed {
     /// Replies to the program's queries (cursor position, colours), to be written to its input.
     pub replies: Vec<u8>,
-    /// The shell's marks.
+    /// The shell's marks in these bytes.
     pub marks: Vec<Mark>,
 }
 

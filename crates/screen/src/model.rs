@@ -21,7 +21,7 @@ use crate::repair;
 const MAX_REPLY_BYTES: usize = 64 << 10;
 const TAB_COLUMNS: usize = 8;
 
-/// Synchronised updates are applied at once: a half-drawn screen is visible to nobody here.
+/// Synchronised updates are applied at once: no one sees a half-drawn screen here.
 #[derive(Debug, Default)]
 pub(crate) struct NoWait;
 

@@ -11,7 +11,7 @@ pub(crate) fn unset(grid: &mut Grid<Cell>, line: Line, column: Column, flags: Fl
     }
 }
 
-/// Repairs a line.
+/// Repairs the cells of one line.
 pub(crate) fn row(grid: &mut Grid<Cell>, line: Line) {
     let last = grid.columns() - 1;
     let odd = Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER | Flags::WRAPLINE;
@@ -58,7 +58,7 @@ pub(crate) fn clear(grid: &mut Grid<Cell>) {
     }
 }
 
-/// Repairs all lines.
+/// Repairs all lines, scrollback included.
 pub(crate) fn grid(grid: &mut Grid<Cell>) {
     let mut line = grid.topmost_line();
     while line <= grid.bottommost_line() {

@@ -28,6 +28,6 @@ fn drawn(screen: &mut Screen) -> Screen {
     let snapshot = screen.snapshot(None);
     let mut drawn = self::screen(rows, cols);
     let fed = drawn.feed(&snapshot);
-    assert_eq!(fed, Fed::default(), "a snapshot asks nothing and tells nothing");
+    assert_eq!(fed, Fed::default(), "a snapshot contains no queries and no marks");
     drawn
 }

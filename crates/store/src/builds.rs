@@ -4,7 +4,7 @@ use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, SessionId};
 use serde_json::Value;
 
-/// A build.
+/// A row of the table `builds`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildRow {
     /// The id of the build; its execution has the same digits.
@@ -15,7 +15,7 @@ pub struct BuildRow {
     pub owner: String,
     /// The kind of build: `cpp`, `cmake` and so on.
     pub kind: String,
-    /// The request.
+    /// The request, as the gateway received it.
     pub request: Value,
     /// Whether an execution ran it.
     pub executed: bool,

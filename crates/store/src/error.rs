@@ -8,13 +8,13 @@ pub enum StoreError {
     /// Another program is using the store, or all connections are in use.
     #[error("the store is busy: {message}; try again, and make sure that only one gateway uses this file")]
     Busy {
-        /// The database's message.
+        /// What the database reported.
         message: String,
     },
     /// The disk is full.
     #[error("the disk of the store is full: {message}; free some space; the stored data is intact")]
     Full {
-        /// The database's message.
+        /// What the database reported.
         message: String,
     },
     /// The file is not writable.
@@ -22,7 +22,7 @@ pub enum StoreError {
         "the store cannot be written: {message}; give the server's user write permission on the file and its folder"
     )]
     ReadOnly {
-        /// The database's message.
+        /// What the database reported.
         message: String,
     },
     /// The file is damaged, or is not a store.

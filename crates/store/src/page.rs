@@ -8,21 +8,21 @@ pub const MAX_PAGE: u32 = 1000;
 /// A filter for executions. `None` means any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecutionFilter {
-    /// The owner.
+    /// Only executions of this owner.
     pub owner: Option<String>,
-    /// The session.
+    /// Only executions in this session.
     pub session_id: Option<SessionId>,
-    /// The state.
+    /// Only executions in this state.
     pub state: Option<StateFilter>,
-    /// The language, for executions of source code.
+    /// Only executions of source code in this language.
     pub language: Option<String>,
-    /// The conversation.
+    /// Only executions of this conversation.
     pub conversation_id: Option<String>,
     /// Accepted at this time or later.
     pub started_after_ms: Option<u64>,
     /// Accepted before this time.
     pub started_before_ms: Option<u64>,
-    /// One of these sessions.
+    /// Only executions in one of these sessions.
     pub among: Option<Vec<SessionId>>,
 }
 
@@ -40,32 +40,32 @@ pub enum StateFilter {
 /// A filter for sessions. `None` means any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// The owner.
+    /// Only sessions of this owner.
     pub owner: Option<String>,
-    /// The exact name.
+    /// Only sessions with exactly this name.
     pub name: Option<String>,
     /// Whether they have ended.
     pub ended: Option<bool>,
     /// A member that is not the owner.
     pub member: Option<String>,
-    /// One of these sessions.
+    /// Only these sessions.
     pub among: Option<Vec<SessionId>>,
 }
 
 /// A filter for audit rows. `None` means any.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// The owner.
+    /// Only actions of this owner.
     pub owner: Option<String>,
-    /// The exact action.
+    /// Only this action.
     pub action: Option<String>,
-    /// The exact object.
+    /// Only actions on this object.
     pub object: Option<String>,
-    /// The exact result.
+    /// Only actions with this result.
     pub result: Option<String>,
     /// At this time or later.
     pub since_ms: Option<u64>,
-    /// Before this time.
+    /// Only actions before this time.
     pub until_ms: Option<u64>,
 }
 

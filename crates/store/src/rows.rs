@@ -8,7 +8,7 @@ use headwater_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A session.
+/// A row of the table `sessions`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRow {
     /// The id of the session.
@@ -25,7 +25,7 @@ pub struct SessionRow {
     pub ended_at_ms: Option<u64>,
 }
 
-/// An execution.
+/// A row of the table `executions`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutionRow {
     /// The id of the execution.
@@ -158,7 +158,7 @@ pub struct TokenRow {
     pub name: String,
     /// The owner on whose behalf it acts.
     pub owner: String,
-    /// The role.
+    /// What the token may do.
     pub role: Role,
     /// SHA-256 of the secret; unique.
     pub hash: [u8; 32],
@@ -179,7 +179,7 @@ pub struct TokenRow {
 /// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
-    /// The time.
+    /// When it happened, in milliseconds since 1970.
     pub at_ms: u64,
     /// The user who acted.
     pub owner: String,

@@ -13,7 +13,7 @@ use crate::StoreError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionRole {
-    /// Read-only access.
+    /// May read the session and everything in it.
     Viewer,
     /// May also change the session, and start and end executions in it.
     Editor,
@@ -52,11 +52,11 @@ impl FromStr for SessionRole {
 /// A member of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberRow {
-    /// The session.
+    /// The session that it is a member of.
     pub session_id: SessionId,
     /// The member's name, as in `owner`.
     pub member: String,
-    /// The member's role.
+    /// What the member may do.
     pub role: SessionRole,
     /// When it was added.
     pub added_at_ms: u64,
@@ -77,7 +77,7 @@ pub struct ShareRow {
     pub made_by: String,
     /// When it was created.
     pub created_at_ms: u64,
-    /// When it expires.
+    /// From when on the link is refused.
     pub expires_at_ms: u64,
     /// When it was revoked, if it was.
     pub revoked_at_ms: Option<u64>,

@@ -38,7 +38,7 @@ pub struct TicketUse {
     pub expires_at_ms: u64,
 }
 
-/// Storage of tickets.
+/// Storage of tickets, which open one stream each.
 #[async_trait]
 pub trait Tickets: Send + Sync + Debug {
     /// Adds a ticket. Removes all expired ones, and the least recently used ones of its owner beyond `keep`.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::{Page, PageRequest, Role, StoreError};
 
-/// A user.
+/// A row of the table `users`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserRow {
     /// The id: `usr_` and 32 hexadecimal digits.
@@ -68,7 +68,7 @@ impl SignInKind {
 pub struct SignInRow {
     /// The id: `sgn_` and 32 hexadecimal digits.
     pub id: String,
-    /// The kind.
+    /// What the secret is: a refresh token, a cookie or a refused JWT.
     pub kind: SignInKind,
     /// SHA-256 of the secret; unique.
     pub hash: [u8; 32],
@@ -78,7 +78,7 @@ pub struct SignInRow {
     pub stands_for: Option<[u8; 32]>,
     /// When it was created.
     pub created_at_ms: u64,
-    /// When it expires.
+    /// From when on it is refused.
     pub expires_at_ms: u64,
 }
 

@@ -72,8 +72,8 @@ impl Server {
 
     /// Starts a kernel.
     pub async fn kernel(&self) -> Result<Kernel> {
-        let told = self.http().await?.call("POST", "/api/kernels", r#"{"name":"python3"}"#, 201).await?;
-        let id = told["id"].as_str().context("a kernel without an id")?.to_owned();
+        let answer = self.http().await?.call("POST", "/api/kernels", r#"{"name":"python3"}"#, 201).await?;
+        let id = answer["id"].as_str().context("a kernel without an id")?.to_owned();
         let path = format!("/api/kernels/{id}/channels?session_id=bench");
         Ok(Kernel { id, socket: Socket::open(self.http().await?, &path).await?, asked: 0 })
     }

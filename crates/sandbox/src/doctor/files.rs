@@ -22,7 +22,7 @@ const FILES_PER_EXECUTION: u64 = 8;
 /// The unit in which the kernel counts pipe memory.
 const PAGE_BYTES: u64 = 4096;
 
-/// Checks all three.
+/// Checks the limit on open files, the size of pipes, and hole punching.
 pub(super) fn check(options: &Options, facts: &Facts) -> Vec<Check> {
     vec![open_files(getrlimit(Resource::Nofile).maximum), pipes(facts), holes(options)]
 }

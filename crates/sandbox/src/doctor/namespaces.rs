@@ -32,7 +32,7 @@ const KINDS: [Kind; 6] = [
     Kind { name: "cgroup namespace", flag: UnshareFlags::NEWCGROUP, link: "cgroup", sysctl: "cgroup" },
 ];
 
-/// Tries each namespace.
+/// Tries each kind of namespace in a child process.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     let user = in_child(|| become_session_user(facts));
     let reached = user.is_ok() || facts.root;

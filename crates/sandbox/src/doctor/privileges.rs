@@ -18,7 +18,7 @@ const CAPABILITIES_END: libc::c_ulong = 64;
 /// The request that fakes terminal input.
 const TIOCSTI: libc::Ioctl = 0x5412;
 
-/// Checks both.
+/// Checks that privileges can be dropped and that the filter refuses calls.
 pub(super) fn check(facts: &Facts) -> Vec<Check> {
     let name = "privileges";
     let privileges = if in_child(|| become_session_user(facts)).is_ok() {

@@ -9,7 +9,7 @@ use super::mounts;
 use super::root::{create_dir, create_file, create_link, errno};
 use crate::wire::WallFailure;
 
-/// The path inside.
+/// Where it is mounted inside the session.
 pub(super) const INSIDE: &str = "/etc";
 
 /// The target of the link `mtab`.

@@ -23,19 +23,19 @@ fn output_and_exits_without_a_worker_are_handed_to_the_next_one() {
         std::thread::yield_now();
     }
     for _ in 0..2 {
-        let mut told = worker.reconnect();
-        assert_eq!(told.len(), 1);
-        let told = told.pop().unwrap();
-        assert_eq!((told.running.id, told.running.pid), (program.id, program.pid));
-        assert_eq!(told.note, b"remember");
-        assert_eq!(told.exit.unwrap().code, Some(5));
-        assert_eq!(told.running.kind, Fds::Pipes { outputs: 2, stdin: true });
+        let mut adopted = worker.reconnect();
+        assert_eq!(adopted.len(), 1);
+        let adopted = adopted.pop().unwrap();
+        assert_eq!((adopted.running.id, adopted.running.pid), (program.id, program.pid));
+        assert_eq!(adopted.note, b"remember");
+        assert_eq!(adopted.exit.unwrap().code, Some(5));
+        assert_eq!(adopted.running.kind, Fds::Pipes { outputs: 2, stdin: true });
         worker.leave();
     }
-    let told = worker.reconnect().pop().unwrap();
-    let text = read_all(&told.running.fds[0]);
+    let adopted = worker.reconnect().pop().unwrap();
+    let text = read_all(&adopted.running.fds[0]);
     assert!(text.ends_with('\n') && text.lines().eq((1..=20000).map(|number| number.to_string())));
-    assert_eq!(read_all(&told.running.fds[1]), "done\n");
+    assert_eq!(read_all(&adopted.running.fds[1]), "done\n");
 }
 
 #[test]
@@ -45,10 +45,10 @@ fn a_running_program_is_adopted_and_its_exit_reported_once() {
     start.stdin = StdinFrom::Open;
     let program = worker.start(start);
     worker.leave();
-    let told = worker.reconnect().pop().unwrap();
-    assert!(told.exit.is_none());
+    let adopted = worker.reconnect().pop().unwrap();
+    assert!(adopted.exit.is_none());
     drop(program.fds);
-    let mut fds = told.running.fds;
+    let mut fds = adopted.running.fds;
     let mut input = std::fs::File::from(fds.pop().unwrap());
     input.write_all(b"hello\n").unwrap();
     assert_eq!(read_until(&fds[0], |text| text.ends_with('\n')), "hello\n");
@@ -70,8 +70,9 @@ fn how_much_input_was_sent_is_known_to_the_next_worker() {
         let program = worker.start(start);
         for sent in [0, 5, 10] {
             worker.leave();
-            let told = worker.reconnect().into_iter().find(|told| told.running.id == program.id).unwrap();
-            let fds = told.running.fds;
+            let adopted =
+                worker.reconnect().into_iter().find(|adopted| adopted.running.id == program.id).unwrap();
+            let fds = adopted.running.fds;
             assert_eq!((fds.len(), rustix::fs::tell(&fds[buffer])), (4, Ok(sent)));
             rustix::io::pwrite(&fds[buffer], b"input, and bytes that are never sent", sent).unwrap();
             assert_eq!(rustix::fs::sendfile(&fds[target], &fds[buffer], None, 5), Ok(5));
@@ -85,13 +86,13 @@ fn an_exit_is_repeated_until_it_is_logged_and_an_execution_kept_until_released()
     let program = worker.start(worker.shell("exit 4"));
     assert_eq!(worker.exit(program.id).code, Some(4));
     worker.leave();
-    let told = worker.reconnect().pop().unwrap();
-    assert_eq!(told.exit.unwrap().code, Some(4));
+    let adopted = worker.reconnect().pop().unwrap();
+    assert_eq!(adopted.exit.unwrap().code, Some(4));
     worker.send(&ToInit::ExitLogged { execution: program.id });
     worker.leave();
-    let told = worker.reconnect().pop().unwrap();
-    assert!(told.exit.is_none());
-    assert_eq!(told.running.fds.len(), 2);
+    let adopted = worker.reconnect().pop().unwrap();
+    assert!(adopted.exit.is_none());
+    assert_eq!(adopted.running.fds.len(), 2);
     worker.send(&ToInit::Release { execution: program.id });
     worker.leave();
     assert!(worker.reconnect().is_empty());
@@ -103,8 +104,8 @@ fn an_execution_released_early_is_kept_without_descriptors_until_its_exit_is_log
     let program = worker.start(worker.spec(&["sleep", "1000"]));
     worker.send(&ToInit::Release { execution: program.id });
     worker.leave();
-    let told = worker.reconnect().pop().unwrap();
-    assert_eq!((told.running.kind, told.running.fds.len()), (Fds::None, 0));
+    let adopted = worker.reconnect().pop().unwrap();
+    assert_eq!((adopted.running.kind, adopted.running.fds.len()), (Fds::None, 0));
     worker.stop(program.id, Cause::Cancelled, 1000);
     assert_eq!(worker.exit(program.id).cause, Some(Cause::Cancelled));
     worker.send(&ToInit::ExitLogged { execution: program.id });
@@ -123,12 +124,12 @@ fn commands_that_a_worker_sent_before_it_died_are_executed() {
     worker.send(&ToInit::Processes { execution: program.id });
     worker.send(&ToInit::Start(Box::new(last)));
     worker.leave();
-    let told = worker.reconnect();
-    assert_eq!(told.len(), 2);
-    assert!(told.iter().any(|told| told.running.id == id));
-    for told in told {
-        if told.exit.is_none() {
-            worker.exit(told.running.id);
+    let adopted = worker.reconnect();
+    assert_eq!(adopted.len(), 2);
+    assert!(adopted.iter().any(|adopted| adopted.running.id == id));
+    for adopted in adopted {
+        if adopted.exit.is_none() {
+            worker.exit(adopted.running.id);
         }
     }
 }
@@ -143,8 +144,8 @@ fn deadlines_are_enforced_while_no_worker_runs() {
     while crate::harness::is_alive(program.pid) {
         std::thread::sleep(std::time::Duration::from_millis(2));
     }
-    let told = worker.reconnect().pop().unwrap();
-    assert_eq!(told.exit.unwrap().cause, Some(Cause::TimedOut));
+    let adopted = worker.reconnect().pop().unwrap();
+    assert_eq!(adopted.exit.unwrap().cause, Some(Cause::TimedOut));
 }
 
 #[test]

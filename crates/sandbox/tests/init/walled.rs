@@ -125,9 +125,9 @@ fn a_worker_comes_back_to_what_runs_inside() {
     each_way(|mut worker| {
         let program = worker.start(worker.shell("echo before; exit 6"));
         worker.leave();
-        let told = worker.reconnect().pop().unwrap();
-        assert_eq!(read_all(&told.running.fds[0]), "before\n");
-        let exit = told.exit.unwrap_or_else(|| worker.exit(program.id));
+        let adopted = worker.reconnect().pop().unwrap();
+        assert_eq!(read_all(&adopted.running.fds[0]), "before\n");
+        let exit = adopted.exit.unwrap_or_else(|| worker.exit(program.id));
         assert_eq!(exit.code, Some(6));
     });
 }

@@ -43,8 +43,8 @@ proptest! {
         play(&mut screen, &before);
         let mut drawn = drawn(&mut screen);
         prop_assert_eq!(difference(&mut screen, &mut drawn), None);
-        let told = play(&mut screen, &after);
-        prop_assert_eq!(told, play(&mut drawn, &after));
+        let fed = play(&mut screen, &after);
+        prop_assert_eq!(fed, play(&mut drawn, &after));
         prop_assert_eq!(difference(&mut screen, &mut drawn), None);
     }
 

@@ -47,7 +47,7 @@ fn grid(out: &mut String, grid: &Grid<Cell>) {
     cursor(out, &grid.saved_cursor);
 }
 
-/// The visible state.
+/// The visible state of a screen as text.
 pub(super) fn view(screen: &mut Screen) -> String {
     let mut out = String::new();
     let held = screen.tokenizer.held().to_vec();

@@ -33,9 +33,9 @@ fn on_a_small_disk<F: Future<Output = ()>>(test: &str, scenario: impl FnOnce(Pat
         .env(DISK, disk.path())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&done.stdout);
+    let output = String::from_utf8_lossy(&done.stdout);
     let errors = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success() && told.contains("1 passed"), "{told}{errors}");
+    assert!(done.status.success() && output.contains("1 passed"), "{output}{errors}");
 }
 
 /// Creates a file that takes all free space.
@@ -117,7 +117,7 @@ fn a_store_that_cannot_be_written_is_refused_with_the_reason() {
         mount_remount(&disk, MountFlags::RDONLY, "").unwrap();
         let error = SqliteStore::open(&path).await.unwrap_err();
         assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
-        let told = error.to_string();
-        assert!(told.contains("store.db") && told.contains("cannot be written"), "{told}");
+        let text = error.to_string();
+        assert!(text.contains("store.db") && text.contains("cannot be written"), "{text}");
     });
 }

@@ -102,17 +102,17 @@ async fn a_file_of_a_newer_version_is_refused() {
     raw(&place.path(), newer).await.unwrap();
     let error = SqliteStore::open(&place.path()).await.unwrap_err();
     assert!(matches!(error, StoreError::Newer { .. }), "{error}");
-    let told = error.to_string();
-    assert!(told.contains("4711") && told.contains("newer version") && told.contains("store.db"), "{told}");
+    let text = error.to_string();
+    assert!(text.contains("4711") && text.contains("newer version") && text.contains("store.db"), "{text}");
 }
 
 /// Checks that opening fails, with the file's name and advice.
 async fn assert_refused_as_damaged(place: &TestStore) {
     let error = SqliteStore::open(&place.path()).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
-    let told = error.to_string();
+    let text = error.to_string();
     for word in ["store.db", "damaged", "backup", "move it aside", "-wal"] {
-        assert!(told.contains(word), "{told}");
+        assert!(text.contains(word), "{text}");
     }
 }
 

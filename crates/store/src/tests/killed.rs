@@ -75,11 +75,11 @@ fn parse(line: &str) -> Option<Acknowledged> {
 fn acknowledged_until_killed(place: &TestStore, lines: usize) -> Vec<Acknowledged> {
     let mut writer = start_writer(place);
     let mut output = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let mut told: Vec<_> = output.by_ref().filter_map(|line| parse(&line)).take(lines).collect();
+    let mut acknowledged: Vec<_> = output.by_ref().filter_map(|line| parse(&line)).take(lines).collect();
     writer.kill().unwrap();
     assert_eq!(writer.wait().unwrap().signal(), Some(9), "it did not end by itself");
-    told.extend(output.filter_map(|line| parse(&line)));
-    told
+    acknowledged.extend(output.filter_map(|line| parse(&line)));
+    acknowledged
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -93,11 +93,11 @@ async fn acknowledged_writes_survive_every_kill() {
         // A different number each time; reading the lines paces the kills without a clock.
         all.extend(acknowledged_until_killed(&place, 20 + kill * 37 % 200));
         let store = place.open().await;
-        for told in &all {
-            let row = store.execution(told.id).await.unwrap().expect("it was acknowledged");
-            assert_eq!(row.session_id, told.session);
-            assert!(row.end.is_some_and(|end| end.closed) || !told.ended, "its end was acknowledged");
-            assert!(matches!(store.claim_key(&key(told.id)).await.unwrap(), Claim::Known(_)));
+        for acknowledged in &all {
+            let row = store.execution(acknowledged.id).await.unwrap().expect("it was acknowledged");
+            assert_eq!(row.session_id, acknowledged.session);
+            assert!(row.end.is_some_and(|end| end.closed) || !acknowledged.ended, "its end was acknowledged");
+            assert!(matches!(store.claim_key(&key(acknowledged.id)).await.unwrap(), Claim::Known(_)));
         }
         store.close().await.unwrap();
     }

@@ -80,8 +80,8 @@ pub(crate) async fn a_link_is_found_by_its_hash_whatever_became_of_it(store: &dy
     assert!(!store.revoke_share(other, &first, NOW + 1).await.unwrap(), "it is another session's");
     assert!(store.revoke_share(id, &first, NOW + 1).await.unwrap());
     assert!(!store.revoke_share(id, &first, NOW + 2).await.unwrap());
-    let told = store.share_by_hash(&[1; 32]).await.unwrap().unwrap();
-    assert_eq!(told.revoked_at_ms, Some(NOW + 1));
+    let stored = store.share_by_hash(&[1; 32]).await.unwrap().unwrap();
+    assert_eq!(stored.revoked_at_ms, Some(NOW + 1));
     assert_eq!(store.share_by_hash(&[9; 32]).await.unwrap(), None);
     let again = ShareRow { id: "shr_x".into(), ..share(id, 2) };
     assert!(matches!(store.put_share(&again).await.unwrap_err(), StoreError::Conflict { .. }));

@@ -166,6 +166,6 @@ pub(crate) async fn a_token_tells_when_it_was_used(store: &dyn Store) {
     store.put_token(&row).await.unwrap();
     assert_eq!(store.token_by_hash(&row.hash).await.unwrap().as_ref(), Some(&row));
     store.touch_token(&row.id, NOW + 7).await.unwrap();
-    let told = store.token_by_hash(&row.hash).await.unwrap().unwrap();
-    assert_eq!(told, TokenRow { last_used_at_ms: Some(NOW + 7), ..row });
+    let stored = store.token_by_hash(&row.hash).await.unwrap().unwrap();
+    assert_eq!(stored, TokenRow { last_used_at_ms: Some(NOW + 7), ..row });
 }
