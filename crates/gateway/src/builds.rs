@@ -18,8 +18,8 @@ use crate::auth::access::ExecutionInfo;
 use crate::auth::{Identity, Need};
 use crate::bodies::OWNER;
 use crate::error::ApiError;
-use crate::executions::start::{Order, execution_row};
-use crate::http::idempotency::Asked;
+use crate::executions::start::{ExecutionSpec, execution_row};
+use crate::http::idempotency::RequestKey;
 use crate::now_ms;
 use crate::quota::admission::Permit;
 use crate::state::Gateway;
@@ -31,12 +31,12 @@ impl Gateway {
         who: &Identity,
         session: SessionId,
         spec: CompileSpec,
-        asked: Asked,
+        request_key: RequestKey,
     ) -> Result<BuildRow, ApiError> {
         let owner = self.auth.may_use_session(who, Need::Write, session).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.background
-            .detached(async move { gateway.begin_compile(&who, owner, session, spec, asked).await })
+            .detached(async move { gateway.begin_compile(&who, owner, session, spec, request_key).await })
             .await
     }
 
@@ -46,10 +46,10 @@ impl Gateway {
         owner: String,
         session: SessionId,
         spec: CompileSpec,
-        asked: Asked,
+        request_key: RequestKey,
     ) -> Result<BuildRow, ApiError> {
         // Held to the end: who comes with the same key at the same time finds this build.
-        let claim = self.keys.claim(who, &asked, BuildId::random().execution(), None).await?;
+        let claim = self.keys.claim(who, &request_key, BuildId::random().execution(), None).await?;
         let id = BuildId::from(claim.id);
         if claim.repeated
             && let Some(row) = self.store.build(id).await?
@@ -83,8 +83,8 @@ impl Gateway {
         spec: CompileSpec,
         permit: Permit,
     ) -> Result<BuildRow, ApiError> {
-        let order = order_of(&row, spec);
-        let ask = self.worker.begin_build(&order);
+        let build = build_spec(&row, spec);
+        let ask = self.worker.begin_build(&build);
         let (stored, told) = futures_util::future::join(self.store.put_build(&row), ask).await;
         let told = match told {
             Ok(told) => told,
@@ -151,14 +151,14 @@ impl Gateway {
         kind: &str,
         request: Value,
         spec: StartSpec,
-        asked: Asked,
+        request_key: RequestKey,
     ) -> Result<BuildRow, ApiError> {
         spec.check()?;
         let owner = self.auth.may_use_session(who, Need::Write, session).await?;
-        let order = Order { session: Some(session), spec, asked };
-        let told = self.starts.start(who, order).await?;
+        let execution = ExecutionSpec { session: Some(session), spec, request_key };
+        let started = self.starts.start(who, execution).await?;
         let row = BuildRow {
-            id: told.id.into(),
+            id: started.id.into(),
             session_id: session,
             owner,
             kind: kind.to_owned(),
@@ -213,7 +213,7 @@ impl Gateway {
 }
 
 /// What the worker is asked for: the same, however often.
-fn order_of(row: &BuildRow, spec: CompileSpec) -> BuildSpec {
+fn build_spec(row: &BuildRow, spec: CompileSpec) -> BuildSpec {
     BuildSpec {
         id: row.id,
         session: row.session_id,

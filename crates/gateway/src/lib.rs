@@ -1,8 +1,8 @@
-//! The gateway: the one process that clients talk to. It knows the worker by the contract only, and keeps nothing
-//! that cannot be rebuilt from it but tokens and the audit.
+//! The gateway: the process that clients connect to. It reaches the worker through the contract only. Its
+//! tables can be rebuilt from the worker, except for accounts, tokens and the audit.
 //!
-//! A request's way through: [`serve`] takes the connection, [`routes`] finds the door, the guard in [`auth`] says who
-//! asks, a door in [`doors`] says what for, and [`state::Gateway`] holds what all of them share.
+//! The way of a request: [`serve`] accepts the connection, the guard in [`auth`] identifies the caller,
+//! [`routes`] has the handlers, and [`state::Gateway`] holds the state that they share.
 
 pub mod accounts;
 mod audit;
@@ -33,7 +33,7 @@ pub use error::ApiError;
 pub use serve::{ServeError, serve};
 pub use state::Gateway;
 
-/// Now, in milliseconds since 1970.
+/// The current time, in milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

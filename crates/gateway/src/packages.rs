@@ -8,7 +8,7 @@ const MAX_NAME: usize = 256;
 
 /// What is wanted of a session's packages.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct PackageChanges {
     /// Packages, with versions or not, or paths of the workspace.
     pub(crate) install: Vec<String>,
     /// Names of packages.
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Node,
 }
 
-impl Wanted {
+impl PackageChanges {
     /// Checks all words and writes them as the tools take them.
     pub(crate) fn checked(self, kind: Kind) -> Result<Self, String> {
         let Self { install, uninstall, listed_in, is_offline } = self;
@@ -144,35 +144,35 @@ pub(crate) fn make_environment(python: &str) -> String {
 }
 
 /// Does what is wanted in the session's virtual environment, which is made first if it is not there.
-pub(crate) fn change_python(python: &str, wanted: &Wanted) -> String {
+pub(crate) fn change_python(python: &str, changes: &PackageChanges) -> String {
     let pip = ".venv/bin/python -m pip --disable-pip-version-check --no-input";
     let mut lines = vec![make_environment(python)];
-    if !wanted.uninstall.is_empty() {
-        lines.push(format!("{pip} uninstall -y -- {}\n", all_quoted(&wanted.uninstall)));
+    if !changes.uninstall.is_empty() {
+        lines.push(format!("{pip} uninstall -y -- {}\n", all_quoted(&changes.uninstall)));
     }
-    if !wanted.install.is_empty() || wanted.listed_in.is_some() {
-        let offline = if wanted.is_offline { " --no-index" } else { "" };
-        let listed = wanted.listed_in.as_ref().map(|file| format!(" -r {}", quoted(file)));
+    if !changes.install.is_empty() || changes.listed_in.is_some() {
+        let offline = if changes.is_offline { " --no-index" } else { "" };
+        let listed = changes.listed_in.as_ref().map(|file| format!(" -r {}", quoted(file)));
         let listed = listed.unwrap_or_default();
-        let words = all_quoted(&wanted.install);
+        let words = all_quoted(&changes.install);
         lines.push(format!("{pip} install --no-cache-dir{offline}{listed} -- {words}\n"));
     }
     lines.concat()
 }
 
 /// Does what is wanted with the session's node modules.
-pub(crate) fn change_node(wanted: &Wanted) -> String {
+pub(crate) fn change_node(changes: &PackageChanges) -> String {
     let npm = "npm --no-audit --no-fund --no-update-notifier --cache=/tmp/headwater-npm";
-    let offline = if wanted.is_offline { " --offline" } else { "" };
+    let offline = if changes.is_offline { " --offline" } else { "" };
     let mut lines = vec![TURN.to_owned()];
-    if !wanted.uninstall.is_empty() {
-        lines.push(format!("{npm} uninstall -- {}\n", all_quoted(&wanted.uninstall)));
+    if !changes.uninstall.is_empty() {
+        lines.push(format!("{npm} uninstall -- {}\n", all_quoted(&changes.uninstall)));
     }
-    if wanted.listed_in.is_some() {
+    if changes.listed_in.is_some() {
         lines.push(format!("{npm} install{offline}\n"));
     }
-    if !wanted.install.is_empty() {
-        lines.push(format!("{npm} install{offline} -- {}\n", all_quoted(&wanted.install)));
+    if !changes.install.is_empty() {
+        lines.push(format!("{npm} install{offline} -- {}\n", all_quoted(&changes.install)));
     }
     lines.concat()
 }
@@ -181,8 +181,8 @@ pub(crate) fn change_node(wanted: &Wanted) -> String {
 mod tests {
     use super::*;
 
-    fn install(kind: Kind, word: &str) -> Result<Wanted, String> {
-        Wanted { install: vec![word.to_owned()], ..Wanted::default() }.checked(kind)
+    fn install(kind: Kind, word: &str) -> Result<PackageChanges, String> {
+        PackageChanges { install: vec![word.to_owned()], ..PackageChanges::default() }.checked(kind)
     }
 
     #[test]
@@ -222,10 +222,11 @@ mod tests {
             assert!(install(Kind::Node, word).is_err(), "{word}");
         }
         assert!(install(Kind::Python, &"a".repeat(257)).is_err());
-        let many = Wanted { install: vec!["a".into(); MAX_PACKAGES + 1], ..Wanted::default() };
+        let many =
+            PackageChanges { install: vec!["a".into(); MAX_PACKAGES + 1], ..PackageChanges::default() };
         assert!(many.checked(Kind::Python).is_err());
-        assert!(Wanted::default().checked(Kind::Python).is_err());
-        let gone = Wanted { uninstall: vec!["./a.whl".into()], ..Wanted::default() };
+        assert!(PackageChanges::default().checked(Kind::Python).is_err());
+        let gone = PackageChanges { uninstall: vec!["./a.whl".into()], ..PackageChanges::default() };
         assert!(gone.checked(Kind::Python).is_err());
     }
 
@@ -233,18 +234,19 @@ mod tests {
     fn only_paths_and_what_says_so_need_no_network() {
         assert!(install(Kind::Python, "requests").unwrap().needs_network());
         assert!(!install(Kind::Python, "/workspace/a.whl").unwrap().needs_network());
-        let listed = Wanted { listed_in: Some("requirements.txt".into()), ..Wanted::default() };
+        let listed =
+            PackageChanges { listed_in: Some("requirements.txt".into()), ..PackageChanges::default() };
         let listed = listed.checked(Kind::Python).unwrap();
         assert!(listed.needs_network());
-        assert!(!Wanted { is_offline: true, ..listed }.needs_network());
-        let gone = Wanted { uninstall: vec!["a".into()], ..Wanted::default() };
+        assert!(!PackageChanges { is_offline: true, ..listed }.needs_network());
+        let gone = PackageChanges { uninstall: vec!["a".into()], ..PackageChanges::default() };
         assert!(!gone.checked(Kind::Python).unwrap().needs_network());
     }
 
     #[test]
     fn words_are_quoted_and_come_after_the_options() {
-        let wanted = Wanted { is_offline: true, ..install(Kind::Python, "./it's.whl").unwrap() };
-        let script = change_python("/usr/bin/python3", &wanted);
+        let changes = PackageChanges { is_offline: true, ..install(Kind::Python, "./it's.whl").unwrap() };
+        let script = change_python("/usr/bin/python3", &changes);
         assert!(script.ends_with("install --no-cache-dir --no-index -- './it'\\''s.whl'\n"), "{script}");
         assert!(script.contains("'/usr/bin/python3' -m venv .venv"), "{script}");
         let script = change_node(&install(Kind::Node, "a@1").unwrap());

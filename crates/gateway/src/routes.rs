@@ -1,7 +1,7 @@
-//! The doors: one file for each group of routes. A door takes a request apart, asks [`crate::auth`] whether it may be,
-//! and shapes the answer; what it does is done elsewhere.
+//! The handlers, one file for each group of routes. A handler reads the request, asks [`crate::auth`] whether
+//! it is allowed, and writes the response; the work is done by the other modules.
 
-#![allow(unused_qualifications)] // utoipa's macro names the type of a query string in full
+#![allow(unused_qualifications)] // utoipa's macro spells out the type of a query string
 
 pub(crate) mod attach;
 pub(crate) mod audit;

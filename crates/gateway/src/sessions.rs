@@ -15,7 +15,7 @@ use crate::bodies::{OWNER, check_metadata, session_by_row};
 use crate::error::ApiError;
 use crate::executions::reconcile::session_row;
 use crate::executions::recorder::is_missing;
-use crate::http::idempotency::Asked;
+use crate::http::idempotency::RequestKey;
 use crate::http::paging::InParts;
 use crate::now_ms;
 use crate::state::Gateway;
@@ -27,22 +27,22 @@ impl Gateway {
         self: &Arc<Self>,
         who: &Identity,
         spec: SessionSpec,
-        asked: Asked,
+        request_key: RequestKey,
     ) -> Result<Session, ApiError> {
         authorise(who, Need::Write)?;
         check_metadata(&spec.metadata)?;
         spec.check()?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        self.background.detached(async move { gateway.begin_session(&who, spec, asked).await }).await
+        self.background.detached(async move { gateway.begin_session(&who, spec, request_key).await }).await
     }
 
     async fn begin_session(
         self: &Arc<Self>,
         who: &Identity,
         mut spec: SessionSpec,
-        asked: Asked,
+        request_key: RequestKey,
     ) -> Result<Session, ApiError> {
-        let claim = self.keys.claim(who, &asked, SessionId::random(), None).await?;
+        let claim = self.keys.claim(who, &request_key, SessionId::random(), None).await?;
         // What is over is not made again.
         if claim.repeated
             && let Some(row) = self.store.session(claim.id).await?.filter(|row| row.ended_at_ms.is_some())
@@ -51,7 +51,7 @@ impl Gateway {
         }
         self.quota.may_create_session(&who.owner).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
-        self.make_session(who, claim.id, &spec, asked.key.is_some()).await
+        self.make_session(who, claim.id, &spec, request_key.key.is_some()).await
     }
 
     /// Asks the worker, and then writes the row: with the defaults that the worker filled in. A gateway that is killed

@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::executions::start::Order;
-use crate::http::idempotency::Asked;
+use crate::executions::start::ExecutionSpec;
+use crate::http::idempotency::RequestKey;
 use crate::state::Gateway;
 
 /// The metadata that makes an execution a terminal: its name.
@@ -30,7 +30,7 @@ const ENDING: Duration = Duration::from_secs(10);
 
 /// What a terminal is made as, if it is not there.
 #[derive(Debug, Clone)]
-pub(crate) struct TerminalOrder {
+pub(crate) struct TerminalSpec {
     pub(crate) name: String,
     pub(crate) size: TtySize,
     /// A line for the shell, in the place of a login shell.
@@ -70,33 +70,33 @@ impl Gateway {
         self: &Arc<Self>,
         who: &Identity,
         session: SessionId,
-        order: TerminalOrder,
+        terminal: TerminalSpec,
     ) -> Result<Opened, ApiError> {
-        check_name(&order.name)?;
+        check_name(&terminal.name)?;
         self.auth.may_use_session(who, Need::Read, session).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
         // To the end, with its turn: whoever comes next must not look before this one is made.
-        self.background.detached(async move { gateway.find_or_make(&who, session, order).await }).await
+        self.background.detached(async move { gateway.find_or_make(&who, session, terminal).await }).await
     }
 
     async fn find_or_make(
         self: &Arc<Self>,
         who: &Identity,
         session: SessionId,
-        order: TerminalOrder,
+        terminal: TerminalSpec,
     ) -> Result<Opened, ApiError> {
-        let _lock = self.terminal_locks.lock((session, order.name.clone())).await;
-        let last = self.terminals(session).await?.remove(&order.name);
+        let _lock = self.terminal_locks.lock((session, terminal.name.clone())).await;
+        let last = self.terminals(session).await?.remove(&terminal.name);
         let before = match last {
             Some(execution) if is_running(&execution) => return Ok(Opened { execution, is_new: false }),
             last => last.map(|execution| execution.id),
         };
-        let execution = self.make_terminal(who, session, &order, before).await?;
+        let execution = self.make_terminal(who, session, &terminal, before).await?;
         if execution.state.verdict().is_none() {
             return Ok(Opened { execution, is_new: true });
         }
         // The key led to one that has ended and that the worker no longer lists.
-        let execution = self.make_terminal(who, session, &order, Some(ExecutionId::random())).await?;
+        let execution = self.make_terminal(who, session, &terminal, Some(ExecutionId::random())).await?;
         Ok(Opened { execution, is_new: true })
     }
 
@@ -106,15 +106,15 @@ impl Gateway {
         self: &Arc<Self>,
         who: &Identity,
         session: SessionId,
-        order: &TerminalOrder,
+        terminal: &TerminalSpec,
         before: Option<ExecutionId>,
     ) -> Result<Execution, ApiError> {
         // With spaces: no key of a client's has one.
         let after = before.map_or_else(|| "none".to_owned(), |id| id.to_string());
-        let key = format!("terminal {session} {} {after}", order.name);
-        let asked = Asked { hash: Sha256::digest(&key).into(), key: Some(key) };
-        let order = Order { session: Some(session), spec: spec(order), asked };
-        self.starts.start(who, order).await
+        let key = format!("terminal {session} {} {after}", terminal.name);
+        let request_key = RequestKey { hash: Sha256::digest(&key).into(), key: Some(key) };
+        let execution = ExecutionSpec { session: Some(session), spec: spec(terminal), request_key };
+        self.starts.start(who, execution).await
     }
 
     /// The newest terminal of each name that the worker knows of.
@@ -186,15 +186,15 @@ impl Gateway {
 }
 
 /// A login shell on a terminal, or the line that was asked for.
-fn spec(order: &TerminalOrder) -> StartSpec {
-    let command = match &order.command {
+fn spec(terminal: &TerminalSpec) -> StartSpec {
+    let command = match &terminal.command {
         Some(line) => Command::Shell(line.clone()),
         None => Command::Argv(vec!["/bin/bash".into(), "-l".into()]),
     };
     let mut spec = StartSpec::new(command);
-    spec.tty = Some(order.size);
+    spec.tty = Some(terminal.size);
     spec.stdin = Stdin::Open;
-    spec.metadata.insert(TERMINAL.to_owned(), order.name.clone());
+    spec.metadata.insert(TERMINAL.to_owned(), terminal.name.clone());
     spec
 }
 

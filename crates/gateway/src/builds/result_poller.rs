@@ -9,7 +9,7 @@ use headwater_protocol::{EventKind, Execution, ExecutionState, Reason, Stream, U
 use headwater_store::BuildRow;
 use tokio::time::{Instant, sleep};
 
-use super::{is_compiled, order_of};
+use super::{build_spec, is_compiled};
 use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
@@ -81,8 +81,8 @@ impl Gateway {
         let Ok(spec) = serde_json::from_value(row.request.clone()) else {
             return lost("what was asked for cannot be read");
         };
-        let order = order_of(row, spec);
-        match self.worker.begin_build(&order).await {
+        let spec = build_spec(row, spec);
+        match self.worker.begin_build(&spec).await {
             Ok(mut told) => {
                 if let Some((session, start)) = told.specs.take() {
                     self.take_up_build_execution(row, session, start, self.quota.admission.take(&row.owner))

@@ -24,7 +24,7 @@ use crate::bodies::{OWNER, execution_by_row};
 use crate::error::ApiError;
 use crate::executions::reconcile::Reconciler;
 use crate::executions::recorder::{Recorder, is_missing};
-use crate::http::idempotency::{Asked, IdempotencyKeys};
+use crate::http::idempotency::{IdempotencyKeys, RequestKey};
 use crate::metrics::Metrics;
 use crate::now_ms;
 use crate::quota::Quota;
@@ -37,13 +37,13 @@ const STOPPING: Duration = Duration::from_secs(10);
 
 /// What is to be started.
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
+pub(crate) struct ExecutionSpec {
     /// Where; `None`: in a session of its own that ends with it.
     pub(crate) session: Option<SessionId>,
     /// What.
     pub(crate) spec: StartSpec,
     /// The idempotency key, if one came.
-    pub(crate) asked: Asked,
+    pub(crate) request_key: RequestKey,
 }
 
 /// What the worker is asked for, besides to start, and what it answers with.
@@ -168,47 +168,51 @@ impl Starts {
     }
 
     /// Starts; the store is written before this returns.
-    pub(crate) async fn start(self: &Arc<Self>, who: &Identity, order: Order) -> Result<Execution, ApiError> {
-        self.start_for(who, order, false).await
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        who: &Identity,
+        execution: ExecutionSpec,
+    ) -> Result<Execution, ApiError> {
+        self.start_for(who, execution, false).await
     }
 
     /// The same; with `lossless`, for a lossless reader that follows at once.
     pub(crate) async fn start_for(
         self: &Arc<Self>,
         who: &Identity,
-        order: Order,
+        execution: ExecutionSpec,
         lossless: bool,
     ) -> Result<Execution, ApiError> {
-        Ok(self.grant(who, order, Start { lossless }).await?.1)
+        Ok(self.grant(who, execution, Start { lossless }).await?.1)
     }
 
     /// Starts and follows in one round trip to the worker.
     pub(crate) async fn run(
         self: &Arc<Self>,
         who: &Identity,
-        order: Order,
+        execution: ExecutionSpec,
         options: FollowOptions,
     ) -> Result<(ExecutionId, Follower), ApiError> {
-        self.grant(who, order, Run(options)).await
+        self.grant(who, execution, Run(options)).await
     }
 
     async fn grant<W: Wish>(
         self: &Arc<Self>,
         who: &Identity,
-        order: Order,
+        execution: ExecutionSpec,
         wish: W,
     ) -> Result<(ExecutionId, W::Answer), ApiError> {
-        let owner = if let Some(id) = order.session {
+        let owner = if let Some(id) = execution.session {
             self.auth.may_use_session(who, Need::Write, id).await?
         } else {
             authorise(who, Need::Write)?;
             who.owner.clone()
         };
         // Before anything is begun: who goes away while it waits has started nothing.
-        let what = order.session.map_or_else(|| "one-shot".to_owned(), |id| id.to_string());
+        let what = execution.session.map_or_else(|| "one-shot".to_owned(), |id| id.to_string());
         let permit = self.quota.may_start(&owner, &what).await?;
         let (starts, who) = (Arc::clone(self), who.clone());
-        let begin = async move { starts.begin_execution(&who, owner, order, &wish, permit).await };
+        let begin = async move { starts.begin_execution(&who, owner, execution, &wish, permit).await };
         self.background.detached(Box::pin(begin)).await
     }
 
@@ -216,13 +220,13 @@ impl Starts {
         self: &Arc<Self>,
         who: &Identity,
         owner: String,
-        order: Order,
+        execution: ExecutionSpec,
         wish: &W,
         permit: Permit,
     ) -> Result<(ExecutionId, W::Answer), ApiError> {
-        let own = order.session.is_none().then(SessionId::random);
+        let own = execution.session.is_none().then(SessionId::random);
         // Held to the end: who comes with the same key at the same time finds this start done, or undone.
-        let claim = self.keys.claim(who, &order.asked, ExecutionId::random(), own).await?;
+        let claim = self.keys.claim(who, &execution.request_key, ExecutionId::random(), own).await?;
         if claim.repeated
             && let Some(row) = self.store.execution(claim.id).await?
             && row.end.is_some()
@@ -230,8 +234,8 @@ impl Starts {
             // What has ended is not started again, whatever the worker has forgotten since.
             return Ok((claim.id, wish.look_again(&self.worker, row).await?));
         }
-        let session = claim.session.or(order.session).unwrap_or_else(SessionId::random);
-        let plan = Plan::new(self.reconciler.sandbox(), owner, (claim.id, session), order);
+        let session = claim.session.or(execution.session).unwrap_or_else(SessionId::random);
+        let plan = Plan::new(self.reconciler.sandbox(), owner, (claim.id, session), execution);
         let mut plan = Plan { repeated: claim.repeated, ..plan };
         let answer = self.carry_out(who, &mut plan, wish, permit).await?;
         Ok((claim.id, answer))
@@ -395,19 +399,19 @@ impl Plan {
         sandbox: SandboxKind,
         owner: String,
         (id, session_id): (ExecutionId, SessionId),
-        order: Order,
+        execution: ExecutionSpec,
     ) -> Self {
         let now = now_ms();
-        let own = order.session.is_none().then(|| SessionRow {
+        let own = execution.session.is_none().then(|| SessionRow {
             id: session_id,
             owner: owner.clone(),
-            spec: own_session(&owner, &order.spec),
+            spec: own_session(&owner, &execution.spec),
             sandbox,
             created_at_ms: now,
             ended_at_ms: None,
         });
-        let row = execution_row(id, session_id, owner, order.spec, now);
-        Self { row, own, has_key: order.asked.key.is_some(), repeated: false }
+        let row = execution_row(id, session_id, owner, execution.spec, now);
+        Self { row, own, has_key: execution.request_key.key.is_some(), repeated: false }
     }
 }
 

@@ -24,7 +24,7 @@ const MAX_KEY: usize = 255;
 
 /// The key that came with a request, and what it stands for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
+pub(crate) struct RequestKey {
     pub(crate) key: Option<String>,
     /// SHA-256 of method, path and body: the same key must stand for the same request.
     pub(crate) hash: [u8; 32],
@@ -33,7 +33,7 @@ pub(crate) struct Asked {
 /// A JSON body with the key that came with it.
 pub(crate) struct Keyed<T> {
     pub(crate) value: T,
-    pub(crate) asked: Asked,
+    pub(crate) request_key: RequestKey,
 }
 
 /// What a request makes, under which ids. While it is held, other requests with the same key wait.
@@ -66,18 +66,18 @@ impl IdempotencyKeys {
     pub(crate) async fn claim<T: Display + FromStr>(
         &self,
         who: &Identity,
-        asked: &Asked,
+        request_key: &RequestKey,
         id: T,
         session: Option<SessionId>,
     ) -> Result<Claimed<T>, ApiError> {
-        let Some(key) = &asked.key else {
+        let Some(key) = &request_key.key else {
             return Ok(Claimed { id, session, repeated: false, _lock: None });
         };
         let lock = Some(self.locks.lock((who.owner.clone(), key.clone())).await);
         let row = KeyRow {
             owner: who.owner.clone(),
             key: key.clone(),
-            request_hash: asked.hash,
+            request_hash: request_key.hash,
             object: id.to_string(),
             session,
             created_at_ms: now_ms(),
@@ -86,7 +86,7 @@ impl IdempotencyKeys {
             return Ok(Claimed { id, session, repeated: false, _lock: lock });
         };
         match known.object.parse() {
-            Ok(id) if known.request_hash == asked.hash => {
+            Ok(id) if known.request_hash == request_key.hash => {
                 Ok(Claimed { id, session: known.session, repeated: true, _lock: lock })
             }
             _ => Err(key_reused(key)),
@@ -102,7 +102,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Keyed<T> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let body = json_body(request, state).await?;
         let hash = hash(&method, &path, &body);
-        Ok(Self { value: crate::http::extract::parse(&body)?, asked: Asked { key, hash } })
+        Ok(Self { value: crate::http::extract::parse(&body)?, request_key: RequestKey { key, hash } })
     }
 }
 

@@ -1,9 +1,10 @@
-//! The WebSocket: `WS /v1/executions/{id}/attach`. Output comes as it is printed, input goes as it is typed.
+//! The WebSocket of an execution: `WS /v1/executions/{id}/attach`. It carries output as it is printed and
+//! input as it is typed.
 //!
-//! How a socket works is in [`crate::streams::socket`].
+//! [`crate::streams::socket`] implements the socket itself.
 
-mod dialect;
-mod incoming;
+mod client_commands;
+mod event_encoder;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::incoming::Incoming;
+use self::client_commands::ClientCommands;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
@@ -40,7 +41,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(attach))
 }
 
-/// What the server's frames look like.
+/// The format of the server's frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
@@ -57,19 +58,20 @@ enum Mode {
 struct AttachQuery {
     /// Events after this `seq`, which must not be after the last one; 0 or absent: all.
     after: Option<u64>,
-    /// Leave out so many bytes of output after that: for a client with credits that had a part of an event.
+    /// Skip this many bytes of output after `after`: for a client with credits that has already received part
+    /// of an event.
     skip: Option<u64>,
-    /// Begin so that about this many bytes of output are left to read; what is skipped is stated as a gap.
+    /// Start about this many bytes before the end of the output. The skipped part is reported as a gap.
     tail: Option<u64>,
-    /// What the server's frames look like: `binary` if absent.
+    /// The format of the server's frames: `binary` if absent.
     #[param(inline)]
     mode: Option<Mode>,
-    /// Look only: input is refused.
+    /// Read-only: input is refused.
     read_only: Option<bool>,
     /// The event after which the socket is closed: `closed` if absent.
     #[param(inline)]
     until: Option<Until>,
-    /// Miss nothing, as in `GET /v1/executions/{id}/events`. Needs the right to write to the session.
+    /// Receive every byte, as in `GET /v1/executions/{id}/events`. Requires write access to the session.
     lossless: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
     #[serde(rename = "token")]
@@ -90,22 +92,26 @@ impl AttachQuery {
     }
 }
 
-/// Attaches to an execution by WebSocket: output as it comes, input, signals and sizes as they go.
+/// Attaches to an execution by WebSocket: receives its output, and sends input, signals and sizes.
 ///
-/// Server, `mode=binary`: output is `0x01`, the stream (1 stdout, 2 stderr, 3 output), its `seq` as u64 LE, its bytes;
-/// other events are `0x02` and JSON, as are errors (`{"type": "error", code, message, hint}`), after which the socket
-/// stays open. `mode=json`: text frames, each an event's JSON.
+/// Server frames with `mode=binary`: output is `0x01`, the stream (1 stdout, 2 stderr, 3 output), its `seq`
+/// as u64 LE, and its bytes. Other events are `0x02` and JSON, and so are errors (`{"type": "error", code,
+/// message, hint}`), which leave the socket open. With `mode=json` each frame is a text frame with an event's
+/// JSON.
 ///
-/// Client, binary: `0x10` input, `0x11` end of input, `0x12` rows u16 LE cols u16 LE, `0x13` signal u8, `0x14` credit u32
-/// LE. Text: `{"type": "stdin", "text" or "base64"}`, `eof`, `resize` with `rows` and `cols`, `signal`, `credit` with
-/// `bytes`, `cancel`. Any number may attach; what several write is joined as it comes.
+/// Client frames, binary: `0x10` input, `0x11` end of input, `0x12` rows u16 LE cols u16 LE, `0x13` signal
+/// u8, `0x14` credit u32 LE. Text: `{"type": "stdin", "text" or "base64"}`, `eof`, `resize` with `rows` and
+/// `cols`, `signal`, `credit` with `bytes`, `cancel`. Any number of clients may attach; their input is
+/// combined in order of arrival.
 ///
-/// After the first credit no more bytes of output are sent than were granted; other events are free. An output event that
-/// is larger is divided: a frame that repeats the `seq` of the one before it is a beginning of the next event. Who comes
-/// back after such a frame says `after=` that seq and `skip=` the bytes of those frames.
+/// After the first credit, the server sends at most as many bytes of output as were granted; other events
+/// need no credit. A larger output event is divided: a frame that repeats the `seq` of the frame before it
+/// carries the first part of the next event. A client that reconnects after such a frame sends `after=` that
+/// seq, and `skip=` the bytes of those frames.
 ///
-/// Close codes: 1000 after the last event; 1012 when the server ends (come back with `after=`); 1009 a message over 1 MiB;
-/// 1002 no WebSocket frames; 1008 the token is no longer valid; 1011 the log cannot be read any further.
+/// Close codes: 1000 after the last event; 1002 invalid WebSocket frames; 1008 the token is no longer valid;
+/// 1009 a message over 1 MiB; 1011 the rest of the log cannot be read; 1012 the server is shutting down
+/// (reconnect with `after=`).
 #[utoipa::path(get, path = "/v1/executions/{id}/attach", tag = "streams",
     params(("id" = String, Path, description = "the execution"), AttachQuery),
     responses(
@@ -124,7 +130,7 @@ async fn attach(
     let refusal = refusal(&gateway, &who, id, query.read_only == Some(true)).await;
     let upgrade = bounded(upgrade)?;
     let follower = gateway.worker.follow(id, query.options()).await?;
-    // A server that ends waits for it, so that its last word is said.
+    // A server that is shutting down waits for it, so that the socket can send its close frame.
     let tracked = gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         serve(socket, gateway, who, id, query, follower, refusal).await;
@@ -132,7 +138,7 @@ async fn attach(
     }))
 }
 
-/// Why this one may only look, if it may.
+/// The error for input, if this client has read-only access.
 async fn refusal(
     gateway: &Arc<Gateway>,
     who: &Identity,
@@ -141,7 +147,7 @@ async fn refusal(
 ) -> Option<ApiError> {
     if read_only {
         let hint = "attach without `read_only=true`";
-        return Some(ApiError::forbidden("this socket is for looking only", hint));
+        return Some(ApiError::forbidden("this socket is read-only", hint));
     }
     gateway.auth.may_use_execution(who, Need::Write, id).await.err()
 }
@@ -173,6 +179,6 @@ async fn serve(
     };
     let validity = gateway.auth.validity(&who);
     let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
-    let incoming = Incoming { gateway, id, who, shared, input, refusal };
+    let incoming = ClientCommands { gateway, id, who, shared, input, refusal };
     socket::serve(outgoing, stream, incoming, validity.ended()).await;
 }

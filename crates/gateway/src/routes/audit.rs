@@ -1,4 +1,5 @@
-//! The audit log: who did what, from where, with which result. Everybody sees their own rows, the operator all.
+//! The audit log: who did what, from where, with which result. Users see their own rows, the operator sees
+//! all.
 
 use std::sync::Arc;
 
@@ -26,24 +27,24 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(export))
 }
 
-/// One thing that somebody did, or was not let do.
+/// One recorded action, whether it was allowed or denied.
 #[derive(Debug, Serialize, ToSchema)]
 struct AuditBody {
-    /// When.
+    /// When it happened.
     at: Timestamp,
-    /// Who; empty if nobody known.
+    /// The user; empty if unknown.
     owner: String,
-    /// With which token.
+    /// The id of the token that was used.
     token_id: String,
-    /// What, as in `execution.start`.
+    /// The action, such as `execution.start`.
     action: String,
-    /// To which object, or which path was asked for.
+    /// The object that it was applied to, or the requested path.
     object: String,
-    /// From where.
+    /// The address of the client.
     address: String,
-    /// More for people.
+    /// Details for people.
     detail: String,
-    /// `ok`, or `denied`.
+    /// `ok` or `denied`.
     result: String,
 }
 
@@ -54,24 +55,24 @@ impl From<AuditRow> for AuditBody {
     }
 }
 
-/// Which rows.
+/// Selects audit rows.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// The most on a page: 100 if absent.
+    /// The maximum number of rows on a page: 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(pattern = "^[0-9]{1,18}$")]
     cursor: Option<String>,
-    /// Only of this owner; for the operator.
+    /// Only rows of this owner; for the operator.
     owner: Option<String>,
-    /// Only this action.
+    /// Only rows with this action.
     action: Option<String>,
-    /// Only about this object.
+    /// Only rows about this object.
     object: Option<String>,
-    /// Only with this result.
+    /// Only rows with this result.
     result: Option<String>,
     /// Only at this time or later, in milliseconds since 1970.
     since_ms: Option<u64>,
@@ -79,12 +80,12 @@ struct ListQuery {
     until_ms: Option<u64>,
 }
 
-/// Which rows are exported.
+/// Selects the rows to export.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ExportQuery {
-    /// Only of this owner; for the operator.
+    /// Only rows of this owner; for the operator.
     owner: Option<String>,
     /// Only at this time or later, in milliseconds since 1970.
     since_ms: Option<u64>,
@@ -92,22 +93,23 @@ struct ExportQuery {
     until_ms: Option<u64>,
 }
 
-/// Whose rows: those that were asked for, or, for everybody but the operator, their own.
-fn whose(who: &Identity, asked: Option<String>) -> Result<Option<String>, ApiError> {
+/// The owner whose rows are returned: the requested one for the operator, and oneself for everybody else.
+fn whose(who: &Identity, requested: Option<String>) -> Result<Option<String>, ApiError> {
     if who.bounds.sessions.is_some() {
         let hint = "use a token that is not bound to certain sessions";
-        return Err(ApiError::forbidden("this token is for certain sessions only", hint));
+        return Err(ApiError::forbidden("this token is restricted to certain sessions", hint));
     }
-    match (who.role, asked) {
-        (Role::Admin, asked) => Ok(asked),
-        (_, Some(other)) if other != who.owner => {
-            Err(ApiError::forbidden("other people's audit rows are for the operator", "leave `owner` out"))
-        }
+    match (who.role, requested) {
+        (Role::Admin, requested) => Ok(requested),
+        (_, Some(other)) if other != who.owner => Err(ApiError::forbidden(
+            "only the operator may read audit rows of other users",
+            "leave `owner` out",
+        )),
         _ => Ok(Some(who.owner.clone())),
     }
 }
 
-/// Lists audit rows, the newest first.
+/// Lists audit rows, newest first.
 #[utoipa::path(get, path = "/v1/audit", tag = "server", params(ListQuery),
     responses((status = 200, body = PageBody<AuditBody>), Common))]
 async fn list(
@@ -128,7 +130,7 @@ async fn list(
     Ok(JsonBody(page_body(found.items.into_iter().map(Into::into).collect(), found.next)))
 }
 
-/// All audit rows as JSON lines, the newest first.
+/// Exports all audit rows as JSON lines, newest first.
 #[utoipa::path(get, path = "/v1/audit/export", tag = "server", params(ExportQuery),
     responses((status = 200, body = String, content_type = "application/x-ndjson"), Common))]
 async fn export(
@@ -142,7 +144,7 @@ async fn export(
         until_ms: query.until_ms,
         ..AuditFilter::default()
     };
-    // A page at a time, when the client has taken the one before.
+    // One page at a time, once the client has read the page before.
     let pages = futures_util::stream::try_unfold(Some(PageRequest::first(MAX_PAGE)), move |page| {
         let (gateway, filter) = (Arc::clone(&gateway), filter.clone());
         async move {
@@ -160,7 +162,7 @@ async fn export(
 fn lines(rows: Vec<AuditRow>) -> Bytes {
     let mut text = Vec::new();
     for row in rows {
-        // Strings and numbers become JSON, and memory takes them.
+        // Writing strings and numbers as JSON into memory cannot fail.
         if serde_json::to_writer(&mut text, &AuditBody::from(row)).is_ok() {
             text.push(b'\n');
         }

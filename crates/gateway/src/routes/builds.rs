@@ -1,6 +1,6 @@
-//! Builds: `POST /v1/sessions/build/cpp`, `/v1/sessions/{id}/builds` and what became of them.
+//! Builds: `POST /v1/sessions/build/cpp`, `/v1/sessions/{id}/builds` and their results.
 
-mod body;
+mod build_bodies;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::body::{BuildBody, BuildRequest, CompileCommand, CppRequest, compile_commands};
+use self::build_bodies::{BuildBody, BuildRequest, CompileCommand, CppRequest, compile_commands};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{NoQuery, Path, Query};
@@ -25,12 +25,12 @@ use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, Takes
 use crate::http::paging::{InParts, page_body, page_request};
 use crate::state::Gateway;
 
-/// A build is waited for so long at most; it then goes on, and can be asked for.
-const PATIENCE: Duration = Duration::from_hours(1);
-/// Builds of a session that are looked at for how its sources are compiled.
-const LOOKED_AT: u32 = 32;
-/// Builds on a page: each may hold a megabyte of what it printed.
-const ON_A_PAGE: u32 = 100;
+/// A request waits at most this long for its build. The build continues, and can be queried by its id.
+const MAX_BUILD_WAIT: Duration = Duration::from_hours(1);
+/// The number of a session's newest builds that the compilation database is made of.
+const DATABASE_BUILDS: u32 = 32;
+/// The maximum number of builds on a page: each may hold a megabyte of output.
+const MAX_BUILDS_PER_PAGE: u32 = 100;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
@@ -43,8 +43,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// Compiles and links C++ files of a session's workspace.
 ///
-/// Answers when the build has ended, unless `"wait": false`. What was built before from the same files, by the same
-/// compiler and flags, is not built again (`"cached": true`).
+/// Responds when the build has ended, unless `"wait": false`. A build of the same files with the same
+/// compiler and flags is taken from the cache (`"cached": true`).
 #[utoipa::path(post, path = "/v1/sessions/build/cpp", tag = "builds",
     params(IdempotencyKey),
     request_body = CppRequest,
@@ -59,15 +59,15 @@ async fn build_cpp(
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<CppRequest>,
 ) -> Result<JsonBody<BuildBody>, ApiError> {
-    let Keyed { value, asked } = request;
+    let Keyed { value, request_key } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
     let wait = value.wait;
-    let row = gateway.compile(&who, session, value.into(), asked).await?;
-    let row = if wait { gateway.wait_for_build(row, PATIENCE).await? } else { row };
+    let row = gateway.compile(&who, session, value.into(), request_key).await?;
+    let row = if wait { gateway.wait_for_build(row, MAX_BUILD_WAIT).await? } else { row };
     Ok(JsonBody(row.into()))
 }
 
-/// Builds in a session: C and C++ files, a `CMake` project, a makefile, or a source in another language.
+/// Builds C and C++ files, a `CMake` project, a makefile, or a source in another language in a session.
 #[utoipa::path(post, path = "/v1/sessions/{id}/builds", tag = "builds",
     params(
         ("id" = String, Path, description = "the session"),
@@ -82,38 +82,38 @@ async fn build(
     Path(id): Path<SessionId>,
     request: Keyed<BuildRequest>,
 ) -> Result<JsonBody<BuildBody>, ApiError> {
-    let Keyed { value, asked } = request;
+    let Keyed { value, request_key } = request;
     gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let wait = value.wait;
     let row = if let Some(spec) = value.compiled()? {
-        gateway.compile(&who, id, spec, asked).await?
+        gateway.compile(&who, id, spec, request_key).await?
     } else {
         let cpus = gateway.store.session(id).await?.and_then(|row| row.spec.limits.cpus);
         let commanded = value.command(cpus, &gateway.config.build_path)?;
-        let mut told = serde_json::to_value(&value).unwrap_or_default();
-        if let Some(told) = told.as_object_mut() {
-            told.insert("artifacts".to_owned(), commanded.artifacts.into());
+        let mut stored = serde_json::to_value(&value).unwrap_or_default();
+        if let Some(stored) = stored.as_object_mut() {
+            stored.insert("artifacts".to_owned(), commanded.artifacts.into());
         }
-        gateway.build_in_session(&who, id, value.kind.name(), told, commanded.spec, asked).await?
+        gateway.build_in_session(&who, id, value.kind.name(), stored, commanded.spec, request_key).await?
     };
-    let row = if wait { gateway.wait_for_build(row, PATIENCE).await? } else { row };
+    let row = if wait { gateway.wait_for_build(row, MAX_BUILD_WAIT).await? } else { row };
     Ok(JsonBody(row.into()))
 }
 
-/// Which builds.
+/// Selects a page of builds.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// The most on a page: 100 if absent.
+    /// The maximum number of builds on a page: 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(pattern = "^[0-9]{1,18}$")]
     cursor: Option<String>,
 }
 
-/// Lists the builds of a session, the newest first, without what they printed.
+/// Lists the builds of a session, newest first, without their output.
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds", tag = "builds",
     params(("id" = String, Path, description = "the session"), ListQuery),
     responses((status = 200, body = PageBody<BuildBody>), Common, NotFound))]
@@ -125,7 +125,7 @@ async fn list(
 ) -> Result<JsonBody<PageBody<BuildBody>>, ApiError> {
     gateway.auth.may_use_session(&who, Need::Read, id).await?;
     let mut page = page_request(query.limit, query.cursor.as_deref())?;
-    page.limit = page.limit.min(ON_A_PAGE);
+    page.limit = page.limit.min(MAX_BUILDS_PER_PAGE);
     let _turn = gateway.quota.lists.acquire(&who.owner).await;
     let mut parts = InParts::new(page);
     while let Some(part) = parts.wanted() {
@@ -136,7 +136,7 @@ async fn list(
     Ok(JsonBody(page_body(items, found.next)))
 }
 
-/// A part of a page, without what the builds printed: lists do not have it.
+/// A part of a page, without the output of the builds, which lists do not contain.
 async fn build_rows(gateway: &Gateway, id: SessionId, part: PageRequest) -> Result<Page<BuildRow>, ApiError> {
     let mut found = gateway.store.builds(id, part).await?;
     for result in found.items.iter_mut().filter_map(|row| row.result.as_mut()) {
@@ -145,8 +145,8 @@ async fn build_rows(gateway: &Gateway, id: SessionId, part: PageRequest) -> Resu
     Ok(found)
 }
 
-/// How the C and C++ sources of a session were compiled last: a compilation database. It ends at about 4 MiB; the newest
-/// builds come first into it.
+/// Returns the compilation database of a session: how its C and C++ sources were last compiled. It is limited
+/// to about 4 MiB; the newest builds come first.
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds/compile-commands", tag = "builds",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = Vec<CompileCommand>), Common, NotFound))]
@@ -158,7 +158,7 @@ async fn commands(
 ) -> Result<JsonBody<Vec<CompileCommand>>, ApiError> {
     gateway.auth.may_use_session(&who, Need::Read, id).await?;
     let _turn = gateway.quota.lists.acquire(&who.owner).await;
-    let page = page_request(Some(LOOKED_AT), None)?;
+    let page = page_request(Some(DATABASE_BUILDS), None)?;
     let mut parts = InParts::new(page);
     while let Some(part) = parts.wanted() {
         parts.add(build_rows(&gateway, id, part).await?);
@@ -172,7 +172,7 @@ async fn commands(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct GetQuery {
-    /// Wait for the end, at most so long: `10s`, `500ms`, `1m`; at most a minute.
+    /// Wait for the end of the build for up to this long (`10s`, `500ms`, `1m`), at most a minute.
     #[param(pattern = r"^[0-9]{1,6}(\.[0-9]{1,9})?(ms|s|m)?$")]
     wait: Option<String>,
 }
@@ -180,7 +180,7 @@ struct GetQuery {
 /// The longest wait of a `GET`.
 const MAX_WAIT: Duration = Duration::from_mins(1);
 
-/// Tells of a build.
+/// Returns a build.
 #[utoipa::path(get, path = "/v1/builds/{id}", tag = "builds",
     params(("id" = String, Path, description = "the build"), GetQuery),
     responses((status = 200, body = BuildBody), Common, NotFound))]
@@ -196,11 +196,11 @@ async fn get(
     Ok(JsonBody(gateway.wait_for_build(row, wait.unwrap_or_default().min(MAX_WAIT)).await?.into()))
 }
 
-/// Cancels a build. Cancelling what has ended is no mistake.
+/// Cancels a build. Cancelling a build that has ended has no effect.
 #[utoipa::path(post, path = "/v1/builds/{id}/cancel", tag = "builds",
     params(("id" = String, Path, description = "the build")),
     responses(
-        (status = 204, description = "it is on its way out"), Common, NotFound,
+        (status = 204, description = "it is being cancelled"), Common, NotFound,
         (status = 409, body = ErrorBody),
 ))]
 async fn cancel(

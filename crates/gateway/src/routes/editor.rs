@@ -1,9 +1,10 @@
-//! The editor's routes: run code of a language or a program of the workspace in a session, and ask how it went.
+//! The editor's routes: run code or a program of the workspace in a session, and return its status.
 //!
-//! They say `completed` and `failed` where the native API says how an execution ended, and hand out output as text.
+//! They use `completed` and `failed` where the native API has the reason of the end, and return output as
+//! text.
 
+pub(crate) mod file_response;
 pub(crate) mod files;
-pub(crate) mod read;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::executions::recorder::is_missing;
-use crate::executions::start::Order;
+use crate::executions::start::ExecutionSpec;
 use crate::http::extract::{NoQuery, Path};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
@@ -31,9 +32,9 @@ use crate::packages::in_workspace;
 use crate::state::Gateway;
 use crate::streams::sse::last;
 
-/// So much of code is in the log, if that is asked for: `HEADWATER_LOG=debug`.
+/// At most this much code is logged, at the level `HEADWATER_LOG=debug`.
 const LOGGED_CHARS: usize = 100;
-/// So much of each stream's end is handed out.
+/// The editor gets at most this much of the end of each stream.
 const TAIL_BYTES: usize = 1 << 20;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -44,44 +45,44 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ExecuteRequest {
-    /// Where: a session's id, or its name.
+    /// The session's id or name.
     session_id: String,
-    /// The path's, if it is said again.
+    /// The language of the path, if repeated.
     #[serde(default)]
     language: Option<String>,
     /// The source text.
     code: String,
-    /// Where in the workspace it is saved before it runs.
+    /// The path in the workspace at which the code is saved before it runs.
     #[serde(default)]
     file_path: Option<String>,
-    /// Its arguments.
+    /// The program's arguments.
     #[serde(default)]
     args: Vec<String>,
 }
 
-/// How an execution stands.
+/// The status of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum StatusName {
     /// Accepted, not yet started.
     Queued,
-    /// It runs.
+    /// It is running.
     Running,
-    /// It ended with the exit code 0.
+    /// It exited with code 0.
     Completed,
-    /// It ended otherwise.
+    /// It ended in any other way.
     Failed,
 }
 
-/// What was started.
+/// The started execution.
 #[derive(Debug, Serialize, ToSchema)]
 struct ExecuteBody {
-    /// Its id.
+    /// The execution's id.
     #[schema(value_type = String)]
     execution_id: ExecutionId,
-    /// How it stands.
+    /// The execution's status.
     status: StatusName,
-    /// Its process id inside the session, while it runs.
+    /// The process id inside the session, while it is running.
     pid: Option<i32>,
 }
 
@@ -100,17 +101,17 @@ async fn execute(
     Path(language): Path<String>,
     request: Keyed<ExecuteRequest>,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
-    let Keyed { value, asked } = request;
+    let Keyed { value, request_key } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
     let language = one_language(&gateway, language, value.language.as_deref()).await?;
     let ExecuteRequest { code, file_path: file, args, .. } = value;
-    tracing::debug!(%session, language, code = ?beginning(&code), "code of the editor");
+    tracing::debug!(%session, language, code = ?beginning(&code), "running code of the editor");
     let spec = StartSpec::new(Command::Code { language, code, file, args });
     spec.check()?;
-    begin(&gateway, &who, Order { session: Some(session), spec, asked }).await
+    begin(&gateway, &who, ExecutionSpec { session: Some(session), spec, request_key }).await
 }
 
-/// The one name of the language in the path, which the body's must mean too.
+/// The canonical name of the language in the path. The body's name must mean the same language.
 async fn one_language(gateway: &Gateway, path: String, body: Option<&str>) -> Result<String, ApiError> {
     let meant = gateway.language_named(&path).await?.map_or(path, |known| known.name);
     if let Some(body) = body.filter(|body| *body != meant) {
@@ -123,7 +124,7 @@ async fn one_language(gateway: &Gateway, path: String, body: Option<&str>) -> Re
     Ok(meant)
 }
 
-/// The beginning of code, for a log: it is shown escaped.
+/// The beginning of the code, for the log, which shows it escaped.
 fn beginning(code: &str) -> String {
     code.chars().take(LOGGED_CHARS).collect()
 }
@@ -131,32 +132,32 @@ fn beginning(code: &str) -> String {
 async fn begin(
     gateway: &Arc<Gateway>,
     who: &Identity,
-    order: Order,
+    execution: ExecutionSpec,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
-    let told = gateway.starts.start(who, order).await?;
-    let pid = match told.state {
+    let execution = gateway.starts.start(who, execution).await?;
+    let pid = match execution.state {
         ExecutionState::Running { pid } => Some(pid),
         _ => None,
     };
-    Ok(JsonBody(ExecuteBody { execution_id: told.id, status: status_name(&told.state), pid }))
+    Ok(JsonBody(ExecuteBody { execution_id: execution.id, status: status_name(&execution.state), pid }))
 }
 
 /// A program to run.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct BinaryRequest {
-    /// Where: a session's id, or its name.
+    /// The session's id or name.
     session_id: String,
     /// The program's path in the workspace.
     binary_path: String,
-    /// Its arguments.
+    /// The program's arguments.
     #[serde(default)]
     args: Vec<String>,
 }
 
 /// Runs a program of a session's workspace.
 ///
-/// One that cannot be started is an execution that has `failed`; its status tells why.
+/// A program that cannot be started is an execution with the status `failed`, whose `message` says why.
 #[utoipa::path(post, path = "/v1/sessions/execute/binary", tag = "editor",
     params(
         IdempotencyKey,
@@ -169,7 +170,7 @@ async fn binary(
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<BinaryRequest>,
 ) -> Result<JsonBody<ExecuteBody>, ApiError> {
-    let Keyed { value, asked } = request;
+    let Keyed { value, request_key } = request;
     let session = gateway.session_named(&who, Need::Write, &value.session_id).await?;
     let program = in_workspace(&value.binary_path).map_err(|why| {
         ApiError::invalid(format!("`binary_path` {why}"))
@@ -181,16 +182,16 @@ async fn binary(
     let longest = gateway.config.binary_max_runtime;
     spec.timeout_ms = longest.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     spec.check()?;
-    begin(&gateway, &who, Order { session: Some(session), spec, asked }).await
+    begin(&gateway, &who, ExecutionSpec { session: Some(session), spec, request_key }).await
 }
 
-/// How an execution went, with its output as text.
+/// The status of an execution, with its output as text.
 #[derive(Debug, Serialize, ToSchema)]
 struct StatusBody {
-    /// Its id.
+    /// The execution's id.
     #[schema(value_type = String)]
     execution_id: ExecutionId,
-    /// How it stands.
+    /// The execution's status.
     status: StatusName,
     /// The last 1 MiB of its standard output, or of its terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,26 +199,27 @@ struct StatusBody {
     /// The last 1 MiB of its standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr: Option<String>,
-    /// Whether `stdout` or `stderr` is not all that was printed; `output_url` has all that is kept.
+    /// Whether `stdout` or `stderr` is incomplete; `output_url` has all output that is kept.
     truncated: bool,
-    /// All bytes that it printed to its standard output, or to its terminal.
+    /// The number of bytes printed to standard output, or to the terminal.
     stdout_bytes: u64,
-    /// All bytes that it printed to its standard error.
+    /// The number of bytes printed to standard error.
     stderr_bytes: u64,
-    /// Where all output that is kept is, raw: with `?stream=stdout` or `?stream=stderr` one stream of it.
+    /// The URL of all output that is kept, as raw bytes; `?stream=stdout` or `?stream=stderr` selects one
+    /// stream.
     output_url: String,
-    /// Its exit code, or 128 and the number of the signal that ended it.
+    /// The exit code, or 128 plus the number of the signal that ended the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
-    /// From start to end.
+    /// The time from start to end.
     #[serde(skip_serializing_if = "Option::is_none")]
     execution_time_ms: Option<u64>,
-    /// Why it ended, if not by itself.
+    /// Why it ended, unless the program exited by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
-/// Tells how an execution stands, and what it has printed.
+/// Returns the status of an execution and its output so far.
 #[utoipa::path(get, path = "/v1/sessions/executions/{execution_id}", tag = "editor",
     params(("execution_id" = String, Path, description = "the execution")),
     responses((status = 200, body = StatusBody), Common, NotFound))]
@@ -227,22 +229,22 @@ async fn status(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<StatusBody>, ApiError> {
-    let told = gateway.look_at_execution(&who, id, Patience::NONE).await?;
+    let execution = gateway.look_at_execution(&who, id, Patience::NONE).await?;
     let (out, err) = Box::pin(futures_util::future::join(
-        tail(&gateway, &told, vec![Stream::Stdout, Stream::Output]),
-        tail(&gateway, &told, vec![Stream::Stderr]),
+        tail(&gateway, &execution, vec![Stream::Stdout, Stream::Output]),
+        tail(&gateway, &execution, vec![Stream::Stderr]),
     ))
     .await;
     let (out, err) = (out?, err?);
-    let verdict = told.state.verdict();
+    let verdict = execution.state.verdict();
     Ok(JsonBody(StatusBody {
         execution_id: id,
-        status: status_name(&told.state),
+        status: status_name(&execution.state),
         truncated: out.truncated || err.truncated,
         stdout: out.text,
         stderr: err.text,
-        stdout_bytes: told.stdout_bytes + told.output_bytes,
-        stderr_bytes: told.stderr_bytes,
+        stdout_bytes: execution.stdout_bytes + execution.output_bytes,
+        stderr_bytes: execution.stderr_bytes,
         output_url: format!("/v1/executions/{id}/output"),
         exit_code: verdict.and_then(exit_code),
         execution_time_ms: verdict.map(|verdict| verdict.duration_ms),
@@ -255,8 +257,8 @@ fn status_name(state: &ExecutionState) -> StatusName {
         ExecutionState::Queued => StatusName::Queued,
         ExecutionState::Running { .. } => StatusName::Running,
         ExecutionState::Exited { verdict } | ExecutionState::Closed { verdict } => {
-            let is_well = verdict.reason == Reason::Exited && verdict.code == Some(0);
-            if is_well { StatusName::Completed } else { StatusName::Failed }
+            let is_success = verdict.reason == Reason::Exited && verdict.code == Some(0);
+            if is_success { StatusName::Completed } else { StatusName::Failed }
         }
     }
 }
@@ -265,20 +267,20 @@ fn exit_code(verdict: &Verdict) -> Option<i32> {
     verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal))
 }
 
-/// The last of an output.
+/// The end of an output.
 struct Tail {
-    /// None if its log is no longer there.
+    /// None if the log no longer exists.
     text: Option<String>,
-    /// Whether there was more.
+    /// Whether there was more output.
     truncated: bool,
 }
 
-/// The last of these streams, as text.
-async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Result<Tail, ApiError> {
+/// The end of these streams, as text.
+async fn tail(gateway: &Gateway, execution: &Execution, streams: Vec<Stream>) -> Result<Tail, ApiError> {
     let printed = |stream: &Stream| match stream {
-        Stream::Stdout => told.stdout_bytes,
-        Stream::Stderr => told.stderr_bytes,
-        Stream::Output => told.output_bytes,
+        Stream::Stdout => execution.stdout_bytes,
+        Stream::Stderr => execution.stderr_bytes,
+        Stream::Output => execution.output_bytes,
     };
     let has_printed = streams.iter().map(printed).any(|bytes| bytes > 0);
     let options = FollowOptions {
@@ -289,7 +291,7 @@ async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Resu
         no_wait: true,
         ..FollowOptions::default()
     };
-    let mut follower = match gateway.worker.follow(told.id, options).await {
+    let mut follower = match gateway.worker.follow(execution.id, options).await {
         Ok(follower) => follower,
         Err(error) if is_missing(&error) => return Ok(Tail { text: None, truncated: has_printed }),
         Err(error) => return Err(error.into()),
@@ -302,7 +304,7 @@ async fn tail(gateway: &Gateway, told: &Execution, streams: Vec<Stream>) -> Resu
             _ => {}
         }
     }
-    if told.state.verdict().is_some() {
+    if execution.state.verdict().is_some() {
         text.push_str(&decoder.finish());
     }
     let truncated = truncated || text.len() > TAIL_BYTES;

@@ -1,4 +1,4 @@
-//! The events of an execution, as SSE: `GET /v1/executions/{id}/events`.
+//! The events of an execution as SSE: `GET /v1/executions/{id}/events`.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(events))
 }
 
-/// Follows an execution: everything that happened after a position, then live.
+/// Follows an execution: sends all events after a position, then new events as they happen.
 ///
-/// Each event is `id: <seq>`, `event: <type>`, `data: <json>`. The texts (or decoded bytes) of a stream's events, one
-/// after the other, are exactly what the program wrote, however often the client comes back with the last `id`. Besides
-/// those of the log there is `reconnect` (the server is about to end: come back, with the last `id`; it has none of its
-/// own), `error` (the log cannot be read any further) and comments that say that the stream lives.
+/// Each event is `id: <seq>`, `event: <type>`, `data: <json>`. The texts (or decoded bytes) of a stream's
+/// events, joined, are exactly the bytes that the program wrote, however often the client reconnects with the
+/// last `id`. The server also sends `reconnect` (it is shutting down: reconnect with the last `id`; this
+/// event has no id), `error` (the rest of the log cannot be read), and comments as heartbeats.
 #[utoipa::path(get, path = "/v1/executions/{id}/events", tag = "streams",
     params(
         ("id" = String, Path, description = "the execution"),
-        ("Last-Event-ID" = Option<u64>, Header, description = "go on after this `seq`; wins over `after`"),
+        ("Last-Event-ID" = Option<u64>, Header, description = "continue after this `seq`; takes precedence over `after`"),
         EventQuery,
     ),
     responses(
@@ -39,7 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
             content_type = "text/event-stream", body = EventBody),
         (status = 204, description = "`Last-Event-ID` is the last event: nothing will follow"), Common,
         NotFound,
-        (status = 410, body = ErrorBody, description = "its log was removed"),
+        (status = 410, body = ErrorBody, description = "the log was removed"),
 ))]
 async fn events(
     who: Identity,
@@ -59,14 +59,14 @@ async fn events(
         Ok(opened) => opened,
         Err(error) => return Err(gateway.recorder.unreadable(id, error).await),
     };
-    // `EventSource` comes back after every end; only this answer tells it that there is no more.
+    // `EventSource` reconnects after every end; only this response stops it.
     if ends_soon && !follower.has_next().await? {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     Ok(sse(&gateway, id, follower))
 }
 
-/// Whether all events that were asked for are in the log, so that looking for the next one takes no time.
+/// Whether the log has all requested events, so that reading the next one does not wait.
 async fn has_ended(
     gateway: &Gateway,
     id: ExecutionId,

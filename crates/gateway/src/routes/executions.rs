@@ -1,4 +1,4 @@
-//! Executions: starting, telling of and removing them. What acts on a running one is in [`control`] and [`stdin`].
+//! Executions: start, get, list and remove. [`control`] and [`stdin`] act on a running execution.
 
 mod control;
 mod stdin;
@@ -25,7 +25,7 @@ use crate::auth::{Identity, Need};
 use crate::bodies::{check_metadata, execution_body};
 use crate::error::ApiError;
 use crate::executions::Patience;
-use crate::executions::start::Order;
+use crate::executions::start::ExecutionSpec;
 use crate::http::extract::{NoQuery, Path, Query, wants_events};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
@@ -33,7 +33,7 @@ use crate::http::paging::{page_body, page_request};
 use crate::state::Gateway;
 use crate::streams::sse::{EventQuery, sse};
 
-/// The longest that a request waits for an end.
+/// The maximum time that a request waits for the end of an execution.
 const MAX_WAIT: Duration = Duration::from_mins(1);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -45,10 +45,10 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .merge(stdin::routes())
 }
 
-/// Runs something in a session.
+/// Starts an execution in a session.
 ///
-/// Answers with the execution; or, with `Accept: text/event-stream`, with its events as they come, the first of which
-/// is `started` and carries its id. The query string is that of the event stream.
+/// Returns the execution; or, with `Accept: text/event-stream`, its events as they happen, beginning with
+/// `started`, which has its id. The query parameters are those of the event stream.
 #[utoipa::path(post, path = "/v1/sessions/{id}/executions", tag = "executions",
     params(
         ("id" = String, Path, description = "the session"),
@@ -57,8 +57,8 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     ),
     request_body = StartRequest,
     responses(
-        (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, as asked for"),
-        (status = 201, body = ExecutionBody, headers(("Location" = String, description = "where it is"))),
+        (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, with `Accept: text/event-stream`"),
+        (status = 201, body = ExecutionBody, headers(("Location" = String, description = "the URL of the execution"))),
         Common, NotFound, TakesJson, TakesKey, SessionEnded,
 ))]
 async fn start_in_session(
@@ -72,9 +72,9 @@ async fn start_in_session(
     begin(&gateway, &who, Some(id), query, &headers, request).await
 }
 
-/// Runs something in a session of its own, which ends with it.
+/// Starts an execution in a dedicated session, which ends with it.
 ///
-/// Answers like `POST /v1/sessions/{id}/executions`.
+/// Responds like `POST /v1/sessions/{id}/executions`.
 #[utoipa::path(post, path = "/v1/executions", tag = "executions",
     params(
         IdempotencyKey,
@@ -82,8 +82,8 @@ async fn start_in_session(
     ),
     request_body = StartRequest,
     responses(
-        (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, as asked for"),
-        (status = 201, body = ExecutionBody, headers(("Location" = String, description = "where it is"))),
+        (status = 200, body = EventBody, content_type = "text/event-stream", description = "its events, with `Accept: text/event-stream`"),
+        (status = 201, body = ExecutionBody, headers(("Location" = String, description = "the URL of the execution"))),
         Common, NotFound, TakesJson, TakesKey,
         (status = 409, body = ErrorBody),
 ))]
@@ -106,61 +106,61 @@ async fn begin(
     request: Keyed<StartRequest>,
 ) -> Result<Response, ApiError> {
     if let Some(id) = session {
-        // Before the body is judged: whoever may not see the session learns nothing of what it would take.
+        // Before the body is checked: a caller that may not see the session learns nothing from its errors.
         gateway.auth.may_use_session(who, Need::Write, id).await?;
     }
-    let Keyed { value, asked } = request;
+    let Keyed { value, request_key } = request;
     check_metadata(&value.metadata)?;
-    let order = Order { session, spec: value.try_into()?, asked };
+    let execution = ExecutionSpec { session, spec: value.try_into()?, request_key };
     let options = query.into_options()?;
     if wants_events(headers) {
-        let (id, follower) = gateway.starts.run(who, order, options).await?;
-        let mut answer = sse(gateway, id, follower);
-        if let Ok(place) = place(id).parse() {
-            answer.headers_mut().insert(header::LOCATION, place);
+        let (id, follower) = gateway.starts.run(who, execution, options).await?;
+        let mut response = sse(gateway, id, follower);
+        if let Ok(location) = location(id).parse() {
+            response.headers_mut().insert(header::LOCATION, location);
         }
-        return Ok(answer);
+        return Ok(response);
     }
-    let told = gateway.starts.start_for(who, order, options.lossless).await?;
-    let location = [(header::LOCATION, place(told.id))];
-    Ok((StatusCode::CREATED, location, JsonBody(execution_body(told))).into_response())
+    let execution = gateway.starts.start_for(who, execution, options.lossless).await?;
+    let location = [(header::LOCATION, location(execution.id))];
+    Ok((StatusCode::CREATED, location, JsonBody(execution_body(execution))).into_response())
 }
 
-fn place(id: ExecutionId) -> String {
+fn location(id: ExecutionId) -> String {
     format!("/v1/executions/{id}")
 }
 
-/// Which executions.
+/// Selects executions.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// Only those of this session.
+    /// Only executions of this session.
     session_id: Option<String>,
-    /// Only those in this state.
+    /// Only executions in this state.
     #[param(inline)]
     state: Option<ExecutionStateName>,
-    /// Only those of code in this language.
+    /// Only executions of code in this language.
     language: Option<String>,
-    /// Only those that were started with this in their metadata.
+    /// Only executions whose metadata has this `conversation_id`.
     conversation_id: Option<String>,
-    /// Only those that were accepted then or later.
+    /// Only executions that were accepted at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     started_after: Option<Timestamp>,
-    /// Only those that were accepted before.
+    /// Only executions that were accepted before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     started_before: Option<Timestamp>,
-    /// The most on a page: 100 if absent.
+    /// The maximum number of executions on a page: 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(pattern = "^[0-9]{1,18}$")]
     cursor: Option<String>,
 }
 
-/// Lists executions, the newest first.
+/// Lists executions, newest first.
 ///
-/// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
+/// A page may have fewer entries than `limit`; only the last page has no `next_cursor`.
 #[utoipa::path(get, path = "/v1/executions", tag = "executions", params(ListQuery), responses(
         (status = 200, body = PageBody<ExecutionBody>), Common,
         (status = 404, body = ErrorBody, description = "no such session"),
@@ -193,7 +193,7 @@ async fn list(
     Ok(JsonBody(page_body(found.items.into_iter().map(execution_body).collect(), found.next)))
 }
 
-/// What a look waits for.
+/// The end to wait for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WaitFor {
@@ -208,10 +208,10 @@ enum WaitFor {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct GetQuery {
-    /// Wait for the end, at most so long: `10s`, `500ms`, `1m`; at most a minute.
+    /// Wait for the end for up to this long (`10s`, `500ms`, `1m`), at most a minute.
     #[param(pattern = r"^[0-9]{1,6}(\.[0-9]{1,9})?(ms|s|m)?$")]
     wait: Option<String>,
-    /// The end that is waited for: `exited` if absent.
+    /// The end to wait for: `exited` if absent.
     #[param(inline)]
     until: Option<WaitFor>,
 }
@@ -225,11 +225,11 @@ impl GetQuery {
     }
 }
 
-/// Tells of an execution, at once or when it has ended.
+/// Returns an execution, immediately or after it has ended.
 #[utoipa::path(get, path = "/v1/executions/{id}", tag = "executions",
     params(("id" = String, Path, description = "the execution"), GetQuery),
     responses(
-        (status = 200, body = ExecutionBody, description = "the execution; whether it has ended, `state` tells"),
+        (status = 200, body = ExecutionBody, description = "the execution; `state` says whether it has ended"),
         Common, NotFound,
 ))]
 async fn get(
@@ -238,15 +238,15 @@ async fn get(
     Path(id): Path<ExecutionId>,
     Query(query): Query<GetQuery>,
 ) -> Result<JsonBody<ExecutionBody>, ApiError> {
-    let told = gateway.look_at_execution(&who, id, query.patience()?).await?;
-    Ok(JsonBody(execution_body(told)))
+    let execution = gateway.look_at_execution(&who, id, query.patience()?).await?;
+    Ok(JsonBody(execution_body(execution)))
 }
 
-/// Removes an execution that is closed, and its log.
+/// Removes a closed execution and its log.
 #[utoipa::path(delete, path = "/v1/executions/{id}", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
-        (status = 204, description = "it is gone"), Common, NotFound,
+        (status = 204, description = "it was removed"), Common, NotFound,
         (status = 409, body = ErrorBody, description = "it is not closed"),
 ))]
 async fn delete(

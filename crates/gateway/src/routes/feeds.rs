@@ -1,4 +1,5 @@
-//! The executions of a session or a conversation in one stream: `GET /v1/sessions/{id}/events` and
+//! The events of all executions of a session or a conversation in one stream: `GET /v1/sessions/{id}/events`
+//! and
 //! `GET /v1/conversations/{conversation_id}/events`.
 
 use std::sync::Arc;
@@ -23,8 +24,8 @@ use crate::streams::feed::{Dialect, Feed, From, Topic, feed_response};
 use crate::streams::sse::EventQuery;
 
 const LAST_EVENT_ID: &str = "last-event-id";
-/// Longer names of conversations are refused.
-const MAX_CONVERSATION: usize = 512;
+/// The maximum length of a conversation's id, in bytes.
+const MAX_CONVERSATION_BYTES: usize = 512;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(session_events)).routes(routes!(conversation_events))
@@ -35,17 +36,17 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FeedQuery {
-    /// How the events look: `native` if absent.
+    /// The format of the events: `native` if absent.
     #[param(inline)]
     pub(crate) dialect: Option<Dialect>,
-    /// Where to go on: the `id` of an event, which is opaque; `now`: with what happens next. If absent, with the first
-    /// execution that there was. The header `Last-Event-ID` wins over it.
+    /// The position to continue after: the `id` of an event, which is opaque, or `now` for new events only.
+    /// If absent, the feed starts with the first execution. The header `Last-Event-ID` takes precedence.
     pub(crate) after: Option<String>,
-    /// After an execution's first output, hold its output back up to this long to send fewer, larger events: 100 if
-    /// absent; a program that wants everything at once says 0.
+    /// After an execution's first output, hold its output back for up to this long to send fewer, larger
+    /// events: 100 if absent; 0 sends everything immediately.
     #[param(maximum = 10_000)]
     pub(crate) batch_ms: Option<u32>,
-    /// ... but no longer than until this many bytes are there: 4096 if absent.
+    /// Send held-back output early once this many bytes have accumulated: 4096 if absent.
     #[param(minimum = 1, maximum = 1_048_576)]
     pub(crate) batch_bytes: Option<u32>,
     /// A token or ticket, where no header can be set. The guard has read it.
@@ -54,42 +55,43 @@ pub(crate) struct FeedQuery {
 }
 
 impl FeedQuery {
-    /// Where the feed begins.
+    /// The position at which the feed starts.
     pub(crate) fn from(&self, headers: &HeaderMap) -> Result<From, ApiError> {
         let header = headers.get(LAST_EVENT_ID).map(|value| value.to_str().unwrap_or("?").trim());
         match header.filter(|text| !text.is_empty() && *text != AT_START).or(self.after.as_deref()) {
             None | Some("") => Ok(From::Start),
             Some("now") => Ok(From::Now),
             Some(text) => text.parse().map(From::Token).map_err(|_| {
-                ApiError::invalid("`after` (or `Last-Event-ID`) is not a position in this stream")
-                    .hint("send the `id` of the last event as it came, or `now`, or leave it out")
+                ApiError::invalid("`after` (or `Last-Event-ID`) is not a valid position")
+                    .hint("send the unchanged `id` of the last event, or `now`, or leave it out")
             }),
         }
     }
 
-    /// How logs are followed.
+    /// The options for following the logs.
     pub(crate) fn batch(&self) -> Result<FollowOptions, ApiError> {
         let (batch_ms, batch_bytes) = (self.batch_ms, self.batch_bytes);
         EventQuery { batch_ms, batch_bytes, ..EventQuery::default() }.into_options()
     }
 }
 
-/// Follows all executions of a session: as they start, print and end.
+/// Follows all executions of a session, as they start, print and end.
 ///
-/// Each event is one of an execution, as `GET /v1/executions/{id}/events` tells it, with `execution_id` (and
-/// `tool_call_id`, `conversation_id`, where its metadata names them) besides. What comes first is told first; the
-/// events of one execution are in order, and each comes once, however often the client comes back with the last `id`.
-/// Up to 64 executions are followed at once; those that started later wait until one of these has closed. The stream
-/// does not end by itself. Besides there are `reconnect` (the server is about to end: come back with the last `id`),
-/// `error` (one log, named by `execution_id`, cannot be read any further) and comments that say that the stream lives.
+/// Each event is an event of one execution, as in `GET /v1/executions/{id}/events`, with `execution_id`
+/// added, and with `tool_call_id` and `conversation_id` if its metadata has them. Events are sent in order of
+/// arrival. The events of one execution are in order, and each is sent once, however often the client
+/// reconnects with the last `id`. Up to 64 executions are followed at once; later ones wait until one of
+/// these has closed. The stream does not end by itself. The server also sends `reconnect` (it is shutting
+/// down: reconnect with the last `id`), `error` (the rest of the log of `execution_id` cannot be read), and
+/// comments as heartbeats.
 ///
 /// With `dialect=tool_calls` the events are `TOOL_CALL_START`, `CODE_EXECUTION_OUTPUT` and `TOOL_RESULT`, as
-/// `POST /v1/tools/code_execution` tells them; with `dialect=tool_progress` those of
-/// `GET /tool-progress/{conversation_id}`. Go on in the dialect that the `id` came from.
+/// in `POST /v1/tools/code_execution`; with `dialect=tool_progress` they are those of `GET
+/// /tool-progress/{conversation_id}`. An `id` is only valid in the dialect that it came from.
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "streams",
     params(
         ("id" = String, Path, description = "the session"),
-        ("Last-Event-ID" = Option<String>, Header, description = "go on after this event; wins over `after`"),
+        ("Last-Event-ID" = Option<String>, Header, description = "continue after this event; takes precedence over `after`"),
         FeedQuery,
     ),
     responses(
@@ -107,14 +109,15 @@ async fn session_events(
     open(&gateway, Topic::Session(id), query, &headers).await
 }
 
-/// Follows all executions of a conversation: those whose metadata have its `conversation_id`.
+/// Follows all executions of a conversation: those with its `conversation_id` in their metadata.
 ///
-/// As `GET /v1/sessions/{id}/events`. Conversations need not be made: each owner's executions that name one are in it,
-/// whichever session they run in. One that nothing has been started for is a stream without events, for now.
+/// Works as `GET /v1/sessions/{id}/events`. Conversations are not created: a conversation consists of the
+/// caller's executions that name it, in any session. The stream of an unknown conversation has no events
+/// until something is started for it.
 #[utoipa::path(get, path = "/v1/conversations/{conversation_id}/events", tag = "streams",
     params(
         ("conversation_id" = String, Path, description = "as in the metadata of executions"),
-        ("Last-Event-ID" = Option<String>, Header, description = "go on after this event; wins over `after`"),
+        ("Last-Event-ID" = Option<String>, Header, description = "continue after this event; takes precedence over `after`"),
         FeedQuery,
     ),
     responses(
@@ -131,20 +134,22 @@ async fn conversation_events(
     open(&gateway, conversation(&who, id)?, query, &headers).await
 }
 
-/// The conversation that whoever asks calls so: everybody sees their own.
+/// The caller's conversation of this name. Each owner has their own.
 pub(crate) fn conversation(who: &Identity, id: String) -> Result<Topic, ApiError> {
     authorise(who, Need::Read)?;
     if who.bounds.sessions.is_some() {
         let hint = "use `GET /v1/sessions/{id}/events`";
-        return Err(ApiError::forbidden("this token is for using certain sessions only", hint));
+        return Err(ApiError::forbidden("this token is restricted to certain sessions", hint));
     }
-    if id.len() > MAX_CONVERSATION {
-        return Err(ApiError::invalid(format!("a conversation's name has at most {MAX_CONVERSATION} bytes")));
+    if id.len() > MAX_CONVERSATION_BYTES {
+        return Err(ApiError::invalid(format!(
+            "a conversation id may have at most {MAX_CONVERSATION_BYTES} bytes"
+        )));
     }
     Ok(Topic::Conversation { owner: who.owner.clone(), id })
 }
 
-/// The stream of a topic.
+/// Opens the stream of a topic.
 pub(crate) async fn open(
     gateway: &Arc<Gateway>,
     topic: Topic,

@@ -1,6 +1,6 @@
-//! Files of a workspace, one at a time (`/v1/sessions/{id}/files...`), and the editor's three routes.
+//! Files of a workspace, one at a time (`/v1/sessions/{id}/files...`).
 //!
-//! Paths are bytes on their way to the worker, which alone says what they mean and opens what they name.
+//! Paths travel to the worker as bytes. Only the worker interprets them and opens files.
 
 mod change;
 mod content;
@@ -25,7 +25,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .merge(crate::routes::editor::files::routes())
 }
 
-/// A thing in a workspace, as the API tells of it.
+/// A file, link or folder of a workspace, as the API returns it.
 fn file_body(entry: v1::FileEntry) -> FileBody {
     let (path, encoding) = path_text(&entry.path);
     let name = path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -51,12 +51,12 @@ pub(crate) fn kind(entry: &v1::FileEntry) -> FileType {
     }
 }
 
-/// A tag as HTTP writes it.
+/// An entity tag with the quotes that HTTP requires.
 pub(crate) fn quoted(etag: &str) -> String {
     format!("\"{etag}\"")
 }
 
-/// What the worker must tell and did not.
-fn untold() -> ApiError {
-    ApiError::internal(&"the worker tells of a change and not of what changed")
+/// The error for a response of the worker that lacks the changed file.
+fn lacks_file() -> ApiError {
+    ApiError::internal(&"the worker's response lacks the changed file")
 }

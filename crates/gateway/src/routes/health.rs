@@ -1,4 +1,4 @@
-//! Whether the server lives and works; and what it counts.
+//! Health, readiness and metrics of the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,31 +19,34 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz)).routes(routes!(metrics))
 }
 
-/// Whether the process lives.
+/// Returns whether the process is running.
 #[utoipa::path(get, path = "/healthz", tag = "server", security(()), responses((status = 200, body = String, content_type = "text/plain")))]
 async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// How long the store and the worker may take to answer, both at the same time: `/readyz` answers within two seconds.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// How long the store and the worker may take to respond, both at the same time: `/readyz` responds within
+/// two seconds.
+const READY_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// Waits so long and no longer.
+/// Waits for a response for at most [`READY_TIMEOUT`].
 async fn in_time<E: Into<ApiError>>(
     what: &'static str,
-    answer: impl Future<Output = Result<(), E>>,
+    response: impl Future<Output = Result<(), E>>,
 ) -> Result<(), ApiError> {
-    match tokio::time::timeout(PATIENCE, answer).await {
-        Ok(answer) => answer.map_err(Into::into),
+    match tokio::time::timeout(READY_TIMEOUT, response).await {
+        Ok(response) => response.map_err(Into::into),
         Err(_) => Err(ApiError::unavailable(
-            format!("the {what} does not answer"),
-            format!("is the {what} stopped, or the machine overloaded? the server's log may say more"),
+            format!("the {what} does not respond"),
+            format!(
+                "check whether the {what} has stopped or the host is overloaded; the server's log may say more"
+            ),
         )),
     }
 }
 
-/// Whether it can do its work: the store and the worker answer, within two seconds. On a full disk it is ready, because reading and
-/// deleting work, and says so in a second line.
+/// Returns whether the server can do its work: the store and the worker respond within two seconds. With a
+/// full disk the server is ready, because reading and deleting work; a second line reports the full disk.
 #[utoipa::path(get, path = "/readyz", tag = "server", security(()), responses(
     (status = 200, body = String, content_type = "text/plain"),
     (status = 503, body = ErrorBody),
@@ -54,7 +57,7 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
     store?;
     worker?;
     if gateway.background.stopping.is_cancelled() {
-        return Err(ApiError::unavailable("the server is shutting down", "ask the next one"));
+        return Err(ApiError::unavailable("the server is shutting down", "try again"));
     }
     let shortage = gateway.shortage().await;
     Ok(shortage.map_or_else(
@@ -63,12 +66,12 @@ async fn readyz(State(gateway): State<Arc<Gateway>>) -> Result<String, ApiError>
     ))
 }
 
-/// What the server counts, for Prometheus.
+/// Returns the server's metrics, for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "server",
     responses((status = 200, body = String, content_type = "application/openmetrics-text"), Guarded))]
 async fn metrics(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {
     authorise(&who, Need::Admin)?;
-    // What the worker cannot tell now is as it was told last.
+    // If the worker does not respond, its last known figures are reported.
     let _ = gateway.quota.measure_disk().await;
     gateway.metrics.kept("store", gateway.config.store_bytes());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,4 +1,5 @@
-//! What the server is and can: `/v1/info`, `/v1/languages`, the OpenAPI document and the page that shows it.
+//! Information about the server: `/v1/info`, `/v1/languages`, the OpenAPI document and the page that shows
+//! it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -29,7 +30,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .route("/docs/script.js", axum::routing::get(docs_script))
 }
 
-/// What the server is: versions, walls, how each limit is enforced here.
+/// Returns the server's versions, its isolation layers, and how each limit is enforced on this host.
 #[utoipa::path(get, path = "/v1/info", tag = "server", responses((status = 200, body = InfoBody), Guarded))]
 async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<InfoBody>, ApiError> {
     let worker = gateway.worker.info().await?;
@@ -45,8 +46,8 @@ async fn info(_: Identity, State(gateway): State<Arc<Gateway>>) -> Result<Json<I
     }))
 }
 
-/// The languages that the server knows: those that code can be run in, and those whose tool is missing, with the package
-/// that brings it.
+/// Lists the languages that the server knows: those that are installed, and those whose tool is missing, with
+/// the package that provides it.
 #[utoipa::path(get, path = "/v1/languages", tag = "server",
     responses((status = 200, body = LanguagesBody), Guarded))]
 async fn languages(
@@ -56,7 +57,7 @@ async fn languages(
     Ok(Json(LanguagesBody { languages: gateway.list_languages().await? }))
 }
 
-/// The document is made once: it never changes, and all answers share it.
+/// The document never changes: it is created once, and all responses share it.
 static OPENAPI: LazyLock<Bytes> = LazyLock::new(|| openapi_json().into());
 
 async fn openapi(_: Identity) -> impl IntoResponse {

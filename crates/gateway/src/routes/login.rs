@@ -1,4 +1,4 @@
-//! The way in: a browser gets a cookie, a user an access token; tickets open streams without either.
+//! Sign-in for browsers by cookie, and tickets, which open streams where no header can be set.
 
 mod sign_in;
 
@@ -24,7 +24,7 @@ use crate::http::openapi::{Common, Guarded};
 use crate::now_ms;
 use crate::state::Gateway;
 
-/// What makes the value of a cookie recognisable.
+/// Marks the value of a cookie.
 const COOKIE_PREFIX: &str = "hwc_";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -41,11 +41,11 @@ struct LoginQuery {
     token: Option<String>,
 }
 
-/// Sets a cookie for the token or the link in the address, and shows the documentation. For people.
+/// Sets a cookie for the token or share link in the URL, and redirects to the documentation. For people.
 ///
-/// The cookie is a secret of its own: it ends with the token, and the token cannot be read from it.
+/// The cookie is a separate secret: it ends with the token, and the token cannot be read from it.
 #[utoipa::path(get, path = "/login", tag = "server", security(()), params(LoginQuery),
-    responses((status = 303, description = "the cookie is set"), Common))]
+    responses((status = 303, description = "the cookie was set"), Common))]
 async fn login(
     State(gateway): State<Arc<Gateway>>,
     ConnectInfo(address): ConnectInfo<std::net::SocketAddr>,
@@ -53,7 +53,7 @@ async fn login(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let token = query.token.unwrap_or_default();
-    // A JWT or a ticket is good for minutes: it does not become something that is good for days.
+    // A JWT or a ticket is valid for minutes and must not turn into a cookie that is valid for days.
     let is_plain = !is_ticket(&token)
         && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !token.is_empty();
@@ -72,20 +72,20 @@ async fn login(
     let headers = [
         (header::SET_COOKIE, cookie),
         (header::LOCATION, "/docs".to_owned()),
-        // The address holds the token: it must not travel on.
+        // The URL contains the token and must not be sent to other sites.
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
     Ok((StatusCode::SEE_OTHER, headers).into_response())
 }
 
-/// When a cookie that is set now ends.
+/// When a cookie that is set now expires.
 fn cookie_end(gateway: &Gateway) -> u64 {
     let lifetime = gateway.config.auth.cookie_lifetime.as_millis();
     now_ms().saturating_add(u64::try_from(lifetime).unwrap_or(u64::MAX))
 }
 
-/// Makes a cookie for a user, or for a token or link; what sets it.
+/// Creates a cookie for a user, a token or a link, and returns the header that sets it.
 async fn give_cookie(
     gateway: &Gateway,
     headers: &HeaderMap,
@@ -108,7 +108,7 @@ async fn give_cookie(
     Ok(set_cookie(headers, &value, expires_at_ms.saturating_sub(now) / 1000))
 }
 
-/// A ticket, as `?token=` takes it.
+/// A ticket, for `?token=`.
 #[derive(Debug, Serialize, ToSchema)]
 struct TicketBody {
     /// Opens one stream, and resumes it.
@@ -117,13 +117,13 @@ struct TicketBody {
     expires_in_ms: u64,
 }
 
-/// Makes a ticket: it opens one stream where no header can be set, within 30 s, and resumes that stream.
+/// Creates a ticket, which opens one stream within 30 s where no header can be set, and resumes that stream.
 ///
-/// The first use binds the ticket to the stream: the path and the parameters that select it. Later uses are accepted for
-/// this stream only, and only to resume it: with the header `Last-Event-ID`, or `after=` for a WebSocket. This lets
-/// `EventSource` reconnect by itself, also to a server that was restarted. A ticket ends with the credential that it was
-/// made with. A stream that a ticket opens begins with `id: start`, which `EventSource` sends back if the connection is
-/// lost before the first event.
+/// The first use binds the ticket to the stream: the path and the parameters that select it. Later uses are
+/// accepted for this stream only, and only to resume it: with the header `Last-Event-ID`, or `after=` for a
+/// WebSocket. `EventSource` can therefore reconnect by itself, even after a restart of the server. A ticket
+/// ends with the credential that created it. A stream opened with a ticket begins with `id: start`, which
+/// `EventSource` sends back if the connection is lost before the first event.
 #[utoipa::path(post, path = "/v1/tickets", tag = "server",
     responses((status = 201, body = TicketBody), Guarded, (status = 507, body = ErrorBody)))]
 async fn ticket(who: Identity, State(gateway): State<Arc<Gateway>>) -> Result<impl IntoResponse, ApiError> {

@@ -1,6 +1,6 @@
 //! Raw output: `GET /v1/executions/{id}/output`.
 
-mod body;
+mod output_body;
 mod range;
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::body::{Gap, OutputBody};
+use self::output_body::{Gap, OutputBody};
 pub(crate) use self::range::{Part, is_known, part};
 use crate::auth::Identity;
 use crate::error::ApiError;
@@ -28,26 +28,26 @@ use crate::http::response_memory::Pulled;
 use crate::serve::Live;
 use crate::state::Gateway;
 
-/// So much of an output tells whether it is text.
+/// How much of an output is examined to decide whether it is text.
 const SNIFF_BYTES: u64 = 1024;
-/// States which bytes are left out.
-const GAP: HeaderName = HeaderName::from_static("x-headwater-gap");
+/// Names the bytes that are no longer kept.
+const GAP_HEADER: HeaderName = HeaderName::from_static("x-headwater-gap");
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(output))
 }
 
-/// Which bytes.
+/// Selects bytes of the output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Which {
-    /// Of standard output.
+    /// Standard output.
     Stdout,
-    /// Of standard error.
+    /// Standard error.
     Stderr,
-    /// Of a terminal, or of both streams where they were started as one.
+    /// A terminal's output, or both streams of a program that was started with them merged.
     Output,
-    /// All of them, in the order in which they came.
+    /// All bytes, in the order in which they were written.
     #[default]
     Merged,
 }
@@ -67,35 +67,37 @@ impl Which {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct OutputQuery {
-    /// Which bytes: `merged` (all, in the order in which they came) if absent.
+    /// Selects bytes of the output: `merged` (all, in the order in which they were written) if absent.
     #[param(inline)]
     stream: Option<Which>,
-    /// Go on with what comes until no writer is left. Without ranges and without a length.
+    /// Continue with new output until no writer is left. Has neither ranges nor a length.
     follow: Option<bool>,
-    /// With `follow`: miss nothing, as in `GET /v1/executions/{id}/events`. Needs the right to write to the session.
+    /// With `follow`: receive every byte, as in `GET /v1/executions/{id}/events`. Requires write access to
+    /// the session.
     lossless: Option<bool>,
 }
 
-/// The output of an execution, raw: exactly the bytes that it wrote, as far as they are kept.
+/// Returns the raw output of an execution: exactly the bytes that it wrote, as far as they are kept.
 ///
-/// Takes ranges, also of `merged`. Bytes that are no longer kept because of the output limit are left out: the body is
-/// what is kept before the gap and, right after it, what is kept after the gap. The header
-/// `X-Headwater-Gap: <first byte>-<first byte after>` states the gap in bytes of the output; ranges and lengths are those
-/// of the body. A range with bytes from both sides of the gap is refused (416, `range_crosses_gap`). If bytes are dropped
-/// while they are sent (of a running program only), the answer breaks off; with `follow` and `lossless` none are.
+/// Supports ranges, including ranges of `merged`. Bytes that are no longer kept because of the output limit
+/// are left out: the body has the bytes before the gap, directly followed by the bytes after it. The header
+/// `X-Headwater-Gap: <first byte>-<first byte after>` has the gap in bytes of the output; ranges and lengths
+/// refer to the body. A range with bytes from both sides of the gap is refused (416, `range_crosses_gap`). If
+/// bytes of a running program are dropped while they are sent, the response breaks off; with `follow` and
+/// `lossless` none are dropped.
 #[utoipa::path(get, path = "/v1/executions/{id}/output", tag = "streams",
     params(
         ("id" = String, Path, description = "the execution"), OutputQuery,
         ("Range" = Option<String>, Header, description = "one range of bytes"),
-        ("If-Range" = Option<String>, Header, description = "the `ETag` that the range is of"),
-        ("If-None-Match" = Option<String>, Header, description = "an `ETag` that is known"),
+        ("If-Range" = Option<String>, Header, description = "apply `Range` only if this `ETag` is current"),
+        ("If-None-Match" = Option<String>, Header, description = "an `ETag` that the client has"),
     ),
     responses(
         (status = 200, description = "all bytes", content((Vec<u8> = "application/octet-stream"), (String = "text/plain"))),
         (status = 206, description = "the range", content((Vec<u8> = "application/octet-stream"), (String = "text/plain"))),
-        (status = 304, description = "nothing has changed"), Common, NotFound,
-        (status = 410, body = ErrorBody, description = "its log was removed"),
-        (status = 416, description = "no byte lies in the range, or it crosses the gap", body = ErrorBody),
+        (status = 304, description = "not modified"), Common, NotFound,
+        (status = 410, body = ErrorBody, description = "the log was removed"),
+        (status = 416, description = "the range has no bytes, or crosses the gap", body = ErrorBody),
 ))]
 async fn output(
     who: Identity,
@@ -114,46 +116,46 @@ async fn output(
         Ok(kept) => kept,
         Err(error) => return Err(gateway.recorder.unreadable(id, error).await),
     };
-    let mut answer = Headers(HeaderMap::new());
-    answer.put(header::CONTENT_DISPOSITION, "inline");
+    let mut response = Headers(HeaderMap::new());
+    response.put(header::CONTENT_DISPOSITION, "inline");
     if let Some((from, to)) = kept.gap {
-        answer.put(GAP, &format!("{from}-{to}"));
+        response.put(GAP_HEADER, &format!("{from}-{to}"));
     }
     if query.follow == Some(true) {
-        return live(&gateway, output, &kept, answer, lossless).await;
+        return live(&gateway, output, &kept, response, lossless).await;
     }
     let etag = etag(which, &kept);
-    answer.put(header::ETAG, &etag);
-    answer.put(header::ACCEPT_RANGES, "bytes");
+    response.put(header::ETAG, &etag);
+    response.put(header::ACCEPT_RANGES, "bytes");
     if is_known(&headers, &etag) {
-        return Ok((StatusCode::NOT_MODIFIED, answer.0).into_response());
+        return Ok((StatusCode::NOT_MODIFIED, response.0).into_response());
     }
     let (status, from, to) = match part(&method, &headers, &etag, kept.len()) {
         Part::Whole => (StatusCode::OK, 0, kept.len()),
-        Part::Range(from, to) if crosses_gap(&kept, from, to) => return Ok(across_gap(answer, &kept)),
+        Part::Range(from, to) if crosses_gap(&kept, from, to) => return Ok(across_gap(response, &kept)),
         Part::Range(from, to) => {
-            answer.put(header::CONTENT_RANGE, &format!("bytes {from}-{}/{}", to - 1, kept.len()));
+            response.put(header::CONTENT_RANGE, &format!("bytes {from}-{}/{}", to - 1, kept.len()));
             (StatusCode::PARTIAL_CONTENT, from, to)
         }
-        Part::Nothing => return Ok(nothing_there(answer, kept.len())),
+        Part::Nothing => return Ok(unsatisfiable(response, kept.len())),
     };
-    answer.put(header::CONTENT_TYPE, content_type(&gateway, output, &kept).await?);
-    answer.put(header::CONTENT_LENGTH, &(to - from).to_string());
+    response.put(header::CONTENT_TYPE, content_type(&gateway, output, &kept).await?);
+    response.put(header::CONTENT_LENGTH, &(to - from).to_string());
     let body = OutputBody::kept(&gateway, output, kept.ranges(from, to));
-    Ok((status, answer.0, Extension(Pulled), Body::new(body)).into_response())
+    Ok((status, response.0, Extension(Pulled), Body::new(body)).into_response())
 }
 
 async fn live(
     gateway: &Arc<Gateway>,
     output: OutputSelector,
     kept: &KeptOutput,
-    mut answer: Headers,
+    mut response: Headers,
     lossless: bool,
 ) -> Result<Response, ApiError> {
-    answer.put(header::CACHE_CONTROL, "no-store");
-    answer.put(HeaderName::from_static("x-accel-buffering"), "no");
-    answer.put(header::ACCEPT_RANGES, "none");
-    answer.put(header::CONTENT_TYPE, content_type(gateway, output, kept).await?);
+    response.put(header::CACHE_CONTROL, "no-store");
+    response.put(HeaderName::from_static("x-accel-buffering"), "no");
+    response.put(header::ACCEPT_RANGES, "none");
+    response.put(header::CONTENT_TYPE, content_type(gateway, output, kept).await?);
     let options = FollowOptions {
         after: Seq(0),
         until_closed: true,
@@ -164,10 +166,10 @@ async fn live(
     let follower = gateway.worker.follow(output.id, options).await?;
     let stated = if kept.gap.is_some() { gaps(gateway, output).await? } else { Vec::new() };
     let body = OutputBody::live(gateway, follower, stated);
-    Ok((answer.0, Extension(Live), Body::new(body)).into_response())
+    Ok((response.0, Extension(Live), Body::new(body)).into_response())
 }
 
-/// The gap of each stream that was asked for.
+/// The gap of each selected stream.
 async fn gaps(gateway: &Gateway, output: OutputSelector) -> Result<Vec<Gap>, ContractError> {
     let mut gaps = Vec::new();
     for stream in Stream::ALL {
@@ -180,43 +182,43 @@ async fn gaps(gateway: &Gateway, output: OutputSelector) -> Result<Vec<Gap>, Con
     Ok(gaps)
 }
 
-/// Strong: the same tag means the same bytes.
+/// A strong entity tag: the same tag means the same bytes.
 fn etag(which: Which, kept: &KeptOutput) -> String {
     let name = which.stream().map_or("merged", Stream::name);
     let (from, to) = kept.gap.unwrap_or_default();
     format!("\"{name}-{:x}-{from:x}-{to:x}\"", kept.end)
 }
 
-fn nothing_there(mut answer: Headers, length: u64) -> Response {
-    answer.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
+fn unsatisfiable(mut response: Headers, length: u64) -> Response {
+    response.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
     let error = ApiError::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
         "range_not_satisfiable",
-        format!("no byte of `{length}` lies in the range"),
-        "the header `Content-Range` tells how many there are",
+        format!("the range is outside the {length} bytes of the output"),
+        "the header `Content-Range` has the length",
     );
-    (answer.0, error).into_response()
+    (response.0, error).into_response()
 }
 
-/// Whether a range of the kept bytes has bytes from before the gap and from after it.
+/// Whether a range has kept bytes from before and from after the gap.
 fn crosses_gap(kept: &KeptOutput, from: u64, to: u64) -> bool {
     kept.gap.is_some_and(|(gap, _)| from < gap && gap < to)
 }
 
-/// The bytes of such a range do not follow one another.
-fn across_gap(mut answer: Headers, kept: &KeptOutput) -> Response {
+/// Refuses such a range: its bytes are not contiguous.
+fn across_gap(mut response: Headers, kept: &KeptOutput) -> Response {
     let (length, (from, to)) = (kept.len(), kept.gap.unwrap_or_default());
-    answer.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
+    response.put(header::CONTENT_RANGE, &format!("bytes */{length}"));
     let error = ApiError::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
         "range_crosses_gap",
         format!("the range crosses the gap: the bytes `{from}` to `{to}` of the output are no longer kept"),
-        format!("ask for `bytes=0-{}` and for `bytes={from}-{}`, or for everything", from - 1, length - 1),
+        format!("request `bytes=0-{}` and for `bytes={from}-{}`, or for everything", from - 1, length - 1),
     );
-    (answer.0, error).into_response()
+    (response.0, error).into_response()
 }
 
-/// Text, if it begins like that.
+/// Text, if the beginning is text.
 async fn content_type(
     gateway: &Gateway,
     output: OutputSelector,
@@ -233,7 +235,7 @@ async fn content_type(
     Ok(if is_text(&begin, is_cut) { "text/plain; charset=utf-8" } else { "application/octet-stream" })
 }
 
-/// Whether bytes are UTF-8 without a NUL; where they are cut off, the last character may be too.
+/// Whether bytes are UTF-8 without a NUL. A cut at the end may split the last character.
 fn is_text(bytes: &[u8], is_cut: bool) -> bool {
     let whole = match std::str::from_utf8(bytes) {
         Ok(_) => true,
@@ -242,12 +244,12 @@ fn is_text(bytes: &[u8], is_cut: bool) -> bool {
     whole && !bytes.contains(&0)
 }
 
-/// The headers of an answer.
+/// The headers of a response.
 struct Headers(HeaderMap);
 
 impl Headers {
     fn put(&mut self, name: HeaderName, value: &str) {
-        // All values are made here, of letters and digits.
+        // All values are created here, of letters and digits.
         if let Ok(value) = HeaderValue::from_str(value) {
             self.0.insert(name, value);
         }

@@ -1,7 +1,7 @@
 //! Packages of a session: its virtual environment for python, its node modules.
 //!
-//! What is installed is read from the session's files; whatever changes it is an execution in the session, with its
-//! output and its end like any other.
+//! Installed packages are read from the session's files. A change is an execution in the session, with output
+//! and an end like any other.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::bodies::execution_body;
 use crate::error::ApiError;
-use crate::executions::start::Order;
+use crate::executions::start::ExecutionSpec;
 use crate::http::extract::{NoQuery, Path};
-use crate::http::idempotency::{Asked, Keyed};
+use crate::http::idempotency::{Keyed, RequestKey};
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
-use crate::packages::{Kind, Wanted, change_node, change_python, make_environment};
+use crate::packages::{Kind, PackageChanges, change_node, change_python, make_environment};
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -37,40 +37,40 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// A session's virtual environment.
 #[derive(Debug, Serialize, ToSchema)]
 struct EnvironmentBody {
-    /// Where it is, as seen inside the session.
+    /// The path inside the session.
     path: String,
-    /// Whether it is there. Python code of the session runs in it then.
+    /// Whether it exists. If so, Python code of the session runs in it.
     exists: bool,
-    /// Python's version in it.
+    /// The version of Python in it.
     version: Option<String>,
-    /// What makes it, if that was started just now.
+    /// The execution that creates it, if it was started by this request.
     #[schema(value_type = Option<String>)]
     execution_id: Option<ExecutionId>,
 }
 
-/// What is installed.
+/// The installed packages.
 #[derive(Debug, Serialize, ToSchema)]
 struct PackagesBody {
-    /// Where, as seen inside the session.
+    /// The path of the environment inside the session.
     path: String,
-    /// Whether the environment is there.
+    /// Whether the environment exists.
     exists: bool,
-    /// By name.
+    /// The packages, in order of their names.
     packages: Vec<PackageBody>,
-    /// There are more than are told.
+    /// Whether there are more packages.
     truncated: bool,
 }
 
-/// A package.
+/// An installed package.
 #[derive(Debug, Serialize, ToSchema)]
 struct PackageBody {
-    /// As it calls itself.
+    /// The package's name.
     name: String,
-    /// Likewise.
+    /// The package's version.
     version: String,
 }
 
-/// Tells of a session's virtual environment.
+/// Returns a session's virtual environment.
 #[utoipa::path(get, path = "/v1/sessions/{id}/python/environment", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = EnvironmentBody), Common, NotFound, SessionEnded))]
@@ -84,13 +84,14 @@ async fn environment(
     Ok(JsonBody(environment_body(listed, None)))
 }
 
-/// Makes a session's virtual environment, if it is not there: in an execution, whose end tells that it is ready.
+/// Creates a session's virtual environment if it does not exist, in an execution: when that has ended, it is
+/// ready.
 #[utoipa::path(post, path = "/v1/sessions/{id}/python/environment", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses(
-        (status = 200, body = EnvironmentBody, description = "it is there"),
-        (status = 201, body = EnvironmentBody, description = "it is being made by this execution",
-            headers(("Location" = String, description = "where the execution is"))),
+        (status = 200, body = EnvironmentBody, description = "it exists"),
+        (status = 201, body = EnvironmentBody, description = "this execution creates it",
+            headers(("Location" = String, description = "the URL of the execution"))),
         Common, NotFound, SessionEnded,
 ))]
 async fn make(
@@ -105,13 +106,14 @@ async fn make(
         return Ok(JsonBody(environment_body(listed, None)).into_response());
     }
     let script = make_environment(&interpreter(&gateway, "python").await?);
-    let order = Order { session: Some(id), spec: shell(script), asked: Asked::default() };
-    let told = gateway.starts.start(&who, order).await?;
-    let body = JsonBody(environment_body(listed, Some(told.id)));
-    Ok((StatusCode::CREATED, [(header::LOCATION, place(told.id))], body).into_response())
+    let execution =
+        ExecutionSpec { session: Some(id), spec: shell(script), request_key: RequestKey::default() };
+    let started = gateway.starts.start(&who, execution).await?;
+    let body = JsonBody(environment_body(listed, Some(started.id)));
+    Ok((StatusCode::CREATED, [(header::LOCATION, location(started.id))], body).into_response())
 }
 
-/// Lists the packages of a session's virtual environment. Nothing is run for it.
+/// Lists the packages of a session's virtual environment. Runs no program.
 #[utoipa::path(get, path = "/v1/sessions/{id}/python/packages", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = PackagesBody), Common, NotFound, SessionEnded))]
@@ -124,7 +126,7 @@ async fn python_packages(
     Ok(JsonBody(packages_body(installed(&gateway, &who, id, Ecosystem::Python).await?)))
 }
 
-/// Lists the modules in a session's `node_modules`. Nothing is run for it.
+/// Lists the modules in a session's `node_modules`. Runs no program.
 #[utoipa::path(get, path = "/v1/sessions/{id}/node/packages", tag = "packages",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = PackagesBody), Common, NotFound, SessionEnded))]
@@ -137,7 +139,7 @@ async fn node_packages(
     Ok(JsonBody(packages_body(installed(&gateway, &who, id, Ecosystem::Node).await?)))
 }
 
-/// What to change in a session's virtual environment.
+/// Changes to a session's virtual environment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct PythonRequest {
@@ -145,19 +147,20 @@ struct PythonRequest {
     #[serde(default)]
     #[schema(max_items = 200)]
     install: Vec<String>,
-    /// Names of packages; they go first.
+    /// Names of packages to uninstall first.
     #[serde(default)]
     #[schema(max_items = 200)]
     uninstall: Vec<String>,
-    /// A file in the workspace that names packages.
+    /// A requirements file in the workspace.
     #[serde(default)]
     requirements: Option<String>,
-    /// Registries are left alone: what is named must be found without them.
+    /// Use no registry: the packages must be available without one.
     #[serde(default)]
     offline: bool,
 }
 
-/// Installs and uninstalls packages in a session's virtual environment, which is made first if it is not there.
+/// Installs and uninstalls packages in a session's virtual environment, which is created first if it does not
+/// exist.
 #[utoipa::path(post, path = "/v1/sessions/{id}/python/packages", tag = "packages",
     params(
         ("id" = String, Path, description = "the session"),
@@ -165,10 +168,10 @@ struct PythonRequest {
     ),
     request_body = PythonRequest,
     responses(
-        (status = 201, body = ExecutionBody, description = "the execution that does it",
-            headers(("Location" = String, description = "where it is"))),
+        (status = 201, body = ExecutionBody, description = "the execution that makes the change",
+            headers(("Location" = String, description = "the URL of the execution"))),
         Common, NotFound, TakesJson, TakesKey,
-        (status = 409, body = ErrorBody, description = "the session has ended, or reaches no registry"),
+        (status = 409, body = ErrorBody, description = "the session has ended, or cannot reach a registry"),
 ))]
 async fn change_python_packages(
     who: Identity,
@@ -177,15 +180,15 @@ async fn change_python_packages(
     Path(id): Path<SessionId>,
     request: Keyed<PythonRequest>,
 ) -> Result<Response, ApiError> {
-    let Keyed { value, asked } = request;
+    let Keyed { value, request_key } = request;
     let PythonRequest { install, uninstall, requirements: listed_in, offline: is_offline } = value;
-    let wanted = Wanted { install, uninstall, listed_in, is_offline };
-    let wanted = may_change(&gateway, &who, id, wanted, Kind::Python).await?;
-    let script = change_python(&interpreter(&gateway, "python").await?, &wanted);
-    change(&gateway, &who, Order { session: Some(id), spec: shell(script), asked }).await
+    let changes = PackageChanges { install, uninstall, listed_in, is_offline };
+    let changes = may_change(&gateway, &who, id, changes, Kind::Python).await?;
+    let script = change_python(&interpreter(&gateway, "python").await?, &changes);
+    change(&gateway, &who, ExecutionSpec { session: Some(id), spec: shell(script), request_key }).await
 }
 
-/// What to change in a session's `node_modules`.
+/// Changes to a session's `node_modules`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NodeRequest {
@@ -193,14 +196,14 @@ struct NodeRequest {
     #[serde(default)]
     #[schema(max_items = 200)]
     install: Vec<String>,
-    /// Names of packages; they go first.
+    /// Names of packages to uninstall first.
     #[serde(default)]
     #[schema(max_items = 200)]
     uninstall: Vec<String>,
-    /// Install what `package.json` in the workspace names.
+    /// Install the dependencies in `package.json` of the workspace.
     #[serde(default)]
     manifest: bool,
-    /// Registries are left alone: what is named must be found without them.
+    /// Use no registry: the packages must be available without one.
     #[serde(default)]
     offline: bool,
 }
@@ -213,10 +216,10 @@ struct NodeRequest {
     ),
     request_body = NodeRequest,
     responses(
-        (status = 201, body = ExecutionBody, description = "the execution that does it",
-            headers(("Location" = String, description = "where it is"))),
+        (status = 201, body = ExecutionBody, description = "the execution that makes the change",
+            headers(("Location" = String, description = "the URL of the execution"))),
         Common, NotFound, TakesJson, TakesKey,
-        (status = 409, body = ErrorBody, description = "the session has ended, or reaches no registry"),
+        (status = 409, body = ErrorBody, description = "the session has ended, or cannot reach a registry"),
 ))]
 async fn change_node_packages(
     who: Identity,
@@ -225,46 +228,51 @@ async fn change_node_packages(
     Path(id): Path<SessionId>,
     request: Keyed<NodeRequest>,
 ) -> Result<Response, ApiError> {
-    let Keyed { value, asked } = request;
+    let Keyed { value, request_key } = request;
     let NodeRequest { install, uninstall, manifest, offline: is_offline } = value;
     let listed_in = manifest.then(|| "package.json".to_owned());
-    let wanted = Wanted { install, uninstall, listed_in, is_offline };
-    let wanted = may_change(&gateway, &who, id, wanted, Kind::Node).await?;
+    let changes = PackageChanges { install, uninstall, listed_in, is_offline };
+    let changes = may_change(&gateway, &who, id, changes, Kind::Node).await?;
     interpreter(&gateway, "node").await?;
-    let script = change_node(&wanted);
-    change(&gateway, &who, Order { session: Some(id), spec: shell(script), asked }).await
+    let script = change_node(&changes);
+    change(&gateway, &who, ExecutionSpec { session: Some(id), spec: shell(script), request_key }).await
 }
 
-/// Checks who asks, for what, and whether the session can reach what that takes.
+/// Checks the caller's access, the requested packages, and whether the session can reach a registry if it
+/// needs one.
 async fn may_change(
     gateway: &Gateway,
     who: &Identity,
     id: SessionId,
-    wanted: Wanted,
+    changes: PackageChanges,
     kind: Kind,
-) -> Result<Wanted, ApiError> {
+) -> Result<PackageChanges, ApiError> {
     gateway.auth.may_use_session(who, Need::Write, id).await?;
-    let wanted = wanted.checked(kind).map_err(|why| {
+    let changes = changes.checked(kind).map_err(|why| {
         ApiError::invalid(why).hint(
             "name packages as in `requests==2.32.0` or `left-pad@1.3.0`, or files as in `./dist/mine.whl`",
         )
     })?;
     let session = gateway.look_at_session(who, id).await?;
     let has_none = session.spec.network == Network::None;
-    if wanted.needs_network() && has_none {
+    if changes.needs_network() && has_none {
         return Err(ApiError::conflict(
-            format!("the session `{id}` reaches no package registry"),
-            "make a session with `\"network\": \"packages\"`, or install from files: `./dist/mine.whl`, `\"offline\": true`",
+            format!("the session `{id}` cannot reach a package registry"),
+            "create a session with `\"network\": \"packages\"`, or install from files: `./dist/mine.whl`, `\"offline\": true`",
         ));
     }
-    // Where there is no registry none is asked: that would only take its time to fail.
-    Ok(Wanted { is_offline: wanted.is_offline || has_none, ..wanted })
+    // Without a registry, none is tried: the attempt would only take time to fail.
+    Ok(PackageChanges { is_offline: changes.is_offline || has_none, ..changes })
 }
 
-async fn change(gateway: &Arc<Gateway>, who: &Identity, order: Order) -> Result<Response, ApiError> {
-    let told = gateway.starts.start(who, order).await?;
-    let location = [(header::LOCATION, place(told.id))];
-    Ok((StatusCode::CREATED, location, JsonBody(execution_body(told))).into_response())
+async fn change(
+    gateway: &Arc<Gateway>,
+    who: &Identity,
+    execution: ExecutionSpec,
+) -> Result<Response, ApiError> {
+    let started = gateway.starts.start(who, execution).await?;
+    let location = [(header::LOCATION, location(started.id))];
+    Ok((StatusCode::CREATED, location, JsonBody(execution_body(started))).into_response())
 }
 
 async fn installed(
@@ -277,7 +285,7 @@ async fn installed(
     Ok(gateway.worker.packages(id, ecosystem).await?)
 }
 
-/// The interpreter of a language, which must be here.
+/// The interpreter of a language, which must be installed.
 async fn interpreter(gateway: &Gateway, name: &str) -> Result<String, ApiError> {
     let known = gateway.language_named(name).await?;
     let package = known.as_ref().and_then(|known| known.package.clone());
@@ -291,7 +299,7 @@ fn shell(script: String) -> StartSpec {
     StartSpec::new(Command::Shell(script))
 }
 
-fn place(id: ExecutionId) -> String {
+fn location(id: ExecutionId) -> String {
     format!("/v1/executions/{id}")
 }
 

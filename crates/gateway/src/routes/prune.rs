@@ -22,24 +22,23 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(prune))
 }
 
-/// Whose logs: those that were asked for, or, for everybody but the operator, their own.
-fn whose(who: &Identity, asked: Option<String>) -> Result<Option<String>, ApiError> {
+/// The owner whose logs are removed: the requested one for the operator, and oneself for everybody else.
+fn whose(who: &Identity, requested: Option<String>) -> Result<Option<String>, ApiError> {
     authorise(who, Need::Write)?;
-    match (who.role, asked) {
-        (Role::Admin, asked) => Ok(asked),
-        (_, Some(other)) if other != who.owner => Err(ApiError::forbidden(
-            "other people's logs are for the operator to remove",
-            "leave `owner` out",
-        )),
+    match (who.role, requested) {
+        (Role::Admin, requested) => Ok(requested),
+        (_, Some(other)) if other != who.owner => {
+            Err(ApiError::forbidden("only the operator may remove logs of other users", "leave `owner` out"))
+        }
         _ => Ok(Some(who.owner.clone())),
     }
 }
 
 /// Removes logs of ended executions.
 ///
-/// Without `older_than`, `keep` and `all` the rules of the configuration (`[retention]`) are applied now. Running
-/// executions are never touched, and logs that somebody reads are not. Members remove their own logs, the operator
-/// those of everybody.
+/// Without `older_than`, `keep` and `all`, the rules of the configuration (`[retention]`) are applied now.
+/// Running executions and logs that are being read are never removed. Members remove their own logs, the
+/// operator those of everybody.
 #[utoipa::path(post, path = "/v1/prune", tag = "executions", request_body = PruneRequest, responses(
         (status = 200, body = PruneBody), Common, TakesJson,
         (status = 404, body = ErrorBody, description = "no such session"),

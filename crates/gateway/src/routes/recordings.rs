@@ -1,5 +1,6 @@
-//! Any terminal or execution as an asciicast, version 3: `GET /v1/executions/{id}/recording`. A header, then a line for
-//! each piece of output, size and end, with the time since the line before it.
+//! A terminal or any other execution as an asciicast, version 3: `GET /v1/executions/{id}/recording`. It has
+//! a header, then a line for each chunk of output, each size and the end, with the time since the previous
+//! line.
 
 mod cast;
 
@@ -28,25 +29,26 @@ use crate::serve::Live;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// A piece of the answer goes out when it has so much.
-const PIECE_BYTES: usize = 64 << 10;
+/// The response is sent in chunks of this size.
+const CHUNK_BYTES: usize = 64 << 10;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(recording))
 }
 
-/// An execution as a recording in the format asciicast v3: what it has printed so far, when, and on which size.
+/// Returns a recording of an execution in the format asciicast v3: its output so far, with times and terminal
+/// sizes.
 ///
-/// `asciinema play` shows it. What is printed on a terminal comes as it is; without one, standard output and error are
-/// one, and lines end with a return as they would on a terminal. Bytes that are not text become U+FFFD; what is no longer
-/// kept is named in a marker.
+/// `asciinema play` shows it. Output of a terminal is unchanged. Without a terminal, standard output and
+/// error are merged, and lines end with a carriage return as on a terminal. Bytes that are not UTF-8 become
+/// U+FFFD; output that is no longer kept is reported by a marker.
 #[utoipa::path(get, path = "/v1/executions/{id}/recording", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
         (status = 200, body = String, content_type = "application/x-asciicast", description = "lines of JSON"),
         Common, NotFound,
         (status = 409, body = ErrorBody),
-        (status = 410, body = ErrorBody, description = "its log was removed"),
+        (status = 410, body = ErrorBody, description = "the log was removed"),
 ))]
 async fn recording(
     who: Identity,
@@ -69,10 +71,10 @@ async fn recording(
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{id}.cast\"")),
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
-    Ok((headers, Extension(Live), Body::from_stream(try_unfold(Box::new(source), piece))).into_response())
+    Ok((headers, Extension(Live), Body::from_stream(try_unfold(Box::new(source), chunk))).into_response())
 }
 
-/// Where the lines come from.
+/// The source of the lines.
 struct Source {
     cast: Cast,
     follower: Follower,
@@ -80,9 +82,9 @@ struct Source {
     ended: bool,
 }
 
-/// The next lines, when the ones before are on their way.
-async fn piece(mut source: Box<Source>) -> Result<Option<(Bytes, Box<Source>)>, ContractError> {
-    while !source.ended && source.cast.len() < PIECE_BYTES {
+/// The next lines, once the previous ones were sent.
+async fn chunk(mut source: Box<Source>) -> Result<Option<(Bytes, Box<Source>)>, ContractError> {
+    while !source.ended && source.cast.len() < CHUNK_BYTES {
         if let Some(event) = source.follower.next().await? {
             source.cast.take(event);
         } else {
@@ -90,7 +92,7 @@ async fn piece(mut source: Box<Source>) -> Result<Option<(Bytes, Box<Source>)>, 
             source.ended = true;
         }
     }
-    let piece = source.cast.lines();
-    source.open.sent(piece.len());
-    Ok((!piece.is_empty()).then_some((piece, source)))
+    let chunk = source.cast.lines();
+    source.open.sent(chunk.len());
+    Ok((!chunk.is_empty()).then_some((chunk, source)))
 }

@@ -32,14 +32,14 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .routes(routes!(hibernate))
 }
 
-/// Makes a session: an isolated computer with a workspace of its own.
+/// Creates a session: an isolated environment with its own workspace.
 ///
-/// With an `Idempotency-Key`, asking twice makes one.
+/// Requests with the same `Idempotency-Key` create one session.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
     params(IdempotencyKey),
-    request_body(content = Option<SessionRequest>, description = "all of it may be left out"),
+    request_body(content = Option<SessionRequest>, description = "optional"),
     responses(
-        (status = 201, body = SessionBody, headers(("Location" = String, description = "where it is"))),
+        (status = 201, body = SessionBody, headers(("Location" = String, description = "the URL of the session"))),
         Common, TakesJson, TakesKey,
 ))]
 async fn create(
@@ -48,37 +48,37 @@ async fn create(
     State(gateway): State<Arc<Gateway>>,
     request: Keyed<SessionRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let Keyed { value, asked } = request;
-    let session = gateway.create_session(&who, value.into(), asked).await?;
-    let place = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
-    Ok((StatusCode::CREATED, place, JsonBody(session_body(session))))
+    let Keyed { value, request_key } = request;
+    let session = gateway.create_session(&who, value.into(), request_key).await?;
+    let location = [(header::LOCATION, format!("/v1/sessions/{}", session.id))];
+    Ok((StatusCode::CREATED, location, JsonBody(session_body(session))))
 }
 
-/// Which sessions.
+/// Selects sessions.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// The most on a page: 100 if absent.
+    /// The maximum number of sessions on a page: 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(pattern = "^[0-9]{1,18}$")]
     cursor: Option<String>,
-    /// Only those in this state.
+    /// Only sessions in this state.
     #[param(inline)]
     state: Option<SessionStateName>,
-    /// Only those of exactly this name.
+    /// Only sessions with exactly this name.
     name: Option<String>,
-    /// Those of others that are shared with you, instead of your own.
+    /// Sessions of others that are shared with you, instead of your own.
     shared: Option<bool>,
-    /// Only those of this owner. Operators see all owners' sessions, others only their own.
+    /// Only sessions of this owner. Operators see the sessions of all owners, others only their own.
     owner: Option<String>,
 }
 
-/// Lists sessions, the newest first, without their environments: `GET /v1/sessions/{id}` has that of one.
+/// Lists sessions, newest first, without their environment variables, which `GET /v1/sessions/{id}` returns.
 ///
-/// A page may have fewer entries than `limit` and still not be the last: that is the one without `next_cursor`.
+/// A page may have fewer entries than `limit`; only the last page has no `next_cursor`.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
     responses((status = 200, body = PageBody<SessionBody>), Common))]
 async fn list(
@@ -97,7 +97,8 @@ async fn list(
     Ok(JsonBody(page_body(items.collect(), found.next)))
 }
 
-/// Tells of a session. Whoever may look at it and not change it sees the names of its variables, and no values.
+/// Returns a session. Callers with read-only access get the names of its environment variables without their
+/// values.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     responses((status = 200, body = SessionBody), Common, NotFound))]
@@ -112,7 +113,7 @@ async fn get(
     Ok(JsonBody(if may_write { session_body(session) } else { session_body_without_values(session) }))
 }
 
-/// Changes a session: what is absent stays.
+/// Changes a session. Absent fields keep their value.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     request_body = Option<SessionPatch>,
@@ -135,8 +136,8 @@ fn state_name(state: &SessionState) -> SessionStateName {
     }
 }
 
-/// Puts a session to sleep: its programs end after a warning (SIGTERM and ten seconds), its workspace stays, and the next
-/// use wakes it. Idle sessions do so by themselves.
+/// Hibernates a session: its programs end (SIGTERM, then SIGKILL after ten seconds), its workspace is kept,
+/// and the next use resumes it. Idle sessions hibernate by themselves.
 #[utoipa::path(post, path = "/v1/sessions/{id}/hibernate", tag = "sessions",
     params(("id" = String, Path, description = "the session")),
     responses(
@@ -152,20 +153,20 @@ async fn hibernate(
     Ok(JsonBody(session_body(gateway.hibernate_session(&who, id).await?)))
 }
 
-/// How a session is deleted.
+/// Options for deleting a session.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct DeleteQuery {
-    /// Keeps the executions and their logs: the session stays listed as `ended`.
+    /// Keep the executions and their logs: the session stays listed as `ended`.
     keep_logs: Option<bool>,
 }
 
-/// Ends a session and its programs, and deletes it: its workspace, its snapshots, its executions and their logs.
+/// Ends a session with its programs, and deletes its workspace, snapshots, executions and logs.
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = String, Path, description = "the session"), DeleteQuery),
     responses(
-        (status = 204, description = "it is gone, or, with `keep_logs`, has ended"), Common, NotFound,
+        (status = 204, description = "it was deleted or, with `keep_logs`, has ended"), Common, NotFound,
 ))]
 async fn delete(
     who: Identity,

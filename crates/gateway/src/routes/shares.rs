@@ -1,4 +1,4 @@
-//! Who else may use a session: members with roles, and links.
+//! Sharing a session: members with roles, and links.
 
 mod members;
 
@@ -23,34 +23,34 @@ use crate::http::openapi::{Common, NotFound, TakesJson};
 use crate::now_ms;
 use crate::state::Gateway;
 
-/// The most good links of a session.
+/// The maximum number of valid links of a session.
 const MAX_SHARES: usize = 100;
-/// How long a link is good, unless told ...
-const DEFAULT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
-/// ... and at most.
-const MAX_MS: u64 = 365 * 24 * 60 * 60 * 1000;
+/// The default lifetime of a link.
+const DEFAULT_LIFETIME_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+/// The maximum lifetime of a link.
+const MAX_LIFETIME_MS: u64 = 365 * 24 * 60 * 60 * 1000;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(revoke)).merge(members::routes())
 }
 
-/// What whoever has a link may do.
+/// The access that a link gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Access {
-    /// Look.
+    /// Read-only access.
     Read,
-    /// Look, start, change and end.
+    /// Access to read, start, change and end.
     Write,
 }
 
-/// A link to make.
+/// A request for a link.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ShareRequest {
     #[schema(inline)]
     access: Access,
-    /// For how long it is good: 7 days if absent, at most 365.
+    /// The lifetime of the link: 7 days if absent, at most 365.
     #[schema(minimum = 1, maximum = 31_536_000_000_u64)]
     expires_in_ms: Option<u64>,
 }
@@ -67,7 +67,8 @@ struct ShareBody {
     created_at: Timestamp,
     expires_at: Timestamp,
     revoked_at: Option<Timestamp>,
-    /// What whoever has the link sends, as `Authorization: Bearer` or `?token=`; shown once, when it is made.
+    /// The secret that opens the session, for `Authorization: Bearer` or `?token=`; returned only when the
+    /// link is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
@@ -96,12 +97,13 @@ struct ShareList {
     items: Vec<ShareBody>,
 }
 
-/// Makes a link to a session: whoever has its token may use this session, and nothing else. For its owner.
+/// Creates a link to a session: the holder of its token may use this session, and nothing else. For its
+/// owner.
 #[utoipa::path(post, path = "/v1/sessions/{id}/shares", tag = "sharing",
     params(("id" = String, Path, description = "the session")), request_body = ShareRequest,
     responses(
         (status = 201, body = ShareBody), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "there are too many"),
+        (status = 409, body = ErrorBody, description = "it has too many links"),
 ))]
 async fn create(
     who: Identity,
@@ -111,19 +113,19 @@ async fn create(
     Json(request): Json<ShareRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     gateway.auth.may_use_session(&who, Need::Own, id).await?;
-    let lifetime = request.expires_in_ms.unwrap_or(DEFAULT_MS);
-    if !(1..=MAX_MS).contains(&lifetime) {
-        return Err(ApiError::invalid(format!("`expires_in_ms` must be from 1 to {MAX_MS}")));
+    let lifetime = request.expires_in_ms.unwrap_or(DEFAULT_LIFETIME_MS);
+    if !(1..=MAX_LIFETIME_MS).contains(&lifetime) {
+        return Err(ApiError::invalid(format!("`expires_in_ms` must be from 1 to {MAX_LIFETIME_MS}")));
     }
     let is_good = |row: &&ShareRow| row.revoked_at_ms.is_none() && now_ms() < row.expires_at_ms;
     if gateway.store.shares(id).await?.iter().filter(is_good).count() >= MAX_SHARES {
         return Err(ApiError::conflict(
-            format!("the session has {MAX_SHARES} links"),
+            format!("the session already has {MAX_SHARES} links"),
             "revoke some: `DELETE /v1/sessions/{id}/shares/{share}`",
         ));
     }
     let (token, now) = (secret(LINK_PREFIX), now_ms());
-    let wanted = now.saturating_add(lifetime);
+    let expires_at_ms = now.saturating_add(lifetime);
     let row = ShareRow {
         id: format!("shr_{}", random_hex()),
         session_id: id,
@@ -134,7 +136,7 @@ async fn create(
         hash: hash(&token),
         made_by: who.owner.clone(),
         created_at_ms: now,
-        expires_at_ms: Gateway::latest_end(&who, Some(wanted)).unwrap_or(wanted),
+        expires_at_ms: Gateway::latest_end(&who, Some(expires_at_ms)).unwrap_or(expires_at_ms),
         revoked_at_ms: None,
     };
     gateway.store.put_share(&row).await.map_err(|error| gone(error, id))?;
@@ -142,7 +144,7 @@ async fn create(
     Ok((StatusCode::CREATED, JsonBody(ShareBody { token: Some(token), ..row.into() })))
 }
 
-/// What is written for a session that was removed in between is refused by the store.
+/// The store refuses rows of a session that was removed in the meantime.
 fn gone(error: headwater_store::StoreError, id: SessionId) -> ApiError {
     match error {
         headwater_store::StoreError::Conflict { .. } => ApiError::not_found("session", &id.to_string()),
@@ -165,10 +167,10 @@ async fn list(
     Ok(JsonBody(ShareList { items: rows.into_iter().map(Into::into).collect() }))
 }
 
-/// Revokes a link: it is refused from now on, and its streams end. For the session's owner.
+/// Revokes a link: it is refused from now on, and its streams are closed. For the session's owner.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/shares/{share}", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("share" = String, Path, description = "the link's id")),
-    responses((status = 204, description = "it is revoked"), Common, NotFound))]
+    responses((status = 204, description = "it was revoked"), Common, NotFound))]
 async fn revoke(
     who: Identity,
     _: NoQuery,
@@ -177,7 +179,7 @@ async fn revoke(
 ) -> Result<StatusCode, ApiError> {
     gateway.auth.may_use_session(&who, Need::Own, id).await?;
     if !gateway.store.revoke_share(id, &share, now_ms()).await? {
-        return Err(ApiError::not_found("share", &share).hint("`GET .../shares` lists those that are there"));
+        return Err(ApiError::not_found("share", &share).hint("`GET .../shares` lists them"));
     }
     gateway.auth.identities.clear();
     gateway.audit.record(&who, "share.revoke", share, String::new());

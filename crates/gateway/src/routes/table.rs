@@ -17,15 +17,16 @@ use crate::error::ApiError;
 use crate::routes;
 use crate::state::Gateway;
 
-/// Doors that need no token: they tell nothing but whether the server lives, or are the way to one.
-const PUBLIC: [&str; 5] = ["/healthz", "/readyz", "/login", "/v1/login", "/v1/login/refresh"];
+/// Routes without authentication: health checks and sign-in.
+const PUBLIC_PATHS: [&str; 5] = ["/healthz", "/readyz", "/login", "/v1/login", "/v1/login/refresh"];
 
-/// Whether a path needs no token.
+/// Whether a path needs no authentication.
 pub(crate) fn is_public(path: &str) -> bool {
-    PUBLIC.contains(&path)
+    PUBLIC_PATHS.contains(&path)
 }
 
-/// Whether a token may come in the query string: streams that a browser opens without being able to set a header.
+/// Whether the path accepts a token in the query string: streams that a browser opens without being able to
+/// set a header.
 pub(crate) fn takes_query_token(path: &str) -> bool {
     path.ends_with("/events")
         || path.ends_with("/attach")
@@ -35,7 +36,7 @@ pub(crate) fn takes_query_token(path: &str) -> bool {
         || path.starts_with("/v1/tool-progress/")
 }
 
-/// Whether this is the terminal's WebSocket: its address carries a token or a JWT by requirement.
+/// Whether this is the terminal's WebSocket, whose URL may carry a token or a JWT.
 pub(crate) fn is_terminal(path: &str) -> bool {
     path.ends_with("/terminal")
 }
@@ -44,7 +45,7 @@ pub(crate) fn is_terminal(path: &str) -> bool {
 #[openapi(
     info(title = "Headwater", description = "Runs code in isolated sessions and shows its output live."),
     security(("token" = [])),
-    // Types of `documented` refer to it by name only.
+    // The types in `http::openapi` refer to it by name only.
     components(schemas(ErrorBody))
 )]
 struct Document;
@@ -85,23 +86,23 @@ pub fn openapi_json() -> String {
     all().into_openapi().to_pretty_json().unwrap_or_default()
 }
 
-/// All routes, with the guard before them.
+/// All routes, behind the guard.
 pub(crate) fn router(gateway: &Arc<Gateway>) -> Router {
     let (router, _) = all().split_for_parts();
     router
-        .fallback(nothing_here)
+        .fallback(no_such_route)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(gateway.config.max_body_bytes))
         .layer(from_fn_with_state(Arc::clone(gateway), guard))
         .with_state(Arc::clone(gateway))
 }
 
-async fn nothing_here(uri: Uri) -> ApiError {
+async fn no_such_route(uri: Uri) -> ApiError {
     let path: String = uri.path().chars().take(128).collect();
     ApiError::new(
         StatusCode::NOT_FOUND,
         "no_such_route",
-        format!("there is nothing at `{path}`"),
+        format!("no route matches `{path}`"),
         "`/docs` lists all routes",
     )
 }
@@ -112,11 +113,11 @@ async fn wrong_method(request: Request) -> ApiError {
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
         format!("`{path}` does not take `{}`", request.method()),
-        "the header `Allow` and `/docs` tell what it takes",
+        "the header `Allow` and `/docs` list the methods it takes",
     )
 }
 
-/// Leads the other spellings of a path to the one that is routed.
+/// Rewrites the other spellings of a path to the one that is routed.
 pub(crate) fn rewrite<B>(request: &mut axum::http::Request<B>) {
     let path = request.uri().path();
     let Some(rest) = path.strip_prefix("/api/") else {
@@ -151,14 +152,14 @@ mod tests {
 
     #[test]
     fn all_spellings_of_a_path_lead_to_one() {
-        for (asked, routed) in [
+        for (requested, routed) in [
             ("/v1/sessions?limit=1", "/v1/sessions?limit=1"),
             ("/api/sessions?limit=1", "/v1/sessions?limit=1"),
             ("/api/v1/sessions", "/v1/sessions"),
             ("/healthz", "/healthz"),
             ("/apis", "/apis"),
         ] {
-            let mut request = axum::http::Request::builder().uri(asked).body(()).unwrap();
+            let mut request = axum::http::Request::builder().uri(requested).body(()).unwrap();
             rewrite(&mut request);
             assert_eq!(request.uri().to_string(), routed);
         }

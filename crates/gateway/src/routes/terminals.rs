@@ -1,13 +1,14 @@
-//! Terminals of a session: `WS /v1/sessions/{id}/terminal`, which speaks the JSON messages of IDE front ends and the binary
-//! frames of executions; and what can be asked of them by plain HTTP (in [`rest`]). How a socket works is in
-//! [`crate::streams::socket`]; which terminal is meant, in [`crate::terminals`].
+//! Terminals of a session: `WS /v1/sessions/{id}/terminal`, which speaks the JSON messages of IDE front ends
+//! and the binary frames of executions; and the routes over plain HTTP (in [`list`]).
+//! [`crate::streams::socket`] implements the socket itself, and [`crate::terminals`] finds and opens
+//! terminals.
 
-mod dialect;
-mod incoming;
 mod list;
 mod messages;
 mod replies;
 mod screen;
+mod viewer_commands;
+mod viewer_encoder;
 mod viewers;
 
 use std::collections::VecDeque;
@@ -28,10 +29,10 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::dialect::ViewerDialect;
-use self::incoming::Incoming;
 use self::screen::{options, screen};
-use self::viewers::Place;
+use self::viewer_commands::ViewerCommands;
+use self::viewer_encoder::ViewerEncoder;
+use self::viewers::Registration;
 pub(crate) use self::viewers::Viewers;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
@@ -45,16 +46,16 @@ use crate::streams::socket::outgoing::{Due, Outgoing};
 use crate::streams::socket::shared::Shared;
 use crate::streams::socket::{self, bounded};
 use crate::streams::sse::OpenStream;
-use crate::terminals::{MAIN, Opened, TerminalOrder};
+use crate::terminals::{MAIN, Opened, TerminalSpec};
 
-/// The subprotocol that asks for binary frames.
-const FRAMES: &str = "headwater.frames";
+/// The subprotocol that requests binary frames.
+const FRAMES_SUBPROTOCOL: &str = "headwater.frames";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(terminal)).merge(crate::routes::terminals::list::routes())
 }
 
-/// What the server's frames look like.
+/// The format of the server's frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Frames {
@@ -69,24 +70,26 @@ enum Frames {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct TerminalQuery {
-    /// Which terminal of the session: `main` if absent.
+    /// The terminal's name: `main` if absent.
     #[param(pattern = "^[A-Za-z0-9._-]{1,64}$")]
     name: Option<String>,
-    /// The viewer's lines; 24 if a terminal is made and nothing is said.
+    /// The viewer's rows; for a new terminal, 24 if absent.
     #[param(minimum = 1, maximum = 65535)]
     rows: Option<u16>,
-    /// The viewer's columns; 80 likewise.
+    /// The viewer's columns; for a new terminal, 80 if absent.
     #[param(minimum = 1, maximum = 65535)]
     cols: Option<u16>,
-    /// Go on after this `seq`. Absent: begin with the screen as it is.
+    /// Continue after this `seq`. If absent, begin with the current screen.
     after: Option<u64>,
-    /// Leave out so many bytes of output after that: for a client with credits that had a part of an event.
+    /// Skip this many bytes of output after `after`: for a client with credits that has already received part
+    /// of an event.
     skip: Option<u64>,
-    /// The terminal that `after` is about: if another one has its name now, its screen comes instead.
+    /// The terminal that `after` refers to. If its name now belongs to another one, the screen is sent
+    /// instead.
     execution_id: Option<String>,
-    /// Look only: input is refused.
+    /// Read-only: input is refused.
     readonly: Option<bool>,
-    /// What the server's frames look like: `json` if absent.
+    /// The format of the server's frames: `json` if absent.
     #[param(inline)]
     frames: Option<Frames>,
     /// A token or ticket, where no header can be set. The guard has read it.
@@ -107,30 +110,31 @@ impl TerminalQuery {
         }
     }
 
-    /// Where this viewer goes on from, if it has seen something of this very terminal.
+    /// The position to continue after, if the viewer has already seen part of this terminal.
     fn after(&self, now: &Execution) -> Option<Seq> {
         let is_same = self.execution_id.as_ref().is_none_or(|id| *id == now.id.to_string());
         self.after.map(Seq).filter(|after| is_same && *after <= now.last_seq)
     }
 }
 
-/// Opens a terminal of a session by WebSocket: a login shell that lives on when the socket closes.
+/// Opens a terminal of a session by WebSocket: a login shell that keeps running when the socket closes.
 ///
-/// The terminal of this name is made if none runs. Any number of viewers may look at one; the last one that typed owns
-/// its size.
+/// The terminal is created if none of this name is running. Any number of viewers may join a terminal; the
+/// last one that typed controls its size.
 ///
-/// Client, text: `{"type": "command", "command" or "data"}` (the line and Enter), `{"type": "input", "data"}` (keys as
-/// they are), `{"type": "interrupt"}`, `{"type": "resize", "rows", "cols"}`, `{"type": "credit", "bytes"}`. Binary, as
-/// under `attach`: `0x10` keys, `0x11` what `^D` sends, `0x12` size, `0x13` signal, `0x14` credit.
+/// Client, text: `{"type": "command", "command" or "data"}` (a line and Enter), `{"type": "input", "data"}`
+/// (raw keys), `{"type": "interrupt"}`, `{"type": "resize", "rows", "cols"}`, `{"type": "credit", "bytes"}`.
+/// Binary, as in `attach`: `0x10` keys, `0x11` sends `^D`, `0x12` size, `0x13` signal, `0x14` credit.
 ///
 /// Server: `{"type": "output", "content", "seq"}`, `{"type": "error", "message"}`, `{"type": "prompt"}`,
-/// `{"type": "exit", "code"}`, `{"type": "resized", "rows", "cols"}`; or, after `frames=binary`, the subprotocol
-/// `headwater.frames` or the client's first binary frame, binary frames as under `attach`, with the events `attached`,
-/// `resized`, `snapshot`, `prompt`, `command_started`, `command_ended` and `directory` besides.
+/// `{"type": "exit", "code"}`, `{"type": "resized", "rows", "cols"}`. After `frames=binary`, the subprotocol
+/// `headwater.frames` or the client's first binary frame, the server sends binary frames as in `attach`, with
+/// the additional events `attached`, `resized`, `snapshot`, `prompt`, `command_started`, `command_ended` and
+/// `directory`.
 ///
-/// Coming back with `after=` the last `seq` brings what is missing, or, if that is more than 256 KiB, the screen: bytes
-/// that reset the viewer's terminal and draw it. So does falling behind. Who comes without `after=` begins with the
-/// screen. Close codes as under `attach`.
+/// A client that reconnects with `after=` the last `seq` gets the missing output or, if that is more than 256
+/// KiB, the screen: bytes that reset the viewer's terminal and draw it. A viewer that falls behind also gets
+/// the screen, and so does a client without `after=`. The close codes are those of `attach`.
 #[utoipa::path(get, path = "/v1/sessions/{id}/terminal", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name"), TerminalQuery),
     responses(
@@ -147,11 +151,11 @@ async fn terminal(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let session = gateway.session_named(&who, Need::Read, &session).await?;
-    let upgrade = bounded(upgrade)?.protocols([FRAMES]);
+    let upgrade = bounded(upgrade)?.protocols([FRAMES_SUBPROTOCOL]);
     let wants_binary = query.frames == Some(Frames::Binary)
-        || upgrade.selected_protocol().is_some_and(|chosen| chosen == FRAMES);
+        || upgrade.selected_protocol().is_some_and(|chosen| chosen == FRAMES_SUBPROTOCOL);
     let viewer = Box::pin(Viewer::find(gateway, who, session, query, wants_binary)).await?;
-    // A server that ends waits for it, so that its last word is said.
+    // A server that is shutting down waits for it, so that the socket can send its close frame.
     let tracked = viewer.gateway.background.tasks.token();
     Ok(upgrade.on_upgrade(async move |socket| {
         Box::pin(viewer.serve(socket)).await;
@@ -159,21 +163,21 @@ async fn terminal(
     }))
 }
 
-/// All that is known before the socket is open.
+/// Everything that is set up before the socket is open.
 struct Viewer {
     gateway: Arc<Gateway>,
     who: Identity,
     id: ExecutionId,
     name: String,
     shared: Arc<Shared>,
-    place: Place,
-    /// The size of the viewer's window, if it was sent.
-    asks_for: Option<TtySize>,
+    registration: Registration,
+    /// The size of the viewer's window, if the client sent it.
+    window: Option<TtySize>,
     skip: u64,
     wants_binary: bool,
     refusal: Option<ApiError>,
     follower: Follower,
-    /// What is sent before anything else.
+    /// Sent before anything else.
     due: VecDeque<Due>,
 }
 
@@ -185,17 +189,17 @@ impl Viewer {
         query: TerminalQuery,
         wants_binary: bool,
     ) -> Result<Self, ApiError> {
-        let asks_for = query.size()?;
+        let window = query.size()?;
         let name = query.name.clone().unwrap_or_else(|| MAIN.to_owned());
-        let order = TerminalOrder { name: name.clone(), size: asks_for.unwrap_or_default(), command: None };
-        let Opened { execution, is_new } = gateway.open_terminal(&who, session, order).await?;
+        let terminal = TerminalSpec { name: name.clone(), size: window.unwrap_or_default(), command: None };
+        let Opened { execution, is_new } = gateway.open_terminal(&who, session, terminal).await?;
         let refusal = refusal(&gateway, &who, session, query.readonly == Some(true)).await;
         let id = execution.id;
         let shared = Arc::new(Shared::default());
         // Before the size is read: a change after that is sent as `resized`.
-        let place = Place::take(&gateway, id, &shared, refusal.is_none());
+        let registration = Registration::new(&gateway, id, &shared, refusal.is_none());
         let size = gateway.terminal_size(&execution).await?;
-        place.found(size);
+        registration.had_size(size);
         let after = if is_new { Some(Seq(0)) } else { query.after(&execution) };
         let skip = if after.is_some() { query.skip.unwrap_or(0) } else { 0 };
         let (follower, drawn) = match after {
@@ -213,8 +217,8 @@ impl Viewer {
             id,
             name,
             shared,
-            place,
-            asks_for,
+            registration,
+            window,
             skip,
             wants_binary,
             refusal,
@@ -225,25 +229,27 @@ impl Viewer {
 
     async fn serve(self, socket: WebSocket) {
         let (sink, stream) = socket.split();
-        let (gateway, id, shared, place) = (self.gateway, self.id, self.shared, self.place);
+        let (gateway, id, shared, registration) = (self.gateway, self.id, self.shared, self.registration);
         if self.wants_binary {
             shared.speaks_binary();
         }
-        if let Some(size) = self.asks_for
-            && let Err(error) = place.asks_for(size).await
+        if let Some(size) = self.window
+            && let Err(error) = registration.set_window(size).await
         {
             shared.tell(error.into());
         }
         let position = self.follower.position();
         let marks = gateway.worker.follow_marks(id, position).await;
-        let dialect = ViewerDialect {
+        let dialect = ViewerEncoder {
             gateway: Arc::clone(&gateway),
             id,
             name: self.name,
             shared: Arc::clone(&shared),
             read_only: self.refusal.is_some(),
             came_at: position,
-            marks: marks.inspect_err(|error| tracing::debug!(%error, %id, "a terminal has no marks")).ok(),
+            marks: marks
+                .inspect_err(|error| tracing::debug!(%error, %id, "the terminal's marks cannot be followed"))
+                .ok(),
             held: None,
         };
         let outgoing = Outgoing {
@@ -263,16 +269,16 @@ impl Viewer {
         let validity = gateway.auth.validity(&self.who);
         let input = Input::new(Arc::clone(&gateway), id, Arc::clone(&shared));
         let (who, refusal) = (self.who, self.refusal);
-        let incoming = Incoming { gateway, id, who, shared, input, place, refusal };
+        let incoming = ViewerCommands { gateway, id, who, shared, input, registration, refusal };
         Box::pin(socket::serve(outgoing, stream, incoming, validity.ended())).await;
     }
 }
 
-/// Why this one may only look, if it may.
+/// The error for input, if this viewer has read-only access.
 async fn refusal(gateway: &Gateway, who: &Identity, session: SessionId, read_only: bool) -> Option<ApiError> {
     if read_only {
         let hint = "open the terminal without `readonly=true`";
-        return Some(ApiError::forbidden("this socket is for looking only", hint));
+        return Some(ApiError::forbidden("this socket is read-only", hint));
     }
     gateway.auth.may_use_session(who, Need::Write, session).await.err()
 }

@@ -1,4 +1,5 @@
-//! API tokens: `/v1/tokens`. Everybody manages their own, operators all; no token makes one that may more than itself.
+//! API tokens: `/v1/tokens`. Users manage their own tokens, operators all. No token can create one with more
+//! rights than itself.
 
 use std::sync::Arc;
 
@@ -23,51 +24,52 @@ use crate::http::paging::{page_body, page_request};
 use crate::now_ms;
 use crate::state::Gateway;
 
-/// The most good tokens of one owner.
+/// The maximum number of valid tokens of one owner.
 const MAX_TOKENS: usize = 500;
-/// The most sessions that a token names.
+/// The maximum number of sessions that a token can be restricted to.
 const MAX_SESSIONS: usize = 100;
-/// The most scopes that a token names.
+/// The maximum number of scopes of a token.
 const MAX_SCOPES: usize = 20;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(delete))
 }
 
-/// A token to make.
+/// A request for a token.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct TokenRequest {
-    /// What it is for.
+    /// A label for people.
     #[serde(default)]
     #[schema(max_length = 255)]
     name: String,
-    /// At most your own; `member`, or your own if that is less, if absent.
+    /// The role, at most your own; if absent, `member`, or your own if that is less.
     #[schema(inline)]
     role: Option<RoleName>,
-    /// The only sessions that it may use; all if absent.
+    /// The sessions to restrict the token to; all if absent.
     #[schema(max_items = 100, value_type = Option<Vec<String>>)]
     sessions: Option<Vec<SessionId>>,
-    /// The only things that it may do, such as `executions:read` or `files:write`; all that its role may if absent.
-    /// Areas are `sessions`, `executions`, `files`, `terminals`, `builds` and `tokens`.
+    /// The scopes to restrict the token to, such as `executions:read` or `files:write`; everything that its
+    /// role allows if absent. Areas are `sessions`, `executions`, `files`, `terminals`, `builds` and
+    /// `tokens`.
     #[schema(max_items = 20)]
     scopes: Option<Vec<String>>,
-    /// For how long it is good; for ever, or as long as your own token, if absent.
+    /// The lifetime; if absent, unlimited, or that of your own token.
     #[schema(minimum = 1)]
     expires_in_ms: Option<u64>,
-    /// Whom it speaks for; only operators name others.
+    /// The owner of the token; only operators may name others.
     #[schema(min_length = 1, max_length = 255)]
     owner: Option<String>,
 }
 
-/// Makes a token: its secret is shown this one time.
+/// Creates a token. Its secret is returned only here.
 ///
-/// It may at most what you may: no higher role, no other sessions, no more scopes, and it ends no later than the token
-/// that makes it.
+/// A token has at most your own rights: no higher role, no other sessions, no more scopes, and it expires no
+/// later than the token that creates it.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = Option<TokenRequest>, responses(
         (status = 201, body = TokenBody), Common, TakesJson,
         (status = 404, body = ErrorBody, description = "no such session"),
-        (status = 409, body = ErrorBody, description = "there are too many"),
+        (status = 409, body = ErrorBody, description = "the owner has too many tokens"),
 ))]
 async fn create(
     who: Identity,
@@ -85,11 +87,11 @@ async fn create(
     }
     let is_good = |row: &&TokenRow| row.owner == owner && row.revoked_at_ms.is_none();
     if gateway.store.tokens().await?.iter().filter(is_good).count() >= MAX_TOKENS {
-        let message = format!("`{owner}` has {MAX_TOKENS} tokens");
+        let message = format!("`{owner}` already has {MAX_TOKENS} tokens");
         return Err(ApiError::conflict(message, "revoke some: `DELETE /v1/tokens/{token}`"));
     }
-    let wanted = request.expires_in_ms.map(|time| now_ms().saturating_add(time));
-    let mut made = make_token(&request.name, &owner, role, Gateway::latest_end(&who, wanted));
+    let requested = request.expires_in_ms.map(|time| now_ms().saturating_add(time));
+    let mut made = make_token(&request.name, &owner, role, Gateway::latest_end(&who, requested));
     (made.row.sessions, made.row.scopes) = (request.sessions, scopes);
     gateway.store.put_token(&made.row).await?;
     gateway.audit.record(&who, "token.create", made.row.id.clone(), format!("for {owner}, role {role}"));
@@ -101,32 +103,32 @@ async fn create(
 fn check_text(request: &TokenRequest) -> Result<(), ApiError> {
     let is_long = |text: &str| text.len() > 255 || text.chars().any(char::is_control);
     if is_long(&request.name) {
-        return Err(ApiError::invalid("`name` has at most 255 bytes on one line"));
+        return Err(ApiError::invalid("`name` must be one line of at most 255 bytes"));
     }
     if request.expires_in_ms == Some(0) {
         return Err(ApiError::invalid("`expires_in_ms` must be more than 0"));
     }
     if request.owner.as_deref().is_some_and(|owner| owner.is_empty() || is_long(owner)) {
-        return Err(ApiError::invalid("`owner` has 1 to 255 bytes on one line"));
+        return Err(ApiError::invalid("`owner` must be one line of 1 to 255 bytes"));
     }
     if request.sessions.as_ref().is_some_and(|list| list.is_empty() || list.len() > MAX_SESSIONS) {
-        return Err(ApiError::invalid(format!("`sessions` names 1 to {MAX_SESSIONS}")));
+        return Err(ApiError::invalid(format!("`sessions` must have 1 to {MAX_SESSIONS} entries")));
     }
     if request.scopes.as_ref().is_some_and(|list| list.is_empty() || list.len() > MAX_SCOPES) {
-        return Err(ApiError::invalid(format!("`scopes` names 1 to {MAX_SCOPES}")));
+        return Err(ApiError::invalid(format!("`scopes` must have 1 to {MAX_SCOPES} entries")));
     }
     Ok(())
 }
 
-fn mightier(what: &str) -> ApiError {
+fn exceeds_own(what: &str) -> ApiError {
     ApiError::forbidden(
-        format!("a token cannot make one with {what} that it does not have"),
-        "`GET /v1/me` tells what you may",
+        format!("a token cannot create one with {what} that it does not have"),
+        "`GET /v1/me` returns your rights",
     )
 }
 
-fn owner(who: &Identity, wanted: Option<String>) -> Result<String, ApiError> {
-    match wanted {
+fn owner(who: &Identity, requested: Option<String>) -> Result<String, ApiError> {
+    match requested {
         Some(owner) if owner != who.owner => {
             authorise(who, Need::Admin)?;
             if owner.starts_with("link:") {
@@ -138,23 +140,23 @@ fn owner(who: &Identity, wanted: Option<String>) -> Result<String, ApiError> {
     }
 }
 
-fn role(who: &Identity, wanted: Option<RoleName>) -> Result<Role, ApiError> {
-    let Some(wanted) = wanted.map(Role::from) else {
+fn role(who: &Identity, requested: Option<RoleName>) -> Result<Role, ApiError> {
+    let Some(requested) = requested.map(Role::from) else {
         return Ok(who.role.at_most(Role::Member));
     };
-    if wanted.at_most(who.role) == wanted { Ok(wanted) } else { Err(mightier("a role")) }
+    if requested.at_most(who.role) == requested { Ok(requested) } else { Err(exceeds_own("a role")) }
 }
 
-fn scopes(who: &Identity, wanted: Option<Vec<String>>) -> Result<Option<Vec<String>>, ApiError> {
+fn scopes(who: &Identity, requested: Option<Vec<String>>) -> Result<Option<Vec<String>>, ApiError> {
     let own = who.bounds.scopes.as_deref();
-    let Some(wanted) = wanted else {
+    let Some(requested) = requested else {
         return Ok(own.map(|own| own.iter().map(Scope::to_string).collect()));
     };
     let mut all = Vec::new();
-    for text in wanted {
+    for text in requested {
         let scope: Scope = text.parse()?;
         if own.is_some_and(|own| !own.iter().any(|own| own.includes(scope))) {
-            return Err(mightier("a scope"));
+            return Err(exceeds_own("a scope"));
         }
         all.push(scope.to_string());
     }
@@ -165,15 +167,15 @@ fn scopes(who: &Identity, wanted: Option<Vec<String>>) -> Result<Option<Vec<Stri
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// The most on a page: 100 if absent.
+    /// The maximum number of tokens on a page: 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(pattern = "^[0-9]{1,18}$")]
     cursor: Option<String>,
 }
 
-/// Lists your tokens, or all of them for operators: the newest first, without their secrets.
+/// Lists your tokens (for operators, all tokens), newest first, without their secrets.
 #[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(ListQuery),
     responses((status = 200, body = PageBody<TokenBody>), Common))]
 async fn list(
@@ -184,10 +186,10 @@ async fn list(
     authorise(&who, Need::Read)?;
     let page = page_request(query.limit, query.cursor.as_deref())?;
     let (limit, bounded) = (page.limit as usize, who.bounds.sessions.is_some());
-    // None is ever removed: a place in the list is a place for ever.
+    // Rows are never removed, so a position in the list stays valid.
     let before = page.cursor.and_then(|cursor| usize::try_from(cursor).ok()).unwrap_or(usize::MAX);
     let rows = gateway.store.tokens().await?.into_iter().enumerate();
-    // A token for certain sessions learns of itself only.
+    // A token that is restricted to certain sessions sees only itself.
     let sees = |row: &TokenRow| match (who.role, bounded) {
         (_, true) => row.id == who.token_id,
         (Role::Admin, false) => true,
@@ -201,10 +203,10 @@ async fn list(
     Ok(JsonBody(page_body(items, next.and_then(|at| i64::try_from(at).ok()))))
 }
 
-/// Revokes a token: it is refused from now on, and its streams end.
+/// Revokes a token: it is refused from now on, and its streams are closed.
 #[utoipa::path(delete, path = "/v1/tokens/{token}", tag = "tokens",
     params(("token" = String, Path, description = "the token's id")),
-    responses((status = 204, description = "it is revoked"), Common, NotFound))]
+    responses((status = 204, description = "it was revoked"), Common, NotFound))]
 async fn delete(
     who: Identity,
     _: NoQuery,

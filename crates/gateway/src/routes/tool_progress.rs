@@ -1,4 +1,4 @@
-//! What the tools of a conversation print, for a panel beside a chat: `GET /tool-progress/{conversation_id}`.
+//! The output of a conversation's tools, for a panel beside a chat: `GET /tool-progress/{conversation_id}`.
 
 use std::sync::Arc;
 
@@ -19,42 +19,44 @@ use crate::state::Gateway;
 use crate::streams::feed::{Dialect, ToolProgress};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    // The document has it once; `/api/tool-progress/...` leads to the second spelling.
+    // The document lists it once; `/api/tool-progress/...` is rewritten to the second spelling.
     OpenApiRouter::new()
         .routes(routes!(tool_progress))
         .route("/v1/tool-progress/{conversation_id}", axum::routing::get(tool_progress))
 }
 
-/// The query string.
+/// The query parameters.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ProgressQuery {
-    /// Where to go on: the `id` of an event, which is opaque; `now`: with what happens next. If absent, with the first
-    /// call that there was. The header `Last-Event-ID` wins over it.
+    /// The position to continue after: the `id` of an event, which is opaque, or `now` for new events only.
+    /// If absent, the stream starts with the first call. The header `Last-Event-ID` takes precedence.
     after: Option<String>,
-    /// After a call's first output, hold its output back up to this long to send fewer, larger events: 100 if absent.
+    /// After a call's first output, hold its output back for up to this long to send fewer, larger events:
+    /// 100 if absent.
     #[param(maximum = 10_000)]
     batch_ms: Option<u32>,
-    /// ... but no longer than until this many bytes are there: 4096 if absent.
+    /// Send held-back output early once this many bytes have accumulated: 4096 if absent.
     #[param(minimum = 1, maximum = 1_048_576)]
     batch_bytes: Option<u32>,
     /// A token or ticket, where no header can be set. The guard has read it.
     token: Option<String>,
 }
 
-/// Follows what the tools of a conversation print, as text.
+/// Follows the output of a conversation's tools, as text.
 ///
-/// Each event is `id: <opaque>` and `data: <json>`, without an `event:`, so that `EventSource.onmessage` gets it. A call
-/// begins with the status `running` and ends with how it ended: `exited 0`, `timed out after 5 s`, `cancelled`. Output
-/// that is binary is not sent: a status says so once, and its bytes are at `/v1/executions/{id}/output`. Who falls
-/// behind, or comes late, is sent the last 50 KB of a call's output, and a status says how much was skipped; all of it
-/// stays in the result. Which calls: `tool_call_id` of an execution's metadata, else the execution's id.
-/// Also at `/v1/tool-progress/{conversation_id}`.
+/// Each event is `id: <opaque>` and `data: <json>`, without `event:`, so that `EventSource.onmessage`
+/// receives it. A call begins with the status `running` and ends with its result: `exited 0`, `timed out
+/// after 5 s`, `cancelled`. Binary output is not sent: one status reports it, and its bytes are at
+/// `/v1/executions/{id}/output`. A client that falls behind or connects late gets the last 50 KB of a call's
+/// output, and a status that says how much was skipped; the result has everything. A call's id is the
+/// `tool_call_id` in the execution's metadata, or the execution's id. This route is also at
+/// `/v1/tool-progress/{conversation_id}`.
 #[utoipa::path(get, path = "/tool-progress/{conversation_id}", tag = "tools",
     params(
         ("conversation_id" = String, Path, description = "as in the metadata of executions"),
-        ("Last-Event-ID" = Option<String>, Header, description = "go on after this event; wins over `after`"),
+        ("Last-Event-ID" = Option<String>, Header, description = "continue after this event; takes precedence over `after`"),
         ProgressQuery,
     ),
     responses(

@@ -1,7 +1,8 @@
-//! The tools of an agent: `POST /v1/tools/code_execution` and `POST /v1/tools/run_command`.
+//! Tools for agents: `POST /v1/tools/code_execution` and `POST /v1/tools/run_command`.
 //!
-//! A call is an execution like any other: it runs on when its caller goes away, and its result can be had later from
-//! the execution's routes, from the conversation's stream, or by asking again with the same `Idempotency-Key`.
+//! A call is an execution like any other: it continues if the caller disconnects, and its result is available
+//! later from the execution's routes, from the conversation's stream, or by repeating the request with the
+//! same `Idempotency-Key`.
 
 mod interactive;
 mod request;
@@ -23,9 +24,9 @@ use utoipa_axum::routes;
 use self::request::{Call, CodeExecutionRequest, RunCommandRequest};
 use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
-use crate::executions::start::{Order, execution_row};
+use crate::executions::start::{ExecutionSpec, execution_row};
 use crate::http::extract::wants_events;
-use crate::http::idempotency::{Asked, Keyed};
+use crate::http::idempotency::{Keyed, RequestKey};
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, TakesJson, TakesKey};
 use crate::now_ms;
 use crate::state::Gateway;
@@ -33,7 +34,7 @@ use crate::streams::feed::{Dialect, Ending, Feed, Followed, Subject, ToolEvent, 
 use crate::streams::feed::{feed_response, result_response};
 use crate::streams::sse::EventQuery;
 
-/// How long the worker is asked to wait at a time.
+/// How long one call to the worker waits for the end of an execution.
 const LONG_POLL: Duration = Duration::from_secs(30);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -42,16 +43,16 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 /// Runs code for an agent: `runtime` is `terminal` (bash), `python` or `nodejs`.
 ///
-/// With `Accept: text/event-stream` the answer is a stream, as the program prints: `TOOL_CALL_START`
-/// (`{type, id, tool_name, tool_args, thread_id, timestamp, execution_id}`), a `CODE_EXECUTION_OUTPUT` for each chunk of
-/// at most 4096 bytes (`{type, tool_call_id, thread_id, source, stdout | stderr, timestamp, execution_id}`; `source` is
+/// With `Accept: text/event-stream` the response is a stream: `TOOL_CALL_START` (`{type, id, tool_name,
+/// tool_args, thread_id, timestamp, execution_id}`), a `CODE_EXECUTION_OUTPUT` for each chunk of at most 4096
+/// bytes (`{type, tool_call_id, thread_id, source, stdout | stderr, timestamp, execution_id}`; `source` is
 /// `stdout`, `stderr`, `timeout` or `error`, and the text of the last two is in `stderr`), and at the end the
-/// `TOOL_RESULT`. Without it the answer is that result, when the program has ended.
+/// `TOOL_RESULT`. Otherwise the response is that result, after the program has ended.
 ///
-/// If the caller goes away the program runs on. With the same `Idempotency-Key` the same request is answered again from
-/// the beginning, and starts nothing. Calls with the same `interactive_id` share a session, and so their files; it
-/// ends after 15 minutes without a call. Other calls (that name no `session_id` either) have a session of their own that
-/// ends with them, and processes that they leave behind end too.
+/// The program continues if the caller disconnects. The same request with the same `Idempotency-Key` is
+/// answered again from the beginning, and starts nothing. Calls with the same `interactive_id` share a
+/// session, and therefore files; it ends after 15 minutes without a call. Other calls without a `session_id`
+/// get a dedicated session, which ends with them, including background processes.
 #[utoipa::path(post, path = "/v1/tools/code_execution", tag = "tools",
     params(
         IdempotencyKey,
@@ -59,7 +60,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     ),
     request_body = CodeExecutionRequest,
     responses(
-        (status = 200, description = "what came of it; or the events, if they were asked for", content(
+        (status = 200, description = "the result, or the events if requested", content(
             (ToolResultBody = "application/json"), (ToolEvent = "text/event-stream"),
         )),
         Common, NotFound, TakesJson, TakesKey,
@@ -69,16 +70,16 @@ async fn code_execution(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     headers: HeaderMap,
-    Keyed { value, asked }: Keyed<CodeExecutionRequest>,
+    Keyed { value, request_key }: Keyed<CodeExecutionRequest>,
 ) -> Result<Response, ApiError> {
     let call = Call::try_from(value)?;
-    Box::pin(answer(&gateway, &who, call, asked, wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, call, request_key, wants_events(&headers))).await
 }
 
-/// Runs a line in the shell (bash) for an agent, in a session of its own, and answers with what came of it.
+/// Runs a shell command (bash) for an agent in a dedicated session, and returns the result.
 ///
-/// With `Accept: text/event-stream` as `POST /v1/tools/code_execution`. With a `conversationId` its progress is at
-/// `GET /tool-progress/{conversation_id}`.
+/// With `Accept: text/event-stream` the response is a stream, as in `POST /v1/tools/code_execution`. With a
+/// `conversationId` the progress is at `GET /tool-progress/{conversation_id}`.
 #[utoipa::path(post, path = "/v1/tools/run_command", tag = "tools",
     params(
         IdempotencyKey,
@@ -86,7 +87,7 @@ async fn code_execution(
     ),
     request_body = RunCommandRequest,
     responses(
-        (status = 200, description = "what came of it; or the events, if they were asked for", content(
+        (status = 200, description = "the result, or the events if requested", content(
             (ToolResultBody = "application/json"), (ToolEvent = "text/event-stream"),
         )),
         Common, NotFound, TakesJson, TakesKey,
@@ -96,24 +97,24 @@ async fn run_command(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     headers: HeaderMap,
-    Keyed { value, asked }: Keyed<RunCommandRequest>,
+    Keyed { value, request_key }: Keyed<RunCommandRequest>,
 ) -> Result<Response, ApiError> {
     let call = Call::try_from(value)?;
-    Box::pin(answer(&gateway, &who, call, asked, wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, call, request_key, wants_events(&headers))).await
 }
 
 async fn answer(
     gateway: &Arc<Gateway>,
     who: &Identity,
     call: Call,
-    asked: Asked,
+    request_key: RequestKey,
     as_events: bool,
 ) -> Result<Response, ApiError> {
     authorise(who, Need::Write)?;
-    let order = Order { session: call.session, spec: call.spec, asked };
+    let execution = ExecutionSpec { session: call.session, spec: call.spec, request_key };
     let started = match call.interactive {
-        Some(id) => begin_interactive(gateway, who, &id, order.clone(), as_events).await,
-        None => begin(gateway, who, order.clone(), as_events).await,
+        Some(id) => begin_interactive(gateway, who, &id, execution.clone(), as_events).await,
+        None => begin(gateway, who, execution.clone(), as_events).await,
     };
     match started {
         Ok(Begun::Following(followed)) => {
@@ -123,8 +124,8 @@ async fn answer(
             let (id, ended) = (execution.id, end_of(gateway, *execution).await?);
             Ok(result_response(gateway, ToolResult::ended(&subject(gateway, id).await?, &ended)))
         }
-        Err(error) => match missing_runtime(gateway, &error, &order.spec).await? {
-            Some(runtime) => Ok(refused(gateway, who, order.spec, &runtime, as_events)),
+        Err(error) => match missing_runtime(gateway, &error, &execution.spec).await? {
+            Some(runtime) => Ok(refused(gateway, who, execution.spec, &runtime, as_events)),
             None => Err(error),
         },
     }
@@ -138,28 +139,28 @@ enum Begun {
 async fn begin(
     gateway: &Arc<Gateway>,
     who: &Identity,
-    order: Order,
+    execution: ExecutionSpec,
     as_events: bool,
 ) -> Result<Begun, ApiError> {
     if !as_events {
-        return Ok(Begun::Started(Box::new(gateway.starts.start(who, order).await?)));
+        return Ok(Begun::Started(Box::new(gateway.starts.start(who, execution).await?)));
     }
     let options = FollowOptions { until_closed: false, ..EventQuery::default().into_options()? };
-    let (id, follower) = gateway.starts.run(who, order, options.clone()).await?;
-    let told = Followed::new(Arc::clone(gateway), 0, subject(gateway, id).await?, options);
-    Ok(Begun::Following(Box::new(told.with_follower(follower))))
+    let (id, follower) = gateway.starts.run(who, execution, options.clone()).await?;
+    let execution = Followed::new(Arc::clone(gateway), 0, subject(gateway, id).await?, options);
+    Ok(Begun::Following(Box::new(execution.with_follower(follower))))
 }
 
-/// The same in the session that calls of this name share. It may end between being found and being used: then the next
-/// one is used.
+/// Like [`begin`], in the session that calls with this id share. The session may end between being found and
+/// being used; the next one is used then.
 async fn begin_interactive(
     gateway: &Arc<Gateway>,
     who: &Identity,
     name: &str,
-    order: Order,
+    execution: ExecutionSpec,
     as_events: bool,
 ) -> Result<Begun, ApiError> {
-    let in_session = |id: SessionId| Order { session: Some(id), ..order.clone() };
+    let in_session = |id: SessionId| ExecutionSpec { session: Some(id), ..execution.clone() };
     let session = interactive::session(gateway, who, name).await?;
     match begin(gateway, who, in_session(session), as_events).await {
         Err(error) if matches!(error.status, StatusCode::CONFLICT | StatusCode::NOT_FOUND) => {
@@ -170,32 +171,32 @@ async fn begin_interactive(
     }
 }
 
-/// What a call's execution is known by.
+/// The metadata of a call's execution.
 async fn subject(gateway: &Gateway, id: ExecutionId) -> Result<Subject, ApiError> {
     let row = gateway.store.execution(id).await?;
     row.map(Subject::new).ok_or_else(|| ApiError::not_found("execution", &id.to_string()))
 }
 
-/// Waits for an execution's end.
-async fn end_of(gateway: &Arc<Gateway>, mut told: Execution) -> Result<Verdict, ApiError> {
-    let id = told.id;
+/// Waits for the end of an execution.
+async fn end_of(gateway: &Arc<Gateway>, mut execution: Execution) -> Result<Verdict, ApiError> {
+    let id = execution.id;
     loop {
-        gateway.recorder.note(&told).await?;
-        if let Some(verdict) = told.state.verdict() {
+        gateway.recorder.note(&execution).await?;
+        if let Some(verdict) = execution.state.verdict() {
             return Ok(verdict.clone());
         }
         let wait = gateway.worker.wait(id, LONG_POLL, false);
-        told = tokio::select! {
-            told = wait => told?,
+        execution = tokio::select! {
+            execution = wait => execution?,
             () = gateway.background.stopping.cancelled() => {
-                let hint = format!("it runs on: `GET /v1/executions/{id}` tells how it ended");
+                let hint = format!("it continues to run: `GET /v1/executions/{id}` returns its end");
                 return Err(ApiError::unavailable("the server is being restarted", hint));
             }
         };
     }
 }
 
-/// The language whose interpreter is not installed here, if that is why a start was refused.
+/// The language whose interpreter is not installed, if that is why the start was refused.
 async fn missing_runtime(
     gateway: &Gateway,
     error: &ApiError,
@@ -211,7 +212,7 @@ async fn missing_runtime(
     Ok(known.filter(|known| known.interpreter.is_none()).map(|known| known.name))
 }
 
-/// The answer to a call whose runtime is missing: a result like any other.
+/// The response to a call whose runtime is not installed: a result like any other.
 fn refused(gateway: &Arc<Gateway>, who: &Identity, spec: StartSpec, name: &str, as_events: bool) -> Response {
     let (id, session) = (ExecutionId::random(), SessionId::random());
     let subject = Subject::new(execution_row(id, session, who.owner.clone(), spec, now_ms())).unaccepted();

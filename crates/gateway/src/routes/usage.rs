@@ -1,4 +1,4 @@
-//! Quotas: what an owner may use, and uses; and the queue of its starts that wait.
+//! Quotas: an owner's limits and use, and its starts that are queued.
 
 use std::sync::Arc;
 
@@ -20,57 +20,57 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(usage))
 }
 
-/// Amounts of what is limited. In `quota`, absent means any amount.
+/// Amounts of limited resources. In `quota`, absent means unlimited.
 #[derive(Debug, Serialize, ToSchema)]
 struct Amounts {
     /// Sessions that have not ended.
     sessions: Option<u64>,
-    /// Executions at once.
+    /// Concurrent executions.
     executions: Option<u64>,
-    /// Processor time of today (UTC).
+    /// CPU time of today (UTC).
     cpu_ms: Option<u64>,
-    /// Bytes on the disk: of workspaces, snapshots and logs together.
+    /// Bytes on the disk: workspaces, snapshots and logs together.
     disk_bytes: Option<u64>,
 }
 
-/// What is kept on the disk, part by part.
+/// Disk use by kind.
 #[derive(Debug, Serialize, ToSchema)]
 struct DiskBody {
-    /// Bytes of all workspaces, as they were measured last.
+    /// Bytes of all workspaces, when last measured.
     workspaces_bytes: u64,
-    /// Bytes of all snapshots, as they were measured last.
+    /// Bytes of all snapshots, when last measured.
     snapshots_bytes: u64,
-    /// Allocated bytes of the logs of all executions, those of ended one-shots included.
+    /// Allocated bytes of the logs of all executions, including ended one-shots.
     logs_bytes: u64,
-    /// Logs of ended executions.
+    /// The number of logs of ended executions.
     logs: u64,
-    /// All bytes together: what counts towards the quota.
+    /// All bytes together, which count towards the quota.
     total_bytes: u64,
 }
 
-/// A start that waits.
+/// A queued start.
 #[derive(Debug, Serialize, ToSchema)]
 struct WaitingBody {
-    /// 1 is the next of all that wait, whosever they are.
+    /// The position in the queue of all owners; 1 is the next.
     place: usize,
-    /// The session it is for; `one-shot` if it gets one of its own.
+    /// The session it is for; `one-shot` for a dedicated one.
     session_id: String,
-    /// For how long it has waited.
+    /// How long it has been waiting.
     waiting_ms: u64,
 }
 
-/// What the caller may use, and uses.
+/// The caller's quota and use.
 #[derive(Debug, Serialize, ToSchema)]
 struct UsageBody {
-    /// Whose.
+    /// The owner.
     owner: String,
-    /// What it may use.
+    /// The owner's quota.
     quota: Amounts,
-    /// What it uses; processor time and workspaces as they were a few seconds ago.
+    /// The current use; CPU time and workspaces may be a few seconds old.
     used: Amounts,
-    /// What it keeps on the disk, part by part.
+    /// Disk use by kind.
     disk: DiskBody,
-    /// Its starts that wait, the next one first.
+    /// The owner's queued starts, the next one first.
     waiting: Vec<WaitingBody>,
 }
 
@@ -84,7 +84,7 @@ fn allowed(quota: &Quota) -> Amounts {
     }
 }
 
-/// Tells what you may use, what you use, and which of your starts wait.
+/// Returns your quota, your use, and your queued starts.
 #[utoipa::path(get, path = "/v1/usage", tag = "server", responses((status = 200, body = UsageBody), Common))]
 async fn usage(
     who: Identity,

@@ -1,4 +1,4 @@
-//! Users: `/v1/users`. Operators make them; each sees itself and sets its own password.
+//! Users: `/v1/users`. Operators create them; users see themselves and set their own password.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,31 +27,31 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(create, list)).routes(routes!(get, patch, delete))
 }
 
-/// A user to make.
+/// A request for a user.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct UserRequest {
     /// Letters, digits and `._@+-`; case does not matter.
     #[schema(min_length = 1, max_length = 64)]
     name: String,
-    /// At least 8 characters; without one, no password signs in.
+    /// At least 8 characters; without a password, the user cannot sign in with one.
     #[schema(min_length = 8, max_length = 1024)]
     password: Option<String>,
-    /// `member` if absent.
+    /// The role: `member` if absent.
     #[schema(inline)]
     role: Option<RoleName>,
-    /// The user is to have the sessions that belong to its name already. Without it, such a name is refused.
+    /// Take over sessions that already belong to this name. Otherwise such a name is refused.
     take_over: Option<bool>,
 }
 
-/// Makes a user. For operators.
+/// Creates a user. For operators.
 ///
-/// A name to which sessions belong, of a deleted user for one, is refused with the code `name_owns_sessions` unless
-/// `take_over` is true.
+/// A name that owns sessions, such as that of a deleted user, is refused with the code `name_owns_sessions`
+/// unless `take_over` is true.
 #[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserRequest, responses(
-        (status = 201, body = UserBody, headers(("Location" = String, description = "where it is"))),
+        (status = 201, body = UserBody, headers(("Location" = String, description = "the URL of the user"))),
         Common, TakesJson,
-        (status = 409, body = ErrorBody, description = "somebody has the name, or sessions belong to it"),
+        (status = 409, body = ErrorBody, description = "the name is taken, or owns sessions"),
 ))]
 async fn create(
     who: Identity,
@@ -78,21 +78,21 @@ async fn create(
         created_at_ms: now_ms(),
     };
     if !gateway.store.put_user(&row).await? {
-        let message = format!("there is a user `{}` already", row.name);
+        let message = format!("the user `{}` already exists", row.name);
         return Err(ApiError::conflict(message, "choose another name, or change that user"));
     }
     gateway.auth.identities.clear();
     let takes_over = if takes_over { ", takes over sessions" } else { "" };
     gateway.audit.record(&who, "user.create", row.id.clone(), format!("role {}{takes_over}", row.role));
-    let place = [(header::LOCATION, format!("/v1/users/{}", row.id))];
-    Ok((StatusCode::CREATED, place, JsonBody(UserBody::from(row))))
+    let location = [(header::LOCATION, format!("/v1/users/{}", row.id))];
+    Ok((StatusCode::CREATED, location, JsonBody(UserBody::from(row))))
 }
 
 fn name_owns_sessions(name: &str) -> ApiError {
     ApiError::new(
         StatusCode::CONFLICT,
         "name_owns_sessions",
-        format!("sessions belong to the name `{name}`, and the new user would have them"),
+        format!("the name `{name}` owns sessions, which the new user would get"),
         format!(
             "choose another name; or delete them (`GET /v1/sessions?owner={name}` lists them); or, if it is the same \
              person, send `\"take_over\": true`"
@@ -108,15 +108,15 @@ fn operator(who: &Identity) -> Result<(), ApiError> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// The most on a page: 100 if absent.
+    /// The maximum number of users on a page: 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     #[param(pattern = "^[0-9]{1,18}$")]
     cursor: Option<String>,
 }
 
-/// Lists users, the newest first. For operators.
+/// Lists users, newest first. For operators.
 #[utoipa::path(get, path = "/v1/users", tag = "users", params(ListQuery),
     responses((status = 200, body = PageBody<UserBody>), Common))]
 async fn list(
@@ -129,7 +129,7 @@ async fn list(
     Ok(JsonBody(page_body(found.items.into_iter().map(UserBody::from).collect(), found.next)))
 }
 
-/// The user that is meant, if whoever asks may do this with it.
+/// The user of this id or name, if the caller has the access `need`.
 async fn find(gateway: &Gateway, who: &Identity, need: Need, text: &str) -> Result<UserRow, ApiError> {
     let missing = || ApiError::not_found("user", text);
     let row = gateway.find_user(text).await?.ok_or_else(missing)?;
@@ -137,9 +137,9 @@ async fn find(gateway: &Gateway, who: &Identity, need: Need, text: &str) -> Resu
     Ok(row)
 }
 
-/// Tells of a user: operators of all, others of themselves.
+/// Returns a user. Operators may get all users, others themselves.
 #[utoipa::path(get, path = "/v1/users/{user}", tag = "users",
-    params(("user" = String, Path, description = "its id or name")),
+    params(("user" = String, Path, description = "the user's id or name")),
     responses((status = 200, body = UserBody), Common, NotFound))]
 async fn get(
     who: Identity,
@@ -150,28 +150,29 @@ async fn get(
     Ok(JsonBody(find(&gateway, &who, Need::Read, &user).await?.into()))
 }
 
-/// What is to change: what is absent stays.
+/// Changes to a user. Absent fields keep their value.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct UserPatch {
-    /// Ends all sign-ins of the user.
+    /// The new password. Ends all sign-ins of the user.
     #[schema(min_length = 8, max_length = 1024)]
     password: Option<String>,
-    /// Whoever sets their own password says the one that they have.
+    /// The current password, required to change one's own.
     #[schema(max_length = 1024)]
     current_password: Option<String>,
-    /// Only operators may.
+    /// The new role; only for operators.
     #[schema(inline)]
     role: Option<RoleName>,
-    /// Only operators may. Ends all sign-ins, and refuses all tokens of the user.
+    /// Whether the user is disabled; only for operators. Disabling ends all sign-ins and refuses all tokens
+    /// of the user.
     disabled: Option<bool>,
 }
 
-/// Changes a user: operators all of it, others their own password.
+/// Changes a user. Operators may change everything, others their own password.
 ///
-/// Another password, and being disabled, end all sign-ins of the user and the streams that they have open.
+/// A new password, or disabling the user, ends all its sign-ins and closes their streams.
 #[utoipa::path(patch, path = "/v1/users/{user}", tag = "users",
-    params(("user" = String, Path, description = "its id or name")), request_body = Option<UserPatch>,
+    params(("user" = String, Path, description = "the user's id or name")), request_body = Option<UserPatch>,
     responses((status = 200, body = UserBody), Common, NotFound, TakesJson))]
 async fn patch(
     who: Identity,
@@ -200,7 +201,7 @@ async fn patch(
         return Err(ApiError::not_found("user", &user));
     }
     gateway.auth.identities.clear();
-    gateway.audit.record(&who, "user.patch", row.id.clone(), told(&change));
+    gateway.audit.record(&who, "user.patch", row.id.clone(), summary(&change));
     let row = gateway.store.user(&row.id).await?.ok_or_else(|| ApiError::not_found("user", &user))?;
     Ok(JsonBody(row.into()))
 }
@@ -209,22 +210,19 @@ async fn check_current(
     gateway: &Gateway,
     row: &UserRow,
     address: IpAddr,
-    said: Option<String>,
+    current: Option<String>,
 ) -> Result<(), ApiError> {
     let (from, now) = ((row.name.clone(), address), std::time::Instant::now());
     gateway.auth.name_backoff.attempt(from.clone(), now).map_err(too_many)?;
-    if gateway.auth.passwords.verify(said.unwrap_or_default(), row.password.clone()).await? {
+    if gateway.auth.passwords.verify(current.unwrap_or_default(), row.password.clone()).await? {
         gateway.auth.name_backoff.forget(&from);
         return Ok(());
     }
-    Err(ApiError::forbidden(
-        "`current_password` is not the one that you have",
-        "an operator can set another without it",
-    ))
+    Err(ApiError::forbidden("`current_password` is wrong", "an operator can set a new password without it"))
 }
 
-/// What changed, without secrets.
-fn told(change: &UserChange) -> String {
+/// A summary of the change, without secrets.
+fn summary(change: &UserChange) -> String {
     let mut words = Vec::new();
     if change.password.is_some() {
         words.push("password".to_owned());
@@ -234,13 +232,13 @@ fn told(change: &UserChange) -> String {
     words.join(", ")
 }
 
-/// Removes a user: its sign-ins end, its tokens are revoked, it is a member of nothing. For operators.
+/// Removes a user: ends its sign-ins, revokes its tokens and removes its memberships. For operators.
 ///
-/// Its sessions stay, for operators to look at and delete (`GET /v1/sessions?owner=NAME`). As long as there are any, a new
-/// user of the same name is refused unless it is said to take them over.
+/// Its sessions are kept, for operators to inspect and delete (`GET /v1/sessions?owner=NAME`). While any
+/// exist, a new user of the same name must be created with `take_over`.
 #[utoipa::path(delete, path = "/v1/users/{user}", tag = "users",
-    params(("user" = String, Path, description = "its id or name")),
-    responses((status = 204, description = "it is gone"), Common, NotFound))]
+    params(("user" = String, Path, description = "the user's id or name")),
+    responses((status = 204, description = "it was removed"), Common, NotFound))]
 async fn delete(
     who: Identity,
     _: NoQuery,

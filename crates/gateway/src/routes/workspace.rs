@@ -1,4 +1,4 @@
-//! Whole trees of a workspace: watching, searching, packing, comparing, keeping copies.
+//! Operations on a workspace as a whole: watch, search, archive, diff, snapshot, fork.
 
 mod archive;
 mod bodies;

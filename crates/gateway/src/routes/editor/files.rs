@@ -1,6 +1,7 @@
-//! The editor's three routes: `POST /v1/sessions/files/{write,read,list}`, with the session in the body by its id or name.
+//! The editor's file routes: `POST /v1/sessions/files/{write,read,list}`, with the session's id or name in
+//! the body.
 //!
-//! They say `directory` where the native API says `folder`, and carry a file's content in JSON.
+//! They use `directory` where the native API has `folder`, and carry a file's content in JSON.
 
 use std::sync::Arc;
 
@@ -25,64 +26,64 @@ use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery};
 use crate::http::json_stream::answer;
 use crate::http::openapi::{Common, NotFound, TakesJson};
-use crate::routes::editor::read::ReadAnswer;
+use crate::routes::editor::file_response::FileResponse;
 use crate::routes::files::list::Listing;
 use crate::routes::files::path::given;
 use crate::routes::files::{kind, put};
 use crate::state::Gateway;
 
-/// A file that is larger does not go into JSON.
+/// Larger files are not sent as JSON.
 const MAX_READ_BYTES: u64 = 16 << 20;
-/// A folder with more than these is listed in part.
+/// Larger folders are listed in part.
 const MAX_LISTED: usize = 10_000;
-/// Where programs see the workspace.
-const INSIDE: &str = "/workspace";
+/// The path of the workspace inside a session.
+const WORKSPACE: &str = "/workspace";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(write)).routes(routes!(read)).routes(routes!(list))
 }
 
-/// A file and what is to be in it.
+/// A file to write.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct WriteRequest {
-    /// The id or the name of a session.
+    /// The session's id or name.
     session_id: String,
-    /// In the workspace: `/src/main.py` and `/workspace/src/main.py` are the same.
+    /// The path in the workspace: `/src/main.py` and `/workspace/src/main.py` are the same file.
     path: String,
-    /// The text.
+    /// The content, if it is text.
     #[serde(default)]
     content: Option<String>,
-    /// The bytes, where they are no text.
+    /// The content as base64, if it is not text.
     #[serde(default)]
     base64: Option<String>,
-    /// How `path` is written, if not as text.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default)]
     encoding: Option<PathEncoding>,
 }
 
-/// What was written.
+/// The written file.
 #[derive(Debug, Serialize, ToSchema)]
 struct WriteBody {
-    /// As it was asked for.
+    /// The path as requested.
     path: String,
-    /// `success`.
+    /// Always `success`.
     status: &'static str,
-    /// Its bytes.
+    /// The file's size in bytes.
     size: u64,
     /// When it was written.
     modified: Timestamp,
-    /// Names this state of it.
+    /// Identifies this version of the file.
     etag: String,
 }
 
-/// Writes a file, in place of the one that is there; the folders above it are made.
+/// Writes or replaces a file; missing parent folders are created.
 #[utoipa::path(post, path = "/v1/sessions/files/write", tag = "editor", request_body = WriteRequest,
     responses(
         (status = 200, body = WriteBody), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "something else lies there"),
+        (status = 409, body = ErrorBody, description = "the path is not an ordinary file"),
         (status = 412, body = ErrorBody),
-        (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
+        (status = 507, body = ErrorBody, description = "the host's disk is full"),
 ))]
 async fn write(
     who: Identity,
@@ -93,10 +94,11 @@ async fn write(
     let id = gateway.session_named(&who, Need::Write, &request.session_id).await?;
     let bytes = match (request.content, request.base64) {
         (Some(text), None) => Bytes::from(text),
-        (None, Some(base64)) => {
-            STANDARD.decode(base64).map(Bytes::from).map_err(|_| ApiError::invalid("`base64` is not that"))?
-        }
-        _ => return Err(ApiError::invalid("one of `content` and `base64` is needed")),
+        (None, Some(base64)) => STANDARD
+            .decode(base64)
+            .map(Bytes::from)
+            .map_err(|_| ApiError::invalid("`base64` is not valid base64"))?,
+        _ => return Err(ApiError::invalid("exactly one of `content` and `base64` is required")),
     };
     let head = v1::WriteFileHead {
         session_id: id.to_string(),
@@ -115,43 +117,46 @@ async fn write(
     }))
 }
 
-/// A file.
+/// A file to read.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadRequest {
-    /// The id or the name of a session.
+    /// The session's id or name.
     session_id: String,
-    /// In the workspace: `/src/main.py` and `/workspace/src/main.py` are the same.
+    /// The path in the workspace: `/src/main.py` and `/workspace/src/main.py` are the same file.
     path: String,
-    /// How `path` is written, if not as text.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default)]
     encoding: Option<PathEncoding>,
 }
 
-/// A file's content; `ReadAnswer` writes it.
+/// A file's content; written by `FileResponse`.
 #[derive(ToSchema)]
-#[allow(dead_code)] // describes the answer
+#[allow(dead_code)] // only documents the response
 struct ReadBody {
-    /// As it was asked for.
+    /// The path as requested.
     path: String,
-    /// The text. Of what is none, as much as can be shown.
+    /// The content as text. Invalid UTF-8 is replaced by U+FFFD.
     content: String,
-    /// The exact bytes, where they are no text.
+    /// The exact bytes, if they are not valid UTF-8.
     base64: Option<String>,
-    /// Its bytes.
+    /// The file's size in bytes.
     size: u64,
-    /// When it changed last.
+    /// When it was last modified.
     modified: Timestamp,
-    /// Names this state of it.
+    /// Identifies this version of the file.
     etag: String,
 }
 
-/// Reads a file. If it changes while it is sent, the answer breaks off. One of more than 16 MiB is refused: `GET /v1/sessions/{id}/files/content` has no such bound.
+/// Reads a file.
+///
+/// If the file changes while it is sent, the response breaks off. Files of more than 16 MiB are refused; `GET
+/// /v1/sessions/{id}/files/content` has no such limit.
 #[utoipa::path(post, path = "/v1/sessions/files/read", tag = "editor", request_body = ReadRequest,
     responses(
         (status = 200, body = ReadBody), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "it is no ordinary file"),
-        (status = 412, body = ErrorBody, description = "it became shorter while it was read"),
+        (status = 409, body = ErrorBody, description = "it is not an ordinary file"),
+        (status = 412, body = ErrorBody, description = "it was truncated while it was read"),
         (status = 413, body = ErrorBody, description = "it is too large for JSON"),
 ))]
 async fn read(
@@ -162,73 +167,73 @@ async fn read(
 ) -> Result<Response, ApiError> {
     let id = gateway.session_named(&who, Need::Read, &request.session_id).await?;
     let path = given(&request.path, request.encoding)?;
-    let order = v1::ReadFileRequest { session_id: id.to_string(), path, ..v1::ReadFileRequest::default() };
-    let reader = gateway.worker.read_file(order.clone()).await?;
+    let file = v1::ReadFileRequest { session_id: id.to_string(), path, ..v1::ReadFileRequest::default() };
+    let reader = gateway.worker.read_file(file.clone()).await?;
     if reader.entry().size > MAX_READ_BYTES {
         return Err(too_large(reader.entry().size));
     }
-    answer(&gateway, ReadAnswer::new(&gateway, order, request.path, reader)).await
+    answer(&gateway, FileResponse::new(&gateway, file, request.path, reader)).await
 }
 
 fn too_large(size: u64) -> ApiError {
     ApiError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "file_too_large",
-        format!("the file is {size} bytes long: {MAX_READ_BYTES} are the most here"),
+        format!("the file has {size} bytes; at most {MAX_READ_BYTES} can be sent as JSON"),
         "`GET /v1/sessions/{id}/files/content?path=` sends files of any size",
     )
 }
 
-/// A folder.
+/// A folder to list.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ListRequest {
-    /// The id or the name of a session.
+    /// The session's id or name.
     session_id: String,
-    /// In the workspace: the workspace itself if absent.
+    /// The path in the workspace: the workspace itself if absent.
     #[serde(default, alias = "path")]
     directory: Option<String>,
-    /// How `directory` is written, if not as text.
+    /// The encoding of `directory`, if it is not plain text.
     #[serde(default)]
     encoding: Option<PathEncoding>,
 }
 
-/// What is in a folder; written by `Listing`.
+/// The entries of a folder; written by `Listing`.
 #[derive(ToSchema)]
-#[allow(dead_code)] // describes the answer
+#[allow(dead_code)] // only documents the response
 struct ListBody {
-    /// As it was asked for.
+    /// The path as requested.
     directory: String,
-    /// In the order of their names.
+    /// The entries, in order of their names.
     files: Vec<ListedFile>,
-    /// There are more than are told.
+    /// Whether there are more entries.
     truncated: bool,
 }
 
-/// A thing in a folder.
+/// An entry of a folder.
 #[derive(Debug, Serialize, ToSchema)]
 struct ListedFile {
-    /// Its name.
+    /// The entry's name.
     name: String,
-    /// The path to ask for.
+    /// The path for requests about this entry.
     path: String,
-    /// How both are written, if not as text.
+    /// The encoding of `name` and `path`, if they are not plain text.
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<PathEncoding>,
     /// `file`, `directory`, `link` or `other`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Its bytes.
+    /// The size in bytes.
     size: u64,
-    /// When it changed last.
+    /// When it was last modified.
     modified: Timestamp,
 }
 
-/// Lists a folder, the first 10,000 names of it.
+/// Lists a folder, at most 10,000 entries.
 #[utoipa::path(post, path = "/v1/sessions/files/list", tag = "editor", request_body = ListRequest,
     responses(
         (status = 200, body = ListBody), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "it is no folder"),
+        (status = 409, body = ErrorBody, description = "it is not a folder"),
 ))]
 async fn list(
     who: Identity,
@@ -238,14 +243,14 @@ async fn list(
 ) -> Result<Response, ApiError> {
     let id = gateway.session_named(&who, Need::Read, &request.session_id).await?;
     let directory = request.directory.unwrap_or_else(|| "/".to_owned());
-    let asked = given(&directory, request.encoding)?;
+    let folder = given(&directory, request.encoding)?;
     let begin = format!("{{\"directory\":{},\"files\":[", serde_json::Value::from(directory));
     let request = v1::ListFilesRequest {
         session_id: id.to_string(),
-        path: asked.clone(),
+        path: folder.clone(),
         ..v1::ListFilesRequest::default()
     };
-    let show = move |entry: v1::FileEntry| serde_json::to_vec(&listed(&asked, &entry));
+    let show = move |entry: v1::FileEntry| serde_json::to_vec(&listed(&folder, &entry));
     let end = |next: Option<Bytes>| format!("],\"truncated\":{}}}", next.is_some());
     answer(&gateway, Listing::new(&gateway, request, MAX_LISTED, begin, show, end)).await
 }
@@ -269,7 +274,7 @@ fn listed(folder: &[u8], entry: &v1::FileEntry) -> ListedFile {
     }
 }
 
-/// The path of something in a folder, written as the folder was.
+/// The path of an entry of a folder, in the folder's spelling.
 fn path_in(folder: &[u8], name: &[u8]) -> Vec<u8> {
     let folder = folder.strip_suffix(b"/").unwrap_or(folder);
     let path = if folder == b"." || (folder.is_empty() && name.is_empty()) {
@@ -277,8 +282,8 @@ fn path_in(folder: &[u8], name: &[u8]) -> Vec<u8> {
     } else {
         [folder, b"/", name].concat()
     };
-    // A folder of that name in the workspace, told as `/workspace`, would mean the workspace itself.
-    if path == INSIDE.as_bytes() { [INSIDE.as_bytes(), b"/", name].concat() } else { path }
+    // The path `/workspace` would mean the workspace itself, not the folder of that name in it.
+    if path == WORKSPACE.as_bytes() { [WORKSPACE.as_bytes(), b"/", name].concat() } else { path }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What acts on a running execution: signals, cancelling, the size of its terminal; and the processes that it has.
+//! Actions on a running execution: signal, cancel, resize; and the list of its processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,12 +27,12 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .routes(routes!(processes))
 }
 
-/// Sends a signal to an execution's (foreground) group, or to all its processes.
+/// Sends a signal to an execution's foreground process group, or to all its processes.
 #[utoipa::path(post, path = "/v1/executions/{id}/signal", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     request_body = SignalRequest,
     responses(
-        (status = 204, description = "it is sent"), Common, NotFound, TakesJson,
+        (status = 204, description = "the signal was sent"), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "it has ended"),
 ))]
 async fn signal(
@@ -44,7 +44,7 @@ async fn signal(
 ) -> Result<StatusCode, ApiError> {
     gateway.auth.may_use_execution(&who, Need::Write, id).await?;
     let number = request.signal.number()?;
-    // Not repeated: two signals are not one.
+    // Not retried: a repeated signal is a second signal.
     if let Err(error) = gateway.worker.once().signal(id, number, request.tree).await {
         return Err(gateway.recorder.unreachable(id, error).await);
     }
@@ -57,22 +57,23 @@ async fn signal(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// How to cancel.
+/// Options for cancelling.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct CancelRequest {
-    /// Between SIGTERM and SIGKILL; 0 kills at once. Its own if absent.
+    /// The time between SIGTERM and SIGKILL; 0 kills immediately. If absent, the execution's own grace
+    /// period.
     grace_ms: Option<u64>,
 }
 
-/// Cancels an execution: SIGTERM to all its processes, then, after a grace, SIGKILL.
+/// Cancels an execution: sends SIGTERM to all its processes, and SIGKILL after a grace period.
 ///
-/// Cancelling what has ended is no mistake.
+/// Cancelling an execution that has ended has no effect.
 #[utoipa::path(post, path = "/v1/executions/{id}/cancel", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
-    request_body(content = Option<CancelRequest>, description = "may be left out"),
+    request_body(content = Option<CancelRequest>, description = "optional"),
     responses(
-        (status = 204, description = "it is on its way out"), Common, NotFound, TakesJson,
+        (status = 204, description = "it is being cancelled"), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody),
 ))]
 async fn cancel(
@@ -94,12 +95,12 @@ async fn cancel(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Changes the size of an execution's terminal.
+/// Resizes an execution's terminal.
 #[utoipa::path(post, path = "/v1/executions/{id}/resize", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     request_body = ResizeRequest,
     responses(
-        (status = 204, description = "it has that size"), Common, NotFound, TakesJson,
+        (status = 204, description = "the terminal was resized"), Common, NotFound, TakesJson,
         (status = 409, body = ErrorBody, description = "it has no terminal"),
 ))]
 async fn resize(
@@ -125,26 +126,26 @@ async fn resize(
 /// A process of an execution.
 #[derive(Debug, Serialize, ToSchema)]
 struct ProcessBody {
-    /// As seen inside the session.
+    /// The process id, as seen inside the session.
     pid: i32,
-    /// Its parent, likewise.
+    /// The parent's process id, as seen inside the session.
     ppid: i32,
-    /// Its name, as the kernel has it: at most 15 bytes, chosen by the program.
+    /// The name known to the kernel: at most 15 bytes, chosen by the program.
     name: String,
 }
 
 /// The processes of an execution.
 #[derive(Debug, Serialize, ToSchema)]
 struct ProcessesBody {
-    /// All that there are now, background children included.
+    /// All current processes, including background children.
     processes: Vec<ProcessBody>,
 }
 
-/// The processes that belong to an execution now.
+/// Lists the current processes of an execution.
 #[utoipa::path(get, path = "/v1/executions/{id}/processes", tag = "executions",
     params(("id" = String, Path, description = "the execution")),
     responses(
-        (status = 200, body = ProcessesBody, description = "none if it has ended"), Common, NotFound,
+        (status = 200, body = ProcessesBody, description = "empty if it has ended"), Common, NotFound,
         (status = 409, body = ErrorBody),
 ))]
 async fn processes(
@@ -154,13 +155,16 @@ async fn processes(
     Path(id): Path<ExecutionId>,
 ) -> Result<JsonBody<ProcessesBody>, ApiError> {
     gateway.auth.may_use_execution(&who, Need::Read, id).await?;
-    let asked = gateway.worker.processes(id).await;
-    let processes = match asked {
+    let listed = gateway.worker.processes(id).await;
+    let processes = match listed {
         Ok(processes) => processes,
         Err(error) if gateway.recorder.is_over(id, &error).await => Vec::new(),
         Err(error) => return Err(error.into()),
     };
-    let body =
-        |told: headwater_protocol::Process| ProcessBody { pid: told.pid, ppid: told.ppid, name: told.name };
+    let body = |process: headwater_protocol::Process| ProcessBody {
+        pid: process.pid,
+        ppid: process.ppid,
+        name: process.name,
+    };
     Ok(JsonBody(ProcessesBody { processes: processes.into_iter().map(body).collect() }))
 }

@@ -1,8 +1,8 @@
 //! Writing to a program's standard input: `POST /v1/executions/{id}/stdin`.
 //!
-//! The body goes to the program as it comes, at the pace at which the program reads. Bytes that were sent cannot be
-//! taken back, so whoever wants to be able to repeat a request over a broken connection says where its bytes belong
-//! (`offset=`): those that the program has already are then left out.
+//! The body is streamed to the program at the pace at which the program reads. Sent bytes cannot be taken
+//! back. A client that wants to repeat a request after a lost connection therefore sends their position
+//! (`offset=`); bytes that the program already has are then skipped.
 
 use std::sync::Arc;
 
@@ -33,22 +33,23 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct StdinQuery {
-    /// Whether the input ends after this.
+    /// Whether to close the input after this body.
     eof: Option<bool>,
-    /// Where in the input the first byte belongs: what the program has already is left out, so that the same request
-    /// can be sent again. At its end if absent.
+    /// The position of the first byte in the input: bytes that the program already has are skipped, so that
+    /// the same request can be sent again. At the end if absent.
     offset: Option<u64>,
 }
 
 /// Writes to an execution's standard input.
 ///
-/// The body is taken as it is, whatever its type. The answer comes when the program's pipe or terminal has all of it.
+/// The body is used as it is, whatever its type. The response is sent when the program's pipe or terminal has
+/// all of it.
 #[utoipa::path(post, path = "/v1/executions/{id}/stdin", tag = "executions",
     params(("id" = String, Path, description = "the execution"), StdinQuery),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "any bytes"),
     responses(
-        (status = 204, description = "it has them"), Common, NotFound,
-        (status = 409, body = ErrorBody, description = "nothing reads it"),
+        (status = 204, description = "all bytes were written"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "its standard input is closed"),
         (status = 413, body = ErrorBody),
 ))]
 async fn stdin(
@@ -60,40 +61,40 @@ async fn stdin(
     body: Body,
 ) -> Result<StatusCode, ApiError> {
     gateway.auth.may_use_execution(&who, Need::Write, id).await?;
-    let room = gateway.config.max_stdin_bytes;
+    let max_bytes = gateway.config.max_stdin_bytes;
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > room) {
-        return Err(too_large(room, 0));
+    if announced.is_some_and(|length| length > max_bytes) {
+        return Err(too_large(max_bytes, 0));
     }
-    let mut input = Input { gateway: &gateway, id, writer: None, at: query.offset, taken: 0 };
+    let mut input = Input { gateway: &gateway, id, writer: None, at: query.offset, written: 0 };
     tokio::select! {
-        written = input.write_all(body, room, query.eof == Some(true)) => written?,
-        // A program that does not read must not keep the server from ending.
+        written = input.write_all(body, max_bytes, query.eof == Some(true)) => written?,
+        // A program that does not read must not delay the shutdown.
         () = gateway.background.stopping.cancelled() => return Err(shutting_down()),
     }
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The way to the program, which is opened again when the worker comes back.
+/// The connection to the program's input, which is reopened when the worker is restarted.
 struct Input<'a> {
     gateway: &'a Gateway,
     id: ExecutionId,
     writer: Option<StdinWriter>,
-    /// Where the next byte belongs, if that was told.
+    /// The position of the next byte, if the client gave one.
     at: Option<u64>,
-    /// How many bytes of the body the program was given.
-    taken: usize,
+    /// How many bytes of the body were written.
+    written: usize,
 }
 
 impl Input<'_> {
-    async fn write_all(&mut self, body: Body, room: usize, eof: bool) -> Result<(), ApiError> {
+    async fn write_all(&mut self, body: Body, max_bytes: usize, eof: bool) -> Result<(), ApiError> {
         self.open().await?;
         let mut body = body.into_data_stream();
         while let Some(chunk) = body.next().await {
-            let chunk = chunk.map_err(|_| broken_off(self.taken))?;
-            if self.taken + chunk.len() > room {
-                return Err(too_large(room, self.taken));
+            let chunk = chunk.map_err(|_| broken_off(self.written))?;
+            if self.written + chunk.len() > max_bytes {
+                return Err(too_large(max_bytes, self.written));
             }
             self.write(chunk).await?;
         }
@@ -115,7 +116,7 @@ impl Input<'_> {
 
     async fn write(&mut self, chunk: Bytes) -> Result<(), ApiError> {
         if chunk.is_empty() {
-            return Ok(()); // a chunk without bytes would only ask how many there are
+            return Ok(()); // an empty chunk would only query the offset
         }
         let length = chunk.len();
         let mut attempts = reconnect_backoff();
@@ -135,21 +136,21 @@ impl Input<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.taken += length;
+        self.written += length;
         self.at = self.at.map(|at| at + u64::try_from(length).unwrap_or(u64::MAX));
         Ok(())
     }
 
-    /// The worker went away while a chunk was on its way. It can be sent again if its place is known, or if nobody's
-    /// bytes arrived since.
+    /// The worker was disconnected during a write. The chunk can be sent again if its position is known, or
+    /// if no bytes have arrived since.
     async fn reopen(&mut self, before: u64, at: Option<u64>) -> Result<(), ApiError> {
         self.writer = None;
         let now = self.open().await?.offset();
         if at.is_none() && now != before {
-            let message = format!("the worker was started again; about {} bytes were taken", self.taken);
+            let message = format!("the worker was restarted; about {} bytes were written", self.written);
             return Err(ApiError::unavailable(
                 message,
-                "say where bytes belong with `offset=` to be able to repeat",
+                "send the position with `offset=` to be able to repeat",
             ));
         }
         Ok(())
@@ -166,22 +167,22 @@ impl Input<'_> {
     }
 }
 
-fn too_large(room: usize, taken: usize) -> ApiError {
+fn too_large(max_bytes: usize, written: usize) -> ApiError {
     ApiError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
-        format!("one request may write {room} bytes; {taken} of these were written"),
+        format!("one request may write at most {max_bytes} bytes; {written} were written"),
         "write the rest with another request, or raise `[server] max_stdin`",
     )
 }
 
-fn broken_off(taken: usize) -> ApiError {
-    ApiError::invalid(format!("the body did not arrive whole; {taken} bytes of it were written"))
+fn broken_off(written: usize) -> ApiError {
+    ApiError::invalid(format!("the body is incomplete; {written} bytes of it were written"))
 }
 
 fn shutting_down() -> ApiError {
     ApiError::unavailable(
         "the server is shutting down; some of the body may have been written",
-        "say where bytes belong with `offset=` to be able to repeat",
+        "send the position with `offset=` to be able to repeat",
     )
 }

@@ -1,4 +1,4 @@
-//! Changing files: folders, moves, copies, removal, rights.
+//! Changing files: create folders, move, copy, remove, set permissions.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::path::{QueryPath, encoding, given, mode};
-use super::{file_body, untold};
+use super::{file_body, lacks_file};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path, Query};
@@ -33,13 +33,13 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .routes(routes!(chmod))
 }
 
-/// Makes a folder and those above it. One that is there already is no failure.
+/// Creates a folder and its parents. An existing folder is not an error.
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/folders", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = PathRequest,
     responses(
-        (status = 200, body = FileBody, description = "it was there before"),
-        (status = 201, body = FileBody, description = "it is new"), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "something else lies there"),
+        (status = 200, body = FileBody, description = "it existed before"),
+        (status = 201, body = FileBody, description = "it was created"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "the path exists and is not a folder"),
 ))]
 async fn make_folder(
     who: Identity,
@@ -53,15 +53,15 @@ async fn make_folder(
     let folder = gateway.worker.create_folder(id, path.clone()).await?;
     let status = if folder.created { StatusCode::CREATED } else { StatusCode::OK };
     note(&gateway, &who, "folder.create", id, &path);
-    Ok((status, JsonBody(file_body(folder.entry.ok_or_else(untold)?))))
+    Ok((status, JsonBody(file_body(folder.entry.ok_or_else(lacks_file)?))))
 }
 
-/// Gives a file or a folder another name, in one step; the folders above it are made.
+/// Moves a file or a folder atomically; missing parent folders are created.
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/move", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
     responses(
-        (status = 200, body = FileBody, description = "as it is now"), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "something lies there, or a path goes through a link"),
+        (status = 200, body = FileBody, description = "the file after the move"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "the target exists, or a path goes through a link"),
 ))]
 async fn rename(
     who: Identity,
@@ -72,26 +72,26 @@ async fn rename(
 ) -> Result<JsonBody<FileBody>, ApiError> {
     gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let (from, to) = (given(&request.from, request.encoding)?, given(&request.to, request.encoding)?);
-    let order = v1::MoveFileRequest {
+    let request = v1::MoveFileRequest {
         session_id: id.to_string(),
         from: from.clone(),
         to: to.clone(),
         overwrite: request.overwrite,
     };
-    let moved = once(&gateway, gateway.worker.once().move_file(order)).await?;
+    let moved = once(&gateway, gateway.worker.once().move_file(request)).await?;
     note(&gateway, &who, "file.move", id, &arrow(&from, &to));
     Ok(JsonBody(file_body(moved)))
 }
 
-/// Copies a file or a folder with all that is in it. The copy appears whole, or not at all.
+/// Copies a file, or a folder with its content. The copy appears as a whole, or not at all.
 ///
 /// Links are copied as links; FIFOs, sockets and devices are left out and counted.
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/copy", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = MoveRequest,
     responses(
         (status = 200, body = CopyBody), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "something lies there, or a path goes through a link"),
-        (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
+        (status = 409, body = ErrorBody, description = "the target exists, or a path goes through a link"),
+        (status = 507, body = ErrorBody, description = "the host's disk is full"),
 ))]
 async fn copy(
     who: Identity,
@@ -102,40 +102,40 @@ async fn copy(
 ) -> Result<JsonBody<CopyBody>, ApiError> {
     gateway.auth.may_use_session(&who, Need::Write, id).await?;
     let (from, to) = (given(&request.from, request.encoding)?, given(&request.to, request.encoding)?);
-    let order = v1::CopyFileRequest {
+    let request = v1::CopyFileRequest {
         session_id: id.to_string(),
         from: from.clone(),
         to: to.clone(),
         overwrite: request.overwrite,
     };
-    let copied = once(&gateway, gateway.worker.once().copy_file(order)).await?;
+    let copied = once(&gateway, gateway.worker.once().copy_file(request)).await?;
     note(&gateway, &who, "file.copy", id, &arrow(&from, &to));
-    let file = file_body(copied.entry.ok_or_else(untold)?);
+    let file = file_body(copied.entry.ok_or_else(lacks_file)?);
     Ok(JsonBody(CopyBody { file, bytes: copied.bytes, files: copied.files, skipped: copied.skipped }))
 }
 
-/// What to remove.
+/// Selects a file to remove.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct RemoveQuery {
-    /// The file, link or folder.
+    /// The path of the file, link or folder.
     #[serde(rename = "path")]
-    #[param(required = true)] // told only to who may know that the session is there
+    #[param(required = true)] // checked after access to the session
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
-    /// With all that is in it; without, a folder must be empty.
+    /// Remove a folder with its content; otherwise it must be empty.
     recursive: Option<bool>,
 }
 
-/// Removes a file, a link (not what it leads to) or a folder.
+/// Removes a file, a link (not its target) or a folder.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/files", tag = "files",
     params(("id" = String, Path, description = "the session"), RemoveQuery),
     responses(
-        (status = 204, description = "it is gone"), Common, NotFound,
+        (status = 204, description = "it was removed"), Common, NotFound,
         (status = 409, body = ErrorBody, description = "the folder is not empty, or the path goes through a link"),
 ))]
 async fn remove(
@@ -152,12 +152,12 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Changes the rights of a file or a folder.
+/// Changes the permissions of a file or a folder.
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/chmod", tag = "files",
     params(("id" = String, Path, description = "the session")), request_body = ChmodRequest,
     responses(
-        (status = 200, body = FileBody, description = "as it is now"), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "it is neither"),
+        (status = 200, body = FileBody, description = "the file after the change"), Common, NotFound, TakesJson,
+        (status = 409, body = ErrorBody, description = "it is neither a file nor a folder"),
 ))]
 async fn chmod(
     who: Identity,
@@ -173,7 +173,8 @@ async fn chmod(
     Ok(JsonBody(file_body(changed)))
 }
 
-/// Makes a call that is not repeated, when the worker is there: one that goes away in the middle may have done it.
+/// Makes a call that is not retried, once the worker is connected: a worker that is lost during the call may
+/// have carried it out.
 async fn once<T>(
     gateway: &Gateway,
     call: impl Future<Output = Result<T, ContractError>>,
@@ -181,14 +182,14 @@ async fn once<T>(
     gateway.worker.info().await?;
     call.await.map_err(|error| match error {
         ContractError::Disconnected(_) => ApiError::unavailable(
-            "the worker was started again while it worked on this",
-            "look whether it was done, and ask again if not",
+            "the worker was restarted during the operation",
+            "check whether it was carried out, and try again if not",
         ),
         error => error.into(),
     })
 }
 
-/// Notes who changed what.
+/// Writes a change to the audit log.
 fn note(gateway: &Arc<Gateway>, who: &Identity, action: &'static str, id: SessionId, path: &[u8]) {
     gateway.audit.record(who, action, id.to_string(), path_text(path).0);
 }

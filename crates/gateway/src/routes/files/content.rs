@@ -26,45 +26,46 @@ use crate::routes::output::{Part, is_known, part};
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// A file that changes all the while is sent whole after so many tries to find out which part was meant.
-const TRIES: usize = 3;
+/// After this many attempts to read a range of one version, a file that keeps changing is sent whole.
+const RANGE_ATTEMPTS: usize = 3;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(content, put::put))
 }
 
-/// Which file.
+/// Selects a file.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ContentQuery {
-    /// The file.
+    /// The path of the file.
     #[serde(rename = "path")]
-    #[param(required = true)] // told only to who may know that the session is there
+    #[param(required = true)] // checked after access to the session
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
 }
 
-/// The bytes of a file. Takes ranges; the `ETag` changes with the file.
+/// Returns the content of a file. Supports ranges; the `ETag` changes with the file.
 ///
-/// Only ordinary files are opened. It is always sent as `application/octet-stream`, to be saved: what is in it is not
-/// the server's to vouch for. If the file becomes shorter while it is sent, the answer breaks off.
+/// Only ordinary files are opened. The content type is always `application/octet-stream`, for download,
+/// because the server cannot vouch for the content. If the file is truncated while it is sent, the response
+/// breaks off.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/content", tag = "files",
     params(
         ("id" = String, Path, description = "the session"), ContentQuery,
         ("Range" = Option<String>, Header, description = "one range of bytes"),
-        ("If-Range" = Option<String>, Header, description = "the `ETag` that the range is of"),
-        ("If-None-Match" = Option<String>, Header, description = "an `ETag` that is known"),
+        ("If-Range" = Option<String>, Header, description = "apply `Range` only if this `ETag` is current"),
+        ("If-None-Match" = Option<String>, Header, description = "an `ETag` that the client has"),
     ),
     responses(
         (status = 200, description = "all bytes", content((Vec<u8> = "application/octet-stream"))),
         (status = 206, description = "the range", content((Vec<u8> = "application/octet-stream"))),
-        (status = 304, description = "nothing has changed"), Common, NotFound,
-        (status = 409, body = ErrorBody, description = "it is no ordinary file"),
-        (status = 416, description = "no byte lies in the range", body = ErrorBody),
+        (status = 304, description = "not modified"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "it is not an ordinary file"),
+        (status = 416, description = "the range has no bytes", body = ErrorBody),
 ))]
 async fn content(
     who: Identity,
@@ -81,48 +82,48 @@ async fn content(
         let entry = gateway.worker.stat_file(id, path.clone()).await?;
         must_be_file(&entry)?;
         if is_known(&headers, &quoted(&entry.etag)) {
-            return Ok((StatusCode::NOT_MODIFIED, answer_headers(&entry, None)).into_response());
+            return Ok((StatusCode::NOT_MODIFIED, response_headers(&entry, None)).into_response());
         }
         if method == Method::HEAD {
-            return Ok(answer_headers(&entry, Some((0, entry.size))).into_response());
+            return Ok(response_headers(&entry, Some((0, entry.size))).into_response());
         }
     }
     if headers.contains_key(header::RANGE)
-        && let Some(answer) = range(&gateway, id, &path, &headers).await?
+        && let Some(response) = range(&gateway, id, &path, &headers).await?
     {
-        return Ok(answer);
+        return Ok(response);
     }
     let reader = gateway.worker.read_file(request(id, &path)).await?;
-    let headers = answer_headers(reader.entry(), Some((0, reader.entry().size)));
+    let headers = response_headers(reader.entry(), Some((0, reader.entry().size)));
     Ok((headers, body(&gateway, reader)).into_response())
 }
 
-/// The part that was asked for, if one was.
+/// The requested range, if there is one.
 async fn range(
     gateway: &Arc<Gateway>,
     id: SessionId,
     path: &Bytes,
     headers: &HeaderMap,
 ) -> Result<Option<Response>, ApiError> {
-    for _ in 0..TRIES {
+    for _ in 0..RANGE_ATTEMPTS {
         let entry = gateway.worker.stat_file(id, path.clone()).await?;
         must_be_file(&entry)?;
         let (from, to) = match part(&Method::GET, headers, &quoted(&entry.etag), entry.size) {
             Part::Whole => return Ok(None),
             Part::Range(from, to) => (from, to),
-            Part::Nothing => return Ok(Some(nothing_there(&entry))),
+            Part::Nothing => return Ok(Some(unsatisfiable(&entry))),
         };
         let etag = Some(entry.etag.clone());
         let request = v1::ReadFileRequest { from_byte: from, to_byte: Some(to), etag, ..request(id, path) };
         match gateway.worker.read_file(request).await {
             Ok(reader) => {
-                let mut headers = answer_headers(&entry, Some((from, to)));
+                let mut headers = response_headers(&entry, Some((from, to)));
                 put(&mut headers, header::CONTENT_RANGE, &format!("bytes {from}-{}/{}", to - 1, entry.size));
                 return Ok(Some(
                     (StatusCode::PARTIAL_CONTENT, headers, body(gateway, reader)).into_response(),
                 ));
             }
-            Err(ContractError::Fault(fault)) if fault.kind == FaultKind::Mismatch => {} // another one by now
+            Err(ContractError::Fault(fault)) if fault.kind == FaultKind::Mismatch => {} // the file has changed
             Err(error) => return Err(error.into()),
         }
     }
@@ -133,7 +134,7 @@ fn request(id: SessionId, path: &Bytes) -> v1::ReadFileRequest {
     v1::ReadFileRequest { session_id: id.to_string(), path: path.clone(), ..v1::ReadFileRequest::default() }
 }
 
-/// The bytes, each piece asked for when the one before is on its way.
+/// The content; each chunk is read once the previous one was sent.
 fn body(gateway: &Arc<Gateway>, reader: FileReader) -> Body {
     let open = OpenStream::new(gateway, "file");
     let pieces = unfold(Some((reader, open)), async |state| {
@@ -145,7 +146,7 @@ fn body(gateway: &Arc<Gateway>, reader: FileReader) -> Body {
                 Some((Ok(bytes), Some((reader, open))))
             }
             Err(error) => {
-                tracing::warn!(%error, "a file broke off while it was sent");
+                tracing::warn!(%error, "the download of a file broke off");
                 Some((Err(error), None))
             }
         }
@@ -158,12 +159,12 @@ fn must_be_file(entry: &v1::FileEntry) -> Result<(), ApiError> {
         return Ok(());
     }
     let path = String::from_utf8_lossy(&entry.path).escape_debug().to_string();
-    let message = format!("`{path}` is there and is no ordinary file");
+    let message = format!("`{path}` exists and is not an ordinary file");
     Err(ApiError::conflict(message, "list it, or choose another path"))
 }
 
-/// What is told with the bytes `from..to`, or with none.
-fn answer_headers(entry: &v1::FileEntry, part: Option<(u64, u64)>) -> HeaderMap {
+/// The headers for the bytes `from..to`, or for none.
+fn response_headers(entry: &v1::FileEntry, part: Option<(u64, u64)>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     put(&mut headers, header::ETAG, &quoted(&entry.etag));
     if let Some((from, to)) = part {
@@ -178,7 +179,7 @@ fn answer_headers(entry: &v1::FileEntry, part: Option<(u64, u64)>) -> HeaderMap 
     headers
 }
 
-/// To be saved under its name, which a browser takes from the encoded form: nothing in it can end the header.
+/// For download under its name, in the encoded form of RFC 6266: nothing in the name can end the header.
 fn disposition(name: &[u8]) -> String {
     let encoded = percent_encoded(
         &name.iter().map(|byte| if *byte == b'/' { b'_' } else { *byte }).collect::<Vec<_>>(),
@@ -187,20 +188,20 @@ fn disposition(name: &[u8]) -> String {
 }
 
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    // All values are made here, of letters, digits and what a header may hold.
+    // All values are created here, of letters, digits and other characters that a header may hold.
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
 }
 
-fn nothing_there(entry: &v1::FileEntry) -> Response {
-    let mut headers = answer_headers(entry, None);
+fn unsatisfiable(entry: &v1::FileEntry) -> Response {
+    let mut headers = response_headers(entry, None);
     put(&mut headers, header::CONTENT_RANGE, &format!("bytes */{}", entry.size));
     let error = ApiError::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
         "range_not_satisfiable",
-        format!("no byte of `{}` lies in the range", entry.size),
-        "the header `Content-Range` tells how many there are",
+        format!("the range is outside the {} bytes of the file", entry.size),
+        "the header `Content-Range` has the length",
     );
     (headers, error).into_response()
 }

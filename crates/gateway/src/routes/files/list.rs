@@ -1,4 +1,4 @@
-//! Looking at files: `GET /v1/sessions/{id}/files` and `.../files/stat`.
+//! Listing files: `GET /v1/sessions/{id}/files` and `.../files/stat`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,47 +26,48 @@ use crate::http::json_stream::{Parts, Source, answer};
 use crate::http::openapi::{Common, NotFound};
 use crate::state::Gateway;
 
-/// Entries that are asked of the worker at a time: they are held until the client has taken them.
-const PART: u32 = 256;
-/// The most on a page.
+/// The number of entries requested from the worker at a time. They stay in memory until the client has read
+/// them.
+const ENTRIES_PER_CALL: u32 = 256;
+/// The maximum number of entries on a page.
 const MAX_LISTED: u32 = 1000;
-/// As deep as the worker goes.
+/// The maximum depth that the worker supports.
 const MAX_DEPTH: u32 = 128;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(stat))
 }
 
-/// Which folder, and how much of it.
+/// Selects entries of a folder.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ListQuery {
-    /// The folder: the workspace itself if absent.
+    /// The path of the folder: the workspace itself if absent.
     #[serde(rename = "path")]
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
-    /// 1 is what is in the folder, 2 what is in its folders, too. 1 if absent.
+    /// The number of levels: 1 lists the folder, 2 also its direct subfolders. 1 if absent.
     #[param(minimum = 1, maximum = 128)]
     depth: Option<u32>,
-    /// The most on a page: 100 if absent.
+    /// The maximum number of entries on a page: 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// Lists what is in a folder, in the order of the names' bytes, a folder before what is in it.
+/// Lists the entries of a folder in byte order of their names, a folder before its entries.
 ///
-/// The pages of a folder that changes meanwhile miss nothing that was there all the time, and repeat nothing.
+/// If the folder changes between pages, entries that exist throughout are listed exactly once.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files", tag = "files",
     params(("id" = String, Path, description = "the session"), ListQuery),
     responses(
         (status = 200, body = PageBody<FileBody>), Common, NotFound,
-        (status = 409, body = ErrorBody, description = "it is no folder"),
+        (status = 409, body = ErrorBody, description = "it is not a folder"),
 ))]
 async fn list(
     who: Identity,
@@ -98,25 +99,27 @@ async fn list(
     answer(&gateway, Listing::new(&gateway, request, limit as usize, begin, show, end)).await
 }
 
-/// A folder that is listed into an answer: a part of it at a time, the next when the client has taken the one before.
+/// A folder that is listed into a response, in parts: the next part is read once the client has read the one
+/// before.
 pub(crate) struct Listing<Show, End> {
     gateway: Arc<Gateway>,
     request: v1::ListFilesRequest,
-    /// So many more may be listed.
+    /// The number of entries that may still be listed.
     left: usize,
-    /// What the answer begins with, until it was written.
+    /// The beginning of the response, until it was written.
     begin: String,
-    /// What comes before the next entry.
+    /// The separator before the next entry.
     between: &'static str,
     entries: VecDeque<v1::FileEntry>,
-    /// Nothing comes after these entries.
+    /// Whether these entries are the last ones.
     is_last: bool,
     show: Show,
     end: End,
 }
 
 impl<Show, End> Listing<Show, End> {
-    /// At most `most` entries, between `begin` and what `end` makes of the place where the next page goes on.
+    /// A listing of at most `most` entries, between `begin` and the text that `end` returns for the position
+    /// of the next page.
     pub(crate) fn new(
         gateway: &Arc<Gateway>,
         request: v1::ListFilesRequest,
@@ -146,12 +149,12 @@ where
             parts.json((self.end)(self.request.after.take()));
             return Ok(false);
         }
-        self.request.limit = u32::try_from(self.left).unwrap_or(u32::MAX).min(PART);
-        let told = self.gateway.worker.list_files(self.request.clone()).await?;
+        self.request.limit = u32::try_from(self.left).unwrap_or(u32::MAX).min(ENTRIES_PER_CALL);
+        let listed = self.gateway.worker.list_files(self.request.clone()).await?;
         parts.json(std::mem::take(&mut self.begin));
-        self.left = self.left.saturating_sub(told.entries.len());
-        self.is_last = told.next.is_none() || self.left == 0;
-        (self.entries, self.request.after) = (told.entries.into(), told.next);
+        self.left = self.left.saturating_sub(listed.entries.len());
+        self.is_last = listed.next.is_none() || self.left == 0;
+        (self.entries, self.request.after) = (listed.entries.into(), listed.next);
         Ok(true)
     }
 }
@@ -159,26 +162,26 @@ where
 /// The path that a cursor stands for.
 fn after(cursor: &str) -> Result<Bytes, ApiError> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok().filter(|bytes| !bytes.is_empty());
-    bytes
-        .map(Bytes::from)
-        .ok_or_else(|| ApiError::invalid("`cursor` is not one").hint("use `next_cursor` of the page before"))
+    bytes.map(Bytes::from).ok_or_else(|| {
+        ApiError::invalid("`cursor` is not valid").hint("use `next_cursor` of the previous page")
+    })
 }
 
-/// Which file.
+/// Selects a file.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct StatQuery {
-    /// What to look at: the workspace itself if absent.
+    /// The path: the workspace itself if absent.
     #[serde(rename = "path")]
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
 }
 
-/// Tells what lies at a path. A link is told as the link: nothing is followed or opened.
+/// Returns the file, folder or link at a path. A link is returned as such: nothing is followed or opened.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/stat", tag = "files",
     params(("id" = String, Path, description = "the session"), StatQuery),
     responses(

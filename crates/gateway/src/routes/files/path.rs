@@ -1,4 +1,4 @@
-//! Paths of a request: as text, as text that says how it is written, or as the bytes of a query string.
+//! Paths in a request: as text, as text with an encoding, or as the bytes of a query string.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -9,7 +9,7 @@ use serde::de::value::StrDeserializer;
 
 use crate::error::ApiError;
 
-/// The path in a query string, `path=`: by its bytes, since what stands there percent-encoded need not be text.
+/// The path in a query string, `path=`, as bytes: a percent-encoded value need not be valid UTF-8.
 pub(crate) struct QueryPath(pub(in crate::routes) Option<Bytes>);
 
 impl<S: Send + Sync> FromRequestParts<S> for QueryPath {
@@ -25,18 +25,18 @@ impl<S: Send + Sync> FromRequestParts<S> for QueryPath {
         if value(query, "encoding").is_none() {
             return Ok(Self(Some(bytes.into())));
         }
-        // Whoever encodes all that it sends encodes what it was told encoded a second time.
+        // A client that encodes every value encodes an already encoded path a second time.
         let text = String::from_utf8(bytes).map_err(|_| badly_written())?;
         Ok(Self(Some(given(&text, Some(PathEncoding::Percent))?)))
     }
 }
 
 impl QueryPath {
-    /// The path, which must be told.
+    /// The path, which is required.
     pub(crate) fn needed(self) -> Result<Bytes, ApiError> {
         self.0.ok_or_else(|| {
             ApiError::invalid("the query string: `path` is missing")
-                .hint("say which file, as `path=src/main.py`")
+                .hint("name a file, for example `path=src/main.py`")
         })
     }
 }
@@ -51,23 +51,23 @@ pub(crate) fn given(text: &str, encoding: Option<PathEncoding>) -> Result<Bytes,
 }
 
 fn badly_written() -> ApiError {
-    ApiError::invalid("the path is not percent-encoded as it should be")
+    ApiError::invalid("the path is not valid percent-encoding")
         .hint("a byte is `%` and two hexadecimal digits; `%` itself is `%25`")
 }
 
-/// Rights in octal digits.
+/// Permissions in octal digits.
 pub(crate) fn mode(text: &str) -> Result<u32, ApiError> {
     let is_octal =
         !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
     mode.ok_or_else(|| {
         let shown: String = text.chars().take(16).collect();
-        ApiError::invalid(format!("`{shown}` are no rights"))
-            .hint("octal digits from `000` to `777`, such as `644`")
+        ApiError::invalid(format!("`{shown}` is not a file mode"))
+            .hint("use octal digits from `000` to `777`, such as `644`")
     })
 }
 
-/// Reads the word of an encoding where a query string has one.
+/// Deserialises the encoding of a path in a query string.
 pub(crate) fn encoding<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<PathEncoding>, D::Error> {

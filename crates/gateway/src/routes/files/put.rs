@@ -1,6 +1,6 @@
 //! Writing a file: `PUT /v1/sessions/{id}/files/content`.
 //!
-//! The body goes to the worker as it comes. The worker changes nothing before it has all of it.
+//! The body is streamed to the worker, which changes nothing before it has all of it.
 
 use std::sync::Arc;
 
@@ -17,65 +17,66 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{QueryPath, encoding, mode};
-use super::{file_body, untold};
+use super::{file_body, lacks_file};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::{Common, NotFound};
 use crate::state::Gateway;
 
-/// Where the bytes go.
+/// How the body is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WriteMode {
-    /// In place of the file that is there, in one step; with `offset`, into it.
+    /// Replaces the file atomically; with `offset`, writes into it.
     #[default]
     Write,
-    /// At its end.
+    /// Appends to the file.
     Append,
 }
 
-/// Which file, and where in it.
+/// Selects a file, and the position in it.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PutQuery {
-    /// The file; the folders above it are made.
+    /// The path of the file; missing parent folders are created.
     #[serde(rename = "path")]
-    #[param(required = true)] // told only to who may know that the session is there
+    #[param(required = true)] // checked after access to the session
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
     /// `write` (if absent) or `append`.
     #[param(inline)]
     mode: Option<WriteMode>,
-    /// Write into the file from this byte on, and leave the rest as it is.
+    /// Write into the file from this byte on, and leave the rest unchanged.
     offset: Option<u64>,
-    /// The rights of the file in octal digits: those it has, or `644`, if absent.
+    /// The permissions of the file in octal digits: its current ones, or `644`, if absent.
     #[param(pattern = "^0?[0-7]{1,3}$")]
     permissions: Option<String>,
 }
 
-/// Writes a file: whole (in one step: nobody ever sees half of it), at its end, or from some byte on.
+/// Writes a file: replaces it atomically, appends to it, or writes from an offset on.
 ///
-/// The body is taken as it is, whatever its type, and may be as large as the session's disk limit allows. Nothing is
-/// changed before all of it has come. The file that is replaced must be an ordinary one with one name.
+/// The body is used as it is, whatever its type, and may be as large as the session's disk limit allows.
+/// Nothing is changed before all of it has arrived. The file to replace must be an ordinary file with a
+/// single hard link.
 #[utoipa::path(put, path = "/v1/sessions/{id}/files/content", tag = "files",
     params(
         ("id" = String, Path, description = "the session"), PutQuery,
-        ("If-Match" = Option<String>, Header, description = "only if the file has one of these `ETag`s; `*`: only if it is there"),
-        ("If-None-Match" = Option<String>, Header, description = "`*`: only if nothing is there"),
+        ("If-Match" = Option<String>, Header, description = "only if the file has one of these `ETag`s; `*`: only if it exists"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: only if it does not exist"),
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "any bytes"),
     responses(
-        (status = 200, body = FileBody, description = "it was there before"),
-        (status = 201, body = FileBody, description = "it is new"), Common, NotFound,
-        (status = 409, body = ErrorBody, description = "something else lies there"),
-        (status = 412, body = ErrorBody, description = "the file is not in the state that was expected"),
-        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
-        (status = 507, body = ErrorBody, description = "it does not fit into what the session may hold"),
+        (status = 200, body = FileBody, description = "it existed before"),
+        (status = 201, body = FileBody, description = "it was created"), Common, NotFound,
+        (status = 409, body = ErrorBody, description = "the path is not an ordinary file"),
+        (status = 412, body = ErrorBody, description = "the file is not the expected version"),
+        (status = 413, body = ErrorBody, description = "it exceeds the session's disk limit"),
+        (status = 507, body = ErrorBody, description = "the host's disk is full"),
 ))]
 pub(crate) async fn put(
     who: Identity,
@@ -108,7 +109,7 @@ pub(crate) async fn put(
     Ok((status, JsonBody(file)))
 }
 
-/// Sends a body to the worker, and tells what became of it.
+/// Sends a body to the worker, and returns the written file.
 pub(crate) async fn write(
     gateway: &Arc<Gateway>,
     who: &Identity,
@@ -116,16 +117,16 @@ pub(crate) async fn write(
     head: v1::WriteFileHead,
     body: Body,
 ) -> Result<(StatusCode, FileBody), ApiError> {
-    // The body can be sent once: a worker that is just being started again is waited for before, not while.
+    // The body can be sent only once: wait for a worker that is being restarted before sending it.
     gateway.worker.info().await?;
     let mut writer = gateway.worker.once().write_file(head).await;
     let mut body = body.into_data_stream();
     while let Some(chunk) = body.next().await {
-        let whole = || ApiError::invalid("the body did not arrive whole: nothing was changed");
+        let whole = || ApiError::invalid("the body is incomplete; nothing was changed");
         writer.write(chunk.map_err(|_| whole())?).await.map_err(unfinished)?;
     }
     let written = writer.finish().await.map_err(perhaps_finished)?;
-    let file = file_body(written.entry.ok_or_else(untold)?);
+    let file = file_body(written.entry.ok_or_else(lacks_file)?);
     gateway.audit.record(who, "file.write", id.to_string(), file.path.clone());
     Ok((if written.created { StatusCode::CREATED } else { StatusCode::OK }, file))
 }
@@ -133,8 +134,8 @@ pub(crate) async fn write(
 fn unfinished(error: ContractError) -> ApiError {
     match error {
         ContractError::Disconnected(_) => ApiError::unavailable(
-            "the worker was started again while the file was sent: nothing was changed",
-            "send it again",
+            "the worker was restarted during the upload; nothing was changed",
+            "send the file again",
         ),
         error => error.into(),
     }
@@ -143,14 +144,14 @@ fn unfinished(error: ContractError) -> ApiError {
 fn perhaps_finished(error: ContractError) -> ApiError {
     match error {
         ContractError::Disconnected(_) => ApiError::unavailable(
-            "the worker was started again just when the file was written",
-            "look at the file, and send it again if it is not what you sent",
+            "the worker was restarted while it wrote the file",
+            "check the file, and send it again if it was not written",
         ),
         error => error.into(),
     }
 }
 
-/// What must lie there, by the headers of the request (RFC 9110).
+/// The expected version of the file, by the headers of the request (RFC 9110).
 fn expectation(headers: &HeaderMap) -> Result<v1::Expectation, ApiError> {
     let mut expect = v1::Expectation::default();
     if headers.contains_key(header::IF_NONE_MATCH) {
@@ -166,7 +167,7 @@ fn expectation(headers: &HeaderMap) -> Result<v1::Expectation, ApiError> {
         }
         let tags = tags(headers, header::IF_MATCH);
         expect.something = tags.iter().any(|tag| tag == "*");
-        // A weak tag matches nothing here, nor does what is no tag; the list must not become empty, which means anything.
+        // Weak or malformed tags match nothing here. The list must not become empty, which would match anything.
         let strong =
             |tag: String| tag.strip_prefix('"').and_then(|tag| Some(tag.strip_suffix('"')?.to_owned()));
         expect.etags = tags.into_iter().map(|tag| strong(tag).unwrap_or_default()).collect();

@@ -1,4 +1,4 @@
-//! Signing in with a password, staying signed in, signing out: `/v1/login`, `/v1/logout`, `/v1/me`.
+//! Sign-in with a password, refresh, sign-out: `/v1/login`, `/v1/logout`, `/v1/me`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::http::openapi::{Common, TakesJson};
 use crate::now_ms;
 use crate::state::Gateway;
 
-/// What makes a refresh token recognisable.
+/// Marks a refresh token.
 const REFRESH_PREFIX: &str = "hwr_";
-/// An address with many failures waits so long after each further one before its next attempt is checked: four guesses a
-/// second, whatever the names are.
-const PAUSE: Duration = Duration::from_millis(250);
+/// After many failures from one address, each further failure delays its next attempt by this much: four
+/// guesses a second, whatever the names.
+const FAILURE_DELAY: Duration = Duration::from_millis(250);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
@@ -38,7 +38,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .routes(routes!(me))
 }
 
-/// Who signs in.
+/// A request to sign in.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SignInRequest {
@@ -47,43 +47,44 @@ struct SignInRequest {
     name: String,
     #[schema(max_length = 1024)]
     password: String,
-    /// For a browser: sets a cookie, instead of telling tokens.
+    /// For a browser: set a cookie instead of returning tokens.
     #[serde(default)]
     cookie: bool,
 }
 
-/// What a user gets for signing in.
+/// The tokens of a sign-in.
 #[derive(Debug, Serialize, ToSchema)]
 struct SignedIn {
     /// A JWT, for `Authorization: Bearer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     access_token: Option<String>,
-    /// `Bearer`.
+    /// Always `Bearer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     token_type: Option<&'static str>,
-    /// How long the access token is good.
+    /// The lifetime of the access token.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_in_ms: Option<u64>,
-    /// Good once, for `POST /v1/login/refresh`.
+    /// Valid for one use, for `POST /v1/login/refresh`.
     #[serde(skip_serializing_if = "Option::is_none")]
     refresh_token: Option<String>,
     user: UserBody,
 }
 
-/// The name and the password do not fit (401). The same for a name that nobody has and a user that is disabled.
+/// The name or the password is wrong (401). Unknown names and disabled users get the same error.
 fn refused() -> ApiError {
     ApiError::new(
         StatusCode::UNAUTHORIZED,
         "wrong_credentials",
         "the name or the password is wrong",
-        "an operator can set another: `headwater user password NAME`",
+        "an operator can set a new password: `headwater user password NAME`",
     )
 }
 
 /// Signs a user in with a password.
 ///
-/// The access token is a JWT that is good for some minutes; the refresh token gets the next one. With `cookie` a browser
-/// gets a cookie instead. After ten failures for one name from one address this name has to wait there; others do not.
+/// The access token is a JWT that is valid for some minutes; the refresh token gets the next one. With
+/// `cookie` a browser gets a cookie instead. After ten failures for one name from one address, further
+/// attempts for this name from there are delayed; other names are not.
 #[utoipa::path(post, path = "/v1/login", tag = "users", security(()), request_body = SignInRequest,
     responses((status = 200, body = SignedIn), Common, TakesJson))]
 async fn sign_in(
@@ -117,10 +118,10 @@ async fn sign_in(
     signed_in(&gateway, user, &row.id, refresh_token)
 }
 
-/// The user of a name and a password. Takes as long for a name that nobody has.
+/// The user with this name and password. Takes equally long for an unknown name.
 ///
-/// Only the failures of this name from this address make anybody wait. Those of others at the same address never refuse
-/// a right password: past a bound the attempts of this address are only slower.
+/// Only failures of this name from this address delay it. Failures of others at the same address never refuse
+/// a correct password: beyond a limit the attempts from this address only become slower.
 async fn verified(
     gateway: &Arc<Gateway>,
     address: IpAddr,
@@ -131,23 +132,23 @@ async fn verified(
     let from = (name.clone(), address);
     gateway.auth.name_backoff.attempt(from.clone(), now).map_err(too_many)?;
     let is_slowed = gateway.auth.address_backoff.attempt(address, now).is_err();
-    let answer = check(gateway, address, &name, password, is_slowed).await;
-    // Only a wrong password is a failure.
-    if !matches!(answer, Ok(None)) {
+    let checked = check(gateway, address, &name, password, is_slowed).await;
+    // Only a wrong password counts as a failure.
+    if !matches!(checked, Ok(None)) {
         gateway.auth.name_backoff.forgive(&from);
         if !is_slowed {
             gateway.auth.address_backoff.forgive(&address);
         }
     }
-    if let Some(user) = answer? {
+    if let Some(user) = checked? {
         gateway.auth.name_backoff.forget(&from);
         return Ok(user);
     }
-    tracing::info!(%address, "somebody failed to sign in");
+    tracing::info!(%address, "sign-in failed");
     Err(refused())
 }
 
-/// The user, if the password is right, in the turn of this address.
+/// The user, if the password is correct. Attempts of one address are checked one at a time.
 async fn check(
     gateway: &Arc<Gateway>,
     address: IpAddr,
@@ -161,12 +162,12 @@ async fn check(
     let is_right = gateway.auth.passwords.verify(password, stored).await?;
     let user = user.filter(|user| is_right && !user.disabled);
     if user.is_none() && is_slowed {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(FAILURE_DELAY).await;
     }
     Ok(user)
 }
 
-/// Notes in the audit log that a user signed in.
+/// Writes to the audit log that a user signed in.
 async fn note(gateway: &Arc<Gateway>, user: &UserRow, address: IpAddr, how: &str) {
     let credential = Credential::SignIn { id: String::new(), expires_at_ms: 0 };
     let who = Identity {
@@ -179,9 +180,9 @@ async fn note(gateway: &Arc<Gateway>, user: &UserRow, address: IpAddr, how: &str
         grants: crate::auth::Grants::default(),
     };
     gateway.audit.record(&who, "login", user.id.clone(), how.to_owned());
-    // Old ones go when new ones come.
+    // Expired sign-ins are removed when new ones are created.
     if let Err(error) = gateway.store.forget_sign_ins(now_ms()).await {
-        tracing::debug!(%error, "old sign-ins stay");
+        tracing::debug!(%error, "cannot remove expired sign-ins");
     }
 }
 
@@ -206,16 +207,16 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What gets the next access token.
+/// A request for the next access token.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RefreshRequest {
     refresh_token: String,
 }
 
-/// Gets the next access token, and the next refresh token: each is good once.
+/// Returns the next access token and the next refresh token. Each refresh token is valid for one use.
 ///
-/// One that comes a second time was stolen, or its thief was first: the sign-in ends for both.
+/// A second use means that the token was stolen, so the sign-in is ended for both holders.
 #[utoipa::path(post, path = "/v1/login/refresh", tag = "users", security(()), request_body = RefreshRequest,
     responses((status = 200, body = SignedIn), Common, TakesJson))]
 async fn refresh(
@@ -229,7 +230,7 @@ async fn refresh(
         Ok(()) => ApiError::new(
             StatusCode::UNAUTHORIZED,
             "wrong_credentials",
-            "the refresh token is not good, or not any more",
+            "the refresh token is not valid, or no longer valid",
             "sign in again: `POST /v1/login`",
         ),
         Err(limited) => limited,
@@ -240,7 +241,7 @@ async fn refresh(
         if let Some(stolen) = gateway.store.sign_in_by_previous(&shown).await? {
             gateway.store.remove_sign_in(&stolen.id).await?;
             gateway.auth.identities.clear();
-            tracing::warn!(sign_in = stolen.id, "a refresh token came twice: its sign-in is ended");
+            tracing::warn!(sign_in = stolen.id, "a refresh token was used twice; its sign-in was ended");
         }
         return Err(fail());
     };
@@ -252,24 +253,25 @@ async fn refresh(
     let next = secret(REFRESH_PREFIX);
     let ends_at_ms = now_ms().saturating_add(millis(gateway.config.auth.refresh_lifetime));
     if !gateway.store.rotate_sign_in(&row.id, &shown, &hash(&next), ends_at_ms).await? {
-        return Err(fail()); // another was first
+        return Err(fail()); // another request was first
     }
     signed_in(&gateway, user, &row.id, next)
 }
 
-/// How to sign out.
+/// Options for signing out.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct SignOutRequest {
-    /// All sign-ins of the user, not only this one.
+    /// End all sign-ins of the user, not only this one.
     #[serde(default)]
     everywhere: bool,
 }
 
-/// Signs out: the access token, its refresh token or the cookie are refused from now on, and their streams end.
+/// Signs out: the access token, its refresh token or the cookie is refused from now on, and its streams are
+/// closed.
 #[utoipa::path(post, path = "/v1/logout", tag = "users", request_body = Option<SignOutRequest>, responses(
         (status = 204, description = "signed out"), Common, TakesJson,
-        (status = 409, body = ErrorBody, description = "an API token or a link does not sign in"),
+        (status = 409, body = ErrorBody, description = "API tokens and links cannot sign out"),
 ))]
 async fn sign_out(
     who: Identity,
@@ -299,7 +301,7 @@ async fn sign_out(
         }
         Credential::Token(_) | Credential::Link(_) => {
             return Err(ApiError::conflict(
-                "this token was not got by signing in",
+                "this token does not come from a sign-in",
                 "`DELETE /v1/tokens/{token}` revokes an API token",
             ));
         }
@@ -312,29 +314,29 @@ async fn sign_out(
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cleared(&headers))]).into_response())
 }
 
-/// Who asks.
+/// The caller.
 #[derive(Debug, Serialize, ToSchema)]
 struct MeBody {
-    /// Whose everything is that is made with this credential.
+    /// The owner of everything that is created with this credential.
     owner: String,
     #[schema(inline)]
     role: RoleName,
-    /// `token`, `cookie`, `link`, `sign_in` or `jwt`.
+    /// The kind of credential: `token`, `cookie`, `link`, `sign_in` or `jwt`.
     credential: &'static str,
-    /// Its id.
+    /// The credential's id.
     credential_id: String,
-    /// The only sessions that it may use; absent: all.
+    /// The sessions that it is restricted to; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     sessions: Option<Vec<String>>,
-    /// The only things that it may do; absent: all that its role may.
+    /// The scopes that it is restricted to; absent: everything that its role allows.
     #[serde(skip_serializing_if = "Option::is_none")]
     scopes: Option<Vec<String>>,
-    /// The user, if there is one of this name.
+    /// The user of this name, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<UserBody>,
 }
 
-/// Tells who asks, and what they may.
+/// Returns the caller and its rights.
 #[utoipa::path(get, path = "/v1/me", tag = "users", responses((status = 200, body = MeBody), Common))]
 async fn me(
     who: Identity,

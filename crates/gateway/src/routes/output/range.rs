@@ -1,25 +1,25 @@
-//! Conditions and ranges of a request: `Range`, `If-Range`, `If-None-Match` (RFC 9110).
+//! Conditional and range requests: `Range`, `If-Range`, `If-None-Match` (RFC 9110).
 
 use axum::http::{HeaderMap, HeaderName, Method, header};
 
-/// Which part of an output was asked for.
+/// The requested part of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// All of it.
     Whole,
-    /// From this byte to the one before that.
+    /// From the first byte up to, but not including, the second.
     Range(u64, u64),
-    /// A range that holds no byte of it.
+    /// A range without bytes.
     Nothing,
 }
 
-/// The part of `length` bytes that a request asks for. Several ranges, and what is no range, are ignored, as the RFC
-/// allows and demands.
+/// The part of `length` bytes that a request asks for. Multiple ranges and invalid ones are ignored, as the
+/// RFC allows and requires.
 pub(crate) fn part(method: &Method, headers: &HeaderMap, etag: &str, length: u64) -> Part {
     let Some(range) = text(headers, header::RANGE).filter(|_| *method == Method::GET) else {
         return Part::Whole;
     };
-    // A part of something else would be worse than the whole.
+    // A part of another version would be worse than the whole.
     if text(headers, header::IF_RANGE).is_some_and(|condition| condition.trim() != etag) {
         return Part::Whole;
     }
@@ -37,18 +37,18 @@ fn parse(range: &str, length: u64) -> Option<Part> {
     let first = number(first)?;
     let end = if last.is_empty() { length } else { number(last)?.saturating_add(1) };
     if end <= first && !last.is_empty() {
-        return None; // the last byte before the first
+        return None; // the range ends before it begins
     }
     Some(if first < length { Part::Range(first, end.min(length)) } else { Part::Nothing })
 }
 
-/// Digits only; more than fit are as good as the largest number.
+/// Digits only; numbers that do not fit count as the largest one.
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-/// Whether the client has this already.
+/// Whether the client already has this version.
 pub(crate) fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     let lists = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
@@ -67,12 +67,12 @@ mod tests {
 
     const ETAG: &str = "\"here\"";
 
-    fn asked(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+    fn headers_of(pairs: &[(HeaderName, &str)]) -> HeaderMap {
         pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
     }
 
     fn of_ten(range: &str) -> Part {
-        part(&Method::GET, &asked(&[(header::RANGE, range)]), ETAG, 10)
+        part(&Method::GET, &headers_of(&[(header::RANGE, range)]), ETAG, 10)
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         ] {
             assert_eq!(of_ten(range), expected, "{range}");
         }
-        assert_eq!(part(&Method::GET, &asked(&[(header::RANGE, "bytes=0-")]), ETAG, 0), Part::Nothing);
+        assert_eq!(part(&Method::GET, &headers_of(&[(header::RANGE, "bytes=0-")]), ETAG, 0), Part::Nothing);
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         {
             assert_eq!(of_ten(range), Part::Whole, "{range}");
         }
-        let headers = asked(&[(header::RANGE, "bytes=0-0")]);
+        let headers = headers_of(&[(header::RANGE, "bytes=0-0")]);
         assert_eq!(part(&Method::HEAD, &headers, ETAG, 10), Part::Whole);
         assert_eq!(part(&Method::GET, &HeaderMap::new(), ETAG, 10), Part::Whole);
     }
@@ -111,7 +111,7 @@ mod tests {
         for (condition, expected) in
             [(ETAG, Part::Range(0, 1)), ("\"gone\"", Part::Whole), ("W/\"here\"", Part::Whole)]
         {
-            let headers = asked(&[(header::RANGE, "bytes=0-0"), (header::IF_RANGE, condition)]);
+            let headers = headers_of(&[(header::RANGE, "bytes=0-0"), (header::IF_RANGE, condition)]);
             assert_eq!(part(&Method::GET, &headers, ETAG, 10), expected, "{condition}");
         }
     }
@@ -121,7 +121,7 @@ mod tests {
         for (tags, known) in
             [("\"here\"", true), ("*", true), ("\"a\", W/\"here\"", true), ("\"a\"", false), ("", false)]
         {
-            assert_eq!(is_known(&asked(&[(header::IF_NONE_MATCH, tags)]), ETAG), known, "{tags}");
+            assert_eq!(is_known(&headers_of(&[(header::IF_NONE_MATCH, tags)]), ETAG), known, "{tags}");
         }
         assert!(!is_known(&HeaderMap::new(), ETAG));
     }

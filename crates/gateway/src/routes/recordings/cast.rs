@@ -1,4 +1,4 @@
-//! Events as the lines of an asciicast, version 3: `[seconds since the line before, code, data]`.
+//! Events as the lines of an asciicast, version 3: `[seconds since the previous line, code, data]`.
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ use crate::bodies::exit_number;
 pub(crate) struct Cast {
     lines: Vec<u8>,
     views: EventViews,
-    /// Sizes that have not had their place yet.
+    /// Sizes that were not written yet.
     sizes: VecDeque<SizeChange>,
     /// The time of the last line.
     at_ms: u64,
-    /// Printed on no terminal: who plays it expects a return at the end of a line.
+    /// Printed without a terminal: a player expects a carriage return at the end of a line.
     adds_returns: bool,
-    /// The last byte was a return already.
+    /// Whether the last byte was a carriage return.
     after_return: bool,
 }
 
@@ -47,23 +47,23 @@ impl Cast {
         cast
     }
 
-    /// How much waits to be taken.
+    /// The number of bytes that are ready to be read.
     pub(crate) const fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// All lines so far.
+    /// Takes all lines written so far.
     pub(crate) fn lines(&mut self) -> Bytes {
         std::mem::take(&mut self.lines).into()
     }
 
     fn put(&mut self, line: &serde_json::Value) {
-        // To write to memory does not fail.
+        // Writing to memory does not fail.
         let _ = serde_json::to_writer(&mut self.lines, line);
         self.lines.push(b'\n');
     }
 
-    /// A line at this time. Times never run back, whatever the records say.
+    /// Writes a line. Times never decrease, whatever the records say.
     fn line(&mut self, at_ms: u64, code: &str, data: &str) {
         let since = at_ms.saturating_sub(self.at_ms);
         self.at_ms = self.at_ms.max(at_ms);
@@ -72,14 +72,14 @@ impl Cast {
         self.put(&json!([seconds, code, data]));
     }
 
-    /// Takes an event.
+    /// Adds an event.
     pub(crate) fn take(&mut self, event: Event) {
         for event in self.views.push(event) {
             self.write(event);
         }
     }
 
-    /// There are no more events: what was held back, and the last sizes.
+    /// Writes what was held back and the last sizes; there are no more events.
     pub(crate) fn end(&mut self) {
         if let Some(event) = self.views.flush() {
             self.write(event);
@@ -96,7 +96,7 @@ impl Cast {
                 self.line(event.at_ms, "o", &shown);
             }
             EventKind::Gap { from_byte, to_byte, .. } => {
-                let lost = format!("the bytes from {from_byte} to {to_byte} are not kept");
+                let lost = format!("the bytes from {from_byte} to {to_byte} are no longer kept");
                 self.line(event.at_ms, "m", &lost);
             }
             EventKind::Exited(verdict) => self.line(event.at_ms, "x", &exit_number(&verdict).to_string()),

@@ -22,7 +22,7 @@ use crate::http::openapi::{Common, NotFound, TakesJson};
 use crate::now_ms;
 use crate::state::Gateway;
 
-/// The most members of a session.
+/// The maximum number of members of a session.
 const MAX_MEMBERS: usize = 100;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
@@ -32,7 +32,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// A member of a session.
 #[derive(Debug, Serialize, ToSchema)]
 struct MemberBody {
-    /// The user's name, or whom a token speaks for.
+    /// The user's name, or the owner of a token.
     user: String,
     #[schema(inline)]
     role: MemberRole,
@@ -45,20 +45,20 @@ impl From<MemberRow> for MemberBody {
     }
 }
 
-/// All that may use a session besides links.
+/// The owner and the members of a session.
 #[derive(Debug, Serialize, ToSchema)]
 struct MemberList {
-    /// To whom it belongs.
+    /// The session's owner.
     owner: String,
-    /// Who else may use it, by name.
+    /// The members, in order of their names.
     items: Vec<MemberBody>,
 }
 
-/// Lets `who` see who the members are: all of them may, and links may not.
+/// Checks that `who` may see the members: all members may, links may not.
 async fn may_see(gateway: &Gateway, who: &Identity, id: SessionId) -> Result<String, ApiError> {
     let owner = gateway.auth.may_use_session(who, Need::Read, id).await?;
     if who.bounds.link.is_some() {
-        return Err(ApiError::forbidden("a link does not tell who else is here", "sign in"));
+        return Err(ApiError::forbidden("a link gives no access to the list of members", "sign in"));
     }
     Ok(owner)
 }
@@ -78,7 +78,7 @@ async fn list(
     Ok(JsonBody(MemberList { owner, items: rows.into_iter().map(Into::into).collect() }))
 }
 
-/// Tells of a member of a session.
+/// Returns a member of a session.
 #[utoipa::path(get, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
     responses((status = 200, body = MemberBody), Common, NotFound))]
@@ -95,10 +95,10 @@ async fn get(
 }
 
 fn no_member(user: &str) -> ApiError {
-    ApiError::not_found("member", user).hint("`GET .../members` lists those that are there")
+    ApiError::not_found("member", user).hint("`GET .../members` lists them")
 }
 
-/// What a member may do.
+/// The role of a member.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct MemberRequest {
@@ -106,16 +106,16 @@ struct MemberRequest {
     role: MemberRole,
 }
 
-/// Makes somebody a member of a session, or gives them another role. For its owner.
+/// Adds a member to a session, or changes its role. For its owner.
 ///
-/// Viewers look; editors also start, change and end what runs in it. Only the owner removes it and chooses its members.
-/// Whether there is a user of that name is not told.
+/// Viewers have read-only access; editors can also start, change and end programs. Only the owner can delete
+/// the session and choose its members. The response does not reveal whether a user of that name exists.
 #[utoipa::path(put, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
     request_body = MemberRequest,
     responses(
         (status = 200, body = MemberBody), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "it is the owner, or there are too many"),
+        (status = 409, body = ErrorBody, description = "the user is the owner, or there are too many members"),
 ))]
 async fn put(
     who: Identity,
@@ -131,7 +131,7 @@ async fn put(
     }
     let members = gateway.store.members(id).await?;
     if members.len() >= MAX_MEMBERS && !members.iter().any(|row| row.member == member) {
-        let message = format!("the session has {MAX_MEMBERS} members");
+        let message = format!("the session already has {MAX_MEMBERS} members");
         return Err(ApiError::conflict(message, "remove some first"));
     }
     let added_at_ms =
@@ -143,10 +143,10 @@ async fn put(
     Ok(JsonBody(row.into()))
 }
 
-/// Removes a member of a session; their streams end. For its owner, and for the member itself.
+/// Removes a member from a session and closes its streams. For the owner, and for the member itself.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/members/{user}", tag = "sharing",
     params(("id" = String, Path, description = "the session"), ("user" = String, Path, description = "id or name")),
-    responses((status = 204, description = "it is no member any more"), Common, NotFound))]
+    responses((status = 204, description = "it was removed"), Common, NotFound))]
 async fn delete(
     who: Identity,
     _: NoQuery,

@@ -1,4 +1,4 @@
-//! Terminals by plain HTTP: which there are, making and ending one, and what one shows.
+//! Terminals over plain HTTP: list, create, end, and return the screen.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path};
 use crate::http::openapi::{Common, NotFound, SessionEnded, TakesJson};
 use crate::state::Gateway;
-use crate::terminals::{MAIN, TerminalOrder, check_name, is_running, name_of};
+use crate::terminals::{MAIN, TerminalSpec, check_name, is_running, name_of};
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(delete)).routes(routes!(snapshot))
@@ -30,20 +30,20 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 /// A terminal of a session.
 #[derive(Debug, Serialize, ToSchema)]
 struct TerminalBody {
-    /// How it is called in its session.
+    /// The name in its session.
     name: String,
-    /// The execution that it is.
+    /// The terminal's execution.
     execution_id: String,
-    /// Its lines.
+    /// The number of rows.
     rows: u16,
-    /// Its columns.
+    /// The number of columns.
     cols: u16,
-    /// What its program called it; text of the program's.
+    /// The title that the program set; untrusted text.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// Whether its shell runs.
+    /// Whether its shell is running.
     running: bool,
-    /// When it was made.
+    /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -51,44 +51,44 @@ struct TerminalBody {
 /// The terminals of a session.
 #[derive(Debug, Serialize, ToSchema)]
 struct TerminalsBody {
-    /// The newest of each name.
+    /// The newest terminal of each name.
     terminals: Vec<TerminalBody>,
 }
 
-/// What a terminal is to be.
+/// A request for a terminal.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 struct TerminalRequest {
-    /// How it is called: `main` if absent.
+    /// The name: `main` if absent.
     #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$")]
     name: Option<String>,
-    /// Its lines: 24 if absent.
+    /// The number of rows: 24 if absent.
     #[schema(minimum = 1, maximum = 65_535)]
     rows: Option<u16>,
-    /// Its columns: 80 if absent.
+    /// The number of columns: 80 if absent.
     #[schema(minimum = 1, maximum = 65_535)]
     cols: Option<u16>,
-    /// A line for the shell, in the place of a login shell.
+    /// A shell command to run instead of a login shell.
     command: Option<String>,
 }
 
-/// What a terminal shows.
+/// The screen of a terminal.
 #[derive(Debug, Serialize, ToSchema)]
 struct TerminalSnapshotBody {
-    /// The execution that it is.
+    /// The terminal's execution.
     execution_id: String,
-    /// All events up to this one are in it.
+    /// The `seq` of the last event that is included.
     seq: u64,
-    /// Its lines.
+    /// The number of rows.
     rows: u16,
-    /// Its columns.
+    /// The number of columns.
     cols: u16,
-    /// What its program called it; text of the program's.
+    /// The title that the program set; untrusted text.
     title: String,
-    /// What draws it on an empty terminal of that size, where that is text.
+    /// Output that draws the screen on an empty terminal of that size, if it is valid UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// The same, where it is not.
+    /// The same as base64, if it is not valid UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
 }
@@ -111,12 +111,12 @@ async fn list(
     Ok(JsonBody(TerminalsBody { terminals }))
 }
 
-/// Makes a terminal, if none of its name runs.
+/// Creates a terminal, if none of its name is running.
 #[utoipa::path(post, path = "/v1/sessions/{id}/terminals", tag = "terminals",
     params(("id" = String, Path, description = "the session, or its name")),
-    request_body(content = Option<TerminalRequest>, description = "all of it may be left out"),
+    request_body(content = Option<TerminalRequest>, description = "optional"),
     responses(
-        (status = 200, body = TerminalBody, description = "it runs already, and is as it was"),
+        (status = 200, body = TerminalBody, description = "it is already running, and was not changed"),
         (status = 201, body = TerminalBody, headers(("Location" = String, description = "its execution"))),
         Common, NotFound, TakesJson, SessionEnded,
         (status = 422, body = ErrorBody),
@@ -135,21 +135,21 @@ async fn create(
         return Err(SpecError::EmptyTerminal.into());
     }
     let name = request.name.unwrap_or_else(|| MAIN.to_owned());
-    let order = TerminalOrder { name, size, command: request.command };
-    let opened = gateway.open_terminal(&who, session, order).await?;
-    let place = [(header::LOCATION, format!("/v1/executions/{}", opened.execution.id))];
+    let terminal = TerminalSpec { name, size, command: request.command };
+    let opened = gateway.open_terminal(&who, session, terminal).await?;
+    let location = [(header::LOCATION, format!("/v1/executions/{}", opened.execution.id))];
     let status = if opened.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, place, JsonBody(body(&gateway, opened.execution).await?)))
+    Ok((status, location, JsonBody(body(&gateway, opened.execution).await?)))
 }
 
-/// Ends a terminal: it hangs up, and what does not end by that is cancelled.
+/// Ends a terminal: hangs it up, and cancels the processes that remain.
 #[utoipa::path(delete, path = "/v1/sessions/{id}/terminals/{name}", tag = "terminals",
     params(
         ("id" = String, Path, description = "the session, or its name"),
         ("name" = String, Path, description = "the terminal"),
     ),
     responses(
-        (status = 204, description = "it has ended, or is about to"), Common, NotFound,
+        (status = 204, description = "it has ended, or is ending"), Common, NotFound,
         (status = 409, body = ErrorBody),
 ))]
 async fn delete(
@@ -164,7 +164,7 @@ async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What a terminal shows now: bytes that draw it, scrollback included.
+/// Returns the screen of a terminal: bytes that draw it, including the scrollback.
 #[utoipa::path(get, path = "/v1/sessions/{id}/terminals/{name}/snapshot", tag = "terminals",
     params(
         ("id" = String, Path, description = "the session, or its name"),
@@ -173,7 +173,7 @@ async fn delete(
     responses(
         (status = 200, body = TerminalSnapshotBody), Common, NotFound,
         (status = 409, body = ErrorBody),
-        (status = 410, body = ErrorBody, description = "its log was removed"),
+        (status = 410, body = ErrorBody, description = "the log was removed"),
 ))]
 async fn snapshot(
     who: Identity,
@@ -184,24 +184,24 @@ async fn snapshot(
     let session = gateway.session_named(&who, Need::Read, &session).await?;
     check_name(&name)?;
     let id = gateway.terminal(session, &name).await?.id;
-    let told = match gateway.worker.snapshot(id, None).await {
-        Ok(told) => told,
+    let screen = match gateway.worker.snapshot(id, None).await {
+        Ok(screen) => screen,
         Err(ContractError::Malformed(_)) => {
-            let hint = "a newer worker does: start it again";
-            return Err(ApiError::conflict("this worker keeps no screens", hint));
+            let hint = "restart the worker with the current version";
+            return Err(ApiError::conflict("this worker is too old to return screens", hint));
         }
         Err(error) => return Err(gateway.recorder.unreadable(id, error).await),
     };
-    let text = std::str::from_utf8(&told.data).ok().map(str::to_owned);
-    let base64 = text.is_none().then(|| STANDARD.encode(&told.data));
-    let (rows, cols) = (told.size.rows, told.size.cols);
+    let text = std::str::from_utf8(&screen.data).ok().map(str::to_owned);
+    let base64 = text.is_none().then(|| STANDARD.encode(&screen.data));
+    let (rows, cols) = (screen.size.rows, screen.size.cols);
     let execution_id = id.to_string();
     Ok(JsonBody(TerminalSnapshotBody {
         execution_id,
-        seq: told.seq.0,
+        seq: screen.seq.0,
         rows,
         cols,
-        title: told.title,
+        title: screen.title,
         text,
         base64,
     }))
@@ -222,7 +222,13 @@ async fn body(gateway: &Gateway, execution: Execution) -> Result<TerminalBody, C
     })
 }
 
-/// The title of a terminal that runs, from its screen without the scrollback.
+/// The title of a running terminal, from its screen without the scrollback.
 async fn title(gateway: &Gateway, id: ExecutionId) -> Option<String> {
-    gateway.worker.snapshot(id, Some(0)).await.ok().map(|told| told.title).filter(|title| !title.is_empty())
+    gateway
+        .worker
+        .snapshot(id, Some(0))
+        .await
+        .ok()
+        .map(|screen| screen.title)
+        .filter(|title| !title.is_empty())
 }

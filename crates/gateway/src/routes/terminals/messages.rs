@@ -1,6 +1,6 @@
-//! The JSON messages of a terminal: those that front ends of an IDE speak.
+//! The JSON messages of a terminal, as used by IDE front ends.
 //!
-//! Client: `command` (its line and a return), `input` (keys as they are), `interrupt`, `resize`, `credit`.
+//! Client: `command` (a line and Enter), `input` (raw keys), `interrupt`, `resize`, `credit`.
 //! Server: `output`, `error`, `prompt`, `exit`, `resized`.
 
 use bytes::Bytes;
@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
 
-/// What a client wants.
+/// A command of a viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// Keys.
+pub(crate) enum ViewerCommand {
+    /// Input bytes.
     Keys(Bytes),
-    /// What `^C` does.
+    /// An interrupt, as by `^C`.
     Interrupt,
-    /// The end of the input: what `^D` does.
+    /// The end of the input, as by `^D`.
     End,
-    /// The viewer has this size.
+    /// The viewer's window has this size.
     Resize(TtySize),
-    /// A signal for the foreground group.
+    /// A signal for the foreground process group.
     Signal(i32),
-    /// So many more bytes of output may be sent.
+    /// The server may send this many more bytes of output.
     Credit(u32),
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum Message {
+enum ClientMessage {
     Command { command: Option<String>, data: Option<String> },
     Input { data: String },
     Interrupt {},
@@ -36,28 +36,29 @@ enum Message {
     Credit { bytes: u32 },
 }
 
-const HINT: &str =
-    r#"`{"type": "command", "command": "ls"}`, for one; `/docs` describes the others under `terminal`"#;
+const MESSAGE_HINT: &str =
+    r#"for example `{"type": "command", "command": "ls"}`; `/docs` describes the others under `terminal`"#;
 
-/// Reads a message.
-pub(crate) fn parse(text: &str) -> Result<Wish, ApiError> {
+/// Parses a message.
+pub(crate) fn parse(text: &str) -> Result<ViewerCommand, ApiError> {
     let message = serde_json::from_str(text).map_err(|error| {
-        ApiError::invalid(format!("a text frame must be JSON with a known `type`: {error}")).hint(HINT)
+        ApiError::invalid(format!("a text frame must be JSON with a known `type`: {error}"))
+            .hint(MESSAGE_HINT)
     })?;
     Ok(match message {
-        Message::Command { command: Some(line), data: None }
-        | Message::Command { command: None, data: Some(line) } => Wish::Keys(typed(line)),
-        Message::Command { .. } => {
-            return Err(ApiError::invalid("`command` has either `command` or `data`").hint(HINT));
+        ClientMessage::Command { command: Some(line), data: None }
+        | ClientMessage::Command { command: None, data: Some(line) } => ViewerCommand::Keys(typed(line)),
+        ClientMessage::Command { .. } => {
+            return Err(ApiError::invalid("`command` needs either `command` or `data`").hint(MESSAGE_HINT));
         }
-        Message::Input { data } => Wish::Keys(data.into()),
-        Message::Interrupt {} => Wish::Interrupt,
-        Message::Resize { rows, cols } => Wish::Resize(TtySize { rows, cols }),
-        Message::Credit { bytes } => Wish::Credit(bytes),
+        ClientMessage::Input { data } => ViewerCommand::Keys(data.into()),
+        ClientMessage::Interrupt {} => ViewerCommand::Interrupt,
+        ClientMessage::Resize { rows, cols } => ViewerCommand::Resize(TtySize { rows, cols }),
+        ClientMessage::Credit { bytes } => ViewerCommand::Credit(bytes),
     })
 }
 
-/// A line as it is typed: Enter is a return, which the terminal makes the end of the line.
+/// A line with the carriage return that Enter sends, which the terminal turns into the end of the line.
 fn typed(mut line: String) -> Bytes {
     line.truncate(line.trim_end_matches(['\r', '\n']).len());
     line.push('\r');
@@ -66,20 +67,20 @@ fn typed(mut line: String) -> Bytes {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Told<'a> {
-    /// What the terminal shows. `seq` is where to go on from after a break.
+pub(crate) enum ServerMessage<'a> {
+    /// Output of the terminal. `seq` is the position to continue after.
     Output { content: &'a str, seq: u64 },
-    /// What was asked for cannot be done.
+    /// A request of the viewer failed.
     Error { message: &'a str, code: &'a str, hint: &'a str },
-    /// The shell waits for a command.
+    /// The shell is waiting for a command.
     Prompt,
     /// The shell has ended.
     Exit { code: i32 },
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resized { rows: u16, cols: u16 },
 }
 
-impl Told<'_> {
+impl ServerMessage<'_> {
     pub(crate) fn json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
@@ -94,16 +95,19 @@ mod tests {
 
     #[test]
     fn every_message_is_understood() {
-        for (message, wish) in [
-            (json!({"type": "command", "command": "ls -la"}), Wish::Keys("ls -la\r".into())),
-            (json!({"type": "command", "data": "ls\n"}), Wish::Keys("ls\r".into())),
-            (json!({"type": "command", "command": ""}), Wish::Keys("\r".into())),
-            (json!({"type": "input", "data": "ec\t"}), Wish::Keys("ec\t".into())),
-            (json!({"type": "interrupt"}), Wish::Interrupt),
-            (json!({"type": "resize", "rows": 1, "cols": 2}), Wish::Resize(TtySize { rows: 1, cols: 2 })),
-            (json!({"type": "credit", "bytes": 7}), Wish::Credit(7)),
+        for (message, command) in [
+            (json!({"type": "command", "command": "ls -la"}), ViewerCommand::Keys("ls -la\r".into())),
+            (json!({"type": "command", "data": "ls\n"}), ViewerCommand::Keys("ls\r".into())),
+            (json!({"type": "command", "command": ""}), ViewerCommand::Keys("\r".into())),
+            (json!({"type": "input", "data": "ec\t"}), ViewerCommand::Keys("ec\t".into())),
+            (json!({"type": "interrupt"}), ViewerCommand::Interrupt),
+            (
+                json!({"type": "resize", "rows": 1, "cols": 2}),
+                ViewerCommand::Resize(TtySize { rows: 1, cols: 2 }),
+            ),
+            (json!({"type": "credit", "bytes": 7}), ViewerCommand::Credit(7)),
         ] {
-            assert_eq!(parse(&message.to_string()).unwrap(), wish, "{message}");
+            assert_eq!(parse(&message.to_string()).unwrap(), command, "{message}");
         }
     }
 
@@ -129,15 +133,15 @@ mod tests {
 
     #[test]
     fn the_server_speaks_as_front_ends_expect() {
-        for (told, expected) in [
+        for (message, expected) in [
             (
-                Told::Output { content: "a\u{1b}", seq: 3 },
+                ServerMessage::Output { content: "a\u{1b}", seq: 3 },
                 json!({"type": "output", "content": "a\u{1b}", "seq": 3}),
             ),
-            (Told::Prompt, json!({"type": "prompt"})),
-            (Told::Exit { code: 3 }, json!({"type": "exit", "code": 3})),
+            (ServerMessage::Prompt, json!({"type": "prompt"})),
+            (ServerMessage::Exit { code: 3 }, json!({"type": "exit", "code": 3})),
         ] {
-            assert_eq!(serde_json::from_slice::<serde_json::Value>(&told.json()).unwrap(), expected);
+            assert_eq!(serde_json::from_slice::<serde_json::Value>(&message.json()).unwrap(), expected);
         }
     }
 

@@ -1,13 +1,14 @@
-//! Replies that viewers' emulators send by themselves. A program that asks its terminal something (where the cursor is,
-//! what it can do, which colours it has) is answered once, by the emulator on the server; every viewer's emulator sees the
-//! question too and would answer it again, so what is such an answer and cannot be a key is left out of the input.
+//! Replies that viewers' emulators send by themselves. A program's query to its terminal (the position of the
+//! cursor, its features, its colours) is answered once, by the emulator on the server. Every viewer's
+//! emulator sees the query too and would answer it again, so replies that cannot be keys are removed from the
+//! input.
 //!
-//! The rule, for each sequence that is whole in one frame and not inside a bracketed paste:
-//! - `CSI … R` with two numbers, or with `?`: the cursor's place. But `CSI 1 ; 2…16 R` is F3 with Shift, Alt, Ctrl, Meta:
-//!   that is a key.
-//! - `CSI ? … c`, `CSI > … c`, `CSI = … c`: what it is. `CSI … n`: how it is. `CSI … $ y`: which modes are on.
-//!   `CSI … t` with numbers: its size. `CSI ? … u`: how keys are encoded.
-//! - `OSC 4, 10-19 ; … (BEL or ST)`: colours. `DCS … ST`: settings, capabilities, its name. `APC … ST`: pictures.
+//! The rule, for each sequence that is complete in one frame and not inside a bracketed paste:
+//! - `CSI … R` with two numbers, or with `?`: the cursor's position. But `CSI 1 ; 2…16 R` is F3 with Shift,
+//!   Alt, Ctrl, Meta, which is a key.
+//! - `CSI ? … c`, `CSI > … c`, `CSI = … c`: device attributes. `CSI … n`: device status. `CSI … $ y`: modes.
+//!   `CSI … t` with numbers: size. `CSI ? … u`: keyboard encoding.
+//! - `OSC 4, 10-19 ; … (BEL or ST)`: colours. `DCS … ST`: settings, capabilities, name. `APC … ST`: graphics.
 
 use bytes::Bytes;
 
@@ -36,7 +37,7 @@ pub(crate) fn without_replies(input: &Bytes) -> Bytes {
     if kept.len() == input.len() { input.clone() } else { kept.into() }
 }
 
-/// The length of the whole control sequence that this begins with; 0 where it begins with none.
+/// The length of the complete control sequence at the beginning; 0 if there is none.
 fn sequence(bytes: &[u8]) -> usize {
     match bytes {
         [ESC, b'[', rest @ ..] => {
@@ -49,7 +50,7 @@ fn sequence(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of a string to its end, that included. BEL ends what is an OSC; no reply of another kind has one.
+/// The length of a string including its terminator. BEL ends an OSC; no other kind of reply contains one.
 fn string(bytes: &[u8]) -> Option<usize> {
     let end = bytes.iter().position(|byte| matches!(*byte, BEL | ESC))?;
     match (bytes.get(end), bytes.get(end + 1)) {
@@ -63,7 +64,7 @@ fn is_reply(piece: &[u8]) -> bool {
     match piece {
         [ESC, b'[', parameters @ .., last] => is_report(parameters, *last),
         [ESC, b']', rest @ ..] => is_colour(rest),
-        // What is cut off is no sequence, and has its first byte only.
+        // An incomplete sequence is not a sequence: only its first byte is consumed.
         [ESC, b'P' | b'_', ..] => true,
         _ => false,
     }
@@ -84,7 +85,7 @@ fn is_f3(parameters: &[u8]) -> bool {
     let mut numbers = text.split(';').map(str::parse::<u32>);
     match (numbers.next(), numbers.next(), numbers.next()) {
         (Some(Ok(1)), Some(Ok(modifiers)), None) => (2..=16).contains(&modifiers),
-        (_, None, _) => true, // one number is no place
+        (_, None, _) => true, // one number is not a position
         _ => false,
     }
 }

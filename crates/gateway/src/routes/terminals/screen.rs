@@ -1,4 +1,4 @@
-//! The screen of a terminal, for a viewer that misses more than is worth sending.
+//! The screen of a terminal, for a viewer that missed too much output.
 
 use headwater_contract::FollowOptions;
 use headwater_protocol::{ExecutionId, Seq};
@@ -7,19 +7,21 @@ use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::socket::outgoing::Screen;
 
-/// Makes an emulator as it was when it was new, so that the screen that follows is all that it shows.
+/// Resets an emulator to its initial state, so that it shows nothing but the screen that follows.
 const RESET: &[u8] = b"\x1bc";
 
-/// Who misses more than this gets the screen instead: at the pace of a browser's emulator it is a twentieth of a second.
-const MISSED_BYTES: u64 = 256 << 10;
+/// A viewer that missed more than this gets the screen instead; a browser's emulator needs a twentieth of a
+/// second for it.
+const MAX_MISSED_BYTES: u64 = 256 << 10;
 
-/// How a terminal's log is followed: until its shell has ended, and whoever falls behind is told of a gap, in whose
-/// place it gets the screen.
+/// How a terminal's log is followed: until its shell has ended. A viewer that falls behind meets a gap, which
+/// is replaced by the screen.
 pub(crate) fn options(after: Seq) -> FollowOptions {
-    FollowOptions { after, tail_bytes: Some(MISSED_BYTES), ..FollowOptions::default() }
+    FollowOptions { after, tail_bytes: Some(MAX_MISSED_BYTES), ..FollowOptions::default() }
 }
 
-/// The screen now, and who goes on after it. None where the worker has none to give: then the log is read instead.
+/// The current screen, and a follower that continues after it. None if the worker has no screen; the log is
+/// read instead.
 pub(crate) async fn screen(
     gateway: &Gateway,
     id: ExecutionId,
@@ -29,7 +31,7 @@ pub(crate) async fn screen(
         Ok(snapshot) => snapshot,
         Err(error) if error.is_disconnected() => return Err(error.into()),
         Err(error) => {
-            tracing::debug!(%error, %id, "a terminal has no screen");
+            tracing::debug!(%error, %id, "the worker has no screen of this terminal");
             return Ok(None);
         }
     };

@@ -1,8 +1,8 @@
-//! The session that calls with one `interactive_id` share.
+//! The session that calls with the same `interactive_id` share.
 //!
-//! It is the newest of its owner that is called `interactive:<id>`. If there is none, or it has ended, the one that
-//! follows it is made under a key that names its predecessor: of many who find the same predecessor at the same time,
-//! all make the same session. It has no idle timeout, which nobody asked for: like others it hibernates.
+//! It is the owner's newest session named `interactive:<id>`. If none exists, or it has ended, the next one
+//! is created under a key that names its predecessor, so that concurrent calls create the same session. It
+//! has no idle timeout: like others it hibernates.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) ->
     }
     let key = KeyRow {
         owner: who.owner.clone(),
-        // Nobody else's: the space cannot be in a key that comes with a request.
+        // Cannot collide: a key in a request cannot contain a space.
         key: format!("{name} after {predecessor}"),
         request_hash: [0; 32],
         object: SessionId::random().to_string(),
@@ -49,14 +49,15 @@ pub(crate) async fn session(gateway: &Arc<Gateway>, who: &Identity, id: &str) ->
     Arc::clone(&gateway).background.detached(async move { make(&gateway, &who, &row).await }).await
 }
 
-/// Whether a session that the store knows can be used. One that the worker does not know is being made by another call.
+/// Whether a session in the store can be used. One that the worker does not know is being created by another
+/// call.
 async fn is_ready(gateway: &Gateway, row: &SessionRow) -> Result<bool, ApiError> {
     let id = row.id;
-    let told = match gateway.worker.session(id).await {
+    let session = match gateway.worker.session(id).await {
         Err(error) if is_missing(&error) => create(gateway, row).await?,
-        told => told?,
+        session => session?,
     };
-    match told.state {
+    match session.state {
         SessionState::Ready | SessionState::Hibernated => Ok(true),
         SessionState::Ended { ended_at_ms } => {
             gateway.store.end_session(id, ended_at_ms).await?;
@@ -75,14 +76,14 @@ fn row(id: SessionId, owner: &str, name: String) -> SessionRow {
     SessionRow { id, owner, spec, sandbox: SandboxKind::default(), created_at_ms, ended_at_ms: None }
 }
 
-/// Makes it, or finds it made.
+/// Creates the session, or finds that it exists.
 async fn make(gateway: &Arc<Gateway>, who: &Identity, row: &SessionRow) -> Result<SessionId, ApiError> {
-    let told = create(gateway, row).await?;
-    // As the worker has it, with its defaults.
+    let session = create(gateway, row).await?;
+    // As the worker returned it, with its defaults.
     let row = SessionRow {
-        spec: told.spec,
-        sandbox: told.sandbox,
-        created_at_ms: told.created_at_ms,
+        spec: session.spec,
+        sandbox: session.sandbox,
+        created_at_ms: session.created_at_ms,
         ..row.clone()
     };
     if gateway.store.put_session(&row).await? {

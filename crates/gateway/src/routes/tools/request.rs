@@ -1,4 +1,4 @@
-//! What tools are asked for, and what is run for that.
+//! The requests of tools, and the executions that they start.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use utoipa::ToSchema;
 use crate::error::ApiError;
 use crate::streams::feed::{INTERACTIVE_KEY, TOOL_KEY};
 
-/// How long a call may take unless it says so itself.
-const TIMEOUT_SECONDS: f64 = 60.0;
-/// The most that it may say: a day.
+/// The default timeout of a call.
+const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
+/// The maximum timeout of a call: a day.
 const MAX_TIMEOUT_SECONDS: f64 = 86_400.0;
-/// The most bytes of a name that a caller chooses.
-const MAX_NAME: usize = 256;
+/// The maximum length of an id that a caller chooses, in bytes.
+const MAX_ID_BYTES: usize = 256;
 
 /// The runtimes and their languages.
 const RUNTIMES: [(&str, &str); 3] = [("terminal", "bash"), ("python", "python"), ("nodejs", "node")];
@@ -28,34 +28,35 @@ pub(crate) struct CodeExecutionRequest {
     /// `terminal` (bash), `python` or `nodejs`.
     #[schema(pattern = "^(terminal|python|nodejs)$")]
     runtime: String,
-    /// The source text.
+    /// The source code.
     code: String,
-    /// How many seconds it may take: 60 unless told, at most 86400. Then it is sent SIGTERM, and SIGKILL 5 s later.
+    /// The timeout in seconds: 60 if absent, at most 86400. After it the program gets SIGTERM, and SIGKILL 5
+    /// s later.
     #[serde(default)]
     #[schema(exclusive_minimum = 0, maximum = 86400)]
     timeout: Option<f64>,
-    /// Where it runs; relative to the workspace, which is the default.
+    /// The working directory, relative to the workspace, which is the default.
     #[serde(default)]
     working_dir: Option<String>,
-    /// A path in the workspace where the code is saved before it runs, and stays.
+    /// The path in the workspace at which the code is saved before it runs.
     #[serde(default)]
     save_to_file: Option<String>,
-    /// Calls with the same one share a session, and so their files.
+    /// Calls with the same id share a session, and therefore files.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     interactive_id: Option<String>,
-    /// What it reads, then the end; the end at once if absent.
+    /// The standard input; empty if absent.
     #[serde(default)]
     stdin: Option<String>,
-    /// The caller's name for this call: in every event of it. The execution's id if absent.
+    /// The caller's id for this call, which is in all its events. The execution's id if absent.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     tool_call_id: Option<String>,
-    /// The conversation whose streams show it.
+    /// The conversation whose streams show the call.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     thread_id: Option<String>,
-    /// The same by another name.
+    /// Another name for `thread_id`.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     conversation_id: Option<String>,
@@ -70,26 +71,27 @@ pub(crate) struct CodeExecutionRequest {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schema(example = json!({"command": "echo Hello", "toolCallId": "call_1", "conversationId": "chat_1"}))]
 pub(crate) struct RunCommandRequest {
-    /// A line for the shell (bash).
+    /// A shell command (bash).
     command: String,
-    /// Where it runs; relative to the workspace, which is the default.
+    /// The working directory, relative to the workspace, which is the default.
     #[serde(default)]
     working_directory: Option<String>,
-    /// How many seconds it may take: 60 unless told, at most 86400. Then it is sent SIGTERM, and SIGKILL 5 s later.
+    /// The timeout in seconds: 60 if absent, at most 86400. After it the program gets SIGTERM, and SIGKILL 5
+    /// s later.
     #[serde(default)]
     #[schema(exclusive_minimum = 0, maximum = 86400)]
     timeout: Option<f64>,
-    /// The caller's name for this call: in every event of it. The execution's id if absent.
+    /// The caller's id for this call, which is in all its events. The execution's id if absent.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     tool_call_id: Option<String>,
-    /// The conversation whose streams show it.
+    /// The conversation whose streams show the call.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     conversation_id: Option<String>,
 }
 
-/// What is run for a call, and where.
+/// The execution to start for a call, and its session.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Call {
     pub(crate) session: Option<SessionId>,
@@ -106,12 +108,12 @@ impl TryFrom<CodeExecutionRequest> for Call {
             return Err(unsupported(&request.runtime));
         };
         if request.interactive_id.is_some() && request.session_id.is_some() {
-            return Err(ApiError::invalid(
-                "`interactive_id` and `session_id` both say where to run: give one",
-            ));
+            return Err(ApiError::invalid("`interactive_id` and `session_id` exclude each other"));
         }
         if request.thread_id.is_some() && request.conversation_id.is_some() {
-            return Err(ApiError::invalid("`thread_id` and `conversation_id` are the same: give one"));
+            return Err(ApiError::invalid(
+                "`thread_id` and `conversation_id` mean the same: send one of them",
+            ));
         }
         let mut spec = StartSpec::new(Command::Code {
             language: language.to_owned(),
@@ -147,7 +149,7 @@ impl TryFrom<RunCommandRequest> for Call {
 impl Call {
     fn checked(mut self) -> Result<Self, ApiError> {
         if self.session.is_none() && self.interactive.is_none() {
-            // Its session ends with it: a process left behind would keep that alive for nobody.
+            // Its session ends with it: a process left behind would keep the session running for nothing.
             self.spec.children = Children::Kill;
         }
         self.spec.check()?;
@@ -162,12 +164,12 @@ fn unsupported(runtime: &str) -> ApiError {
         StatusCode::BAD_REQUEST,
         "unsupported_runtime",
         format!("`{runtime}` is not a runtime"),
-        format!("runtimes are {names}"),
+        format!("use one of {names}"),
     )
 }
 
 fn timeout_ms(seconds: Option<f64>) -> Result<u64, ApiError> {
-    let seconds = seconds.unwrap_or(TIMEOUT_SECONDS);
+    let seconds = seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS);
     if !(seconds > 0.0 && seconds <= MAX_TIMEOUT_SECONDS) {
         return Err(ApiError::invalid(format!(
             "`timeout` is `{seconds}`; it must be more than 0 and at most {MAX_TIMEOUT_SECONDS} seconds"
@@ -178,16 +180,16 @@ fn timeout_ms(seconds: Option<f64>) -> Result<u64, ApiError> {
     Ok(ms)
 }
 
-/// Puts a name that the caller chose into the metadata.
+/// Adds an id that the caller chose to the metadata.
 fn name(
     metadata: &mut BTreeMap<String, String>,
     (field, key): (&str, &str),
     value: Option<String>,
 ) -> Result<(), ApiError> {
     let Some(value) = value else { return Ok(()) };
-    if value.is_empty() || value.len() > MAX_NAME || value.chars().any(char::is_control) {
+    if value.is_empty() || value.len() > MAX_ID_BYTES || value.chars().any(char::is_control) {
         return Err(ApiError::invalid(format!(
-            "`{field}` must have 1 to {MAX_NAME} bytes and no control characters"
+            "`{field}` must have 1 to {MAX_ID_BYTES} bytes and no control characters"
         )));
     }
     metadata.insert(key.to_owned(), value);

@@ -1,4 +1,4 @@
-//! Trees as archives: `/v1/sessions/{id}/files/archive`.
+//! Folders as archives: `/v1/sessions/{id}/files/archive`.
 
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ use crate::routes::workspace::bodies;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// How many FIFOs, sockets and devices an archive does not have.
-const LEFT_OUT: HeaderName = HeaderName::from_static("x-headwater-left-out");
+/// The number of FIFOs, sockets and devices that an archive does not contain.
+const LEFT_OUT_HEADER: HeaderName = HeaderName::from_static("x-headwater-left-out");
 
-/// Larger pieces of a body are divided.
-const PIECE_BYTES: usize = 1 << 20;
+/// Larger chunks of a body are split.
+const MAX_CHUNK_BYTES: usize = 1 << 20;
 
-/// A kind of archive.
+/// A format of archives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 enum Format {
     /// tar.
     #[default]
     #[serde(rename = "tar")]
     Tar,
-    /// tar, packed by gzip.
+    /// tar, compressed with gzip.
     #[serde(rename = "tar.gz", alias = "tgz")]
     TarGz,
     /// ZIP.
@@ -46,8 +46,8 @@ enum Format {
 }
 
 impl Format {
-    /// Its number in the contract, its content type and how its files' names end.
-    const fn told(self) -> (v1::ArchiveFormat, &'static str, &'static str) {
+    /// The format in the contract, its content type and its file extension.
+    const fn properties(self) -> (v1::ArchiveFormat, &'static str, &'static str) {
         match self {
             Self::Tar => (v1::ArchiveFormat::Tar, "application/x-tar", "tar"),
             Self::TarGz => (v1::ArchiveFormat::TarGz, "application/gzip", "tar.gz"),
@@ -56,28 +56,28 @@ impl Format {
     }
 }
 
-/// Which folder, and which kind of archive.
+/// Selects a folder and a format.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ArchiveQuery {
-    /// A folder; the workspace if absent.
+    /// The path of a folder; the workspace if absent.
     #[serde(rename = "path")]
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
-    /// `tar` if absent.
+    /// The format: `tar` if absent.
     #[param(inline)]
     format: Option<Format>,
 }
 
-/// Downloads a folder and all that is in it as an archive, made as it is sent.
+/// Downloads a folder with its content as an archive, which is created while it is sent.
 ///
-/// Names, rights, empty folders and links come as they are (a ZIP has no times). FIFOs, sockets and devices are left out: their
-/// number is in `X-Headwater-Left-Out`. Each file is as it was while it was read. A body that breaks off is no whole archive.
-/// Whatever this returns can be unpacked by `PUT`.
+/// Names, permissions, empty folders and links are preserved (a ZIP has no times). FIFOs, sockets and devices
+/// are left out; `X-Headwater-Left-Out` has their number. Each file is as it was when it was read. A body
+/// that breaks off is not a complete archive. Every archive that this route returns can be unpacked by `PUT`.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/archive", tag = "trees",
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     responses(
@@ -85,7 +85,7 @@ pub(crate) struct ArchiveQuery {
             headers(("X-Headwater-Left-Out" = u64, description = "FIFOs, sockets and devices that are not in it")), content((String = "application/x-tar"), (String = "application/gzip"),
             (String = "application/zip"))),
         Common, NotFound,
-        (status = 409, body = ErrorBody, description = "no folder, too much for one archive, or it has ended"),
+        (status = 409, body = ErrorBody, description = "not a folder, too much for one archive, or the session has ended"),
 ))]
 pub(crate) async fn download(
     who: Identity,
@@ -95,10 +95,10 @@ pub(crate) async fn download(
     Query(query): Query<ArchiveQuery>,
 ) -> Result<Response, ApiError> {
     gateway.auth.may_use_session(&who, Need::Read, session).await?;
-    let (format, kind, ending) = query.format.unwrap_or_default().told();
+    let (format, kind, ending) = query.format.unwrap_or_default().properties();
     let path = path.unwrap_or_default();
     let mut messages = gateway.worker.pack(session, path, format).await?;
-    // What cannot be packed is refused in the first message, which holds no data yet.
+    // A request that cannot be packed is refused by the first message, which has no data yet.
     let left_out = messages.next().await?.map_or(0, |first| first.left_out);
     let open = OpenStream::new(&gateway, "archive");
     let rest = unfold(Some((messages, open)), async |state| {
@@ -109,15 +109,15 @@ pub(crate) async fn download(
                 open.sent(message.data.len());
                 Some((Ok::<_, ContractError>(message.data), Some((messages, open))))
             }
-            // The client sees that its body has no end.
+            // The body ends without its final chunk, so the client notices.
             Err(error) => {
-                tracing::warn!(%error, "an archive broke off");
+                tracing::warn!(%error, "the download of an archive broke off");
                 Some((Err(error), None))
             }
         }
     });
     let headers = [
-        (LEFT_OUT, left_out.to_string()),
+        (LEFT_OUT_HEADER, left_out.to_string()),
         (header::CONTENT_TYPE, kind.to_owned()),
         (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{session}.{ending}\"")),
         (header::CACHE_CONTROL, "no-store".to_owned()),
@@ -125,22 +125,22 @@ pub(crate) async fn download(
     Ok((headers, Body::from_stream(rest)).into_response())
 }
 
-/// Unpacks an archive into a folder, which is made if it is not there: all of it, or nothing.
+/// Unpacks an archive into a folder, which is created if it does not exist: all of it, or nothing.
 ///
-/// Refused whole: paths with `..` or from `/` on, paths that lead through a link, hard links, devices, FIFOs, a path that comes
-/// twice, damaged and encrypted archives, and those that hold more than the session may use. A symbolic link may lead anywhere:
-/// the server follows none. Zeros become holes.
-/// Set-user bits are left out. What is there and has the same path is replaced; a folder takes no file's place, and a file
-/// no folder's (409, before anything is changed).
+/// The whole archive is refused if it contains paths with `..` or absolute paths, paths through a link, hard
+/// links, devices, FIFOs or duplicate paths, if it is damaged or encrypted, or if it exceeds the session's
+/// disk limit. A symbolic link may point anywhere: the server follows none. Zeros become holes. Set-user-ID
+/// bits are removed. Existing files with the same path are replaced, but a folder never replaces a file, nor
+/// a file a folder (409, before anything is changed).
 #[utoipa::path(put, path = "/v1/sessions/{id}/files/archive", tag = "trees",
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
     responses(
         (status = 200, body = UnpackedBody), Common, NotFound,
         (status = 400, body = ErrorBody, description = "refused"),
-        (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
-        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
-        (status = 507, body = ErrorBody, description = "no room for it"),
+        (status = 409, body = ErrorBody, description = "an existing file is in the way, or the session has ended"),
+        (status = 413, body = ErrorBody, description = "it exceeds the session's disk limit"),
+        (status = 507, body = ErrorBody, description = "the host's disk is full"),
 ))]
 pub(crate) async fn upload(
     who: Identity,
@@ -153,16 +153,16 @@ pub(crate) async fn upload(
     unpack(&gateway, &who, session, path, query.format, body).await
 }
 
-/// The same as `PUT`.
+/// Works as `PUT`.
 #[utoipa::path(post, path = "/v1/sessions/{id}/files/archive", tag = "trees",
     params(("id" = String, Path, description = "the session"), ArchiveQuery),
     request_body(content = String, content_type = "application/octet-stream", description = "the archive"),
     responses(
         (status = 200, body = UnpackedBody), Common, NotFound,
         (status = 400, body = ErrorBody, description = "refused"),
-        (status = 409, body = ErrorBody, description = "something is in the way, or it has ended"),
-        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
-        (status = 507, body = ErrorBody, description = "no room for it"),
+        (status = 409, body = ErrorBody, description = "an existing file is in the way, or the session has ended"),
+        (status = 413, body = ErrorBody, description = "it exceeds the session's disk limit"),
+        (status = 507, body = ErrorBody, description = "the host's disk is full"),
 ))]
 pub(crate) async fn import(
     who: Identity,
@@ -187,19 +187,19 @@ async fn unpack(
     let to = v1::UnpackTo {
         session_id: session.to_string(),
         path: path.unwrap_or_default(),
-        format: format.unwrap_or_default().told().0.into(),
+        format: format.unwrap_or_default().properties().0.into(),
     };
-    let told = gateway.worker.once().unpack(messages(to, body)).await?;
+    let unpacked = gateway.worker.once().unpack(messages(to, body)).await?;
     gateway.audit.record(
         who,
         "files.unpack",
         session.to_string(),
-        format!("files={} bytes={}", told.files, told.bytes),
+        format!("files={} bytes={}", unpacked.files, unpacked.bytes),
     );
-    Ok(JsonBody(bodies::unpacked(&told)))
+    Ok(JsonBody(bodies::unpacked(&unpacked)))
 }
 
-/// The archive in messages. Only a body that came whole has the last one.
+/// The archive in messages. Only a complete body has the last message.
 fn messages(to: v1::UnpackTo, body: Body) -> impl stream::Stream<Item = v1::UnpackRequest> + Send + 'static {
     let first = v1::UnpackRequest { to: Some(to), ..v1::UnpackRequest::default() };
     let rest = unfold(Some((body.into_data_stream(), Bytes::new())), async |state| {
@@ -211,7 +211,7 @@ fn messages(to: v1::UnpackTo, body: Body) -> impl stream::Stream<Item = v1::Unpa
                 None => return Some((v1::UnpackRequest { end: true, ..v1::UnpackRequest::default() }, None)),
             }
         }
-        let data = held.split_to(held.len().min(PIECE_BYTES));
+        let data = held.split_to(held.len().min(MAX_CHUNK_BYTES));
         Some((v1::UnpackRequest { data, ..v1::UnpackRequest::default() }, Some((body, held))))
     });
     stream::once(async { first }).chain(rest)

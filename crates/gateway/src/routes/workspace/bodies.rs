@@ -1,4 +1,4 @@
-//! What the worker tells of trees, as clients see it.
+//! Converts the worker's messages about workspaces to bodies of the API.
 
 use headwater_contract::v1;
 use headwater_protocol::api::{
@@ -47,7 +47,7 @@ pub(crate) fn about_all(change: ChangeName) -> ChangeBody {
     ChangeBody { change, path, encoding: None, kind, from: None, from_encoding: None }
 }
 
-/// Something that was found.
+/// A match of a search.
 pub(crate) fn found(found: &v1::SearchMatch) -> MatchBody {
     let (text, encoding) = path_text(&found.path);
     let has_line = found.line > 0;
@@ -63,7 +63,7 @@ pub(crate) fn found(found: &v1::SearchMatch) -> MatchBody {
     }
 }
 
-/// How a search went.
+/// The summary of a search.
 pub(crate) fn summary(summary: v1::SearchSummary) -> SearchSummaryBody {
     SearchSummaryBody {
         matches: summary.matches,
@@ -73,36 +73,41 @@ pub(crate) fn summary(summary: v1::SearchSummary) -> SearchSummaryBody {
     }
 }
 
-/// What an archive held.
-pub(crate) const fn unpacked(told: &v1::UnpackResponse) -> UnpackedBody {
-    UnpackedBody { files: told.files, folders: told.folders, links: told.links, bytes: told.bytes }
+/// The content of an unpacked archive.
+pub(crate) const fn unpacked(response: &v1::UnpackResponse) -> UnpackedBody {
+    UnpackedBody {
+        files: response.files,
+        folders: response.folders,
+        links: response.links,
+        bytes: response.bytes,
+    }
 }
 
-/// One thing that is different.
-pub(crate) fn difference(told: &v1::Difference) -> DifferenceBody {
-    let (text, encoding) = path_text(&told.path);
+/// One difference.
+pub(crate) fn difference(difference: &v1::Difference) -> DifferenceBody {
+    let (text, encoding) = path_text(&difference.path);
     DifferenceBody {
-        difference: match told.r#type() {
+        difference: match difference.r#type() {
             v1::ChangeType::Created => DifferenceName::Added,
             v1::ChangeType::Removed => DifferenceName::Removed,
             _ => DifferenceName::Modified,
         },
         path: text,
         encoding,
-        kind: node(told.kind()),
-        size: told.size,
-        patch: told.patch.as_ref().map(|patch| String::from_utf8_lossy(patch).into_owned()),
-        patch_too_long: told.patch_too_long,
+        kind: node(difference.kind()),
+        size: difference.size,
+        patch: difference.patch.as_ref().map(|patch| String::from_utf8_lossy(patch).into_owned()),
+        patch_too_long: difference.patch_too_long,
     }
 }
 
 /// A snapshot.
-pub(crate) fn snapshot(told: v1::Snapshot) -> Result<SnapshotBody, ApiError> {
+pub(crate) fn snapshot(snapshot: v1::Snapshot) -> Result<SnapshotBody, ApiError> {
     Ok(SnapshotBody {
-        id: told.id.parse().map_err(|error: headwater_protocol::IdError| ApiError::internal(&error))?,
-        name: Some(told.name).filter(|name| !name.is_empty()),
-        created_at: Timestamp(told.created_at_ms),
-        bytes: told.bytes,
-        files: told.files,
+        id: snapshot.id.parse().map_err(|error: headwater_protocol::IdError| ApiError::internal(&error))?,
+        name: Some(snapshot.name).filter(|name| !name.is_empty()),
+        created_at: Timestamp(snapshot.created_at_ms),
+        bytes: snapshot.bytes,
+        files: snapshot.files,
     })
 }

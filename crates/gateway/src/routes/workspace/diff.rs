@@ -1,4 +1,4 @@
-//! What is different in a workspace: `GET /v1/sessions/{id}/files/diff`.
+//! Differences of a workspace: `GET /v1/sessions/{id}/files/diff`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::http::openapi::{Common, NotFound, SessionEnded};
 use crate::routes::workspace::bodies;
 use crate::state::Gateway;
 
-/// An answer has at most so many differences, and so much of their patches.
+/// The maximum number of differences in a response, and of bytes of their patches.
 const MAX_ITEMS: usize = 20_000;
 const MAX_PATCH_BYTES: usize = 32 << 20;
 
-/// What to compare with.
+/// Selects what to compare with.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -31,13 +31,14 @@ pub(crate) struct DiffQuery {
     /// The snapshot to compare with; the session's start if absent.
     #[param(value_type = Option<String>)]
     snapshot: Option<SnapshotId>,
-    /// Also a unified diff of texts of up to 1 MiB: of those that were added, and, compared with a snapshot, of all.
+    /// Also return a unified diff of text files of up to 1 MiB: of added ones or, compared with a snapshot,
+    /// of all.
     content: Option<bool>,
 }
 
-/// Tells what is different in the workspace now from what it was at the session's start, or in a snapshot.
+/// Returns the differences between the workspace now and at the session's start, or in a snapshot.
 ///
-/// A session starts with nothing, or with the copy that it was forked with.
+/// At its start a session's workspace is empty, or the copy that it was forked with.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/diff", tag = "trees",
     params(("id" = String, Path, description = "the session"), DiffQuery),
     responses((status = 200, body = DiffBody), Common, NotFound, SessionEnded))]
@@ -52,7 +53,7 @@ pub(crate) async fn diff(
     answer(&gateway, Differences::new(gateway.worker.diff(session, snapshot, content).await?)).await
 }
 
-/// A comparison that is written into an answer while it goes on.
+/// A comparison that is written into a response while it runs.
 struct Differences {
     messages: Messages<v1::DiffResponse>,
     waiting: VecDeque<v1::Difference>,

@@ -1,4 +1,4 @@
-//! Looking through a workspace: `GET /v1/sessions/{id}/files/search`.
+//! Searching a workspace: `GET /v1/sessions/{id}/files/search`.
 
 use std::sync::Arc;
 
@@ -26,41 +26,41 @@ use crate::routes::workspace::bodies;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// JSON lines.
-const LINES: &str = "application/x-ndjson";
-/// Matches unless told otherwise.
-const LIMIT: u64 = 1000;
-/// How long a search takes at most unless told otherwise.
-const TIMEOUT_MS: u64 = 30_000;
-/// One answer that is no stream has about so much.
-const MAX_BYTES: usize = 16 << 20;
+/// The content type of JSON lines.
+const JSON_LINES_TYPE: &str = "application/x-ndjson";
+/// The default number of matches.
+const DEFAULT_LIMIT: u64 = 1000;
+/// The default timeout of a search.
+const DEFAULT_TIMEOUT_MS: u64 = 30_000;
+/// The approximate size limit of a response that is not a stream.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
-/// What to look for.
+/// What to search for.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SearchQuery {
-    /// A glob for names, `*.py` for one; with a slash in it, for paths from `path` on: `src/**/test_*`.
+    /// A glob for names, such as `*.py`, or, if it contains a slash, for paths below `path`: `src/**/test_*`.
     name: Option<String>,
     /// A regular expression for lines.
     content: Option<String>,
-    /// The folder to look in; the workspace if absent.
+    /// The folder to search; the workspace if absent.
     #[serde(rename = "path")]
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
-    /// `A` and `a` are the same.
+    /// Ignore case.
     ignore_case: Option<bool>,
-    /// The most matches: 1000 if absent.
+    /// The maximum number of matches: 1000 if absent.
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<u64>,
-    /// Also look at names that begin with a dot.
+    /// Include names that begin with a dot.
     hidden: Option<bool>,
-    /// Leave out what `.gitignore` files say: true if absent.
+    /// Skip files that `.gitignore` excludes: true if absent.
     gitignore: Option<bool>,
-    /// The longest that it takes: 30000 if absent.
+    /// The timeout in milliseconds: 30000 if absent.
     #[param(minimum = 1, maximum = 60_000)]
     timeout_ms: Option<u64>,
 }
@@ -69,7 +69,7 @@ impl SearchQuery {
     fn request(self, session: SessionId, path: Option<Bytes>) -> Result<v1::SearchRequest, ApiError> {
         let within = |name: &str, value: Option<u64>, most: u64| match value {
             Some(value) if !(1..=most).contains(&value) => {
-                Err(ApiError::invalid(format!("`{name}` is from 1 to {most}")))
+                Err(ApiError::invalid(format!("`{name}` must be from 1 to {most}")))
             }
             _ => Ok(()),
         };
@@ -83,23 +83,24 @@ impl SearchQuery {
             ignore_case: self.ignore_case == Some(true),
             hidden: self.hidden == Some(true),
             gitignore: self.gitignore != Some(false),
-            limit: self.limit.unwrap_or(LIMIT),
-            timeout_ms: self.timeout_ms.unwrap_or(TIMEOUT_MS),
+            limit: self.limit.unwrap_or(DEFAULT_LIMIT),
+            timeout_ms: self.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
         })
     }
 }
 
-/// Looks through the workspace by name, by content, or by both.
+/// Searches the workspace by name, by content, or by both.
 ///
-/// With `content` the lines of files that match are told, with line and column from 1 (in bytes) and up to 400 bytes of the line;
-/// binary files are passed over. Without it the files and folders whose names match are. Links are not followed. With
-/// `Accept: application/x-ndjson` each match is a line of JSON as soon as it is found, and the last line is `{"summary": ...}`; a
-/// client that goes away ends the search.
+/// With `content`, the matching lines of files are returned, with line and column from 1 (in bytes) and up to
+/// 400 bytes of the line; binary files are skipped. Otherwise the files and folders with matching names are
+/// returned. Links are not followed. With `Accept: application/x-ndjson` each match is sent as a line of JSON
+/// as soon as it is found, and the last line is `{"summary": ...}`; the search ends if the client
+/// disconnects.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/search", tag = "trees",
     params(("id" = String, Path, description = "the session"), SearchQuery),
     responses(
         (status = 200, body = SearchBody), Common, NotFound,
-        (status = 409, body = ErrorBody, description = "no folder, or it has ended"),
+        (status = 409, body = ErrorBody, description = "not a folder, or the session has ended"),
 ))]
 pub(crate) async fn search(
     who: Identity,
@@ -123,10 +124,10 @@ fn wants_lines(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values
         .flat_map(|value| value.split(','))
-        .any(|kind| kind.split(';').next().unwrap_or_default().trim() == LINES)
+        .any(|kind| kind.split(';').next().unwrap_or_default().trim() == JSON_LINES_TYPE)
 }
 
-/// A search that is written into one JSON answer while it goes on.
+/// A search that is written into one JSON response while it runs.
 struct Found {
     next: Option<v1::SearchResponse>,
     messages: Messages<v1::SearchResponse>,
@@ -158,7 +159,7 @@ impl Source for Found {
             Some(Told::Summary(summary)) => self.end(parts, &bodies::summary(summary)),
             Some(Told::Match(found)) => {
                 self.bytes += found.path.len() + found.text.len() + 100;
-                if self.bytes > MAX_BYTES {
+                if self.bytes > MAX_RESPONSE_BYTES {
                     let (matches, stopped) = (self.matches, Some("limit".to_owned()));
                     return self.end(parts, &SearchSummaryBody { matches, files: 0, skipped: 0, stopped });
                 }
@@ -172,7 +173,7 @@ impl Source for Found {
     }
 }
 
-/// A line for each message, as fast as the client takes them.
+/// A line for each message, as fast as the client reads them.
 fn lines(
     gateway: &Arc<Gateway>,
     first: Option<v1::SearchResponse>,
@@ -193,11 +194,11 @@ fn lines(
                 None => Ok("{}".to_owned()),
             },
             Err(error) => {
-                let told = json!(ApiError::from(error).body()).to_string();
-                return Some((Ok::<_, serde_json::Error>(told + "\n"), None));
+                let line = json!(ApiError::from(error).body()).to_string();
+                return Some((Ok::<_, serde_json::Error>(line + "\n"), None));
             }
         };
         Some((json.map(|json| json + "\n"), Some((None, messages, open))))
     });
-    ([(header::CONTENT_TYPE, LINES)], Body::from_stream(lines)).into_response()
+    ([(header::CONTENT_TYPE, JSON_LINES_TYPE)], Body::from_stream(lines)).into_response()
 }

@@ -1,4 +1,4 @@
-//! Copies of a workspace that are kept: `/v1/sessions/{id}/snapshots`.
+//! Snapshots of a workspace: `/v1/sessions/{id}/snapshots`.
 
 use std::sync::Arc;
 
@@ -15,21 +15,22 @@ use crate::http::openapi::{Common, NotFound, SessionEnded, TakesJson};
 use crate::routes::workspace::bodies;
 use crate::state::Gateway;
 
-/// The longest name of one.
-const MAX_NAME: usize = 200;
+/// The maximum length of a snapshot's name, in bytes.
+const MAX_NAME_BYTES: usize = 200;
 
-/// Keeps a copy of the workspace as it is now.
+/// Creates a snapshot of the workspace.
 ///
-/// Where the file system can, the copy shares its blocks with the workspace. Programs may go on meanwhile: each file is as it
-/// was when it was copied, not all of them as of one moment. FIFOs, sockets and devices are left out, and two names of one
-/// file become two files. A session keeps up to 32; they count towards its disk limit, and go with it.
+/// Where the file system supports it, the snapshot shares its blocks with the workspace. Programs may
+/// continue to run: each file is as it was when it was copied, and the files may be from different moments.
+/// FIFOs, sockets and devices are left out, and hard links become separate files. A session keeps up to 32
+/// snapshots; they count towards its disk limit, and are deleted with it.
 #[utoipa::path(post, path = "/v1/sessions/{id}/snapshots", tag = "trees",
     params(("id" = String, Path, description = "the session")),
     request_body = Option<SnapshotRequest>,
     responses(
         (status = 201, body = SnapshotBody), Common, NotFound, TakesJson,
-        (status = 409, body = ErrorBody, description = "it has 32, or has ended"),
-        (status = 507, body = ErrorBody, description = "no room for it"),
+        (status = 409, body = ErrorBody, description = "the session has 32 snapshots, or has ended"),
+        (status = 507, body = ErrorBody, description = "the host's disk is full"),
 ))]
 pub(crate) async fn create(
     who: Identity,
@@ -40,11 +41,11 @@ pub(crate) async fn create(
 ) -> Result<(StatusCode, JsonBody<SnapshotBody>), ApiError> {
     gateway.auth.may_use_session(&who, Need::Write, session).await?;
     let name = request.name.unwrap_or_default();
-    if name.len() > MAX_NAME || name.chars().any(char::is_control) {
-        let message = format!("`name` has at most {MAX_NAME} bytes, and no control characters");
+    if name.len() > MAX_NAME_BYTES || name.chars().any(char::is_control) {
+        let message = format!("`name` must have at most {MAX_NAME_BYTES} bytes and no control characters");
         return Err(ApiError::invalid(message));
     }
-    // Chosen here: asked again over a restart of the worker, it makes one.
+    // The id is chosen here, so that a retry over a restart of the worker creates only one.
     let id = SnapshotId::random();
     let work = Arc::clone(&gateway);
     let made = gateway.background.detached(async move {
@@ -66,8 +67,8 @@ pub(crate) async fn list(
     Path(session): Path<SessionId>,
 ) -> Result<JsonBody<SnapshotsBody>, ApiError> {
     gateway.auth.may_use_session(&who, Need::Read, session).await?;
-    let told = gateway.worker.snapshots(session).await?;
-    let items = told.into_iter().map(bodies::snapshot).collect::<Result<_, _>>()?;
+    let snapshots = gateway.worker.snapshots(session).await?;
+    let items = snapshots.into_iter().map(bodies::snapshot).collect::<Result<_, _>>()?;
     Ok(JsonBody(SnapshotsBody { items }))
 }
 
@@ -77,7 +78,7 @@ pub(crate) async fn list(
         ("id" = String, Path, description = "the session"),
         ("snapshot" = String, Path, description = "the snapshot"),
     ),
-    responses((status = 204, description = "it is gone"), Common, NotFound, SessionEnded))]
+    responses((status = 204, description = "it was removed"), Common, NotFound, SessionEnded))]
 pub(crate) async fn remove(
     who: Identity,
     _: NoQuery,
@@ -96,11 +97,11 @@ pub(crate) async fn remove(
         .await
 }
 
-/// Puts a snapshot in place of all that is in the workspace.
+/// Restores a snapshot: replaces the whole content of the workspace.
 ///
-/// The copy is made first; then what is in the workspace goes and the copy comes, each thing in one step. Programs that run
-/// see the same folder with other content; files that they have open stay theirs. A worker that is killed in the middle
-/// finishes it when it is started again.
+/// The copy is created first; then the content of the workspace is replaced, each entry atomically. Running
+/// programs see the same folder with other content, and keep the files that they have open. A worker that is
+/// killed in the middle completes the restore when it is restarted.
 #[utoipa::path(post, path = "/v1/sessions/{id}/snapshots/{snapshot}/restore", tag = "trees",
     params(
         ("id" = String, Path, description = "the session"),
@@ -108,7 +109,7 @@ pub(crate) async fn remove(
     ),
     responses(
         (status = 200, body = SnapshotBody), Common, NotFound, SessionEnded,
-        (status = 413, body = ErrorBody, description = "more than the session's disk limit leaves room for"),
+        (status = 413, body = ErrorBody, description = "it exceeds the session's disk limit"),
 ))]
 pub(crate) async fn restore(
     who: Identity,
@@ -119,9 +120,9 @@ pub(crate) async fn restore(
     gateway.auth.may_use_session(&who, Need::Write, session).await?;
     let work = Arc::clone(&gateway);
     let restored = gateway.background.detached(async move {
-        let told = work.worker.restore_snapshot(session, id).await?;
+        let restored = work.worker.restore_snapshot(session, id).await?;
         work.audit.record(&who, "snapshot.restore", id.to_string(), format!("session={session}"));
-        Ok(told)
+        Ok(restored)
     });
     Ok(JsonBody(bodies::snapshot(restored.await?)?))
 }

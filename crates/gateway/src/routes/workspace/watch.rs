@@ -1,4 +1,4 @@
-//! What changes in a workspace, as it changes: `GET /v1/sessions/{id}/files/watch`, as SSE or by WebSocket.
+//! Watching the files of a workspace: `GET /v1/sessions/{id}/files/watch`, as SSE or by WebSocket.
 
 mod events;
 mod socket;
@@ -28,40 +28,41 @@ use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// How long a client waits before it comes back.
-const RETRY: &str = "retry: 1000\n\n";
+/// Tells `EventSource` how long to wait before it reconnects.
+const RETRY_FRAME: &str = "retry: 1000\n\n";
 
-/// What to watch.
+/// Selects what to watch.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WatchQuery {
-    /// A folder or a file; the workspace if absent.
+    /// The path of a folder or a file; the workspace if absent.
     #[serde(rename = "path")]
     _path: Option<String>,
-    /// How `path` is written, if it was told with an `encoding`.
+    /// The encoding of `path`, if it is not plain text.
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
-    /// Also the folders below it: true if absent.
+    /// Include the folders below it: true if absent.
     recursive: Option<bool>,
-    /// Anything: says that this goes on from an earlier watch, which a ticket asks for. Events have no past: it begins
-    /// anew all the same.
-    #[allow(dead_code)] // it may be there
+    /// Any value: marks a reconnection, which a ticket requires. Watches have no history, so it begins anew.
+    #[allow(dead_code)] // accepted and ignored
     after: Option<String>,
     /// A token or ticket, where no header can be set. The guard has read it.
     #[allow(dead_code)] // it may be there
     token: Option<String>,
 }
 
-/// Follows what changes in the workspace.
+/// Watches a workspace for changes.
 ///
-/// As SSE each event is `event: <type>`, `data: <json>`; by WebSocket (the same path, with `Upgrade`) each is a text frame. The first is
-/// `ready`: what happens after it is told. What happens to one path within 75 ms is one event; a file that was made and removed
-/// within that time is none. `moved` has `from`. Nothing is lost silently: `overflow` says that more happened than could be
-/// kept, `rescan` that everything has to be looked at again (also after a restart of the worker), `limit` that
-/// there are more folders than the 8192 that are watched. `ended` comes last when the session has ended; `reconnect` when
-/// the server ends: come back, and look at everything again. Events have no ids: who comes back begins anew.
+/// As SSE each event is `event: <type>`, `data: <json>`; by WebSocket (the same path, with `Upgrade`) each is
+/// a text frame. The first event is `ready`; changes after it are reported. Changes of one path within 75 ms
+/// are one event; a file that was created and removed within that time is not reported. `moved` has `from`.
+/// Nothing is lost silently: `overflow` says that more changes happened than could be kept, `rescan` that
+/// everything has to be read again (for example after a restart of the worker), `limit` that there are more
+/// than the 8192 folders that are watched. `ended` is the last event when the session has ended; `reconnect`
+/// is sent when the server is shutting down: reconnect, and read everything again. Events have no ids: a
+/// client that reconnects begins anew.
 #[utoipa::path(get, path = "/v1/sessions/{id}/files/watch", tag = "trees",
     params(("id" = String, Path, description = "the session"), WatchQuery),
     responses(
@@ -82,15 +83,15 @@ pub(crate) async fn watch(
     let events =
         Events::open(&gateway, session, path.unwrap_or_default(), query.recursive != Some(false)).await?;
     match upgrade {
-        Ok(upgrade) => Ok(socket::answer(upgrade, gateway, who, events, permit)),
+        Ok(upgrade) => Ok(socket::respond(upgrade, gateway, who, events, permit)),
         Err(_) => Ok(sse(&gateway, events)),
     }
 }
 
-/// At the pace of whoever reads: the worker is asked for more only when what came before is on its way.
+/// At the pace of the reader: the worker is asked for more only when the previous events were sent.
 fn sse(gateway: &Arc<Gateway>, events: Events) -> Response {
     let open = OpenStream::new(gateway, "watch");
-    let pieces = unfold(Some((Some(RETRY), events, open)), async |state| {
+    let pieces = unfold(Some((Some(RETRY_FRAME), events, open)), async |state| {
         let (first, mut events, open) = state?;
         if let Some(first) = first {
             return Some((first.to_owned(), Some((None, events, open))));
@@ -117,7 +118,7 @@ fn sse(gateway: &Arc<Gateway>, events: Events) -> Response {
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// A name is within one line of JSON, which has no line's end in it: it cannot look like an event.
+/// JSON has no line breaks, so a file name in it cannot look like an event.
 fn frame(change: &ChangeBody) -> String {
     let json = serde_json::to_string(change).unwrap_or_default();
     format!("event: {}\ndata: {json}\n\n", change.change.name())

@@ -1,4 +1,4 @@
-//! The events of a watch, over restarts of the worker.
+//! The events of a watch, across restarts of the worker.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::error::ApiError;
 use crate::routes::workspace::bodies;
 use crate::state::Gateway;
 
-/// What comes next.
+/// The next event.
 pub(crate) enum Next {
     Changes(Vec<ChangeBody>),
-    /// Nothing has for a while.
+    /// Nothing has changed for a while.
     Quiet,
     /// The session has ended.
     Ended(ChangeBody),
-    /// The server is about to end.
+    /// The server is shutting down.
     Stopping,
     Failed(ApiError),
 }
 
-/// A watch.
+/// An open watch.
 pub(crate) struct Events {
     gateway: Arc<Gateway>,
     session: SessionId,
@@ -57,23 +57,23 @@ impl Events {
         tokio::select! {
             biased;
             () = gateway.background.stopping.cancelled() => Next::Stopping,
-            next = self.hear() => next,
+            next = self.receive() => next,
             () = tokio::time::sleep(gateway.config.heartbeat) => Next::Quiet,
         }
     }
 
-    /// May be given up and asked again: nothing is taken before it is answered with.
-    async fn hear(&mut self) -> Next {
+    /// Cancel-safe: nothing is taken before it is returned.
+    async fn receive(&mut self) -> Next {
         match self.messages.next().await {
             Ok(Some(message)) => Next::Changes(message.changes.iter().map(bodies::change).collect()),
             Ok(None) => Next::Ended(bodies::about_all(ChangeName::Ended)),
-            Err(error) if error.is_disconnected() => self.begin_again().await,
+            Err(error) if error.is_disconnected() => self.reopen().await,
             Err(error) => Next::Failed(error.into()),
         }
     }
 
-    /// The worker went away, and nobody knows what changed meanwhile.
-    async fn begin_again(&mut self) -> Next {
+    /// The worker was lost, and changes may have been missed.
+    async fn reopen(&mut self) -> Next {
         match open(&self.gateway, self.session, &self.path, self.recursive).await {
             Ok(messages) => {
                 self.messages = messages;

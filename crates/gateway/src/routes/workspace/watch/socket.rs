@@ -1,4 +1,4 @@
-//! A watch by WebSocket: each event is a text frame. What the client says is not heard, but that it lives is.
+//! A watch by WebSocket: each event is a text frame. Messages of the client only show that it is alive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,17 +17,17 @@ use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// Nothing that a client sends is of use.
+/// The maximum size of a client's message; their content is ignored.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// A client is closed when this many heartbeats went unanswered.
 const MISSED_HEARTBEATS: u32 = 3;
-/// A closed client may take so long to take its last frames and say that it has closed too.
-const CLOSING: Duration = Duration::from_secs(5);
+/// How long a closed client may take to read its last frames and confirm the close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How it ends, for a client that is still there.
+/// The close code and reason, for a client that is still connected.
 type Close = Option<(u16, &'static str)>;
 
-pub(crate) fn answer(
+pub(crate) fn respond(
     upgrade: WebSocketUpgrade,
     gateway: Arc<Gateway>,
     who: Identity,
@@ -38,7 +38,7 @@ pub(crate) fn answer(
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
         .read_buffer_size(MAX_MESSAGE_BYTES);
-    // A server that ends waits for it, so that its last word is said.
+    // A server that is shutting down waits for it, so that the socket can send its close frame.
     let tracked = gateway.background.tasks.token();
     upgrade.on_upgrade(async move |socket| {
         serve(socket, &gateway, &who, events).await;
@@ -50,11 +50,11 @@ async fn serve(socket: WebSocket, gateway: &Arc<Gateway>, who: &Identity, mut ev
     let _open = OpenStream::new(gateway, "websocket");
     let validity = gateway.auth.validity(who);
     let (mut sink, mut stream) = socket.split();
-    let patience = gateway.config.heartbeat * MISSED_HEARTBEATS;
+    let silence = gateway.config.heartbeat * MISSED_HEARTBEATS;
     let close = tokio::select! {
-        close = tell(&mut sink, &mut events) => close,
+        close = send_events(&mut sink, &mut events) => close,
         () = validity.ended() => Some((close_code::POLICY, "the token is no longer valid")),
-        close = hear(&mut stream, patience) => close,
+        close = receive(&mut stream, silence) => close,
     };
     let farewell = async {
         if let Some((code, reason)) = close {
@@ -62,13 +62,13 @@ async fn serve(socket: WebSocket, gateway: &Arc<Gateway>, who: &Identity, mut ev
             let _ = sink.send(Message::Close(Some(frame))).await;
         }
         let _ = sink.flush().await;
-        // Whatever is unread when a connection is closed takes back what was sent and not yet received.
+        // Unread data when a connection is closed would discard sent data that the client has not received yet.
         while let Some(Ok(_)) = stream.next().await {}
     };
-    let _ = timeout(CLOSING, farewell).await;
+    let _ = timeout(CLOSE_TIMEOUT, farewell).await;
 }
 
-async fn tell(sink: &mut SplitSink<WebSocket, Message>, events: &mut Events) -> Close {
+async fn send_events(sink: &mut SplitSink<WebSocket, Message>, events: &mut Events) -> Close {
     loop {
         match events.next().await {
             Next::Changes(changes) => {
@@ -94,13 +94,13 @@ fn text(value: &impl Serialize) -> Message {
     Message::text(serde_json::to_string(value).unwrap_or_default())
 }
 
-/// Until the client goes, or says nothing, not even that it lives, for so long.
-async fn hear(stream: &mut SplitStream<WebSocket>, patience: Duration) -> Close {
+/// Returns when the client disconnects, or has sent nothing, not even a pong, for this long.
+async fn receive(stream: &mut SplitStream<WebSocket>, silence: Duration) -> Close {
     loop {
-        match timeout(patience, stream.next()).await {
+        match timeout(silence, stream.next()).await {
             Err(_) => return Some((close_code::AWAY, "no answer to pings")),
             Ok(None | Some(Ok(Message::Close(_)))) => return None,
-            Ok(Some(Err(_))) => return Some((close_code::SIZE, "nothing is to be said here")),
+            Ok(Some(Err(_))) => return Some((close_code::SIZE, "this socket takes no messages")),
             Ok(Some(Ok(_))) => {}
         }
     }

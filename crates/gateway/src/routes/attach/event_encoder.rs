@@ -1,4 +1,4 @@
-//! How events look to the client of an execution: as binary frames, or each as a JSON text.
+//! Encodes the events of an execution for its WebSocket: as binary frames, or each as JSON text.
 
 use axum::extract::ws::Message;
 use headwater_protocol::Event;
@@ -25,7 +25,7 @@ impl Dialect for Mode {
         })
     }
 
-    /// Only errors: the rest is about screens, which an execution's log knows nothing of.
+    /// Only errors: the other notes are about screens, which an execution without a terminal does not have.
     fn note(&self, note: &Note) -> Option<Message> {
         let Note::Error(error) = note else {
             return None;

@@ -1,4 +1,4 @@
-//! What the client of an execution asks for: input, signals, sizes, credits, the end.
+//! The commands of an attached client: input, signals, sizes, credits, cancel.
 
 use std::sync::Arc;
 
@@ -14,29 +14,29 @@ use crate::streams::socket::incoming::Listener;
 use crate::streams::socket::input::Input;
 use crate::streams::socket::shared::Shared;
 
-/// Does what the client asks for.
-pub(crate) struct Incoming {
+/// Carries out the client's commands.
+pub(crate) struct ClientCommands {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) id: ExecutionId,
     pub(crate) who: Identity,
     pub(crate) shared: Arc<Shared>,
     pub(crate) input: Input,
-    /// Why this one may only look, if it may.
+    /// The error for input, if this client has read-only access.
     pub(crate) refusal: Option<ApiError>,
 }
 
-impl Listener for Incoming {
+impl Listener for ClientCommands {
     async fn binary(&mut self, frame: Bytes) -> Result<(), ApiError> {
-        self.obey(parse_binary(&frame)?).await
+        self.carry_out(parse_binary(&frame)?).await
     }
 
     async fn text(&mut self, frame: &str) -> Result<(), ApiError> {
-        self.obey(parse_text(frame)?).await
+        self.carry_out(parse_text(frame)?).await
     }
 }
 
-impl Incoming {
-    async fn obey(&mut self, command: Command) -> Result<(), ApiError> {
+impl ClientCommands {
+    async fn carry_out(&mut self, command: Command) -> Result<(), ApiError> {
         if let Command::Credit(bytes) = command {
             self.shared.grant(bytes);
             return Ok(());
@@ -47,12 +47,12 @@ impl Incoming {
         match command {
             Command::Stdin(bytes) => self.input.write(bytes).await,
             Command::Eof => self.input.end(),
-            other => self.ask(other).await?,
+            other => self.call_worker(other).await?,
         }
         Ok(())
     }
 
-    async fn ask(&self, command: Command) -> Result<(), ContractError> {
+    async fn call_worker(&self, command: Command) -> Result<(), ContractError> {
         let id = self.id;
         match command {
             Command::Resize(size) => {
@@ -60,7 +60,7 @@ impl Incoming {
                 self.gateway.viewers.resized(id, size);
             }
             Command::Signal(signal) => {
-                // Not asked again: a signal that comes twice is another thing.
+                // Not retried: a repeated signal is a second signal.
                 self.gateway.worker.once().signal(id, signal, false).await?;
                 self.gateway.audit.record(&self.who, "execution.signal", id.to_string(), signal.to_string());
             }

@@ -1,5 +1,5 @@
-//! How a terminal's output and events look to a viewer: as JSON messages, or as binary frames from the moment it has sent
-//! one itself or asked for them.
+//! Encodes a terminal's output and events for a viewer: as JSON messages, or as binary frames once the viewer
+//! has requested or sent one.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use headwater_contract::{Mark, MarkFollower, MarkKind};
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
 use serde_json::json;
 
-use super::messages::Told;
+use super::messages::ServerMessage;
 use super::screen::screen;
 use crate::bodies::exit_number;
 use crate::error::ApiError;
@@ -20,33 +20,34 @@ use crate::streams::socket::note::Note;
 use crate::streams::socket::outgoing::{Dialect, Screen};
 use crate::streams::socket::shared::Shared;
 
-/// Small output in JSON waits so long for more: half a frame of a screen.
-const PACE: Duration = Duration::from_millis(8);
-/// So many lines of scrollback come with the screen of who has fallen behind; who comes back gets all.
-const SCROLLBACK_BEHIND: u32 = 200;
+/// Small output in JSON waits this long for more: half a frame of a screen.
+const JSON_BATCH: Duration = Duration::from_millis(8);
+/// Lines of scrollback sent with the screen to a viewer that fell behind; a viewer that reconnects gets all
+/// of it.
+const SCROLLBACK_LINES_BEHIND: u32 = 200;
 
-/// What a viewer of a terminal is told.
-pub(crate) struct ViewerDialect {
+/// Encodes for one viewer of a terminal.
+pub(crate) struct ViewerEncoder {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) id: ExecutionId,
     pub(crate) name: String,
     pub(crate) shared: Arc<Shared>,
     pub(crate) read_only: bool,
-    /// Where it went on from.
+    /// The position at which the viewer continued.
     pub(crate) came_at: Seq,
-    /// What the shell tells; none where it cannot be followed.
+    /// The shell's marks; None if they cannot be followed.
     pub(crate) marks: Option<MarkFollower>,
-    /// A mark of an event that has not been sent yet.
+    /// A mark that belongs to an event that was not sent yet.
     pub(crate) held: Option<Mark>,
 }
 
-impl Dialect for ViewerDialect {
+impl Dialect for ViewerEncoder {
     fn is_text(&self) -> bool {
         !self.shared.is_binary()
     }
 
     fn pace(&self) -> Duration {
-        if self.is_text() { PACE } else { Duration::ZERO }
+        if self.is_text() { JSON_BATCH } else { Duration::ZERO }
     }
 
     fn event(&self, event: &Event) -> Option<Message> {
@@ -55,10 +56,10 @@ impl Dialect for ViewerDialect {
         }
         let json = match &event.kind {
             EventKind::Output { bytes, .. } => {
-                // JSON has no other bytes than text; whoever wants them asks for binary frames.
-                Told::Output { content: &String::from_utf8_lossy(bytes), seq: event.seq.0 }.json()
+                // JSON can only carry text; clients that need all bytes request binary frames.
+                ServerMessage::Output { content: &String::from_utf8_lossy(bytes), seq: event.seq.0 }.json()
             }
-            EventKind::Exited(verdict) => Told::Exit { code: exit_number(verdict) }.json(),
+            EventKind::Exited(verdict) => ServerMessage::Exit { code: exit_number(verdict) }.json(),
             EventKind::Started { .. } | EventKind::Gap { .. } | EventKind::Closed => return None,
         };
         Some(text(json))
@@ -70,11 +71,11 @@ impl Dialect for ViewerDialect {
         }
         let json = match note {
             Note::Error(error) => {
-                Told::Error { message: &error.message, code: error.code, hint: &error.hint }.json()
+                ServerMessage::Error { message: &error.message, code: error.code, hint: &error.hint }.json()
             }
-            Note::Resized(size) => Told::Resized { rows: size.rows, cols: size.cols }.json(),
-            Note::Mark(Mark { kind: MarkKind::Prompt, .. }) => Told::Prompt.json(),
-            // The screen that follows resets the viewer's terminal by itself.
+            Note::Resized(size) => ServerMessage::Resized { rows: size.rows, cols: size.cols }.json(),
+            Note::Mark(Mark { kind: MarkKind::Prompt, .. }) => ServerMessage::Prompt.json(),
+            // The screen that follows resets the viewer's terminal.
             Note::Attached(_) | Note::Snapshot(_) | Note::Mark(_) => return None,
         };
         Some(text(json))
@@ -86,7 +87,7 @@ impl Dialect for ViewerDialect {
                 Ok(Some(mark)) => self.held = Some(mark),
                 Ok(None) => self.marks = None,
                 Err(error) => {
-                    tracing::debug!(%error, id = %self.id, "the marks of a terminal cannot be followed");
+                    tracing::debug!(%error, id = %self.id, "the terminal's marks can no longer be followed");
                     self.marks = None;
                 }
             }
@@ -99,12 +100,12 @@ impl Dialect for ViewerDialect {
 
     async fn instead_of_gap(&mut self, position: Seq) -> Result<Option<Screen>, ApiError> {
         let has_come_back = position == self.came_at;
-        screen(&self.gateway, self.id, (!has_come_back).then_some(SCROLLBACK_BEHIND)).await
+        screen(&self.gateway, self.id, (!has_come_back).then_some(SCROLLBACK_LINES_BEHIND)).await
     }
 }
 
-impl ViewerDialect {
-    /// What is no event of the log, as the JSON of an event.
+impl ViewerEncoder {
+    /// A note, which is not an event of the log, as the JSON of an event.
     fn frame(&self, note: &Note) -> Vec<u8> {
         let json = match note {
             Note::Error(error) => return error_json(error),

@@ -1,7 +1,8 @@
-//! The answer of the editor's `read`, made while it is sent: the file is read piece by piece, never as a whole.
+//! The response of the editor's `read`, written while it is sent: the file is read in chunks, never as a
+//! whole.
 //!
-//! `content` comes first: the text, with U+FFFD for what is none. Only if there was such, the file is read a second time
-//! for `base64`.
+//! `content` comes first, with U+FFFD in place of invalid UTF-8. The file is read a second time, for
+//! `base64`, only if it was not valid UTF-8.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::http::json_stream::{Parts, Source};
 use crate::routes::files::quoted;
 use crate::state::Gateway;
 
-/// What comes next.
+/// The next part of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Begin,
@@ -25,28 +26,28 @@ enum Stage {
     Base64,
 }
 
-/// A file that is read into an answer.
-pub(crate) struct ReadAnswer {
+/// A file that is read into a response.
+pub(crate) struct FileResponse {
     gateway: Arc<Gateway>,
-    order: v1::ReadFileRequest,
+    request: v1::ReadFileRequest,
     path: String,
     reader: FileReader,
     stage: Stage,
-    /// Bytes that the next ones complete: a part of a character, or of a group of three for base64.
+    /// Bytes to be completed by the next chunk: part of a character, or of a group of three for base64.
     carried: Vec<u8>,
     is_text: bool,
 }
 
-impl ReadAnswer {
-    /// The file that was opened by this order; `path` is told as it was asked for.
+impl FileResponse {
+    /// The response for the file that `request` opened; `path` is the path as the client sent it.
     pub(crate) fn new(
         gateway: &Arc<Gateway>,
-        order: v1::ReadFileRequest,
+        request: v1::ReadFileRequest,
         path: String,
         reader: FileReader,
     ) -> Self {
         let gateway = Arc::clone(gateway);
-        Self { gateway, order, path, reader, stage: Stage::Begin, carried: Vec::new(), is_text: true }
+        Self { gateway, request, path, reader, stage: Stage::Begin, carried: Vec::new(), is_text: true }
     }
 
     fn end(&self, parts: &mut Parts) -> Result<bool, ApiError> {
@@ -63,37 +64,37 @@ impl ReadAnswer {
     }
 
     async fn content(&mut self, parts: &mut Parts) -> Result<bool, ApiError> {
-        let piece = self.reader.next().await?;
-        let (text, is_text) = decode(&mut self.carried, piece.as_ref());
+        let chunk = self.reader.next().await?;
+        let (text, is_text) = decode(&mut self.carried, chunk.as_ref());
         parts.text(text);
         self.is_text &= is_text;
-        if piece.is_some() {
+        if chunk.is_some() {
             return Ok(true);
         }
         if self.is_text {
             return self.end(parts);
         }
-        // The same state of it, or none: both fields must be of one file.
-        self.order.etag = Some(self.reader.entry().etag.clone());
-        self.reader = self.gateway.worker.read_file(self.order.clone()).await?;
+        // The same version, or an error: both fields must describe the same content.
+        self.request.etag = Some(self.reader.entry().etag.clone());
+        self.reader = self.gateway.worker.read_file(self.request.clone()).await?;
         parts.json("\",\"base64\":\"");
         self.stage = Stage::Base64;
         Ok(true)
     }
 
     async fn base64(&mut self, parts: &mut Parts) -> Result<bool, ApiError> {
-        let Some(piece) = self.reader.next().await? else {
+        let Some(chunk) = self.reader.next().await? else {
             parts.json(STANDARD.encode(&self.carried));
             return self.end(parts);
         };
-        self.carried.extend_from_slice(&piece);
+        self.carried.extend_from_slice(&chunk);
         let rest = self.carried.split_off(self.carried.len() / 3 * 3);
         parts.json(STANDARD.encode(std::mem::replace(&mut self.carried, rest)));
         Ok(true)
     }
 }
 
-impl Source for ReadAnswer {
+impl Source for FileResponse {
     async fn more(&mut self, parts: &mut Parts) -> Result<bool, ApiError> {
         match self.stage {
             Stage::Begin => {
@@ -109,14 +110,15 @@ impl Source for ReadAnswer {
     }
 }
 
-/// The text of these bytes after those that were carried, and whether it is exact; without bytes, the end.
-fn decode(carried: &mut Vec<u8>, piece: Option<&Bytes>) -> (String, bool) {
-    let Some(piece) = piece else {
+/// The text of these bytes after the carried ones, and whether it is exact. No bytes mean the end of the
+/// file.
+fn decode(carried: &mut Vec<u8>, chunk: Option<&Bytes>) -> (String, bool) {
+    let Some(chunk) = chunk else {
         let is_text = carried.is_empty();
         carried.clear();
         return (if is_text { String::new() } else { char::REPLACEMENT_CHARACTER.to_string() }, is_text);
     };
-    let bytes = [std::mem::take(carried).as_slice(), piece].concat();
+    let bytes = [std::mem::take(carried).as_slice(), chunk].concat();
     let (mut text, mut rest, mut is_text) = (String::with_capacity(bytes.len()), bytes.as_slice(), true);
     loop {
         let error = match std::str::from_utf8(rest) {
@@ -149,8 +151,8 @@ mod tests {
             for cut in 0..=whole.len() {
                 let (mut carried, mut text, mut is_text) = (Vec::new(), String::new(), true);
                 let (one, two) = whole.split_at(cut);
-                for piece in [Some(Bytes::copy_from_slice(one)), Some(Bytes::copy_from_slice(two)), None] {
-                    let (more, exact) = decode(&mut carried, piece.as_ref());
+                for chunk in [Some(Bytes::copy_from_slice(one)), Some(Bytes::copy_from_slice(two)), None] {
+                    let (more, exact) = decode(&mut carried, chunk.as_ref());
                     text += &more;
                     is_text &= exact;
                 }

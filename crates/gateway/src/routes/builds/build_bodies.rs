@@ -1,4 +1,4 @@
-//! What is said and told of builds.
+//! Bodies of requests and responses about builds.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,34 @@ use utoipa::ToSchema;
 use crate::builds::commands::{CmakeRequest, Commanded, LanguageRequest, MakeRequest};
 use crate::error::ApiError;
 
-const fn yes() -> bool {
+const fn default_true() -> bool {
     true
 }
 
-/// C++ files that become one binary.
+/// C++ files to compile into one binary.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CppRequest {
-    /// Where: a session's id, or its name.
+    /// The session's id or name.
     pub(crate) session_id: String,
     /// Paths in the workspace: `/src/main.cpp`, `/workspace/src/main.cpp` and `src/main.cpp` are the same file.
     source_files: Vec<String>,
-    /// Where in the workspace the binary goes.
+    /// The path of the binary in the workspace.
     output_binary: String,
-    /// One that the operator allows, `g++` or `clang++` for example; the operator's choice if absent.
+    /// A compiler that the operator allows, such as `g++` or `clang++`; the operator's default if absent.
     #[serde(default)]
     compiler: Option<String>,
-    /// The compiler's and the linker's.
+    /// Flags for the compiler and the linker.
     #[serde(default)]
     flags: Vec<String>,
     /// Sanitizers: `address`, `undefined`, `thread`, `leak`.
     #[serde(default)]
     sanitize: Vec<String>,
-    /// At most what the operator allows.
+    /// The build's timeout, at most what the operator allows.
     #[serde(default)]
     timeout_ms: Option<u64>,
-    /// Whether to answer when it has ended.
-    #[serde(default = "yes")]
+    /// Whether to respond only when the build has ended.
+    #[serde(default = "default_true")]
     pub(crate) wait: bool,
 }
 
@@ -54,15 +54,15 @@ impl From<CppRequest> for CompileSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// C++ files that become one binary: compiled in walls of their own, with the cache.
+    /// C++ files to compile into one binary, in a dedicated sandbox, with the cache.
     Cpp,
     /// The same for C.
     C,
-    /// A `CMake` project: configured and built in the session.
+    /// A `CMake` project, configured and built in the session.
     Cmake,
-    /// A makefile, in the session.
+    /// A makefile, run in the session.
     Make,
-    /// A source of `language`, in the session.
+    /// A source in `language`, built in the session.
     Language,
 }
 
@@ -78,7 +78,7 @@ impl Kind {
     }
 }
 
-/// A build.
+/// A request to build.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BuildRequest {
@@ -87,25 +87,25 @@ pub(crate) struct BuildRequest {
     /// `cpp`, `c`, `language`: the sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     source_files: Vec<String>,
-    /// `cpp`, `c`, `language`: where in the workspace the binary goes.
+    /// `cpp`, `c`, `language`: the path of the binary in the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output_binary: Option<String>,
-    /// `cpp`, `c`: one that the operator allows.
+    /// `cpp`, `c`: a compiler that the operator allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     compiler: Option<String>,
-    /// `cpp`, `c`, `language`: the compiler's.
+    /// `cpp`, `c`, `language`: flags for the compiler.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     flags: Vec<String>,
     /// `cpp`, `c`: sanitizers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     sanitize: Vec<String>,
-    /// `language`: which.
+    /// `language`: the name of the language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     language: Option<String>,
-    /// `cmake`, `make`: where the project is; the workspace if absent.
+    /// `cmake`, `make`: the folder of the project; the workspace if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source_dir: Option<String>,
-    /// `cmake`: where it is built; `SESSION_BUILD_PATH` (`/workspace/build`) if absent.
+    /// `cmake`: the build folder; `SESSION_BUILD_PATH` (`/workspace/build`) if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     build_dir: Option<String>,
     /// `cmake`: a configure preset.
@@ -114,22 +114,22 @@ pub(crate) struct BuildRequest {
     /// `cmake`: `Debug`, `Release` and so on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     build_type: Option<String>,
-    /// `cmake`, `make`: a target.
+    /// `cmake`, `make`: the target to build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     target: Option<String>,
-    /// `cmake`, `make`: more arguments.
+    /// `cmake`, `make`: additional arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     args: Vec<String>,
-    /// How long it may take.
+    /// The build's timeout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
-    /// Whether to answer when it has ended.
-    #[serde(default = "yes", skip_serializing)]
+    /// Whether to respond only when the build has ended.
+    #[serde(default = "default_true", skip_serializing)]
     pub(crate) wait: bool,
 }
 
 impl BuildRequest {
-    /// As a compile in walls of its own, if it is one.
+    /// The spec for a compilation in a dedicated sandbox, if this kind is compiled there.
     pub(crate) fn compiled(&self) -> Result<Option<CompileSpec>, ApiError> {
         let language = match self.kind {
             Kind::Cpp => Compiled::Cpp,
@@ -140,7 +140,7 @@ impl BuildRequest {
         Ok(Some(CompileSpec {
             language,
             source_files: self.source_files.clone(),
-            output_binary: output_binary.ok_or_else(|| ApiError::invalid("`output_binary` is needed"))?,
+            output_binary: output_binary.ok_or_else(|| ApiError::invalid("`output_binary` is required"))?,
             compiler: self.compiler.clone(),
             flags: self.flags.clone(),
             sanitize: self.sanitize.clone(),
@@ -148,7 +148,7 @@ impl BuildRequest {
         }))
     }
 
-    /// As a command in the session; `build_path` is where CMake builds unless told.
+    /// The command to run in the session; `build_path` is the default build folder of CMake.
     pub(crate) fn command(&self, cpus: Option<f64>, build_path: &str) -> Result<Commanded, ApiError> {
         match self.kind {
             Kind::Cmake => CmakeRequest {
@@ -177,10 +177,10 @@ impl BuildRequest {
     }
 }
 
-/// A build, and what became of it.
+/// A build and its result.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BuildBody {
-    /// Its id.
+    /// The build's id.
     #[schema(value_type = String)]
     build_id: BuildId,
     /// The session whose workspace it is for.
@@ -188,29 +188,30 @@ pub(crate) struct BuildBody {
     session_id: SessionId,
     /// `cpp`, `c`, `cmake`, `make` or `language`.
     kind: String,
-    /// How it stands.
+    /// The status of the build.
     status: BuildStatus,
-    /// `Compiled successfully`, or what was printed in the session.
+    /// `Compiled successfully`, or the output in the session.
     stdout: String,
-    /// What the compilers and the linker printed.
+    /// The output of the compilers and the linker.
     stderr: String,
-    /// Whether `stdout`, `stderr` or `diagnostics` is not all that was printed; the output of the execution
-    /// `execution_id` has all.
+    /// Whether `stdout`, `stderr` or `diagnostics` is incomplete; the execution `execution_id` has the whole
+    /// output.
     truncated: bool,
-    /// What it made.
+    /// The paths of the files that the build created.
     artifacts: Vec<String>,
-    /// What the compilers had to say.
+    /// The messages of the compilers.
     diagnostics: Vec<Diagnostic>,
-    /// Nothing had to be compiled or linked.
+    /// Whether nothing had to be compiled or linked.
     cached: bool,
-    /// So many of the sources had not to be compiled.
+    /// The number of sources that were taken from the cache.
     cached_objects: u32,
-    /// The execution that runs it, or ran it: to be followed and cancelled like any other. None if all was cached.
+    /// The execution that runs the build, which can be followed and cancelled like any other. None if
+    /// everything was cached.
     #[schema(value_type = Option<String>)]
     execution_id: Option<ExecutionId>,
-    /// From being asked for to its end.
+    /// The time from the request to the end.
     duration_ms: Option<u64>,
-    /// When it was asked for.
+    /// When the build was requested.
     created_at: Timestamp,
 }
 
@@ -238,27 +239,27 @@ impl From<BuildRow> for BuildBody {
 }
 
 impl BuildBody {
-    /// Without what may be long.
+    /// Without the fields that may be long.
     pub(crate) fn in_short(self) -> Self {
         Self { stdout: String::new(), stderr: String::new(), diagnostics: Vec::new(), ..self }
     }
 }
 
-/// How one source is compiled, as in a compilation database.
+/// How one source is compiled: an entry of a compilation database.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct CompileCommand {
-    /// Where the compiler runs.
+    /// The working directory of the compiler.
     directory: String,
-    /// The source.
+    /// The path of the source.
     file: String,
     /// The compiler and its arguments.
     arguments: Vec<String>,
 }
 
-/// A compilation database ends at about this size: every source repeats all flags of its build.
+/// The maximum size of a compilation database: every source repeats all flags of its build.
 const MAX_COMMAND_BYTES: usize = 4 << 20;
 
-/// How each source was compiled last; the newest build comes first.
+/// How each source was last compiled; `builds` are ordered newest first.
 pub(crate) fn compile_commands(builds: &[BuildRow]) -> Vec<CompileCommand> {
     let (mut found, mut bytes) = (BTreeMap::new(), 0);
     for row in builds.iter().filter(|row| matches!(row.kind.as_str(), "cpp" | "c")) {
@@ -286,7 +287,7 @@ pub(crate) fn compile_commands(builds: &[BuildRow]) -> Vec<CompileCommand> {
     found.into_values().collect()
 }
 
-/// A path of the workspace as programs see it.
+/// The absolute path inside the session of a path in the workspace.
 fn inside(path: &str) -> String {
     let within = path.strip_prefix("/workspace").filter(|rest| rest.starts_with('/')).unwrap_or(path);
     let names: Vec<_> = within.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
@@ -309,9 +310,9 @@ mod tests {
             result: None,
             created_at_ms: 0,
         };
-        let told = compile_commands(&[row(&["-O2"]), row(&["-O0"])]);
-        assert_eq!(told.len(), 1);
-        assert_eq!(told[0].file, "/workspace/src/a.cpp");
-        assert_eq!(told[0].arguments, ["g++", "-O2", "-fsanitize=address", "-c", "/workspace/src/a.cpp"]);
+        let commands = compile_commands(&[row(&["-O2"]), row(&["-O0"])]);
+        assert_eq!(commands.len(), 1);
+        assert_eq!(commands[0].file, "/workspace/src/a.cpp");
+        assert_eq!(commands[0].arguments, ["g++", "-O2", "-fsanitize=address", "-c", "/workspace/src/a.cpp"]);
     }
 }

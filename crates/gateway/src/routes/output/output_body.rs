@@ -1,5 +1,5 @@
-//! The bodies of raw output: kept bytes by their places, and live output by its events. Like that of events, they ask
-//! for the next piece when the one before is on its way.
+//! The bodies of raw output: kept bytes by their positions, and live output by its events. Each reads the
+//! next chunk once the previous one was sent.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -15,18 +15,18 @@ use tokio_util::sync::{CancellationToken, ReusableBoxFuture};
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// Why a body breaks off: the client sees that it is not whole.
+/// Why a body breaks off, so that the client notices that it is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputError {
     #[error(transparent)]
     Worker(#[from] ContractError),
     #[error("the bytes from `{0}` to `{1}` were dropped before they could be sent")]
     Dropped(u64, u64),
-    #[error("the server ends")]
+    #[error("the server is shutting down")]
     Stopping,
 }
 
-/// Bytes that the client was told it will not get.
+/// Bytes that the response has already reported as missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) stream: Stream,
@@ -34,7 +34,7 @@ pub(crate) struct Gap {
     pub(crate) to_byte: u64,
 }
 
-/// Where the next bytes come from.
+/// The source of the next bytes.
 enum Source {
     Kept(Box<KeptSource>),
     Live(Box<LiveSource>),
@@ -44,11 +44,11 @@ enum Source {
 struct KeptSource {
     gateway: Arc<Gateway>,
     output: OutputSelector,
-    places: VecDeque<(u64, u64)>,
+    ranges: VecDeque<(u64, u64)>,
     reader: Option<OutputReader>,
 }
 
-/// The log, as it grows; with the gaps that were stated before.
+/// The log as it grows, with the gaps that were already reported.
 struct LiveSource {
     follower: Follower,
     stated: Vec<Gap>,
@@ -63,7 +63,7 @@ impl KeptSource {
             {
                 return Ok(Some(bytes));
             }
-            let Some((from, to)) = self.places.pop_front() else {
+            let Some((from, to)) = self.ranges.pop_front() else {
                 return Ok(None);
             };
             self.reader = Some(self.gateway.worker.read(self.output, from, to));
@@ -102,22 +102,22 @@ async fn next(mut source: Source) -> Next {
     (source, bytes)
 }
 
-/// The body.
+/// The body of a response with raw output.
 pub(crate) struct OutputBody {
     next: Option<ReusableBoxFuture<'static, Next>>,
-    /// What is yet to come, where that is known.
+    /// The number of bytes left to send, if known.
     left: Option<u64>,
     open: OpenStream,
 }
 
 impl OutputBody {
-    /// These places of an output, which are so many bytes.
-    pub(crate) fn kept(gateway: &Arc<Gateway>, output: OutputSelector, places: Vec<(u64, u64)>) -> Self {
-        let left = places.iter().map(|(from, to)| to - from).sum();
+    /// The kept bytes at these positions of an output.
+    pub(crate) fn kept(gateway: &Arc<Gateway>, output: OutputSelector, ranges: Vec<(u64, u64)>) -> Self {
+        let left = ranges.iter().map(|(from, to)| to - from).sum();
         let source = Source::Kept(Box::new(KeptSource {
             gateway: Arc::clone(gateway),
             output,
-            places: places.into(),
+            ranges: ranges.into(),
             reader: None,
         }));
         Self::new(gateway, source, Some(left))
@@ -161,7 +161,7 @@ impl Body for OutputBody {
             }
             Err(error) => {
                 body.next = None;
-                tracing::warn!(%error, "raw output broke off");
+                tracing::warn!(%error, "the response with raw output broke off");
                 Poll::Ready(Some(Err(error)))
             }
         }
