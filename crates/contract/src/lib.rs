@@ -18,6 +18,7 @@ mod retry;
 mod stdin;
 mod terminals;
 mod trees;
+mod write_timeout;
 
 pub use backoff::Backoff;
 pub use builds::{BuildInfo, BuildSpec};
@@ -32,6 +33,7 @@ pub use retry::{WorkerRestart, WorkerRestarter, reconnect_backoff};
 pub use stdin::StdinWriter;
 pub use terminals::{Mark, MarkFollower, MarkKind, SizeChange, Snapshot};
 pub use trees::Messages;
+pub use write_timeout::{WritePolicy, WriteTimeout};
 
 /// The code generated from `proto/`.
 #[allow(missing_docs, clippy::all, clippy::pedantic, unreachable_pub, unused_qualifications)] // generated

@@ -8,3 +8,4 @@ pub(crate) mod paging;
 pub(crate) mod rate_limit;
 pub(crate) mod response_memory;
 pub(crate) mod strict_json;
+pub(crate) mod wrapped_body;

@@ -20,7 +20,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
-use headwater_contract::{Backoff, Client, ContractError, WorkerRestarter};
+use headwater_contract::{Backoff, Client, ContractError, WorkerRestarter, WriteTimeout};
 use headwater_protocol::SessionId;
 use headwater_store::{Free, Reserve, SqliteStore, Store, StoreError};
 use hyper::body::Incoming;
@@ -38,8 +38,8 @@ use crate::config::Config;
 use crate::routes::table;
 pub(crate) use crate::serve::connection_permits::ConnectionPermit;
 use crate::serve::connection_permits::{ConnectionPermits, refuse};
+use crate::serve::slow_reader::IsLive;
 pub(crate) use crate::serve::slow_reader::Live;
-use crate::serve::slow_reader::{IsLive, WriteTimeoutStream};
 use crate::state::Gateway;
 
 /// The largest number of headers of a request.
@@ -190,7 +190,7 @@ async fn connection(
     }
     let header_timeout = gateway.config.header_timeout;
     let is_live = IsLive::default();
-    let stream = WriteTimeoutStream::new(stream, gateway.config.write_timeout, is_live.clone());
+    let stream = WriteTimeout::with_policy(stream, gateway.config.write_timeout, is_live.clone());
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         // A client that stops sending in the middle of a body fails with a timeout.
         let mut request = request.map(|body| Body::new(TimeoutBody::new(header_timeout, body)));

@@ -20,7 +20,6 @@ mod resolver;
 mod response;
 pub mod target;
 mod tunnel;
-mod write_timeout;
 
 use std::path::Path;
 use std::sync::Arc;

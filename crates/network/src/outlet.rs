@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::Backoff;
+use headwater_contract::{Backoff, WriteTimeout};
 use headwater_limits::descriptors::{self, Hold, Purpose};
 use headwater_protocol::SessionId;
 use hyper::server::conn::http1;
@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection_permits::{ConnectionPermit, refuse};
 use super::meter::{Meter, add};
-use super::write_timeout::WriteTimeout;
 use super::{Network, proxy};
 
 /// Open connections of one session; more wait in the socket's queue.

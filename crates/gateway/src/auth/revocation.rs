@@ -10,16 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use bytes::Bytes;
 use headwater_protocol::SessionId;
 use headwater_store::Role;
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::Body as _;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::{Auth, Credential, Identity, Need};
+use crate::http::wrapped_body::wrapped;
 
 /// Time between two checks of all open streams.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -113,43 +112,20 @@ impl Auth {
 
 /// The response, ending when the credential of the request is no longer valid. A response of known length is not a
 /// stream.
-pub(super) fn response_while_valid(auth: &Auth, who: Option<&Identity>, answer: Response) -> Response {
+pub(super) fn response_while_valid(auth: &Auth, who: Option<&Identity>, response: Response) -> Response {
     match who {
-        Some(who) if answer.body().size_hint().exact().is_none() => {
-            let validity = auth.validity(who);
-            let over = Box::pin(validity.0.clone().cancelled_owned());
-            answer.map(|inner| Body::new(ResponseWhileValid { inner, _validity: validity, over }))
+        Some(who) if response.body().size_hint().exact().is_none() => {
+            let mut held = Held::new(auth.validity(who));
+            response.map(|body| {
+                wrapped(
+                    body,
+                    move |body, cx| {
+                        if held.poll_ended(cx) { Poll::Ready(None) } else { body.poll_frame(cx) }
+                    },
+                )
+            })
         }
-        _ => answer,
-    }
-}
-
-struct ResponseWhileValid {
-    inner: Body,
-    _validity: Arc<Validity>,
-    over: Pin<Box<WaitForCancellationFutureOwned>>,
-}
-
-impl http_body::Body for ResponseWhileValid {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.over.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(None);
-        }
-        Pin::new(&mut self.inner).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        _ => response,
     }
 }
 
@@ -159,47 +135,35 @@ pub(super) fn request_while_valid(auth: &Arc<Auth>, request: Request) -> Request
     match request.extensions().get::<Identity>().cloned() {
         Some(who) if !is_short => {
             let auth = Arc::clone(auth);
-            request.map(|inner| Body::new(RequestWhileValid { inner, auth, who, validity: None }))
+            // Set by the first read: a handler checks access before it reads, and the grants of that check count.
+            let mut held = None;
+            request.map(|body| {
+                wrapped(body, move |body, cx| {
+                    let held = held.get_or_insert_with(|| Held::new(auth.validity(&who)));
+                    if held.poll_ended(cx) {
+                        let error = axum::Error::new("the credential of this request is no longer valid");
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                    body.poll_frame(cx)
+                })
+            })
         }
         _ => request,
     }
 }
 
-struct RequestWhileValid {
-    inner: Body,
-    auth: Arc<Auth>,
-    who: Identity,
-    /// Set by the first read: a handler checks access before it reads, and the grants of that check count.
-    validity: Option<(Arc<Validity>, Pin<Box<WaitForCancellationFutureOwned>>)>,
+/// The validity of an open stream, and the wait for its end.
+struct Held {
+    _validity: Arc<Validity>,
+    ended: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl http_body::Body for RequestWhileValid {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Self { inner, auth, who, validity } = &mut *self;
-        let (_, over) = validity.get_or_insert_with(|| {
-            let validity = auth.validity(who);
-            let over = Box::pin(validity.0.clone().cancelled_owned());
-            (validity, over)
-        });
-        if over.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Some(Err(axum::Error::new(
-                "the credential of this request is no longer valid",
-            ))));
-        }
-        Pin::new(inner).poll_frame(cx)
+impl Held {
+    fn new(validity: Arc<Validity>) -> Self {
+        Self { ended: Box::pin(validity.0.clone().cancelled_owned()), _validity: validity }
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+    fn poll_ended(&mut self, cx: &mut Context<'_>) -> bool {
+        self.ended.as_mut().poll(cx).is_ready()
     }
 }

@@ -5,19 +5,17 @@
 //! them the answer is refused. Answers that are read piece by piece ([`pieces`]) cost one piece and do not count.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::Body as _;
 
 use crate::auth::Identity;
 use crate::error::ApiError;
+use crate::http::wrapped_body::wrapped;
 
 /// Answers up to this size do not count: a connection has a write buffer of that size anyway.
 const SMALL: usize = 64 << 10;
@@ -107,8 +105,14 @@ impl Answers {
         let Some(bytes) = bytes.filter(|bytes| *bytes > SMALL && !is_pulled(&answer)) else { return answer };
         match self.take(Holder::of(who), bytes, !method.is_safe()) {
             Ok(hold) => {
+                // Every part of the body holds it: the connection keeps parts in its buffer after the body is gone.
                 let hold = Arc::new(hold);
-                answer.map(|inner| Body::new(Counted { inner, hold }))
+                answer.map(|body| {
+                    wrapped(body, move |body, cx| {
+                        let counted = |bytes| Bytes::from_owner(CountedBytes(bytes, Arc::clone(&hold)));
+                        body.poll_frame(cx).map_ok(|frame| frame.map_data(counted))
+                    })
+                })
             }
             Err(full) => refusal(full).into_response(),
         }
@@ -162,41 +166,12 @@ impl Drop for Hold {
     }
 }
 
-/// A body whose bytes stay counted until the last of them is written, also after the body itself is gone: the connection
-/// keeps parts of it in its buffer.
-struct Counted {
-    inner: Body,
-    hold: Arc<Hold>,
-}
-
 /// Bytes and what counts them.
 struct CountedBytes(Bytes, #[allow(dead_code)] Arc<Hold>); // held, not looked at
 
 impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.0
-    }
-}
-
-impl http_body::Body for Counted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let hold = Arc::clone(&self.hold);
-        let counted = |bytes| Bytes::from_owner(CountedBytes(bytes, Arc::clone(&hold)));
-        Pin::new(&mut self.inner).poll_frame(cx).map_ok(|frame| frame.map_data(counted))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
     }
 }
 

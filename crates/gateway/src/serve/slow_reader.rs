@@ -1,20 +1,16 @@
-//! A write timeout for connections: if the client does not read a response, the connection ends and frees its memory.
+//! The write timeout of connections: if the client does not read a response, the connection ends and frees its memory.
 //!
 //! Live streams are exempt. They hold one small buffer, and their clients may continue to read later.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
+use headwater_contract::WritePolicy;
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep};
 
 /// Marks a response that is a live stream although it is neither a `WebSocket` nor `text/event-stream`.
 #[derive(Debug, Clone, Copy)]
@@ -35,71 +31,13 @@ impl IsLive {
     }
 }
 
-/// A connection with a timeout that runs while the client reads nothing.
-#[derive(Debug)]
-pub(super) struct WriteTimeoutStream {
-    stream: TcpStream,
-    timeout: Duration,
-    is_live: IsLive,
-    waiting: Option<Pin<Box<Sleep>>>,
-}
-
-impl WriteTimeoutStream {
-    pub(super) const fn new(stream: TcpStream, timeout: Duration, is_live: IsLive) -> Self {
-        Self { stream, timeout, is_live, waiting: None }
+impl WritePolicy<TcpStream> for IsLive {
+    fn is_exempt(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 
-    /// The result of an attempt to write, or the timeout.
-    fn check<T>(&mut self, cx: &mut Context<'_>, attempt: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if attempt.is_ready() || self.is_live.0.load(Ordering::Relaxed) {
-            self.waiting = None;
-            return attempt;
-        }
-        let timeout = self.timeout;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        if waiting.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        // Discards what the kernel still holds, and shows the client that its response is incomplete.
-        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read the response")))
-    }
-}
-
-impl AsyncRead for WriteTimeoutStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for WriteTimeoutStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let attempt = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.check(cx, attempt)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let attempt = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.check(cx, attempt)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    /// Discards what the kernel still holds, and so shows the client that its response is incomplete.
+    fn on_timeout(&self, stream: &TcpStream) {
+        let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
     }
 }

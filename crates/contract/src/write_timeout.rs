@@ -1,5 +1,5 @@
-//! A timeout for writes to a program: one that stops reading loses its connection, because the permit it holds is one
-//! of those of all sessions.
+//! A timeout for writes to a connection: a client that stops reading loses it, because it holds memory and permits that
+//! all clients share.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,33 +9,61 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+/// Adapts the timeout to a kind of stream.
+pub trait WritePolicy<S> {
+    /// Whether the timeout does not apply to what is sent now.
+    fn is_exempt(&self) -> bool {
+        false
+    }
+
+    /// Runs before the write fails with a timeout.
+    fn on_timeout(&self, _stream: &S) {}
+}
+
+impl<S> WritePolicy<S> for () {}
+
 /// A stream whose writes fail if the other end accepts no bytes for a time.
 #[derive(Debug)]
-pub(crate) struct WriteTimeout<S> {
+pub struct WriteTimeout<S, P = ()> {
     stream: S,
     limit: Duration,
+    policy: P,
     /// Runs while a write is pending.
     timeout: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeout<S> {
-    pub(crate) const fn new(stream: S, limit: Duration) -> Self {
-        Self { stream, limit, timeout: None }
+    /// A stream with this limit.
+    pub const fn new(stream: S, limit: Duration) -> Self {
+        Self::with_policy(stream, limit, ())
     }
+}
 
+impl<S, P> WriteTimeout<S, P> {
+    /// A stream with this limit and policy.
+    pub const fn with_policy(stream: S, limit: Duration, policy: P) -> Self {
+        Self { stream, limit, policy, timeout: None }
+    }
+}
+
+impl<S, P: WritePolicy<S>> WriteTimeout<S, P> {
     /// Starts, stops or applies the timeout after an attempt to write.
     fn check<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() {
+        if written.is_ready() || self.policy.is_exempt() {
             self.timeout = None;
             return written;
         }
         let limit = self.limit;
         let timeout = self.timeout.get_or_insert_with(|| Box::pin(sleep(limit)));
-        timeout.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        if timeout.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        self.policy.on_timeout(&self.stream);
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other end does not read")))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
+impl<S: AsyncRead + Unpin, P: Unpin> AsyncRead for WriteTimeout<S, P> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -45,7 +73,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
+impl<S: AsyncWrite + Unpin, P: WritePolicy<S> + Unpin> AsyncWrite for WriteTimeout<S, P> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
