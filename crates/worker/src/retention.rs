@@ -22,7 +22,7 @@ use self::ledger::Ledger;
 use self::policy::Why;
 pub use self::policy::{Bounds, Rules};
 pub(crate) use self::policy::{Filter, Sum};
-pub(crate) use self::sweep::{prune, run};
+pub(crate) use self::sweep::{ensure_room_for_logs, prune, run};
 
 /// The state of retention.
 #[derive(Debug)]

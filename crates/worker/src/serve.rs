@@ -18,6 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::config::Config;
 use crate::engine::{Engine, Start};
+use crate::executions::ended;
 use crate::files;
 use crate::layout::Folder;
 use crate::retention;
@@ -168,7 +169,7 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     let finding = Arc::clone(&engine);
     let found = tokio::task::spawn_blocking(move || {
         adopt::adopt_all(&finding)?;
-        finding.count_logs();
+        ended::count_logs(&finding);
         pool::discard_old_slots(&finding)
     });
     found.await.map_err(io::Error::other).and_then(|found| found).map_err(cannot("read the data folder"))?;

@@ -2,6 +2,8 @@
 
 pub(crate) mod adopt;
 pub(crate) mod cleanup;
+pub(crate) mod create;
+pub(crate) mod end;
 pub(crate) mod hibernation;
 pub(crate) mod host_users;
 pub(crate) mod idle;
@@ -9,3 +11,5 @@ pub(crate) mod init_link;
 pub(crate) mod janitor;
 pub(crate) mod pool;
 pub(crate) mod session;
+pub(crate) mod table;
+pub(crate) mod update;

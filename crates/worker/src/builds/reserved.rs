@@ -29,18 +29,16 @@ fn refused() -> Fault {
         .hint("use the session that the build was asked for in; a build can be followed and cancelled")
 }
 
-impl Engine {
-    /// Refuses the session of a build, whether it runs or has ended; and one that is not there.
-    pub(crate) fn no_build(&self, id: SessionId) -> Result<(), Fault> {
-        let is_marked = self.look_at(id, |spec| spec.metadata.contains_key(MARK))?;
-        if is_marked { Err(refused()) } else { Ok(()) }
-    }
+/// Refuses the session of a build, whether it runs or has ended, and one that does not exist.
+pub(crate) fn refuse_build(engine: &Engine, id: SessionId) -> Result<(), Fault> {
+    let is_marked = engine.sessions.with_spec(id, |spec| spec.metadata.contains_key(MARK))?;
+    if is_marked { Err(refused()) } else { Ok(()) }
+}
 
-    /// Refuses to start anything in the session of a build but what the build itself runs.
-    pub(crate) fn may_start(&self, id: SessionId, execution: ExecutionId) -> Result<(), Fault> {
-        let may = |spec: &SessionSpec| !spec.metadata.contains_key(MARK) || is_of(spec, execution);
-        if self.look_at(id, may)? { Ok(()) } else { Err(refused()) }
-    }
+/// Refuses to start anything in the session of a build but what the build itself runs.
+pub(crate) fn check_start(engine: &Engine, id: SessionId, execution: ExecutionId) -> Result<(), Fault> {
+    let may = |spec: &SessionSpec| !spec.metadata.contains_key(MARK) || is_of(spec, execution);
+    if engine.sessions.with_spec(id, may)? { Ok(()) } else { Err(refused()) }
 }
 
 #[cfg(test)]

@@ -32,8 +32,10 @@ use crate::builds::sandbox::{fill, start_spec};
 use crate::clock::now_ms;
 use crate::detached::blocking;
 use crate::engine::Engine;
+use crate::executions::start;
 use crate::files::open_workspace::OpenWorkspace;
 use crate::sessions::session::Expects;
+use crate::sessions::{create, end, hibernation};
 
 /// A build's own session ends by itself if nobody ends it.
 const FORGOTTEN: Duration = Duration::from_mins(30);
@@ -130,7 +132,7 @@ impl Workshop {
                 self.follow(record);
             } else {
                 // It was killed before anything ran: whoever asks again begins anew.
-                let _ = self.engine.end_session(record.build_session, true).await;
+                let _ = end::end(&self.engine, record.build_session, true).await;
                 if let Ok(parts) = self.parts() {
                     parts.records.forget(record.id);
                 }
@@ -145,8 +147,8 @@ impl Workshop {
         if let Some(state) = self.known(order.id)? {
             return Ok(state);
         }
-        self.engine.no_build(order.session)?; // a binary for it would land among what another build reads
-        let (_session, _inside) = self.engine.awake(order.session).await?;
+        reserved::refuse_build(&self.engine, order.session)?; // a binary for it would land among what another build reads
+        let (_session, _inside) = hibernation::resumed(&self.engine, order.session).await?;
         let (workshop, asked) = (Arc::clone(self), order.clone());
         let plan = move || {
             let asking = OpenWorkspace::open(&workshop.engine, asked.session)?;
@@ -251,18 +253,17 @@ impl Workshop {
         };
         reserved::put(&mut spec, order.execution);
         self.keep(record).await?;
-        let told = self.engine.create_session(Some(order.build_session), spec).await?;
+        let told = create::create(&self.engine, Some(order.build_session), spec).await?;
         if !reserved::is_of(&told.spec, order.execution) {
             let fault = Fault::new(FaultKind::Conflict, "the session of the build is somebody else's");
             return Err(fault.hint("ask for the build anew"));
         }
         let filled = self.fill(record, inputs).await;
-        let start = start_spec(&record.plan);
+        let to_start = start_spec(&record.plan);
         let started = match filled {
             Ok(()) => {
-                self.engine
-                    .start(order.build_session, Some(order.execution), start.clone(), Expects::Nobody)
-                    .await
+                let (session, id) = (order.build_session, Some(order.execution));
+                start::start(&self.engine, session, id, to_start.clone(), Expects::Nobody).await
             }
             Err(fault) => Err(fault),
         };
@@ -270,11 +271,11 @@ impl Workshop {
             // Dropped without a word when there is nothing to wait for.
             Ok(accepted) => _ = accepted.answered.await,
             Err(fault) => {
-                let _ = self.engine.end_session(order.build_session, true).await; // the cause is told
+                let _ = end::end(&self.engine, order.build_session, true).await; // the cause is told
                 return Err(fault);
             }
         }
-        Ok((told.spec, start))
+        Ok((told.spec, to_start))
     }
 
     async fn keep(self: &Arc<Self>, record: &Record) -> Result<(), Fault> {
@@ -334,7 +335,7 @@ impl Workshop {
             collected.unwrap_or_else(|fault| BuildResult::ended(BuildStatus::Lost, fault.message));
         result.duration_ms = now_ms().saturating_sub(record.began_at_ms);
         // Its log stays; all else of it goes.
-        if let Err(fault) = self.engine.end_session(record.build_session, false).await {
+        if let Err(fault) = end::end(&self.engine, record.build_session, false).await {
             tracing::warn!(build = %record.id, %fault, "the session of a build cannot be ended");
         }
         result
@@ -342,8 +343,8 @@ impl Workshop {
 
     /// Reads what a build left, and gives the binary to whoever asked.
     async fn collect(self: &Arc<Self>, record: &Record, verdict: Verdict) -> Result<BuildResult, Fault> {
-        let (_own, _inside) = self.engine.awake(record.build_session).await?;
-        let (_asking, _there) = self.engine.awake(record.session).await?;
+        let (_own, _inside) = hibernation::resumed(&self.engine, record.build_session).await?;
+        let (_asking, _there) = hibernation::resumed(&self.engine, record.session).await?;
         let (workshop, record) = (Arc::clone(self), record.clone());
         let (engine, ids) = (Arc::clone(&self.engine), (record.build_session, record.session));
         let open =

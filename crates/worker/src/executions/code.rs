@@ -7,37 +7,34 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Command, StartSpec};
 use headwater_workspace::WorkspacePath;
 
-use crate::engine::Engine;
 use crate::executions::program::{find, missing};
-use crate::languages::Language;
+use crate::languages::{Language, Languages};
 use crate::sessions::session::Session;
 
-impl Engine {
-    /// The language of what is to be started, if it is code, and what is to be started within that language's limits.
-    pub(crate) async fn with_language(
-        &self,
-        session: &Arc<Session>,
-        mut spec: StartSpec,
-    ) -> Result<(Option<Language>, StartSpec), Fault> {
-        let Command::Code { language: name, .. } = &spec.command else {
-            return Ok((None, spec));
-        };
-        let language = self.language(name).await?;
-        spec.limits = spec.limits.tightest(&language.limits);
-        Ok((Some(in_environment(session, language).await?), spec))
-    }
+/// The language of what is to be started, if it is code, and what is to be started within that language's limits.
+pub(crate) async fn with_language(
+    languages: &Languages,
+    session: &Arc<Session>,
+    mut spec: StartSpec,
+) -> Result<(Option<Language>, StartSpec), Fault> {
+    let Command::Code { language: name, .. } = &spec.command else {
+        return Ok((None, spec));
+    };
+    let language = language(languages, name).await?;
+    spec.limits = spec.limits.tightest(&language.limits);
+    Ok((Some(in_environment(session, language).await?), spec))
+}
 
-    /// The language of this name.
-    async fn language(&self, name: &str) -> Result<Language, Fault> {
-        let entry = find(&self.languages, name)?;
-        if !entry.is_settled() {
-            // A tool is asked for its version, once.
-            let (languages, name) = (self.languages.clone(), entry.name.clone());
-            let settle = move || drop(languages.get(&name).map(|entry| entry.language().is_some()));
-            let _ = tokio::task::spawn_blocking(settle).await;
-        }
-        entry.language().cloned().ok_or_else(|| missing(entry))
+/// The language of this name.
+async fn language(languages: &Languages, name: &str) -> Result<Language, Fault> {
+    let entry = find(languages, name)?;
+    if !entry.is_settled() {
+        // A tool is asked for its version, once.
+        let (languages, name) = (languages.clone(), entry.name.clone());
+        let settle = move || drop(languages.get(&name).map(|entry| entry.language().is_some()));
+        let _ = tokio::task::spawn_blocking(settle).await;
     }
+    entry.language().cloned().ok_or_else(|| missing(entry))
 }
 
 /// With the interpreter of the session's environment, if there is one: decided anew at each start.

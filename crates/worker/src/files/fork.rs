@@ -13,6 +13,7 @@ use crate::detached::blocking;
 use crate::engine::Engine;
 use crate::files::open_workspace::{OpenWorkspace, disk_fault};
 use crate::layout;
+use crate::sessions::create;
 use crate::sessions::pool::{Prepared, discard_later};
 
 /// What the new one is to be.
@@ -24,33 +25,31 @@ pub(crate) struct Order {
     pub(crate) spec: SessionSpec,
 }
 
-impl Engine {
-    /// Makes it, or answers with the one that has this id already.
-    pub(crate) async fn fork_session(self: &Arc<Self>, order: Order) -> Result<Told, Fault> {
-        order.spec.check()?;
-        let _turn = self.session_turn(order.id).await;
-        match self.session(order.id) {
-            Err(fault) if fault.kind == FaultKind::NotFound => {}
-            other => return other,
-        }
-        self.network.permit(order.spec.network, self.config.sandbox)?;
-        let prepared = self.pool.take(self, order.spec.network).await?;
-        let engine = Arc::clone(self);
-        let work = move || {
-            let filled = fill(&engine, &order, &prepared);
-            Ok((prepared, order, filled))
-        };
-        let (prepared, order, filled) = blocking(work).await?;
-        if let Err(fault) = filled {
-            discard_later(Arc::clone(self), prepared);
-            return Err(fault);
-        }
-        let session = self.hand_out(prepared, order.id, order.spec)?;
-        session.gauge().set(None); // it is not empty, as new sessions are
-        self.listen_to(&session);
-        self.pool.refill(self);
-        Ok(session.told())
+/// Creates it, or returns the session that has this id already.
+pub(crate) async fn fork(engine: &Arc<Engine>, order: Order) -> Result<Told, Fault> {
+    order.spec.check()?;
+    let _lock = engine.sessions.lock(order.id).await;
+    match engine.sessions.info(order.id) {
+        Err(fault) if fault.kind == FaultKind::NotFound => {}
+        other => return other,
     }
+    engine.network.permit(order.spec.network, engine.config.sandbox)?;
+    let prepared = engine.pool.take(engine, order.spec.network).await?;
+    let filling = Arc::clone(engine);
+    let work = move || {
+        let filled = fill(&filling, &order, &prepared);
+        Ok((prepared, order, filled))
+    };
+    let (prepared, order, filled) = blocking(work).await?;
+    if let Err(fault) = filled {
+        discard_later(Arc::clone(engine), prepared);
+        return Err(fault);
+    }
+    let session = create::hand_out(engine, prepared, order.id, order.spec)?;
+    session.gauge().set(None); // it is not empty, as new sessions are
+    create::listen_to(engine, &session);
+    engine.pool.refill(engine);
+    Ok(session.told())
 }
 
 /// Copies the workspace, or a snapshot of it, and notes what was copied as what the new session began with.

@@ -12,9 +12,12 @@ use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Limits, SessionId};
 use headwater_workspace::{Room, Stage, Workspace, WorkspacePath};
 
+use crate::builds::reserved;
 use crate::engine::Engine;
 use crate::layout::{self, SessionRecord};
 use crate::sessions::session;
+use crate::sessions::table::WorkspaceUse;
+use crate::sessions::update;
 
 /// A session's workspace.
 #[derive(Debug)]
@@ -35,25 +38,27 @@ pub(crate) struct OpenWorkspace {
 struct InUse {
     engine: Arc<Engine>,
     id: SessionId,
+    /// Dropped after `drop` below: until then the session is in use, and from then on its idle time begins anew.
+    _use: WorkspaceUse,
 }
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        self.engine.close_workspace(self.id);
+        self.engine.sessions.touch(self.id);
     }
 }
 
 impl OpenWorkspace {
     /// Opens the workspace of a session that has not ended. Those of builds are nobody else's. Blocks for a moment.
     pub(crate) fn open(engine: &Arc<Engine>, id: SessionId) -> Result<Self, Fault> {
-        engine.no_build(id)?;
+        reserved::refuse_build(engine, id)?;
         Self::open_any(engine, id)
     }
 
     /// The same for a session of a build, too.
     pub(crate) fn open_any(engine: &Arc<Engine>, id: SessionId) -> Result<Self, Fault> {
-        let record = engine.open_workspace(id)?;
-        let in_use = InUse { engine: Arc::clone(engine), id };
+        let (record, workspace_use) = engine.sessions.use_workspace(id)?;
+        let in_use = InUse { engine: Arc::clone(engine), id, _use: workspace_use };
         let dir = engine.folder.session(id);
         let inside = layout::workspace(&dir);
         Ok(Self {
@@ -82,16 +87,16 @@ impl OpenWorkspace {
         if engine.stop.is_cancelled() {
             return true;
         }
-        match engine.live_session(self.id) {
+        match engine.sessions.live(self.id) {
             Ok(session) => session.phase().is_ending(),
-            Err(_) => engine.asleep(self.id).is_none(),
+            Err(_) => !engine.sessions.is_hibernated(self.id),
         }
     }
 
     /// Waits for the turn to change its files; it lasts as long as what is returned. So of two who expect the same state of
     /// a file one is told that it is another by now, and a restored snapshot is not mixed with what others write.
     pub(crate) async fn lock(&self) -> impl Drop + Send + use<> {
-        self.in_use.engine.workspace_turn(self.id).await
+        self.in_use.engine.sessions.lock_workspace(self.id).await
     }
 
     /// What may still be put into it, by a measurement that may be a moment old. Blocks while it is measured.
@@ -134,7 +139,7 @@ impl OpenWorkspace {
 
     /// The process that all programs of the session are below, if it is not hibernated and walls keep others out of there.
     pub(crate) fn walled_init(&self) -> Option<i32> {
-        self.in_use.engine.live_session(self.id).ok()?.walled_init()
+        self.in_use.engine.sessions.live(self.id).ok()?.walled_init()
     }
 
     /// A folder where trees are made before programs of the session see them.
@@ -160,7 +165,7 @@ impl OpenWorkspace {
 
     /// Has the kernel enforce what it may now hold: its limits or its snapshots have changed.
     pub(crate) fn limit_disk(&self) {
-        self.in_use.engine.limit_disk(self.id);
+        update::enforce_disk_limit(&self.in_use.engine, self.id);
     }
 }
 

@@ -15,7 +15,9 @@ use super::policy::{self, Kept, Sum, Why};
 use super::{Filter, lock};
 use crate::clock::now_ms;
 use crate::engine::Engine;
+use crate::executions::ended;
 use crate::executions::execution::Execution;
+use crate::sessions::end;
 
 /// Between two sweeps without a reason: for what becomes too old. More often where `age` is shorter.
 const EVERY: Duration = Duration::from_mins(1);
@@ -52,7 +54,7 @@ async fn sweep(engine: &Arc<Engine>) -> Sum {
         let (executions, kept) = snapshot(&engine);
         let chosen = policy::choose(&kept, &engine.retention.rules, now_ms());
         let removed = remove(&engine, &executions, &kept, &chosen);
-        engine.forget_empty_sessions(engine.retention.rules.keep_at_least);
+        end::remove_empty(&engine, engine.retention.rules.keep_at_least);
         removed
     };
     tokio::task::spawn_blocking(work).await.unwrap_or_default()
@@ -71,7 +73,7 @@ pub(crate) async fn prune(
         let chosen = policy::prune(&kept, &filter, &engine.retention.rules, now_ms());
         if !dry_run {
             remove(&engine, &executions, &kept, &chosen);
-            engine.forget_empty_sessions(Duration::ZERO);
+            end::remove_empty(&engine, Duration::ZERO);
         }
         v1::PruneResponse {
             logs: chosen.len() as u64,
@@ -83,29 +85,27 @@ pub(crate) async fn prune(
     tokio::task::spawn_blocking(work).await.map_err(stopping)
 }
 
-impl Engine {
-    /// Refuses a start for which there is no room among the logs, also after a sweep.
-    pub(crate) async fn has_room_for_logs(&self, session: SessionId) -> Result<(), Fault> {
-        let owner = self.look_at(session, |spec| spec.owner().to_owned())?;
-        if self.retention.full(&owner).is_none() {
-            return Ok(());
-        }
-        if let Some(engine) = self.weak().upgrade() {
-            sweep(&engine).await;
-        }
-        self.retention.full(&owner).map_or(Ok(()), Err)
+/// Refuses a start if there is no room for its log, even after a sweep.
+pub(crate) async fn ensure_room_for_logs(engine: &Engine, session: SessionId) -> Result<(), Fault> {
+    let owner = engine.sessions.with_spec(session, |spec| spec.owner().to_owned())?;
+    if engine.retention.full(&owner).is_none() {
+        return Ok(());
     }
+    if let Some(engine) = engine.weak().upgrade() {
+        sweep(&engine).await;
+    }
+    engine.retention.full(&owner).map_or(Ok(()), Err)
 }
 
 /// All logs as they are now.
 fn snapshot(engine: &Engine) -> (Vec<Arc<Execution>>, Vec<Kept>) {
-    let executions = engine.executions(None);
+    let executions = engine.executions.list(None);
     let mut owners: HashMap<SessionId, Arc<str>> = HashMap::new();
     let now = now_ms();
     let mut kept = Vec::with_capacity(executions.len());
     for execution in &executions {
         let session = execution.session_id();
-        let owner = owners.entry(session).or_insert_with(|| engine.owner(session));
+        let owner = owners.entry(session).or_insert_with(|| engine.sessions.owner(session));
         let ended_at_ms = execution.closed_at_ms();
         let is_recent = ended_at_ms.is_some_and(|at| now.saturating_sub(at) < READERS_MS);
         kept.push(Kept {
@@ -130,7 +130,7 @@ fn remove(engine: &Engine, executions: &[Arc<Execution>], kept: &[Kept], chosen:
     lock(&retention.journal).add(chosen.iter().map(|(n, why)| Entry::new(&executions[*n].told(), *why)));
     let mut reasons: BTreeMap<Why, Sum> = BTreeMap::new();
     for (n, why) in chosen {
-        if let Err(error) = engine.remove_log(&executions[*n]) {
+        if let Err(error) = ended::remove(engine, &executions[*n]) {
             tracing::warn!(execution = %kept[*n].id, %error, "a log cannot be removed");
         }
         reasons.entry(*why).or_default().add(1, kept[*n].bytes);

@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::files::archive::pack::{pack, survey};
 use crate::files::archive::upload::{Upload, max_length};
 use crate::files::diff::Diff;
-use crate::files::fork::Order;
+use crate::files::fork::{self, Order};
 use crate::files::open_workspace::OpenWorkspace;
 use crate::files::search::Search;
 use crate::files::snapshots;
@@ -72,9 +72,11 @@ fn archive_format(number: i32) -> Result<ArchiveFormat, Fault> {
 /// Waits until a session has ended; a hibernated one has not.
 async fn ended(engine: Arc<Engine>, id: SessionId) {
     loop {
-        match engine.live_session(id) {
+        match engine.sessions.live(id) {
             Ok(session) => session.until_gone().await,
-            Err(_) if engine.asleep(id).is_some() => tokio::time::sleep(HIBERNATED_CHECK_INTERVAL).await,
+            Err(_) if engine.sessions.is_hibernated(id) => {
+                tokio::time::sleep(HIBERNATED_CHECK_INTERVAL).await;
+            }
             Err(_) => return,
         }
     }
@@ -270,7 +272,7 @@ impl Contract for TreesService {
         let lock = open.lock().await;
         let engine = Arc::clone(&self.engine);
         let told = to_the_end(async move {
-            let created = engine.fork_session(Order { from, id, snapshot, spec }).await;
+            let created = fork::fork(&engine, Order { from, id, snapshot, spec }).await;
             drop((lock, permit, open));
             created
         })

@@ -18,8 +18,10 @@ use crate::executions::execution::Execution;
 use crate::executions::follow::{self, Responses};
 use crate::executions::output;
 use crate::executions::stdin::StdinPipe;
+use crate::executions::{ended, start};
 use crate::retention;
 use crate::sessions::session::{Accepted, Expects, Session, grace};
+use crate::sessions::{create, end, hibernation, update};
 use crate::usage::processes;
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -52,7 +54,7 @@ impl Service {
             let fault = Fault::new(FaultKind::Conflict, format!("`{id}` has ended"));
             return Err(fault.hint("its output can still be read"));
         }
-        let session = self.engine.live_session(execution.session_id())?;
+        let session = self.engine.sessions.live(execution.session_id())?;
         Ok((execution, session))
     }
 
@@ -63,7 +65,7 @@ impl Service {
         let spec: StartSpec =
             request.spec.ok_or_else(|| Fault::new(FaultKind::Invalid, "nothing to start"))?.try_into()?;
         let engine = Arc::clone(&self.engine);
-        to_the_end(async move { engine.start(session, id, spec, expects).await }).await
+        to_the_end(async move { start::start(&engine, session, id, spec, expects).await }).await
     }
 }
 
@@ -75,7 +77,7 @@ const fn expects(lossless: bool) -> Expects {
 impl Worker for Service {
     async fn info(&self, _: Request<v1::InfoRequest>) -> Answer<v1::InfoResponse> {
         let engine = &self.engine;
-        let sessions = engine.live_sessions();
+        let sessions = engine.sessions.all_live();
         let running: u32 = sessions.iter().map(|session| session.told().running).sum();
         let language = |language: &crate::languages::Language| v1::Language {
             name: language.name.clone(),
@@ -102,13 +104,13 @@ impl Worker for Service {
         let mut spec: SessionSpec = request.spec.map(TryInto::try_into).transpose()?.unwrap_or_default();
         reserved::strip(&mut spec);
         let engine = Arc::clone(&self.engine);
-        let session = to_the_end(async move { engine.create_session(id, spec).await }).await?;
+        let session = to_the_end(async move { create::create(&engine, id, spec).await }).await?;
         Ok(Response::new((&session).into()))
     }
 
     async fn get_session(&self, request: Request<v1::GetSessionRequest>) -> Answer<v1::Session> {
         let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
-        Ok(Response::new((&self.engine.session(id)?).into()))
+        Ok(Response::new((&self.engine.sessions.info(id)?).into()))
     }
 
     async fn list_sessions(
@@ -116,28 +118,28 @@ impl Worker for Service {
         request: Request<v1::ListSessionsRequest>,
     ) -> Answer<v1::ListSessionsResponse> {
         let request = request.into_inner();
-        let sessions = self.engine.sessions(request.include_ended, request.brief);
+        let sessions = self.engine.sessions.list(request.include_ended, request.brief);
         Ok(Response::new(v1::ListSessionsResponse { sessions: sessions.iter().map(Into::into).collect() }))
     }
 
     async fn update_session(&self, request: Request<v1::UpdateSessionRequest>) -> Answer<v1::Session> {
         let request = request.into_inner();
         let id = request.session_id.parse().map_err(Fault::from)?;
-        Ok(Response::new((&self.engine.update_session(id, request)?).into()))
+        Ok(Response::new((&update::update(&self.engine, id, request).await?).into()))
     }
 
     async fn end_session(&self, request: Request<v1::EndSessionRequest>) -> Answer<v1::Session> {
         let request = request.into_inner();
         let id = request.session_id.parse().map_err(Fault::from)?;
         let engine = Arc::clone(&self.engine);
-        let ended = to_the_end(async move { engine.end_session(id, request.forget).await }).await?;
+        let ended = to_the_end(async move { end::end(&engine, id, request.forget).await }).await?;
         Ok(Response::new((&ended).into()))
     }
 
     async fn hibernate_session(&self, request: Request<v1::HibernateSessionRequest>) -> Answer<v1::Session> {
         let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
         let engine = Arc::clone(&self.engine);
-        let told = to_the_end(async move { engine.hibernate(id).await }).await?;
+        let told = to_the_end(async move { hibernation::hibernate(&engine, id).await }).await?;
         Ok(Response::new((&told).into()))
     }
 
@@ -211,7 +213,7 @@ impl Worker for Service {
     ) -> Answer<v1::ListExecutionsResponse> {
         let request = request.into_inner();
         let session = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let told = self.engine.executions(session).into_iter().map(|execution| execution.told());
+        let told = self.engine.executions.list(session).into_iter().map(|execution| execution.told());
         let wanted = told.filter(|told| !request.running_only || told.state.verdict().is_none());
         let executions = wanted.map(|mut told| {
             if request.brief {
@@ -303,7 +305,7 @@ impl Worker for Service {
         let execution = self.execution(&request.execution_id)?;
         // Cancelling what has ended is no failure: the caller has what it wants.
         if !execution.head().closed {
-            let session = self.engine.live_session(execution.session_id())?;
+            let session = self.engine.sessions.live(execution.session_id())?;
             let own = grace(&execution.record().spec);
             let grace = request.grace_ms.map_or(own, Duration::from_millis);
             session.stop(execution.id(), Cause::Cancelled, grace).await?;
@@ -324,7 +326,7 @@ impl Worker for Service {
         request: Request<v1::ListProcessesRequest>,
     ) -> Answer<v1::ListProcessesResponse> {
         let execution = self.execution(&request.into_inner().execution_id)?;
-        let processes = match self.engine.live_session(execution.session_id()) {
+        let processes = match self.engine.sessions.live(execution.session_id()) {
             Ok(session) => session.processes(execution.id()).await?,
             Err(_) => Vec::new(), // the session has ended, and all its processes with it
         };
@@ -334,7 +336,7 @@ impl Worker for Service {
 
     async fn forget(&self, request: Request<v1::ForgetRequest>) -> Answer<v1::ForgetResponse> {
         let id = request.into_inner().execution_id.parse().map_err(Fault::from)?;
-        self.engine.forget(id)?;
+        ended::forget(&self.engine, id)?;
         Ok(Response::new(v1::ForgetResponse {}))
     }
 
@@ -343,7 +345,7 @@ impl Worker for Service {
         to_the_end(async move {
             let mut done = v1::ShutdownResponse::default();
             if request.hibernate || request.sessions {
-                done = engine.hibernate_all().await;
+                done = hibernation::hibernate_all(&engine).await;
             }
             engine.stop.cancel();
             Ok(Response::new(done))

@@ -23,11 +23,13 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::clock::{now_ms, now_us};
 use crate::engine::Engine;
+use crate::executions::ended;
 use crate::executions::execution::Execution;
 use crate::files;
 use crate::layout::{self, ExecutionRecord, SessionRecord};
 use crate::sessions::cleanup;
-use crate::sessions::hibernation::Asleep;
+use crate::sessions::create;
+use crate::sessions::hibernation::Hibernated;
 use crate::sessions::session::{Parts, unseen};
 
 /// How long an init may take to answer.
@@ -71,10 +73,8 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
             cleanup::end_strays(&record);
             cleanup::remove_but_workspace(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
             if !record.spec.one_shot {
-                if let Some(uid) = record.host_uid {
-                    engine.keep_uid(uid);
-                }
-                engine.put_asleep(Asleep { record, used_at: Instant::now(), disk_bytes: None });
+                engine.host_users.keep(record.host_uid);
+                engine.sessions.set_hibernated(Hibernated::new(record, Instant::now()));
                 return;
             }
             cleanup::remove_workspace(&dir);
@@ -83,13 +83,11 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
                 tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
             }
         }
-        engine.add_ended(record);
+        engine.sessions.set_ended(record);
         return;
     };
     let id = record.id;
-    if let Some(uid) = record.host_uid {
-        engine.keep_uid(uid);
-    }
+    engine.host_users.keep(record.host_uid);
     if let Err(error) = take_over(engine, dir, record, found) {
         tracing::error!(session = %id, %error, "a session cannot be taken over");
     }
@@ -190,7 +188,7 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
         disk: None,
         descriptors,
     };
-    let session = engine.bring_up(parts)?;
+    let session = create::bring_up(engine, parts)?;
     let _within = engine.movers.enter();
     for (id, path) in executions {
         let Some(held) = found.held.remove(&id) else {
@@ -200,18 +198,18 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
         };
         match take_up(&path, &held, engine.config.holds) {
             Ok((execution, writer)) => {
-                engine.add_execution(Arc::clone(&execution));
+                engine.executions.insert(Arc::clone(&execution));
                 session.adopt(execution, writer, held.kind, held.fds, held.exit);
             }
             Err(error) => tracing::error!(execution = %id, %error, "a log cannot be taken up"),
         }
     }
     tracing::info!(session = %session.id(), running = session.busy(), "session taken over");
-    engine.listen_to(&session);
-    let ended = |execution: &Arc<Execution>| execution.head().verdict.is_some();
-    if engine.executions(Some(session.id())).iter().any(ended) {
+    create::listen_to(engine, &session);
+    let has_ended = |execution: &Arc<Execution>| execution.head().verdict.is_some();
+    if engine.executions.list(Some(session.id())).iter().any(has_ended) {
         // The other worker may have been killed before it ended a session that was made for this.
-        engine.execution_has_exited(&session);
+        ended::has_exited(engine, &session);
     }
     Ok(())
 }
@@ -246,7 +244,7 @@ fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarte
         return;
     }
     match past(path, unstarted, engine.config.holds) {
-        Ok(Some(execution)) => engine.add_execution(execution),
+        Ok(Some(execution)) => engine.executions.insert(execution),
         Ok(None) => {
             if let Err(error) = tree::remove(path) {
                 tracing::warn!(execution = %id, %error, "an execution that never started cannot be removed");

@@ -8,8 +8,10 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::SandboxKind;
 use rustix::fs::FlockOperation;
 
@@ -56,9 +58,49 @@ pub(crate) fn are_given_out(config: &Config) -> bool {
     rustix::process::geteuid().is_root() && config.sandbox != SandboxKind::None
 }
 
-/// The first user of the range that is not in use.
-pub(crate) fn first_free(base: u32, used: &BTreeSet<u32>) -> Option<u32> {
-    (base..base.saturating_add(UID_RANGE)).find(|uid| !used.contains(uid))
+/// The users of the data folder's range that are in use.
+#[derive(Debug)]
+pub(crate) struct UidPool {
+    /// The first user of the range; `None` if sessions run as the worker's own user.
+    base: Option<u32>,
+    used: Mutex<BTreeSet<u32>>,
+}
+
+impl UidPool {
+    /// All users from this one on are free.
+    pub(crate) const fn new(base: Option<u32>) -> Self {
+        Self { base, used: Mutex::new(BTreeSet::new()) }
+    }
+
+    fn used(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a free user for a session; `None` if sessions run as the worker's own user.
+    pub(crate) fn take(&self) -> Result<Option<u32>, Fault> {
+        let Some(base) = self.base else { return Ok(None) };
+        let mut used = self.used();
+        let free = (base..base.saturating_add(UID_RANGE)).find(|uid| !used.contains(uid));
+        let uid = free.ok_or_else(|| {
+            let message = format!("all {UID_RANGE} host users of this data folder are in use");
+            let fault = Fault::new(FaultKind::Exhausted, message);
+            fault.hint("end sessions that are not needed any more; hibernated ones keep their user")
+        })?;
+        used.insert(uid);
+        Ok(Some(uid))
+    }
+
+    /// A session that was found runs as this user.
+    pub(crate) fn keep(&self, uid: Option<u32>) {
+        self.used().extend(uid);
+    }
+
+    /// Nothing of this user is left on the host.
+    pub(crate) fn free(&self, uid: Option<u32>) {
+        if let Some(uid) = uid {
+            self.used().remove(&uid);
+        }
+    }
 }
 
 /// Claims a range for this data folder; returns its first user.
@@ -206,14 +248,17 @@ mod tests {
 
     #[test]
     fn host_users_are_allocated_within_the_range_only() {
-        let mut used = BTreeSet::new();
-        for n in 0..UID_RANGE {
-            assert_eq!(first_free(5_000, &used), Some(5_000 + n));
-            used.insert(5_000 + n);
+        let users = UidPool::new(Some(5_000));
+        users.keep(Some(5_003));
+        for n in (0..UID_RANGE).filter(|n| *n != 3) {
+            assert_eq!(users.take().unwrap(), Some(5_000 + n));
         }
-        assert_eq!(first_free(5_000, &used), None);
-        used.remove(&5_007);
-        assert_eq!(first_free(5_000, &used), Some(5_007));
-        assert_eq!(first_free(u32::MAX - 1, &BTreeSet::from([u32::MAX - 1])), None, "never past the end");
+        assert_eq!(users.take().unwrap_err().kind, FaultKind::Exhausted);
+        users.free(Some(5_007));
+        assert_eq!(users.take().unwrap(), Some(5_007));
+        let last = UidPool::new(Some(u32::MAX - 1));
+        assert_eq!(last.take().unwrap(), Some(u32::MAX - 1));
+        assert!(last.take().is_err(), "never past the end");
+        assert_eq!(UidPool::new(None).take().unwrap(), None, "as the worker's own user");
     }
 }

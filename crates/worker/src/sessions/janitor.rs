@@ -13,6 +13,7 @@ use headwater_sandbox::wire::Cause;
 use tokio::sync::Semaphore;
 
 use crate::engine::Engine;
+use crate::sessions::end;
 use crate::sessions::idle::Quiet;
 use crate::sessions::session::Session;
 use crate::usage::disk::{Free, is_limited};
@@ -51,10 +52,10 @@ pub(crate) async fn watch(engine: Arc<Engine>) {
             descriptors::measure();
             counted = Some(Instant::now());
         }
-        let sessions = engine.live_sessions();
+        let sessions = engine.sessions.all_live();
         quiet.keep(&sessions);
-        for id in engine.slept_too_long() {
-            engine.end_slept_too_long(id).await;
+        for id in engine.sessions.expired() {
+            end::end_expired(&engine, id).await;
         }
         let free = Free::of(engine.folder.root());
         let busy = sessions.iter().any(|session| session.busy() > 0);
@@ -94,7 +95,7 @@ async fn next_look(engine: &Engine, before: Free, busy: bool) {
 fn end_if_idle(engine: &Engine, session: &Arc<Session>) {
     let timeout = session.record().spec.idle_timeout_ms.map(Duration::from_millis);
     let is_idle = timeout.is_some_and(|timeout| session.idle_for() > timeout);
-    if is_idle && !session.phase().is_ending() && !engine.is_open(session.id()) {
+    if is_idle && !session.phase().is_ending() && !engine.sessions.is_in_use(session.id()) {
         tracing::info!(session = %session.id(), "session idle for too long");
         let session = Arc::clone(session);
         tokio::spawn(async move { session.end().await });
@@ -137,7 +138,7 @@ async fn check_disk(engine: Arc<Engine>, session: Arc<Session>, walks: Arc<Semap
 
 /// Stops all executions of a session, those too that have ended and left children behind.
 async fn stop_all(engine: &Engine, session: &Session, grace: Duration) {
-    for execution in engine.executions(Some(session.id())) {
+    for execution in engine.executions.list(Some(session.id())) {
         // A session that is gone has nothing left to stop.
         let _ = session.stop(execution.id(), Cause::DiskLimit, grace).await;
     }

@@ -178,7 +178,7 @@ fn discard(engine: &Engine, prepared: &Prepared) {
     cleanup::remove(&prepared.dir, prepared.cgroup.as_ref());
     let _ = fs::remove_dir_all(&prepared.dir);
     orphans::reap(prepared.init.as_fd());
-    engine.free_uid(prepared.host_uid);
+    engine.host_users.free(prepared.host_uid);
 }
 
 /// Makes a session that sleeps anew: on its old workspace, as its old user, behind new walls. Blocks for milliseconds.
@@ -214,14 +214,14 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
 fn prepare(engine: &Arc<Engine>, network: NetworkNamespace) -> Result<Prepared, Fault> {
     let slot = SessionId::random();
     let dir = engine.folder.slots().join(slot.to_string());
-    let host_uid = engine.take_uid()?;
+    let host_uid = engine.host_users.take()?;
     let made = make(engine, slot, &dir, host_uid, network);
     if made.is_ok() {
         engine.projects.begin(&dir, host_uid, &engine.config.limits);
     } else {
         cleanup::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
         let _ = fs::remove_dir_all(&dir);
-        engine.free_uid(host_uid);
+        engine.host_users.free(host_uid);
     }
     made
 }

@@ -36,6 +36,8 @@ use crate::engine::Engine;
 use crate::executions::open_limits::{self, Whose};
 use crate::layout::{self, SessionRecord};
 use crate::sessions::cleanup;
+use crate::sessions::end;
+use crate::sessions::hibernation;
 use crate::sessions::init_link::Link;
 use crate::usage::disk::{Gauge, Measured};
 
@@ -386,9 +388,9 @@ impl Session {
         self.until_all_closed().await;
         let _ = cleaned.await; // it does not panic, and is not stopped
         if hibernates {
-            engine.session_sleeps(self);
+            hibernation::live_is_hibernated(&engine, self);
         } else {
-            engine.session_is_over(self);
+            end::live_has_ended(&engine, self);
         }
         self.phase.finish();
         spare::remove(&self.dir); // one that was being made when the rest was cleaned up

@@ -59,13 +59,13 @@ pub(crate) fn measure(session: &Session) -> Usage {
 
 /// What all sessions use, those that sleep included. Blocks.
 pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
-    let awake: Vec<_> = engine.live_sessions().iter().map(|session| told(engine, session)).collect();
-    let asleep = engine.all_asleep().into_iter().map(|asleep| {
+    let awake: Vec<_> = engine.sessions.all_live().iter().map(|session| told(engine, session)).collect();
+    let asleep = engine.sessions.all_hibernated().into_iter().map(|asleep| {
         let id = asleep.record.id;
         let (disk_bytes, snapshot_bytes) = asleep.disk_bytes.unwrap_or_else(|| {
             let walked = Measured::now(&engine.folder.session(id), None);
             let bytes = walked.map_or((0, 0), |walked| (walked.bytes(), walked.snapshot_bytes()));
-            engine.note_asleep_disk(&asleep, bytes);
+            engine.sessions.note_disk_use(&asleep, bytes);
             bytes
         });
         v1::SessionUsage {
@@ -102,14 +102,14 @@ pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
         let disk = owners.entry(owner).or_default();
         (disk.log_bytes, disk.logs) = (sum.bytes, sum.logs);
     }
-    for session in engine.live_sessions() {
+    for session in engine.sessions.all_live() {
         let owner = session.record().spec.owner().to_owned();
         let disk = owners.entry(owner).or_default();
         disk.log_bytes += session.live_log_bytes();
         disk.snapshot_bytes += session.snapshot_bytes();
         disk.workspace_bytes += session.disk_bytes().saturating_sub(session.snapshot_bytes());
     }
-    for asleep in engine.all_asleep() {
+    for asleep in engine.sessions.all_hibernated() {
         let disk = owners.entry(asleep.record.spec.owner().to_owned()).or_default();
         let (bytes, snapshots) = asleep.disk_bytes.unwrap_or_default();
         disk.snapshot_bytes += snapshots;

@@ -17,6 +17,7 @@ use super::phase::Cause;
 use super::start::{grace, remove_later};
 use super::verdict::{self, Asked, Circumstances};
 use crate::clock::now_us;
+use crate::executions::ended;
 use crate::executions::execution::Execution;
 use crate::executions::open_limits::Ticket;
 use crate::executions::pump::{self, Source, Surroundings};
@@ -244,7 +245,7 @@ impl Session {
             remove_later(cgroup);
         }
         if let Some(engine) = self.engine.upgrade() {
-            engine.execution_is_closed(self, execution);
+            ended::is_closed(&engine, self, execution);
         }
         self.closed.notify_waiters();
     }
@@ -323,7 +324,7 @@ impl Surroundings for Around {
             let _ = self.session.tell(&ToInit::ExitLogged { execution: id }).await;
         }
         if let Some(engine) = self.session.engine.upgrade() {
-            engine.execution_has_exited(&self.session);
+            ended::has_exited(&engine, &self.session);
         }
     }
 
