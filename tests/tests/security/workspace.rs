@@ -18,7 +18,8 @@ const CLASS: u32 = 10;
 async fn is_removed_after(target: &Target, entry: Entry, code: &str) -> Result<SessionId> {
     let session = target.session(Limits::default()).await?;
     let seen = target.run(session, &entry.spec(code)).await?;
-    anyhow::ensure!(seen.verdict().code == Some(0), "{:?}: {}{}", target.side, seen.errors(), seen.screen());
+    let (verdict, errors) = (seen.verdict(), seen.errors());
+    anyhow::ensure!(verdict.code == Some(0), "{:?}: {verdict:?} {errors}{}", target.side, seen.screen());
     let workspace = target.worker.workspace(session);
     anyhow::ensure!(fs::read_dir(&workspace)?.count() > 0, "the control: something is there");
     target.end(session).await?;

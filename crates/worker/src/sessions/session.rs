@@ -424,9 +424,17 @@ impl Session {
         };
         if tokio::time::timeout(END_TIMEOUT, asked).await.is_err() {
             self.kill_what_is_left();
-            // When init is killed the link breaks, and `listen` finishes the rest.
-            let _ = tokio::time::timeout(END_TIMEOUT, self.until_gone()).await;
+            // When init is dead the link breaks, and `listen` finishes the rest, which takes longer for a large workspace.
+            // An init that does not die is not waited for.
+            while tokio::time::timeout(END_TIMEOUT, self.until_gone()).await.is_err() && self.init_is_dead() {
+            }
         }
+    }
+
+    fn init_is_dead(&self) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&now))
+            .is_ok_and(|ready| ready > 0)
     }
 }
 
