@@ -1,5 +1,5 @@
-//! Executions: telling of, ending and removing them. What the worker tells is noted before it is passed on; what it no
-//! longer knows, the store tells.
+//! Reads, lists and removes executions. The state that the worker returns is recorded before a client sees it; what the
+//! worker no longer knows comes from the store.
 
 pub(crate) mod reconcile;
 pub(crate) mod recorder;
@@ -24,25 +24,25 @@ use crate::http::paging::InParts;
 use crate::state::Gateway;
 use crate::worker::if_it_fits;
 
-/// How many executions of a page are asked for at the same time: the worker sends all of their code.
-const AT_ONCE: usize = 4;
+/// Executions of a page that are fetched at the same time: the worker sends all of their code.
+const MAX_CONCURRENT_READS: usize = 4;
 
-/// What a look at an execution waits for.
+/// How long a request waits for the end of an execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Patience {
-    /// How long at most.
+    /// The longest wait.
     pub(crate) at_most: Duration,
     /// Until no writer is left, instead of until the program has ended.
     pub(crate) closed: bool,
 }
 
 impl Patience {
-    /// As it is now.
+    /// No wait.
     pub(crate) const NONE: Self = Self { at_most: Duration::ZERO, closed: false };
 }
 
 impl Gateway {
-    /// Tells of an execution, when it has ended or when patience has.
+    /// An execution, when it has ended or after the longest wait.
     pub(crate) async fn look_at_execution(
         self: &Arc<Self>,
         who: &Identity,
@@ -50,10 +50,10 @@ impl Gateway {
         patience: Patience,
     ) -> Result<Execution, ApiError> {
         self.auth.may_use_execution(who, Need::Read, id).await?;
-        match self.ask_for(id, patience).await {
-            Ok(told) => {
-                self.recorder.note_for_reader(&told).await?;
-                Ok(told)
+        match self.wait_for(id, patience).await {
+            Ok(execution) => {
+                self.recorder.note_for_reader(&execution).await?;
+                Ok(execution)
             }
             Err(error) if is_missing(&error) => {
                 if is_removed(&error) {
@@ -66,18 +66,18 @@ impl Gateway {
         }
     }
 
-    async fn ask_for(&self, id: ExecutionId, patience: Patience) -> Result<Execution, ContractError> {
+    async fn wait_for(&self, id: ExecutionId, patience: Patience) -> Result<Execution, ContractError> {
         if patience.at_most.is_zero() {
             return self.worker.execution(id).await;
         }
         tokio::select! {
-            told = self.worker.wait(id, patience.at_most, patience.closed) => told,
-            // A server that ends answers what it knows; the client asks the next one.
+            execution = self.worker.wait(id, patience.at_most, patience.closed) => execution,
+            // A server that stops returns the current state; the client asks the next one.
             () = self.background.stopping.cancelled() => self.worker.execution(id).await,
         }
     }
 
-    /// A page of executions, as they are.
+    /// A page of executions with their current state.
     pub(crate) async fn list_executions(
         self: &Arc<Self>,
         who: &Identity,
@@ -86,11 +86,11 @@ impl Gateway {
         page: PageRequest,
     ) -> Result<Page<Execution>, ApiError> {
         let (owner, among) = who.list_filter();
-        // Whoever was let into a session sees all that is in it.
+        // Everybody who may read a session sees all of its executions.
         filter.owner = if filter.session_id.is_some() { None } else { owner };
         filter.among = among;
         filter.state = state.map(stored_state);
-        let _turn = self.quota.lists.acquire(&who.owner).await;
+        let _permit = self.quota.lists.acquire(&who.owner).await;
         let mut parts = InParts::new(page);
         while let Some(part) = parts.wanted() {
             parts.add(self.execution_rows(&filter, part).await?);
@@ -98,17 +98,18 @@ impl Gateway {
         let found = parts.page();
         let mut running = HashMap::new();
         if found.items.iter().any(|row| row.end.is_none()) {
-            let told = if_it_fits(self.worker.running_in_brief(filter.session_id).await)?;
-            running.extend(told.into_iter().map(|told| (told.id, told)));
+            let executions = if_it_fits(self.worker.running_in_brief(filter.session_id).await)?;
+            running.extend(executions.into_iter().map(|execution| (execution.id, execution)));
         }
-        let looks = found.items.into_iter().map(|row| {
+        let reads = found.items.into_iter().map(|row| {
             let known = running.remove(&row.id);
-            self.now(row, known)
+            self.current_execution(row, known)
         });
-        let told: Vec<_> = futures_util::stream::iter(looks).buffered(AT_ONCE).collect().await;
-        let mut items = told.into_iter().collect::<Result<Vec<_>, ApiError>>()?;
+        let executions: Vec<_> =
+            futures_util::stream::iter(reads).buffered(MAX_CONCURRENT_READS).collect().await;
+        let mut items = executions.into_iter().collect::<Result<Vec<_>, ApiError>>()?;
         if let Some(state) = state {
-            items.retain(|told| name(&told.state) == state);
+            items.retain(|execution| name(&execution.state) == state);
         }
         Ok(Page { items, next: found.next })
     }
@@ -127,8 +128,8 @@ impl Gateway {
         Ok(found)
     }
 
-    /// An execution of the store as it is now, for a list.
-    async fn now(
+    /// The execution of a row with its current state, for a list.
+    async fn current_execution(
         self: &Arc<Self>,
         row: ExecutionRow,
         known: Option<Execution>,
@@ -138,15 +139,15 @@ impl Gateway {
         }
         let id = row.id;
         let asked = match known {
-            Some(told) => Ok(told),
+            Some(execution) => Ok(execution),
             None => self.worker.execution(id).await,
         };
         match asked {
-            Ok(mut told) => {
-                self.recorder.note_for_reader(&told).await?;
-                told.spec.command.shorten(); // one that is asked for by itself is told in full
-                told.spec.env.clear();
-                Ok(told)
+            Ok(mut execution) => {
+                self.recorder.note_for_reader(&execution).await?;
+                execution.spec.command.shorten(); // the full command is returned for single executions
+                execution.spec.env.clear();
+                Ok(execution)
             }
             Err(error) if is_missing(&error) => Ok(execution_by_row(row)),
             Err(error) => Err(error.into()),
@@ -181,7 +182,7 @@ impl Gateway {
     }
 }
 
-/// What the store can tell apart; the rest is sorted out with what the worker tells.
+/// The states that the store distinguishes. The state of the worker decides about the rest.
 const fn stored_state(state: ExecutionStateName) -> StateFilter {
     match state {
         ExecutionStateName::Queued | ExecutionStateName::Running => StateFilter::Running,

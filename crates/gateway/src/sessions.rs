@@ -1,4 +1,4 @@
-//! Sessions: making, telling of, changing and removing them. The store says whose they are; the worker, how they are.
+//! Creates, reads, changes and removes sessions. The store knows their owners, and the worker their state.
 
 pub(crate) mod by_name;
 
@@ -22,7 +22,7 @@ use crate::state::Gateway;
 use crate::worker::if_it_fits;
 
 impl Gateway {
-    /// Makes a session; with a key, once. The store is written before this returns.
+    /// Creates a session; with a key, once. The store is written before this returns.
     pub(crate) async fn create_session(
         self: &Arc<Self>,
         who: &Identity,
@@ -43,36 +43,36 @@ impl Gateway {
         request_key: RequestKey,
     ) -> Result<Session, ApiError> {
         let claim = self.keys.claim(who, &request_key, SessionId::random(), None).await?;
-        // What is over is not made again.
+        // A session that has ended is not created again.
         if claim.repeated
             && let Some(row) = self.store.session(claim.id).await?.filter(|row| row.ended_at_ms.is_some())
         {
-            return self.session_told(row).await;
+            return self.current_session(row).await;
         }
         self.quota.may_create_session(&who.owner).await?;
         spec.metadata.insert(OWNER.to_owned(), who.owner.clone());
-        self.make_session(who, claim.id, &spec, request_key.key.is_some()).await
+        self.create_in_worker(who, claim.id, &spec, request_key.key.is_some()).await
     }
 
-    /// Asks the worker, and then writes the row: with the defaults that the worker filled in. A gateway that is killed
-    /// in between finds the session when it is started again.
-    async fn make_session(
+    /// Creates the session in the worker, and then writes the row with the defaults that the worker filled in. If the
+    /// gateway is killed in between, the next one adopts the session.
+    async fn create_in_worker(
         self: &Arc<Self>,
         who: &Identity,
         id: SessionId,
         spec: &SessionSpec,
         has_key: bool,
     ) -> Result<Session, ApiError> {
-        let told = self.worker.create_session(id, spec).await?;
-        match self.store.put_session(&session_row(told.clone())).await {
+        let session = self.worker.create_session(id, spec).await?;
+        match self.store.put_session(&session_row(session.clone())).await {
             Ok(true) => {
                 self.audit.record(who, "session.create", id.to_string(), String::new());
-                tracing::info!(session = %id, owner = who.owner, "session made");
+                tracing::info!(session = %id, owner = who.owner, "session created");
             }
             Ok(false) => {}
             Err(error) => {
-                // Nobody would know of it. With a key the next attempt finds it, or an earlier one has made it already
-                // and there are things of the owner's in it.
+                // Without a key nobody could find it. With a key the next attempt finds it, or an earlier attempt has
+                // created it and the owner already uses it.
                 if !has_key {
                     let _ = self.worker.end_session(id, true).await;
                 }
@@ -80,36 +80,36 @@ impl Gateway {
             }
         }
         self.auth.access.put_session(id, who.owner.clone());
-        Ok(told)
+        Ok(session)
     }
 
-    /// Tells of a session.
-    pub(crate) async fn look_at_session(&self, who: &Identity, id: SessionId) -> Result<Session, ApiError> {
+    /// A session with its current state.
+    pub(crate) async fn get_session(&self, who: &Identity, id: SessionId) -> Result<Session, ApiError> {
         self.auth.may_use_session(who, Need::Read, id).await?;
         let missing = || ApiError::not_found("session", &id.to_string());
         let row = self.store.session(id).await?.ok_or_else(missing)?;
-        self.session_told(row).await
+        self.current_session(row).await
     }
 
-    /// What the worker tells of a session, noted; or what the store has of it.
-    pub(crate) async fn session_told(&self, row: SessionRow) -> Result<Session, ApiError> {
+    /// The session of a row with its current state, whose end is recorded; or the row, if the worker does not know it.
+    pub(crate) async fn current_session(&self, row: SessionRow) -> Result<Session, ApiError> {
         let id = row.id;
         match self.worker.session(id).await {
-            Ok(told) => {
-                // Who reads is answered also if the end cannot be noted now: it is noted later.
+            Ok(session) => {
+                // The request is answered even if the end cannot be recorded now: it is recorded later.
                 if row.ended_at_ms.is_none()
-                    && let Err(error) = self.reconciler.note_session(&told).await
+                    && let Err(error) = self.reconciler.note_session(&session).await
                 {
-                    tracing::warn!(session = %id, message = %error.message, "the session's end is not noted");
+                    tracing::warn!(session = %id, message = %error.message, "the end of the session was not recorded");
                 }
-                Ok(told)
+                Ok(session)
             }
             Err(error) if is_missing(&error) => Ok(session_by_row(row, now_ms())),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// A page of sessions, as they are, without their environments.
+    /// A page of sessions with their current state, without their environments.
     pub(crate) async fn list_sessions(
         &self,
         who: &Identity,
@@ -122,14 +122,14 @@ impl Gateway {
         {
             let hint =
                 "leave `owner` out to list your own; `shared=true` lists those that are shared with you";
-            return Err(ApiError::forbidden("only operators list the sessions of others", hint));
+            return Err(ApiError::forbidden("only operators may list the sessions of others", hint));
         }
-        // What is shared with somebody is not theirs.
+        // A shared session belongs to somebody else.
         if filter.member.is_none() {
             filter.owner = owner.or(filter.owner);
         }
         filter.among = among;
-        let _turn = self.quota.lists.acquire(&who.owner).await;
+        let _permit = self.quota.lists.acquire(&who.owner).await;
         let mut parts = InParts::new(page);
         while let Some(part) = parts.wanted() {
             parts.add(self.session_rows(&filter, part).await?);
@@ -137,22 +137,22 @@ impl Gateway {
         let found = parts.page();
         let mut live = HashMap::new();
         if found.items.iter().any(|row| row.ended_at_ms.is_none()) {
-            let told = self.worker.sessions_in_brief().await;
-            live.extend(if_it_fits(told)?.into_iter().map(|session| (session.id, session)));
+            let sessions = self.worker.sessions_in_brief().await;
+            live.extend(if_it_fits(sessions)?.into_iter().map(|session| (session.id, session)));
         }
         let mut items = Vec::with_capacity(found.items.len());
         for row in found.items {
             let session = match live.remove(&row.id) {
-                Some(mut told) => {
-                    told.spec.metadata = row.spec.metadata;
-                    told
+                Some(mut session) => {
+                    session.spec.metadata = row.spec.metadata;
+                    session
                 }
                 None if row.ended_at_ms.is_some() => session_by_row(row, 0),
-                // It has ended since somebody looked last, or there are too many to be told of at once.
+                // It has ended without a record, or the worker has too many sessions for one list.
                 None => {
-                    let mut told = self.session_told(row).await?;
-                    told.spec.env.clear();
-                    told
+                    let mut session = self.current_session(row).await?;
+                    session.spec.env.clear();
+                    session
                 }
             };
             let has_ended = matches!(session.state, SessionState::Ended { .. });
@@ -163,7 +163,7 @@ impl Gateway {
         Ok(Page { items, next: found.next })
     }
 
-    /// A part of a page of rows, without the environments: lists do not have them.
+    /// A part of a page of rows, without their environments.
     async fn session_rows(
         &self,
         filter: &SessionFilter,
@@ -176,17 +176,17 @@ impl Gateway {
         Ok(found)
     }
 
-    /// Changes a session: what is absent stays.
+    /// Changes a session: absent fields keep their values.
     pub(crate) async fn patch_session(
         self: &Arc<Self>,
         who: &Identity,
         id: SessionId,
         patch: SessionPatch,
     ) -> Result<Session, ApiError> {
-        // Limits are the owner's: whoever else may write must not lift what bounds them. So is the idle timeout: it
-        // deletes the workspace, as `DELETE` does.
-        let is_the_owners = patch.limits.is_some() || patch.idle_timeout_ms.is_some();
-        let need = if is_the_owners { Need::Own } else { Need::Write };
+        // Only the owner changes the limits: other editors must not raise their own limits. The same holds for the idle
+        // timeout, which deletes the workspace like `DELETE`.
+        let needs_owner = patch.limits.is_some() || patch.idle_timeout_ms.is_some();
+        let need = if needs_owner { Need::Own } else { Need::Write };
         self.auth.may_use_session(who, need, id).await?;
         check_metadata(&patch.metadata)?;
         let request = v1::UpdateSessionRequest {
@@ -199,21 +199,21 @@ impl Gateway {
         let (gateway, who) = (Arc::clone(self), who.clone());
         self.background
             .detached(async move {
-                let told = match gateway.worker.update_session(request).await {
+                let session = match gateway.worker.update_session(request).await {
                     Err(error) if is_missing(&error) => {
                         let message = format!("the session `{id}` has ended");
-                        return Err(ApiError::conflict(message, "make another session"));
+                        return Err(ApiError::conflict(message, "create another session"));
                     }
                     answer => answer?,
                 };
-                gateway.store.update_session(id, &told.spec).await?;
+                gateway.store.update_session(id, &session.spec).await?;
                 gateway.audit.record(&who, "session.patch", id.to_string(), String::new());
-                Ok(told)
+                Ok(session)
             })
             .await
     }
 
-    /// Puts a session to sleep.
+    /// Hibernates a session.
     pub(crate) async fn hibernate_session(
         self: &Arc<Self>,
         who: &Identity,
@@ -221,17 +221,17 @@ impl Gateway {
     ) -> Result<Session, ApiError> {
         self.auth.may_use_session(who, Need::Write, id).await?;
         let sleep = self.worker.hibernate_session(id).await;
-        let told = match sleep {
+        let session = match sleep {
             Err(error) if is_missing(&error) => {
                 return Err(ApiError::conflict(
                     format!("the session `{id}` has ended"),
-                    "make another session",
+                    "create another session",
                 ));
             }
             answer => answer?,
         };
         self.audit.record(who, "session.hibernate", id.to_string(), String::new());
-        Ok(told)
+        Ok(session)
     }
 
     /// Ends a session and its programs, and removes its workspace and, unless `keep_logs`, its logs and rows.
@@ -257,7 +257,7 @@ impl Gateway {
     /// Ends a session; its executions and their logs stay.
     async fn end_session(self: &Arc<Self>, who: &Identity, id: SessionId) -> Result<(), ApiError> {
         match self.worker.end_session(id, false).await {
-            Ok(told) => self.reconciler.note_session(&told).await?,
+            Ok(session) => self.reconciler.note_session(&session).await?,
             Err(error) if is_missing(&error) => _ = self.store.end_session(id, now_ms()).await?,
             Err(error) => return Err(error.into()),
         }

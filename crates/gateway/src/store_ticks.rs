@@ -1,14 +1,14 @@
-//! What can wait a moment is done on common ticks: the store writes together what comes together.
+//! Common ticks for deferred writes, so that the store commits several of them together.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Between two ticks. Long enough that several of a busy second fall on one, short enough that none makes a crowd.
+/// Time between two ticks: several writes of a busy second share one, and no tick has too many.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A tick that is at least so long from now.
+/// The first tick that is at least `least` from now.
 pub(crate) fn tick_after(least: Duration) -> Instant {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = *FIRST.get_or_init(Instant::now);

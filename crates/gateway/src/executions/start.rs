@@ -1,13 +1,12 @@
-//! Starting executions: who may, under which id, and what is written where before anybody is told.
+//! Starts executions.
 //!
-//! 1. The ids are chosen here, and the worker takes a repeated id for the same start. So everything below can be done
-//!    twice.
-//! 2. With an idempotency key the ids are written down with the key before anything else happens. Whoever comes with
-//!    the key again, over a kill of this process or at the same time, goes on with those ids.
-//! 3. The rows are written and the worker is asked at the same time: each takes about as long. The answer waits for
-//!    both. If the worker refuses, the rows go again; if the store does, the program does.
+//! 1. The ids are chosen here, and the worker starts an id only once. So everything below can be repeated.
+//! 2. An idempotency key is stored with the ids before anything else happens. A repeated request with the key, after a
+//!    kill of this process or at the same time, continues with those ids.
+//! 3. The rows are written and the worker is called concurrently: each takes about as long. The response waits for both.
+//!    If the worker fails, the rows are removed; if the store fails, the program is stopped.
 //!
-//! What is begun is brought to its end, also when the client goes away in the middle.
+//! A start is completed even if the client disconnects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,50 +31,50 @@ use crate::quota::admission::Permit;
 use crate::streams::feed::Hub;
 use crate::worker::Worker;
 
-/// How long a program may take to be gone that was started and refused.
-const STOPPING: Duration = Duration::from_secs(10);
+/// How long a program may take to end that was started although the request failed.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is to be started.
+/// A program to start, and where.
 #[derive(Debug, Clone)]
 pub(crate) struct ExecutionSpec {
-    /// Where; `None`: in a session of its own that ends with it.
+    /// The session; `None`: a new session that ends with the execution.
     pub(crate) session: Option<SessionId>,
-    /// What.
+    /// The program and its limits.
     pub(crate) spec: StartSpec,
-    /// The idempotency key, if one came.
+    /// The idempotency key of the request, if it has one.
     pub(crate) request_key: RequestKey,
 }
 
-/// What the worker is asked for, besides to start, and what it answers with.
-trait Wish: Send + Sync + 'static {
-    /// What the caller gets.
-    type Answer: Send + 'static;
+/// The call that starts an execution.
+trait StartCall: Send + Sync + 'static {
+    /// The result of the call.
+    type Output: Send + 'static;
 
-    /// Asks the worker to start what the row tells of.
+    /// Starts the execution of this row.
     fn start(
         &self,
         worker: &Worker,
         row: &ExecutionRow,
-    ) -> impl Future<Output = Result<Self::Answer, ContractError>> + Send;
+    ) -> impl Future<Output = Result<Self::Output, ContractError>> + Send;
 
-    /// Answers for what was started with the same key and has ended.
-    fn look_again(
+    /// The result for an execution that an earlier request with the same key started and that has ended.
+    fn for_ended(
         &self,
         worker: &Worker,
         row: ExecutionRow,
-    ) -> impl Future<Output = Result<Self::Answer, ContractError>> + Send;
+    ) -> impl Future<Output = Result<Self::Output, ContractError>> + Send;
 
-    /// The execution, if the answer tells of it.
-    fn told(answer: &Self::Answer) -> Option<&Execution>;
+    /// The execution, if the result contains it.
+    fn execution(answer: &Self::Output) -> Option<&Execution>;
 }
 
-/// To start. With `lossless`, a lossless reader follows at once.
-struct Start {
+/// Starts. With `lossless`, a lossless reader follows at once.
+struct StartOnly {
     lossless: bool,
 }
 
-impl Wish for Start {
-    type Answer = Execution;
+impl StartCall for StartOnly {
+    type Output = Execution;
 
     async fn start(&self, worker: &Worker, row: &ExecutionRow) -> Result<Execution, ContractError> {
         let ExecutionRow { id, session_id, spec, .. } = row;
@@ -86,43 +85,43 @@ impl Wish for Start {
         }
     }
 
-    async fn look_again(&self, worker: &Worker, row: ExecutionRow) -> Result<Execution, ContractError> {
+    async fn for_ended(&self, worker: &Worker, row: ExecutionRow) -> Result<Execution, ContractError> {
         Ok(worker.execution(row.id).await.unwrap_or_else(|_| execution_by_row(row)))
     }
 
-    fn told(answer: &Execution) -> Option<&Execution> {
+    fn execution(answer: &Execution) -> Option<&Execution> {
         Some(answer)
     }
 }
 
-/// To start, and to follow in the same call.
-struct Run(FollowOptions);
+/// Starts and follows in one call.
+struct StartAndFollow(FollowOptions);
 
-impl Wish for Run {
-    type Answer = Follower;
+impl StartCall for StartAndFollow {
+    type Output = Follower;
 
     async fn start(&self, worker: &Worker, row: &ExecutionRow) -> Result<Follower, ContractError> {
         worker.run(row.session_id, row.id, &row.spec, self.0.clone()).await
     }
 
-    async fn look_again(&self, worker: &Worker, row: ExecutionRow) -> Result<Follower, ContractError> {
+    async fn for_ended(&self, worker: &Worker, row: ExecutionRow) -> Result<Follower, ContractError> {
         worker.follow(row.id, self.0.clone()).await
     }
 
-    fn told(_: &Follower) -> Option<&Execution> {
+    fn execution(_: &Follower) -> Option<&Execution> {
         None
     }
 }
 
-/// A start with its ids.
+/// A start whose ids are chosen.
 #[derive(Debug)]
 struct Plan {
     row: ExecutionRow,
-    /// The session that is made for it.
+    /// The session that is created for it.
     own: Option<SessionRow>,
-    /// Whether a key leads back to it.
+    /// Whether a client can find it with an idempotency key.
     has_key: bool,
-    /// Whether an earlier request with the key began it: then it is not this one's to undo.
+    /// Whether an earlier request with the key started it: then this request must not undo it.
     repeated: bool,
 }
 
@@ -167,7 +166,7 @@ impl Starts {
         }
     }
 
-    /// Starts; the store is written before this returns.
+    /// Starts an execution; the store is written before this returns.
     pub(crate) async fn start(
         self: &Arc<Self>,
         who: &Identity,
@@ -176,90 +175,91 @@ impl Starts {
         self.start_for(who, execution, false).await
     }
 
-    /// The same; with `lossless`, for a lossless reader that follows at once.
+    /// Starts an execution; with `lossless`, for a lossless reader that follows at once.
     pub(crate) async fn start_for(
         self: &Arc<Self>,
         who: &Identity,
         execution: ExecutionSpec,
         lossless: bool,
     ) -> Result<Execution, ApiError> {
-        Ok(self.grant(who, execution, Start { lossless }).await?.1)
+        Ok(self.begin(who, execution, StartOnly { lossless }).await?.1)
     }
 
-    /// Starts and follows in one round trip to the worker.
+    /// Starts an execution and follows it in one call of the worker.
     pub(crate) async fn run(
         self: &Arc<Self>,
         who: &Identity,
         execution: ExecutionSpec,
         options: FollowOptions,
     ) -> Result<(ExecutionId, Follower), ApiError> {
-        self.grant(who, execution, Run(options)).await
+        self.begin(who, execution, StartAndFollow(options)).await
     }
 
-    async fn grant<W: Wish>(
+    async fn begin<C: StartCall>(
         self: &Arc<Self>,
         who: &Identity,
         execution: ExecutionSpec,
-        wish: W,
-    ) -> Result<(ExecutionId, W::Answer), ApiError> {
+        call: C,
+    ) -> Result<(ExecutionId, C::Output), ApiError> {
         let owner = if let Some(id) = execution.session {
             self.auth.may_use_session(who, Need::Write, id).await?
         } else {
             authorise(who, Need::Write)?;
             who.owner.clone()
         };
-        // Before anything is begun: who goes away while it waits has started nothing.
+        // First: a client that disconnects while it waits has started nothing.
         let what = execution.session.map_or_else(|| "one-shot".to_owned(), |id| id.to_string());
         let permit = self.quota.may_start(&owner, &what).await?;
         let (starts, who) = (Arc::clone(self), who.clone());
-        let begin = async move { starts.begin_execution(&who, owner, execution, &wish, permit).await };
+        let begin = async move { starts.begin_execution(&who, owner, execution, &call, permit).await };
         self.background.detached(Box::pin(begin)).await
     }
 
-    async fn begin_execution<W: Wish>(
+    async fn begin_execution<C: StartCall>(
         self: &Arc<Self>,
         who: &Identity,
         owner: String,
         execution: ExecutionSpec,
-        wish: &W,
+        call: &C,
         permit: Permit,
-    ) -> Result<(ExecutionId, W::Answer), ApiError> {
+    ) -> Result<(ExecutionId, C::Output), ApiError> {
         let own = execution.session.is_none().then(SessionId::random);
-        // Held to the end: who comes with the same key at the same time finds this start done, or undone.
+        // Held to the end: a concurrent request with the same key finds this start completed or undone.
         let claim = self.keys.claim(who, &execution.request_key, ExecutionId::random(), own).await?;
         if claim.repeated
             && let Some(row) = self.store.execution(claim.id).await?
             && row.end.is_some()
         {
-            // What has ended is not started again, whatever the worker has forgotten since.
-            return Ok((claim.id, wish.look_again(&self.worker, row).await?));
+            // An execution that has ended is not started again, even if the worker has forgotten it.
+            return Ok((claim.id, call.for_ended(&self.worker, row).await?));
         }
         let session = claim.session.or(execution.session).unwrap_or_else(SessionId::random);
         let plan = Plan::new(self.reconciler.sandbox(), owner, (claim.id, session), execution);
         let mut plan = Plan { repeated: claim.repeated, ..plan };
-        let answer = self.carry_out(who, &mut plan, wish, permit).await?;
+        let answer = self.carry_out(who, &mut plan, call, permit).await?;
         Ok((claim.id, answer))
     }
 
-    /// Writes the rows and asks the worker.
-    async fn carry_out<W: Wish>(
+    /// Writes the rows and calls the worker.
+    async fn carry_out<C: StartCall>(
         self: &Arc<Self>,
         who: &Identity,
         plan: &mut Plan,
-        wish: &W,
+        call: &C,
         permit: Permit,
-    ) -> Result<W::Answer, ApiError> {
+    ) -> Result<C::Output, ApiError> {
         let (id, session) = (plan.row.id, plan.row.session_id);
         self.recorder.begin(&plan.row, plan.own.is_some(), Some(permit));
-        // The first to be polled is the first in the store's queue: a row is refused whose session is not there.
-        let (stored, granted) = futures_util::future::join(self.put(plan), self.ask(plan, wish)).await;
-        let granted = match granted {
-            Ok(granted) => granted,
+        // The first future is polled first and so queued first: the store refuses a row whose session does not exist.
+        let (stored, started) =
+            futures_util::future::join(self.put(plan), self.call_worker(plan, call)).await;
+        let started = match started {
+            Ok(started) => started,
             Err(error) => {
                 if error.fault().is_some() {
                     self.undo(plan).await;
                 } else {
-                    // Nobody knows whether it runs: the watch finds out.
+                    // Whether it runs is unknown: the poll finds out.
                     self.recorder.watch_end(id);
                 }
                 return Err(error.into());
@@ -272,24 +272,24 @@ impl Starts {
                 return Err(error.into());
             }
         };
-        let known = ExecutionInfo {
+        let info = ExecutionInfo {
             session_id: session,
             owner: plan.row.owner.clone(),
             queued_at_ms: plan.row.queued_at_ms,
         };
-        self.auth.access.put_execution(id, known);
+        self.auth.access.put_execution(id, info);
         if let Some(number) = number {
             plan.row.number = number;
             self.has_started(who, plan);
         }
-        if let Some(told) = W::told(&granted) {
-            self.recorder.note(told).await?;
+        if let Some(execution) = C::execution(&started) {
+            self.recorder.note(execution).await?;
         }
         self.recorder.watch_end(id);
-        Ok(granted)
+        Ok(started)
     }
 
-    /// Writes the rows; answers the number of the execution's if it is new.
+    /// Writes the rows; returns the number of the execution's row if it is new.
     async fn put(&self, plan: &Plan) -> Result<Option<i64>, StoreError> {
         let own = async {
             match &plan.own {
@@ -302,20 +302,20 @@ impl Starts {
         number
     }
 
-    async fn ask<W: Wish>(&self, plan: &Plan, wish: &W) -> Result<W::Answer, ContractError> {
+    async fn call_worker<C: StartCall>(&self, plan: &Plan, call: &C) -> Result<C::Output, ContractError> {
         if let Some(own) = &plan.own {
             self.worker.create_session(own.id, &own.spec).await?;
         }
-        wish.start(&self.worker, &plan.row).await
+        call.start(&self.worker, &plan.row).await
     }
 
-    /// The worker refused: nothing of this request remains, and the key is free again. What an earlier request with the key
-    /// started stays: only the repetition was refused.
+    /// Undoes a start that the worker refused: its rows are removed, and the key is free again. What an earlier request
+    /// with the key started stays.
     async fn undo(self: &Arc<Self>, plan: &Plan) {
         let id = plan.row.id;
         if plan.repeated {
-            let there = self.worker.execution(id).await;
-            if !there.is_err_and(|error| is_missing(&error)) {
+            let found = self.worker.execution(id).await;
+            if !found.is_err_and(|error| is_missing(&error)) {
                 self.recorder.watch_end(id);
                 return;
             }
@@ -326,33 +326,33 @@ impl Starts {
         let removed = match &plan.own {
             Some(own) => {
                 let id = own.id;
-                // It may not be there: its making may be what was refused.
+                // It may not exist: its creation may have failed.
                 let _ = self.worker.end_session(id, true).await;
                 self.store.remove_session(id).await
             }
             None => self.store.remove_execution(id).await,
         };
         if let Err(error) = removed {
-            tracing::error!(%error, execution = %id, "the row of a refused start stays");
+            tracing::error!(%error, execution = %id, "the row of a failed start was not removed");
         }
     }
 
-    /// Ends what was started although the request was refused: the refusal was about following it.
+    /// Ends an execution that was started although the call failed, because it could not be followed.
     async fn stop_refused(&self, id: ExecutionId) {
         let stop = async {
             self.worker.cancel(id, Some(Duration::ZERO)).await?;
-            self.worker.wait(id, STOPPING, true).await?;
+            self.worker.wait(id, STOP_TIMEOUT, true).await?;
             self.worker.forget(id).await
         };
         match stop.await {
             Err(error) if !is_missing(&error) => {
-                tracing::warn!(%error, execution = %id, "a refused start may still run");
+                tracing::warn!(%error, execution = %id, "a failed start may still run");
             }
             _ => {}
         }
     }
 
-    /// The store refused, and the program runs. With a key the next attempt finds it; without one nobody would.
+    /// The store failed, and the program runs. With a key the next attempt finds it; without one it is stopped.
     async fn abandon(self: &Arc<Self>, plan: &Plan) {
         if plan.has_key {
             self.recorder.watch_end(plan.row.id);
@@ -368,7 +368,7 @@ impl Starts {
             None => self.worker.cancel(id, Some(Duration::ZERO)).await,
         };
         if let Err(error) = stopped {
-            tracing::error!(%error, execution = %id, "an execution runs that the store could not take up");
+            tracing::error!(%error, execution = %id, "an execution runs that is not in the store");
         }
     }
 
@@ -415,7 +415,7 @@ impl Plan {
     }
 }
 
-/// The session of a one-shot: what its one execution may use, it may.
+/// The session of a one-shot, with the limits of its one execution.
 fn own_session(owner: &str, spec: &StartSpec) -> SessionSpec {
     let metadata = [(OWNER.to_owned(), owner.to_owned())].into();
     SessionSpec { limits: spec.limits.clone(), metadata, one_shot: true, ..SessionSpec::default() }
@@ -441,7 +441,7 @@ pub(crate) fn execution_row(
         tool_call_id: spec.metadata.get("tool_call_id").cloned(),
         language,
         spec,
-        number: 0, // the store gives it
+        number: 0, // assigned by the store
         queued_at_ms,
         end: None,
         log_removed: None,

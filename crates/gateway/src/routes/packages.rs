@@ -253,7 +253,7 @@ async fn may_change(
             "name packages as in `requests==2.32.0` or `left-pad@1.3.0`, or files as in `./dist/mine.whl`",
         )
     })?;
-    let session = gateway.look_at_session(who, id).await?;
+    let session = gateway.get_session(who, id).await?;
     let has_none = session.spec.network == Network::None;
     if changes.needs_network() && has_none {
         return Err(ApiError::conflict(

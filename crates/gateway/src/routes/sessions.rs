@@ -108,7 +108,7 @@ async fn get(
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<SessionBody>, ApiError> {
-    let session = gateway.look_at_session(&who, id).await?;
+    let session = gateway.get_session(&who, id).await?;
     let may_write = gateway.auth.may_use_session(&who, Need::Write, id).await.is_ok();
     Ok(JsonBody(if may_write { session_body(session) } else { session_body_without_values(session) }))
 }

@@ -1,4 +1,4 @@
-//! Which session a text means: the editor's routes take an id, or the name of one of the caller's own.
+//! Finds a session by id or by name, for the editor's routes.
 
 use headwater_protocol::{SessionId, SessionState};
 use headwater_store::{PageRequest, SessionFilter};
@@ -7,13 +7,11 @@ use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::state::Gateway;
 
-/// So many sessions of one name are looked at, the newest first: those that the store has not yet heard the end of are
-/// passed over.
-const OF_ONE_NAME: u32 = 50;
+/// The newest sessions of one name that are checked. Those that have ended without a record are skipped.
+const MAX_OF_ONE_NAME: u32 = 50;
 
 impl Gateway {
-    /// The session that `text` means, which `who` may use so: an id, or the name of a live session of theirs. Of two
-    /// with the same name, the newer.
+    /// The session with this id, or the newest live session of `who` with this name.
     pub(crate) async fn session_named(
         &self,
         who: &Identity,
@@ -35,9 +33,9 @@ impl Gateway {
             ended: Some(false),
             ..SessionFilter::default()
         };
-        for row in self.store.sessions(&filter, PageRequest::first(OF_ONE_NAME)).await?.items {
+        for row in self.store.sessions(&filter, PageRequest::first(MAX_OF_ONE_NAME)).await?.items {
             let id = row.id;
-            if !matches!(self.session_told(row).await?.state, SessionState::Ended { .. }) {
+            if !matches!(self.current_session(row).await?.state, SessionState::Ended { .. }) {
                 return Ok(Some(id));
             }
         }
@@ -48,6 +46,6 @@ impl Gateway {
 fn no_session_named(text: &str) -> ApiError {
     ApiError::not_found("session", text).hint(
         "it is neither the id nor the name of a live session of yours: `POST /v1/sessions` with `{\"name\": ...}` \
-         makes one",
+         creates one",
     )
 }

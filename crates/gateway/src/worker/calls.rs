@@ -1,7 +1,7 @@
 //! The worker's calls, typed. All of them are repeated over a restart of the worker, except those of [`Once`].
 //!
-//! A call is in the list of repeated ones if making it twice has the effect of making it once. What makes something
-//! takes the id of what it makes, so that the worker knows a repetition.
+//! A call is repeated if two calls have the effect of one. Calls that create something take its id, so that the worker
+//! recognises a repetition.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ repeated! { streams:
 
 /// Repeated calls whose arguments are not those of the client's method.
 impl Worker {
-    /// Makes a session. The id is not optional: without one a repetition would make a second session.
+    /// Creates a session. The id is not optional: without one a repetition would create a second session.
     pub(crate) async fn create_session(&self, id: SessionId, spec: &SessionSpec) -> Result<Session> {
         self.calls().retry(|client| client.create_session(Some(id), spec)).await
     }
@@ -106,7 +106,7 @@ impl Worker {
         self.calls().retry(|client| client.start(session, Some(id), spec)).await
     }
 
-    /// The same, for what a lossless reader will follow at once.
+    /// Starts an execution that a lossless reader follows at once.
     pub(crate) async fn start_lossless(
         &self,
         session: SessionId,
@@ -122,7 +122,7 @@ impl Worker {
         self.streams().retry(|client| client.wait(id, left(until), closed)).await
     }
 
-    /// How a build stands, when it has ended or after `at_most`, restarts of the worker included.
+    /// The build, when it has ended or after `at_most`, restarts of the worker included.
     pub(crate) async fn build(&self, id: BuildId, at_most: Duration) -> Result<BuildInfo> {
         let until = Instant::now() + at_most;
         self.streams().retry(|client| client.build(id, left(until))).await
@@ -143,33 +143,33 @@ fn left(until: Instant) -> Duration {
     until.saturating_duration_since(Instant::now())
 }
 
-/// Calls that are made once. Most would have another effect if they were made twice; some send what can be sent only
-/// once. After a lost connection nobody knows whether the worker has carried them out.
+/// Calls that are never repeated. Most would have another effect the second time; some send data that can be sent only
+/// once. After a lost connection it is unknown whether the worker has executed them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Once<'a>(&'a Worker);
 
 impl Once<'_> {
-    /// Asks whether the worker answers now, without waiting for one that does not.
+    /// Checks whether the worker answers now, without a restart.
     pub(crate) async fn info(&self) -> Result<v1::InfoResponse> {
         self.0.calls().info().await
     }
 
-    /// Sends a signal: two signals are not one.
+    /// Sends a signal: a second signal would have its own effect.
     pub(crate) async fn signal(&self, id: ExecutionId, signal: i32, tree: bool) -> Result<()> {
         self.0.calls().signal(id, signal, tree).await
     }
 
-    /// Renames a file: a second time it would not be there, or another one would.
+    /// Renames a file: the second time it would not exist, or be another one.
     pub(crate) async fn move_file(&self, request: v1::MoveFileRequest) -> Result<v1::FileEntry> {
         self.0.calls().move_file(request).await
     }
 
-    /// Copies a file or a tree: a second time the copy would be in the way.
+    /// Copies a file or a tree: the second time the copy would already exist.
     pub(crate) async fn copy_file(&self, request: v1::CopyFileRequest) -> Result<v1::CopyFileResponse> {
         self.0.calls().copy_file(request).await
     }
 
-    /// Removes a file or a tree: a second time it would not be there, or another one would.
+    /// Removes a file or a tree: the second time it would not exist, or be another one.
     pub(crate) async fn remove_file(&self, session: SessionId, path: Bytes, recursive: bool) -> Result<()> {
         self.0.calls().remove_file(session, path, recursive).await
     }
