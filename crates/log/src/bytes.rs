@@ -1,7 +1,7 @@
-//! Output by its bytes instead of its events: which of them are kept, and reading from any one on.
+//! Reads output by byte ranges instead of events, and reports which bytes are kept.
 //!
-//! All streams together are one sequence of bytes too, in the order in which they came: the ends in a record's mark add
-//! up to a place in it, so a place is found by halving there as well.
+//! All streams together are one sequence of bytes too, in the order of arrival: the ends of a position add up to an
+//! offset in it, so an offset is found by binary search there as well.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use bytes::Bytes;
 use headwater_protocol::{EventKind, Seq, Stream};
 
 use super::files::read_full;
-use super::marks::{Ends, Mark};
+use super::positions::{Ends, Position};
 use super::reader::{Reader, ReaderOptions};
 use super::{Log, LogError};
 
-/// The most that is read at once. As in `follow.rs`, what is read and not yet taken is held a few times over.
+/// The bytes of one read. As in `follow.rs`, a slow reader keeps several copies of them in memory.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Which bytes of an output are kept.
@@ -21,15 +21,15 @@ const PIECE_BYTES: usize = 64 << 10;
 pub struct Kept {
     /// Bytes that were written, kept or not.
     pub end: u64,
-    /// The first byte that is no longer kept, and the first one after those.
+    /// The first byte that is no longer kept, and the first one after the gap.
     pub gap: (u64, u64),
-    /// Whether nothing more will come.
+    /// Whether the log is closed.
     pub closed: bool,
     /// The newest record.
     pub last_seq: Seq,
 }
 
-fn place(ends: &Ends, stream: Option<Stream>) -> u64 {
+fn offset_of(ends: &Ends, stream: Option<Stream>) -> u64 {
     stream.map_or_else(|| ends.total(), |stream| ends.of(stream))
 }
 
@@ -40,20 +40,26 @@ pub struct ByteReader {
     stream: Option<Stream>,
     at: u64,
     to: u64,
-    /// Where all streams are read as one: the events, and how far they have come.
+    /// For all streams as one: the reader of events, and the offset that it has reached.
     events: Option<(Reader, u64)>,
 }
 
 impl Log {
-    /// Which bytes of a stream are kept now; of all streams as one, without a stream.
+    /// Which bytes of a stream are kept now, or of all streams as one.
     pub fn kept(&self, stream: Option<Stream>) -> Kept {
         let view = self.state.borrow().view;
-        let gap =
-            view.trim.map_or((0, 0), |trim| (place(&trim.head.ends, stream), place(&trim.tail.ends, stream)));
-        Kept { end: place(&view.last.ends, stream), gap, closed: view.closed, last_seq: Seq(view.last.seq) }
+        let gap = view
+            .trim
+            .map_or((0, 0), |trim| (offset_of(&trim.head.ends, stream), offset_of(&trim.tail.ends, stream)));
+        Kept {
+            end: offset_of(&view.last.ends, stream),
+            gap,
+            closed: view.closed,
+            last_seq: Seq(view.last.seq),
+        }
     }
 
-    /// Reads bytes `from..to` of what was written by now.
+    /// Reads the bytes `from..to`, as far as they are written now.
     pub fn bytes(self: &Arc<Self>, stream: Option<Stream>, from: u64, to: u64) -> ByteReader {
         let to = to.min(self.kept(stream).end);
         ByteReader { log: Arc::clone(self), stream, at: from, to, events: None }
@@ -61,7 +67,7 @@ impl Log {
 }
 
 impl ByteReader {
-    /// The next bytes, none after the last one. Bytes that are not kept (any more) are an error.
+    /// The next bytes; `None` after the last one. Bytes that are not kept are an error.
     pub fn read_next(&mut self) -> Result<Option<Bytes>, LogError> {
         if self.at >= self.to {
             return Ok(None);
@@ -76,11 +82,11 @@ impl ByteReader {
 
     fn of_one(&self, stream: Stream) -> Result<Bytes, LogError> {
         let path = || self.log.files.path(stream.name());
-        let short = || LogError::corrupt(&path(), "it is shorter than the index says");
+        let short = || LogError::corrupt(&path(), "it is shorter than the index requires");
         let wanted = usize::try_from(self.to - self.at).unwrap_or(usize::MAX).min(PIECE_BYTES);
         let raw = self.log.files.raw(stream)?.ok_or_else(short)?;
         let bytes = read_full(raw, wanted, self.at).map_err(|e| LogError::io("read", &path(), e))?;
-        // Looked at after reading: what was read may be a hole by then.
+        // Checked after the read: the bytes may have been dropped during it.
         let (gone_from, gone_to) = self.log.kept(Some(stream)).gap;
         if gone_from < self.at + wanted as u64 && self.at < gone_to {
             return Err(LogError::NotKept { from: gone_from, to: gone_to });
@@ -93,18 +99,18 @@ impl ByteReader {
 
     fn of_all(&mut self) -> Result<Bytes, LogError> {
         loop {
-            let (reader, come_to) = match &mut self.events {
+            let (reader, reached) = match &mut self.events {
                 Some(events) => events,
                 None => self.events.insert(open(&self.log, self.at)?),
             };
             let event = reader.try_next()?.ok_or(LogError::NotKept { from: self.at, to: self.to })?;
             match event.kind {
                 EventKind::Output { bytes, .. } => {
-                    let begin = self.at.saturating_sub(*come_to).min(bytes.len() as u64);
-                    let end = (self.to - *come_to).min(bytes.len() as u64);
-                    *come_to += bytes.len() as u64;
+                    let begin = self.at.saturating_sub(*reached).min(bytes.len() as u64);
+                    let end = (self.to - *reached).min(bytes.len() as u64);
+                    *reached += bytes.len() as u64;
                     if begin < end {
-                        return Ok(bytes.slice(cut(begin)..cut(end)));
+                        return Ok(bytes.slice(to_index(begin)..to_index(end)));
                     }
                 }
                 EventKind::Gap { from_byte, to_byte, .. } => {
@@ -116,17 +122,17 @@ impl ByteReader {
     }
 }
 
-fn cut(position: u64) -> usize {
-    usize::try_from(position).unwrap_or(usize::MAX)
+fn to_index(offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX)
 }
 
-/// A reader of all events whose next output has this byte in it, and the place of the first byte that it will read.
+/// A reader of all events whose next output contains the byte `at`, and the offset of the first byte that it reads.
 fn open(log: &Arc<Log>, at: u64) -> Result<(Reader, u64), LogError> {
     let view = log.state.borrow().view;
-    let mut low = Mark::default();
+    let mut low = Position::default();
     let mut high = view.last.seq;
     if let Some(trim) = view.trim {
-        // Records in the gap cannot be looked at.
+        // Records in the gap cannot be read.
         if at < trim.head.ends.total() {
             high = trim.head.seq;
         } else if at < trim.tail.ends.total() {
@@ -135,7 +141,7 @@ fn open(log: &Arc<Log>, at: u64) -> Result<(Reader, u64), LogError> {
             low = trim.tail;
         }
     }
-    let mark = log.files.last_where(low, high, |mark| mark.ends.total() <= at)?;
+    let position = log.files.last_where(low, high, |position| position.ends.total() <= at)?;
     let options = ReaderOptions { max_bytes: PIECE_BYTES, ..ReaderOptions::default() };
-    Ok((log.reader(Seq(mark.seq), options), mark.ends.total()))
+    Ok((log.reader(Seq(position.seq), options), position.ends.total()))
 }

@@ -1,78 +1,78 @@
-//! What can go wrong with a log.
+//! Errors of a log.
 
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::holds::MAX_READERS;
+use super::lossless::MAX_READERS;
 
 /// Why a log could not be written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// No room, or a quota reached. Nothing was harmed: the same call can be made again when there is room.
-    #[error("no room left on the disk for `{}`", shown(path))]
+    /// The disk is full or a quota reached. The log is intact: the call can be repeated when there is space.
+    #[error("no space left on the disk for `{}`", shown(path))]
     DiskFull {
         /// The file that could not grow.
         path: PathBuf,
     },
-    /// The kernel refused.
+    /// A system call failed.
     #[error("cannot {action} `{}`", shown(path))]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The error of the system call.
         source: Errno,
     },
-    /// A file does not hold what this module wrote into it.
+    /// A file does not contain what was written to it.
     #[error("`{}` is damaged: {what}", shown(path))]
     Corrupt {
-        /// Which file.
+        /// The damaged file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// A description of the damage.
         what: String,
     },
-    /// `started` is the first record of a log, or is not there at all.
+    /// `started` was appended after other records.
     #[error("`started` can only be the first record of a log")]
     NotFirst,
-    /// There is a verdict already, and a log has only one.
+    /// A second verdict was appended.
     #[error("the log already has its verdict")]
     AlreadyExited,
-    /// A log is closed after its verdict, never before.
+    /// `closed` was appended before the verdict.
     #[error("a log without a verdict cannot be closed")]
     NotExited,
-    /// Whoever wrote the log is gone and has not closed it.
-    #[error("the log has no end: its writer is gone")]
+    /// The writer ended without closing the log.
+    #[error("the log is not closed and has no writer")]
     NotClosed,
-    /// Bytes were asked for that are no longer kept.
+    /// The requested bytes are no longer kept.
     #[error("the bytes from `{from}` to `{to}` are no longer kept")]
     NotKept {
-        /// The first of them.
+        /// The first byte of the gap.
         from: u64,
-        /// The one after the last.
+        /// The first byte after the gap.
         to: u64,
     },
-    /// A position that the log has not reached.
-    #[error("`after` is `{after}`, and the last event of the log is `{last}`")]
+    /// The requested position is after the end of the log.
+    #[error("`after` is `{after}`, but the last event of the log is `{last}`")]
     PastEnd {
-        /// The position.
+        /// The requested position.
         after: u64,
-        /// The last event.
+        /// The last event of the log.
         last: u64,
     },
-    /// There are as many lossless readers as may be.
+    /// The log has the maximum number of lossless readers.
     #[error("at most `{MAX_READERS}` lossless readers may follow an execution at once")]
     TooManyReaders,
-    /// A lossless reader stopped the program for too long.
+    /// A lossless reader blocked the program for too long.
     #[error("the reader read nothing for too long while the program waited for it")]
     TooSlow,
-    /// Nothing follows `closed`.
+    /// A record was appended after `closed`.
     #[error("the log is closed")]
     Closed,
 }
 
-/// The file within its execution's folder: users see this, and the path of the data folder is none of their business.
+/// The path below the execution's folder: users see messages and need not know the path of the data folder.
 fn shown(path: &Path) -> String {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.parent().map_or_else(|| name(path), |folder| format!("{}/{}", name(folder), name(path)))
@@ -91,7 +91,7 @@ impl LogError {
         Self::Corrupt { path: path.to_owned(), what: what.into() }
     }
 
-    /// Whether there was no room: wait for some and call again.
+    /// Whether the disk is full: the caller may wait and repeat the call.
     pub const fn is_disk_full(&self) -> bool {
         matches!(self, Self::DiskFull { .. })
     }

@@ -1,4 +1,4 @@
-//! The files of one log: opening, reading and writing at a position, making holes.
+//! The files of one log: opening, reading and writing at an offset, punching holes.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::LogError;
-use super::marks::{Mark, slot};
+use super::positions::{Position, stream_index};
 use super::record::{RECORD_BYTES, Record};
 
-/// Logs hold what programs print: nobody else's business.
+/// Logs are private: they contain what programs print.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
 
-/// Holes are made of whole blocks.
+/// Holes consist of whole blocks.
 const BLOCK: u64 = 4096;
 
-/// Whether a log may change.
+/// Whether a log is opened for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Read,
@@ -36,7 +36,7 @@ impl Access {
     }
 }
 
-/// The folder and the descriptors into it.
+/// The folder of a log and its open files.
 #[derive(Debug)]
 pub struct Files {
     dir: PathBuf,
@@ -46,7 +46,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// A new folder (or one that holds no log yet) with an empty index.
+    /// Creates the folder, or uses one without a log, with an empty index.
     pub fn create(dir: &Path) -> Result<Self, LogError> {
         match rustix::fs::mkdir(dir, FOLDER_MODE) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -57,12 +57,12 @@ impl Files {
         let flags = Access::Write.flags() | OFlags::CREATE;
         let index = rustix::fs::open(&path, flags, FILE_MODE).map_err(cannot)?;
         if rustix::fs::fstat(&index).map_err(cannot)?.st_size != 0 {
-            return Err(cannot(Errno::EXIST)); // there is a log
+            return Err(cannot(Errno::EXIST)); // it has a log
         }
         Ok(Self::new(dir, Access::Write, index))
     }
 
-    /// The folder of a log that is there.
+    /// Opens the folder of an existing log.
     pub fn open(dir: &Path, access: Access) -> Result<Self, LogError> {
         let path = dir.join("index");
         let index = rustix::fs::open(&path, access.flags(), Mode::empty())
@@ -86,7 +86,7 @@ impl Files {
         &self.index
     }
 
-    /// A file of this folder, if it is there.
+    /// A file of this folder, if it exists.
     pub fn open_existing(&self, name: &str, flags: OFlags) -> Result<Option<OwnedFd>, LogError> {
         let path = self.path(name);
         match rustix::fs::open(&path, flags | OFlags::CLOEXEC, Mode::empty()) {
@@ -96,16 +96,16 @@ impl Files {
         }
     }
 
-    /// Makes an empty file in this folder, if it does not exist.
+    /// Creates an empty file in this folder, if it does not exist.
     pub fn touch(&self, name: &str) -> Result<(), LogError> {
         let path = self.path(name);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
         rustix::fs::open(&path, flags, FILE_MODE).map(drop).map_err(|e| LogError::io("create", &path, e))
     }
 
-    /// The raw bytes of a stream, if it has any.
+    /// The raw file of a stream, if it exists.
     pub fn raw(&self, stream: Stream) -> Result<Option<&OwnedFd>, LogError> {
-        let cell = &self.raw[slot(stream)];
+        let cell = &self.raw[stream_index(stream)];
         if cell.get().is_none() {
             let Some(fd) = self.open_existing(stream.name(), self.access.flags())? else {
                 return Ok(None);
@@ -117,18 +117,18 @@ impl Files {
 
     /// Whether the raw file of a stream is open.
     pub fn has_raw(&self, stream: Stream) -> bool {
-        self.raw[slot(stream)].get().is_some()
+        self.raw[stream_index(stream)].get().is_some()
     }
 
-    /// Takes back a log that could not be created; there is nothing in it.
+    /// Removes a log that could not be created.
     pub fn discard(&self) {
         let _ = rustix::fs::unlink(self.path("index"));
         let _ = rustix::fs::rmdir(&self.dir);
     }
 
-    /// The raw bytes of a stream, to write to.
+    /// The raw file of a stream, created if necessary.
     pub fn raw_or_create(&self, stream: Stream) -> Result<&OwnedFd, LogError> {
-        let cell = &self.raw[slot(stream)];
+        let cell = &self.raw[stream_index(stream)];
         if let Some(fd) = cell.get() {
             return Ok(fd);
         }
@@ -138,7 +138,7 @@ impl Files {
         Ok(cell.get_or_init(|| fd))
     }
 
-    /// How many bytes of a stream there are, holes included, and when the last of them came (unix microseconds).
+    /// The size of a raw file, holes included, and when it was last written (Unix microseconds).
     pub fn raw_state(&self, stream: Stream) -> Result<(u64, u64), LogError> {
         let Some(fd) = self.raw(stream)? else {
             return Ok((0, 0));
@@ -158,45 +158,45 @@ impl Files {
         Ok(u64::try_from(stat.st_size).unwrap_or(0))
     }
 
-    /// The bytes of up to `count` records from `seq` on; fewer where the index ends.
+    /// The bytes of up to `count` records from `seq` on; fewer at the end of the index.
     pub fn read_index(&self, seq: u64, count: usize) -> Result<Vec<u8>, LogError> {
         let wanted = count.saturating_mul(64);
         read_full(&self.index, wanted, seq.saturating_mul(RECORD_BYTES))
             .map_err(|e| LogError::io("read", &self.path("index"), e))
     }
 
-    /// One record.
+    /// Reads one record.
     pub fn record(&self, seq: u64) -> Result<Record, LogError> {
         self.decode(seq, &self.read_index(seq, 1)?)
     }
 
-    /// The record in bytes that were read before.
+    /// Decodes a record.
     pub fn decode(&self, seq: u64, bytes: &[u8]) -> Result<Record, LogError> {
         Record::decode(seq, bytes)
-            .ok_or_else(|| LogError::corrupt(&self.path("index"), format!("record `{seq}` is not whole")))
+            .ok_or_else(|| LogError::corrupt(&self.path("index"), format!("record `{seq}` is damaged")))
     }
 
-    /// How far the streams had come at a record.
-    pub fn mark(&self, seq: u64) -> Result<Mark, LogError> {
+    /// The position of a record.
+    pub fn position(&self, seq: u64) -> Result<Position, LogError> {
         if seq == 0 {
-            return Ok(Mark::default());
+            return Ok(Position::default());
         }
-        Ok(self.record(seq)?.mark(seq))
+        Ok(self.record(seq)?.position(seq))
     }
 
     /// Among the records after `low` up to and including `high`, the last one for which `holds`, which must be
     /// true up to some record and false from there on; `low` itself if it is true for none.
     ///
-    /// Positions only grow, so a few dozen reads find any place in a log of any size.
+    /// Positions only grow, so a few dozen reads find any position in a log of any size.
     pub fn last_where(
         &self,
-        mut low: Mark,
+        mut low: Position,
         high: u64,
-        holds: impl Fn(&Mark) -> bool,
-    ) -> Result<Mark, LogError> {
+        holds: impl Fn(&Position) -> bool,
+    ) -> Result<Position, LogError> {
         let mut beyond = high.saturating_add(1);
         while beyond.saturating_sub(low.seq) > 1 {
-            let middle = self.mark(low.seq + (beyond - low.seq) / 2)?;
+            let middle = self.position(low.seq + (beyond - low.seq) / 2)?;
             if holds(&middle) {
                 low = middle;
             } else {
@@ -206,19 +206,19 @@ impl Files {
         Ok(low)
     }
 
-    /// Sets the size of the index, which also gives back the blocks that were reserved behind its end.
-    pub fn cut_index(&self, size: u64) -> Result<(), LogError> {
+    /// Sets the size of the index, which also releases the blocks that were reserved after its end.
+    pub fn resize_index(&self, size: u64) -> Result<(), LogError> {
         rustix::fs::ftruncate(&self.index, size).map_err(|e| LogError::io("cut", &self.path("index"), e))
     }
 
     /// Sets the size of a raw file.
-    pub fn cut_raw(&self, stream: Stream, size: u64) -> Result<(), LogError> {
+    pub fn resize_raw(&self, stream: Stream, size: u64) -> Result<(), LogError> {
         let fd = self.raw_or_create(stream)?;
         rustix::fs::ftruncate(fd, size).map_err(|e| LogError::io("cut", &self.path(stream.name()), e))
     }
 }
 
-/// Gives the whole blocks between two positions back to the file system; returns where to go on the next time.
+/// Releases the whole blocks between two offsets; returns where to continue the next time.
 pub(crate) fn punch(fd: impl AsFd, from: u64, to: u64) -> Result<u64, Errno> {
     let (start, end) = (from.next_multiple_of(BLOCK), to / BLOCK * BLOCK);
     if start >= end {
@@ -229,13 +229,13 @@ pub(crate) fn punch(fd: impl AsFd, from: u64, to: u64) -> Result<u64, Errno> {
     Ok(end)
 }
 
-/// The block that holds a position.
-pub(crate) const fn block_of(position: u64) -> (u64, u64) {
-    let start = position / BLOCK * BLOCK;
+/// The block that contains an offset.
+pub(crate) const fn block_of(offset: u64) -> (u64, u64) {
+    let start = offset / BLOCK * BLOCK;
     (start, start + BLOCK)
 }
 
-/// Reads `wanted` bytes, or fewer where the file ends, into a buffer that is not cleared first.
+/// Reads `wanted` bytes, or fewer at the end of the file, into a buffer that is not cleared first.
 pub(crate) fn read_full(fd: impl AsFd, wanted: usize, offset: u64) -> Result<Vec<u8>, Errno> {
     let mut buffer = Vec::new();
     buffer.try_reserve_exact(wanted).map_err(|_| Errno::NOMEM)?;
@@ -251,7 +251,7 @@ pub(crate) fn read_full(fd: impl AsFd, wanted: usize, offset: u64) -> Result<Vec
     Ok(buffer)
 }
 
-/// Writes everything, or fails.
+/// Writes all bytes, or fails.
 pub(crate) fn write_full(fd: impl AsFd, mut bytes: &[u8], mut offset: u64) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::pwrite(&fd, bytes, offset) {

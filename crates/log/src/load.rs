@@ -1,42 +1,42 @@
-//! Finding out what a log holds from its last record and the sizes of its files, without reading it.
+//! Loads the state of a log from its last record and the sizes of its files, without reading all of it.
 
 use std::sync::Arc;
 
 use headwater_protocol::{ExecutionId, Stream};
 
 use super::files::Files;
-use super::marks::{Ends, Mark};
+use super::positions::{Ends, Position};
 use super::record::{Body, MAX_SEQ, RECORD_BYTES, Record, decode_header};
 use super::state::{Started, State};
 use super::trim::Trim;
 use super::{LogError, message};
 
-/// What was found.
+/// The state of a log on disk.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub id: ExecutionId,
     pub state: State,
-    /// The time of the last whole record.
+    /// The time of the last intact record.
     pub at_us: u64,
-    /// Whether the range in `state` is not the one in the file `trim`, because files are shorter than they should be.
+    /// Whether the range in `state` differs from the file `trim`, because raw files are too short.
     pub trim_changed: bool,
 }
 
-/// Looks at a log. Records after the last whole one do not count; bytes that a record speaks of and that are not in
+/// Loads a log. Records after the last intact one are ignored; bytes that a record refers to and that are missing from
 /// the raw file become part of the range that is not kept.
 pub(crate) fn load(files: &Files) -> Result<Loaded, LogError> {
     let id = decode_header(&files.read_index(0, 1)?)
-        .ok_or_else(|| LogError::corrupt(&files.path("index"), "its header is not whole"))?;
+        .ok_or_else(|| LogError::corrupt(&files.path("index"), "its header is damaged"))?;
     let stored_trim = Trim::load(files)?;
-    let (found_seq, found) = last_whole(files, stored_trim)?;
+    let (found_seq, found) = last_intact(files, stored_trim)?;
     let mut state = State::default();
     state.view.trim = stored_trim;
-    state.view.last = found.map_or_else(Mark::default, |record| record.mark(found_seq));
+    state.view.last = found.map_or_else(Position::default, |record| record.position(found_seq));
     state.view.closed = found.is_some_and(|record| record.body == Body::Closed);
     if let Some(record) = found.filter(|record| record.exited_seq != 0) {
         load_verdict(files, &mut state, record.exited_seq)?;
     }
-    go_on_after_trim(&mut state);
+    continue_after_trim(&mut state);
     state_lost_bytes(files, &mut state)?;
     let at_us = found.map_or(0, |record| record.at_us);
     load_start(files, &mut state, at_us)?;
@@ -44,9 +44,9 @@ pub(crate) fn load(files: &Files) -> Result<Loaded, LogError> {
     Ok(Loaded { id, state, at_us, trim_changed })
 }
 
-/// The last record that is whole. Only a damaged index makes this look at more than two of them, and what is not
-/// kept is jumped over, so it is bounded by what is kept.
-fn last_whole(files: &Files, trim: Option<Trim>) -> Result<(u64, Option<Record>), LogError> {
+/// The last intact record. Only a damaged index needs more than two reads, and the range that is not kept is skipped,
+/// so the work is bounded by the records that are kept.
+fn last_intact(files: &Files, trim: Option<Trim>) -> Result<(u64, Option<Record>), LogError> {
     let mut seq = (files.index_size()? / RECORD_BYTES).saturating_sub(1).min(MAX_SEQ);
     while seq > 0 {
         match files.record(seq) {
@@ -54,7 +54,7 @@ fn last_whole(files: &Files, trim: Option<Trim>) -> Result<(u64, Option<Record>)
             Err(LogError::Corrupt { .. }) => seq -= 1,
             Err(error) => return Err(error),
         }
-        if let Some(trim) = trim.filter(|trim| trim.has(seq)) {
+        if let Some(trim) = trim.filter(|trim| trim.contains(seq)) {
             seq = trim.head.seq;
         }
     }
@@ -64,17 +64,17 @@ fn last_whole(files: &Files, trim: Option<Trim>) -> Result<(u64, Option<Record>)
 fn load_verdict(files: &Files, state: &mut State, seq: u64) -> Result<(), LogError> {
     let record = files.record(seq)?;
     let Body::Exited(numbers) = record.body else {
-        return Err(LogError::corrupt(&files.path("index"), format!("record `{seq}` is no verdict")));
+        return Err(LogError::corrupt(&files.path("index"), format!("record `{seq}` is not a verdict")));
     };
     let message = message::load(files, numbers.message)?;
     let detail = if numbers.has_detail { message::load_detail(files)? } else { None };
     state.verdict = Some(Arc::new(numbers.verdict(&record.ends, message, detail)));
-    state.view.exited = Some(record.mark(seq));
+    state.view.exited = Some(record.position(seq));
     Ok(())
 }
 
-/// An index that was cut inside or before the range that is not kept goes on after it.
-fn go_on_after_trim(state: &mut State) {
+/// An index that was cut off inside or before the range that is not kept continues after it.
+fn continue_after_trim(state: &mut State) {
     let view = &mut state.view;
     if let Some(trim) = view.trim.as_mut().filter(|trim| view.last.seq < trim.tail.seq) {
         if view.last.seq < trim.head.seq {
@@ -85,7 +85,7 @@ fn go_on_after_trim(state: &mut State) {
     }
 }
 
-/// Where a raw file is shorter than the records say, everything from there on is stated as not kept.
+/// If a raw file is shorter than the records require, everything from there on counts as not kept.
 fn state_lost_bytes(files: &Files, state: &mut State) -> Result<(), LogError> {
     let mut sizes = Ends::default();
     for stream in Stream::ALL {
@@ -95,12 +95,12 @@ fn state_lost_bytes(files: &Files, state: &mut State) -> Result<(), LogError> {
     if view.last.ends.within(&sizes) {
         return Ok(());
     }
-    let there = |mark: &Mark| mark.ends.within(&sizes);
+    let exists = |position: &Position| position.ends.within(&sizes);
     let head_end = view.trim.map_or(view.last.seq, |trim| trim.head.seq);
-    let head = files.last_where(Mark::default(), head_end, there)?;
+    let head = files.last_where(Position::default(), head_end, exists)?;
     // `closed` has no bytes and stays the last event.
     let seq = view.last.seq - u64::from(view.closed);
-    let tail = Mark { seq, ends: view.last.ends };
+    let tail = Position { seq, ends: view.last.ends };
     view.trim = Some(Trim { head, tail });
     Ok(())
 }

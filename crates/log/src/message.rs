@@ -1,4 +1,4 @@
-//! What a verdict says beyond its record: the files `message` and `detail`, each a checksum and a text.
+//! The parts of a verdict outside its record: the files `message` and `detail`, each a checksum and a text.
 
 use headwater_protocol::ExitDetail;
 use rustix::fs::{Mode, OFlags};
@@ -7,26 +7,26 @@ use super::LogError;
 use super::files::{Files, read_full, write_full};
 use super::record::Message;
 
-/// Longer messages are cut: they are for people. A detail is shorter: its names are bounded.
-const MAX_BYTES: usize = 64 << 10;
+/// Longer messages are truncated: they are for people. A detail is shorter: its names are limited.
+const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// Stands in for a message that had no room on the disk.
-const LOST: &str = "the disk was full, so the message of this verdict could not be stored";
+/// Replaces a message that could not be stored.
+const LOST_MESSAGE: &str = "the disk was full, so the message of this verdict could not be stored";
 
-/// Stores a message, to be called before the record that speaks of it; returns what readers will see.
+/// Stores a message before the record that refers to it; returns the message that readers will get.
 pub(crate) fn store(files: &Files, text: Option<&str>) -> Result<(Message, Option<String>), LogError> {
     let Some(text) = text else {
         return Ok((Message::None, None));
     };
-    let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+    let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
     match write(files, "message", text) {
         Ok(()) => Ok((Message::Stored, Some(text.to_owned()))),
-        Err(LogError::DiskFull { .. }) => Ok((Message::Lost, Some(LOST.to_owned()))),
+        Err(LogError::DiskFull { .. }) => Ok((Message::Lost, Some(LOST_MESSAGE.to_owned()))),
         Err(error) => Err(error),
     }
 }
 
-/// Stores a detail as JSON, likewise. On a full disk it is left out, for the verdict stands without it.
+/// Stores a detail as JSON, likewise. On a full disk it is left out: the verdict is valid without it.
 pub(crate) fn store_detail(
     files: &Files,
     detail: Option<&ExitDetail>,
@@ -42,16 +42,16 @@ pub(crate) fn store_detail(
     }
 }
 
-/// The message that a record speaks of; a damaged one is left out, for the verdict stands without it.
+/// The message that a record refers to; a damaged one is left out: the verdict is valid without it.
 pub(crate) fn load(files: &Files, message: Message) -> Result<Option<String>, LogError> {
     match message {
         Message::None => Ok(None),
-        Message::Lost => Ok(Some(LOST.to_owned())),
+        Message::Lost => Ok(Some(LOST_MESSAGE.to_owned())),
         Message::Stored => read(files, "message"),
     }
 }
 
-/// The detail that a record speaks of; a damaged one is left out, likewise.
+/// The detail that a record refers to; a damaged one is left out.
 pub(crate) fn load_detail(files: &Files) -> Result<Option<ExitDetail>, LogError> {
     Ok(read(files, "detail")?.and_then(|json| serde_json::from_str(&json).ok()))
 }
@@ -66,12 +66,13 @@ fn write(files: &Files, name: &str, text: &str) -> Result<(), LogError> {
         .map_err(|e| LogError::io("write", &path, e))
 }
 
-/// The text in a file, if it is there and whole.
+/// The text in a file, if it exists and is intact.
 fn read(files: &Files, name: &str) -> Result<Option<String>, LogError> {
     let Some(fd) = files.open_existing(name, OFlags::RDONLY)? else {
         return Ok(None);
     };
-    let bytes = read_full(&fd, 4 + MAX_BYTES, 0).map_err(|e| LogError::io("read", &files.path(name), e))?;
+    let bytes =
+        read_full(&fd, 4 + MAX_TEXT_BYTES, 0).map_err(|e| LogError::io("read", &files.path(name), e))?;
     let text = bytes
         .split_at_checked(4)
         .filter(|(crc, text)| *crc == crc32fast::hash(text).to_le_bytes())

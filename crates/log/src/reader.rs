@@ -1,4 +1,4 @@
-//! Readers: from any position, at any pace, without a buffer that grows.
+//! Readers: from any position, at any pace, with a bounded buffer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use headwater_protocol::{Event, EventKind, Seq, Stream, Verdict};
 use tokio::sync::watch;
 
 use super::files::read_full;
-use super::holds::Hold;
-use super::marks::{Ends, Mark, Streams};
+use super::lossless::LosslessReader;
+use super::positions::{Ends, Position, Streams};
 use super::record::{Body, Record};
 use super::state::{State, View};
 use super::{Log, LogError};
@@ -17,18 +17,18 @@ use super::{Log, LogError};
 /// Index records are read in blocks of at most this many (8 KiB).
 const BLOCK_RECORDS: u64 = 128;
 
-/// So many records of streams that the reader does not want are looked past to make an event larger.
-const MAX_PASSED: u32 = 128;
+/// Records of excluded streams that are skipped to make one event larger.
+const MAX_SKIPPED_RECORDS: u32 = 128;
 
-/// How a reader reads.
+/// What a reader returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReaderOptions {
     /// Consecutive output of a stream comes in one event up to this size. A single record is never divided (but for
     /// the first of a tail), and may be larger (up to 1 MiB).
     pub max_bytes: usize,
-    /// Begin so that this many bytes are left to read (of the streams asked for), and state the rest as a gap.
+    /// Begin so that this many bytes (of the included streams) are left to read, and report the rest as a gap.
     pub tail: Option<u64>,
-    /// Only these.
+    /// The streams to return.
     pub streams: Streams,
 }
 
@@ -46,23 +46,23 @@ pub struct Reader {
     pub(crate) log: Arc<Log>,
     changes: watch::Receiver<State>,
     pub(crate) options: ReaderOptions,
-    /// The last record that was delivered or passed over.
+    /// The last record that was delivered or skipped.
     pub at: u64,
-    /// How far the streams had come there, where that is known.
+    /// The ends of the streams there, if known.
     pub ends: Option<Ends>,
-    /// The time of the last event, which stands in where there is none.
+    /// The time of the last event, also used for gaps.
     pub at_ms: u64,
-    /// Events that are due before the next record: what was passed over. A handful at most.
+    /// Events to deliver before the next record, such as gaps. A handful at most.
     pub due: VecDeque<Event>,
     pub(crate) skip: Skip,
-    /// The record whose beginning was passed over too: it is delivered from where its stream is by [`Self::ends`].
+    /// The record whose beginning was skipped too: it is delivered from the end of its stream in [`Self::ends`] on.
     pub begins_inside: Option<u64>,
     block: Block,
-    /// What keeps unread output from being dropped, if the reader is lossless.
-    hold: Option<Hold>,
+    /// Keeps unread output from being dropped, if the reader is lossless.
+    hold: Option<LosslessReader>,
 }
 
-/// Whether the reader is yet to skip ahead to the tail.
+/// Whether the reader has skipped ahead to the tail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Skip {
     Wanted,
@@ -85,8 +85,8 @@ impl Reader {
     ) -> Self {
         let view = log.state.borrow().view;
         Self {
-            // Known from the first moment, so that a gap is exact even if the reader is overtaken before it reads.
-            ends: position_of(&log, &view, after.0),
+            // Determined now, so that a gap is exact even if records are dropped before the first read.
+            ends: ends_at(&log, &view, after.0),
             log,
             changes,
             options,
@@ -100,19 +100,19 @@ impl Reader {
         }
     }
 
-    /// The same reader, lossless from here on.
+    /// Makes the reader lossless from its position on.
     pub fn hold(mut self) -> Result<Self, LogError> {
         let ends = match (self.ends, self.log.state.borrow().view.trim) {
             (Some(ends), _) => ends,
             (None, trim) => trim.map(|trim| trim.tail.ends).unwrap_or_default(),
         };
-        self.hold = Some(self.log.holds.register(Mark { seq: self.at, ends }.cost())?);
+        self.hold = Some(self.log.lossless.register(Position { seq: self.at, ends }.cost())?);
         Ok(self)
     }
 
-    /// The next event, if there is one now. Reads files, which may take a moment.
+    /// The next event, if there is one now. Reads files, so it may block for a moment.
     pub fn try_next(&mut self) -> Result<Option<Event>, LogError> {
-        if self.hold.as_ref().is_some_and(Hold::is_let_go) {
+        if self.hold.as_ref().is_some_and(LosslessReader::is_dropped) {
             return Err(LogError::TooSlow);
         }
         loop {
@@ -136,14 +136,14 @@ impl Reader {
         }
     }
 
-    /// The next event, waiting for it. `None` when nothing more can come: after `closed`, or where the log has no
-    /// writer any more. Dropping the future loses nothing.
+    /// Waits for the next event. `None` at the end: after `closed`, or if the log has no writer any more. Dropping the
+    /// future loses nothing.
     pub async fn next(&mut self) -> Result<Option<Event>, LogError> {
         loop {
             if let Some(event) = self.try_next()? {
                 return Ok(Some(event));
             }
-            // Only what is written after this line wakes us, so look once more before waiting.
+            // Only records that are written after this line wake the task, so check once more before waiting.
             let view = self.changes.borrow_and_update().view;
             if self.at < view.last.seq {
                 continue;
@@ -152,6 +152,17 @@ impl Reader {
                 return Ok(None);
             }
         }
+    }
+
+    /// Whether the verdict was read, or lies before the position where the reader began.
+    pub fn is_past_verdict(&self) -> bool {
+        self.due.is_empty()
+            && self.log.state.borrow().view.exited.is_some_and(|verdict| verdict.seq <= self.at)
+    }
+
+    /// Whether the log has its last record.
+    pub fn is_complete(&self) -> bool {
+        self.log.state.borrow().view.closed
     }
 
     fn step(&mut self, view: &View) -> Result<Step, LogError> {
@@ -164,18 +175,18 @@ impl Reader {
             return Ok(Step::Again);
         }
         if self.at >= view.last.seq {
-            self.block = Block::default(); // an idle reader holds nothing
+            self.block = Block::default(); // an idle reader keeps no buffer
             return Ok(Step::Nothing);
         }
         let seq = self.at + 1;
         if let Some(trim) = view.trimmed(seq) {
-            self.pass_over(trim.tail, view)?;
+            self.skip_to(trim.tail, view)?;
             return Ok(Step::Again);
         }
         let record = self.record(seq, view)?;
         let kind = match record.body {
             Body::Output { stream, .. } if !self.options.streams.has(stream) => {
-                self.arrive(record.mark(seq));
+                self.move_to(record.position(seq));
                 return Ok(Step::Again);
             }
             Body::Output { stream, length } => return self.output(view, record, stream, length),
@@ -183,12 +194,12 @@ impl Reader {
             Body::Exited(_) => match self.verdict() {
                 Some(kind) => kind,
                 None => {
-                    return Err(LogError::corrupt(&self.log.files.path("index"), "a verdict too many"));
+                    return Err(LogError::corrupt(&self.log.files.path("index"), "it has a second verdict"));
                 }
             },
             Body::Closed => EventKind::Closed,
         };
-        self.arrive(record.mark(seq));
+        self.move_to(record.position(seq));
         let at_ms = view.since_start_ms(record.at_us);
         Ok(Step::Event(Event { seq: Seq(seq), at_ms, kind }))
     }
@@ -198,15 +209,15 @@ impl Reader {
         Some(EventKind::Exited(Verdict::clone(&verdict)))
     }
 
-    pub(crate) fn arrive(&mut self, mark: Mark) {
-        self.at = mark.seq;
-        self.ends = Some(mark.ends);
+    pub(crate) fn move_to(&mut self, position: Position) {
+        self.at = position.seq;
+        self.ends = Some(position.ends);
         if let Some(hold) = &self.hold {
-            hold.move_to(mark.cost());
+            hold.move_to(position.cost());
         }
     }
 
-    /// Output from the next record on: as many records as belong together, with one read.
+    /// The output of the next record and of those that are joined with it, in one read.
     fn output(&mut self, view: &View, first: Record, stream: Stream, length: u32) -> Result<Step, LogError> {
         let first_seq = self.at + 1;
         let end = first.ends.of(stream);
@@ -217,17 +228,17 @@ impl Reader {
         let (last_seq, last) = self.extend(view, (first_seq, first), stream, offset);
         let wanted = usize::try_from(last.ends.of(stream) - offset).unwrap_or(usize::MAX);
         let path = || self.log.files.path(stream.name());
-        let short = || LogError::corrupt(&path(), "it is shorter than the index says");
+        let short = || LogError::corrupt(&path(), "it is shorter than the index requires");
         let raw = self.log.files.raw(stream)?.ok_or_else(short)?;
         let bytes = read_full(raw, wanted, offset).map_err(|e| LogError::io("read", &path(), e))?;
         let trim = self.log.state.borrow().view.trim;
-        if trim.is_some_and(|trim| trim.meets(first_seq, last_seq)) {
-            return Ok(Step::Again); // what was read may be a hole by now
+        if trim.is_some_and(|trim| trim.overlaps(first_seq, last_seq)) {
+            return Ok(Step::Again); // the bytes may have been dropped during the read
         }
         if bytes.len() < wanted {
             return Err(short());
         }
-        self.arrive(last.mark(last_seq));
+        self.move_to(last.position(last_seq));
         let bytes = Bytes::from(bytes);
         Ok(Step::Event(Event {
             seq: Seq(last_seq),
@@ -236,7 +247,7 @@ impl Reader {
         }))
     }
 
-    /// The last of the records that come in one event with `found`.
+    /// The last of the records that are joined with `found` in one event.
     fn extend(
         &mut self,
         view: &View,
@@ -245,13 +256,13 @@ impl Reader {
         offset: u64,
     ) -> (u64, Record) {
         let mut seq = found.0;
-        let mut passed = 0;
-        while seq < view.last.seq && passed < MAX_PASSED {
+        let mut skipped = 0;
+        while seq < view.last.seq && skipped < MAX_SKIPPED_RECORDS {
             seq += 1;
             if view.trimmed(seq).is_some() {
                 break;
             }
-            // Something wrong further on is a matter for the next event.
+            // The next event reports a damaged record.
             let Ok(record) = self.record(seq, view) else { break };
             match record.body {
                 Body::Output { stream: other, length } if other == stream => {
@@ -262,18 +273,18 @@ impl Reader {
                     }
                     found = (seq, record);
                 }
-                Body::Output { stream: other, .. } if !self.options.streams.has(other) => passed += 1,
+                Body::Output { stream: other, .. } if !self.options.streams.has(other) => skipped += 1,
                 _ => break,
             }
         }
         found
     }
 
-    /// A record, from the block that was read ahead if it is there.
+    /// A record, from the block that was read ahead if it is in it.
     pub fn record(&mut self, seq: u64, view: &View) -> Result<Record, LogError> {
         let cached = |block: &Block| {
-            let place = usize::try_from(seq.checked_sub(block.first)?).ok()?.checked_mul(64)?;
-            Record::decode(seq, block.bytes.get(place..place.checked_add(64)?)?)
+            let offset = usize::try_from(seq.checked_sub(block.first)?).ok()?.checked_mul(64)?;
+            Record::decode(seq, block.bytes.get(offset..offset.checked_add(64)?)?)
         };
         if let Some(record) = cached(&self.block) {
             return Ok(record);
@@ -286,21 +297,21 @@ impl Reader {
     }
 }
 
-/// How far the streams had come at a record that is kept.
-fn position_of(log: &Log, view: &View, seq: u64) -> Option<Ends> {
+/// The ends of the streams at a record, if it is kept.
+fn ends_at(log: &Log, view: &View, seq: u64) -> Option<Ends> {
     if seq == view.last.seq {
         return Some(view.last.ends);
     }
     if seq > view.last.seq || view.trimmed(seq).is_some() {
         return None;
     }
-    log.files.mark(seq).ok().map(|mark| mark.ends)
+    log.files.position(seq).ok().map(|position| position.ends)
 }
 
-/// What a look at the log brought.
+/// The result of one step of a reader.
 enum Step {
     Event(Event),
-    /// The position changed; look again.
+    /// The position changed; repeat the step.
     Again,
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! The 64 bytes of an index record, and of the header that stands in the place of record 0.
+//! The layout of an index record (64 bytes), and of the header in place of record 0.
 //!
 //! All numbers are little-endian.
 //!
@@ -7,18 +7,18 @@
 //! | 0..8 | unix time in microseconds | same | same | same |
 //! | 8 | kind: 1 | 2 | 3 | 4 |
 //! | 9 | | stream | reason | |
-//! | 10..12 | | | flags: which of code, signal, message, detail there is | |
+//! | 10..12 | | | flags: which of code, signal, message, detail are set | |
 //! | 12..16 | pid | length | code | |
 //! | 16..24 | | offset in the stream | duration (6 bytes, ms), signal (2 bytes) | |
 //! | 24..48 | end of `stdout`, `stderr`, `output` after this record | same | same | same |
 //! | 48..56 | seq of `exited`, 0 before it | same | cpu time (6 bytes, ms), peak memory (6 bytes) | same |
 //! | 60..64 | crc32 of the seq and the bytes before | same | same | same |
 //!
-//! The seq is part of the checksum, so a record at the wrong place is as bad as a torn one.
+//! The seq is part of the checksum, so a record at the wrong position counts as damaged.
 
 use headwater_protocol::{ExecutionId, ExitDetail, Reason, Stream, Usage, Verdict};
 
-use super::marks::{Ends, Mark, slot};
+use super::positions::{Ends, Position, stream_index};
 
 /// The size of a record; record `n` is at byte `n * 64` of the index.
 pub(crate) const RECORD_BYTES: u64 = 64;
@@ -27,7 +27,7 @@ const SIZE: usize = 64;
 /// One record covers at most this many bytes of output.
 pub(crate) const MAX_LENGTH: u32 = 1 << 20;
 
-/// No seq is above this, so that positions in the index always fit.
+/// The largest seq, so that offsets in the index always fit.
 pub(crate) const MAX_SEQ: u64 = 1 << 56;
 
 const MAGIC: &[u8; 8] = b"hdwtrlog";
@@ -39,28 +39,28 @@ const HAS_MESSAGE: u16 = 1 << 2;
 const MESSAGE_LOST: u16 = 1 << 3;
 const HAS_DETAIL: u16 = 1 << 4;
 
-/// What a record says.
+/// The content of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
     Started { pid: i32 },
     Output { stream: Stream, length: u32 },
-    Exited(Numbers),
+    Exited(VerdictRecord),
     Closed,
 }
 
-/// What became of a verdict's message.
+/// Where a verdict's message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
     None,
-    /// It is in the file `message`.
+    /// In the file `message`.
     Stored,
-    /// The disk was full; the verdict was worth more than its message.
+    /// Not stored because the disk was full: the verdict matters more than its message.
     Lost,
 }
 
 /// A verdict without its message, its detail and its byte counts (those are the record's ends).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbers {
+pub struct VerdictRecord {
     pub reason: Reason,
     pub code: Option<i32>,
     pub signal: Option<i16>,
@@ -76,14 +76,14 @@ pub struct Numbers {
 pub struct Record {
     pub at_us: u64,
     pub ends: Ends,
-    /// The seq of the `exited` record, if it came before this one or is this one; else 0.
+    /// The seq of the `exited` record, if it is before this one or is this one; else 0.
     pub exited_seq: u64,
     pub body: Body,
 }
 
 impl Record {
-    pub const fn mark(&self, seq: u64) -> Mark {
-        Mark { seq, ends: self.ends }
+    pub const fn position(&self, seq: u64) -> Position {
+        Position { seq, ends: self.ends }
     }
 
     pub fn encode(&self, seq: u64) -> [u8; SIZE] {
@@ -116,7 +116,7 @@ impl Record {
         out
     }
 
-    /// The record in these bytes, if they are whole and make sense at this place.
+    /// Decodes a record, if its checksum and its content are valid for this seq.
     pub fn decode(seq: u64, bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; SIZE] = bytes.try_into().ok()?;
         if u32::from_le_bytes(take(bytes, 60)) != checksum(seq, bytes) {
@@ -134,12 +134,12 @@ impl Record {
                 let length = u32::from_le_bytes(take(bytes, 12));
                 let offset = u64::from_le_bytes(take(bytes, 16));
                 let fits = length <= MAX_LENGTH
-                    && offset.checked_add(u64::from(length)) == Some(ends.0[slot(stream)]);
+                    && offset.checked_add(u64::from(length)) == Some(ends.0[stream_index(stream)]);
                 fits.then_some(Body::Output { stream, length })?
             }
             3 => {
                 exited_seq = seq;
-                Body::Exited(Numbers::decode(bytes)?)
+                Body::Exited(VerdictRecord::decode(bytes)?)
             }
             4 => Body::Closed,
             _ => return None,
@@ -153,12 +153,12 @@ impl Record {
     }
 }
 
-impl Numbers {
+impl VerdictRecord {
     pub fn of(verdict: &Verdict, message: Message, has_detail: bool) -> Self {
         Self {
             reason: verdict.reason,
             code: verdict.code,
-            // Signals have small numbers; whatever else somebody passes is cut rather than refused.
+            // Signals have small numbers; a larger one is clamped.
             signal: verdict.signal.map(|signal| i16::try_from(signal).unwrap_or(i16::MAX)),
             duration_ms: verdict.duration_ms,
             usage: verdict.usage,
@@ -229,7 +229,7 @@ impl Numbers {
     }
 }
 
-/// The bytes in the place of record 0.
+/// The header, which is in place of record 0.
 pub(crate) fn encode_header(id: ExecutionId) -> [u8; SIZE] {
     let mut out = [0; SIZE];
     put(&mut out, 0, MAGIC);
@@ -240,7 +240,7 @@ pub(crate) fn encode_header(id: ExecutionId) -> [u8; SIZE] {
     out
 }
 
-/// Whose log this is, if the header is whole and of a version that we know.
+/// The execution of the log, if the header is intact and of a known version.
 pub(crate) fn decode_header(bytes: &[u8]) -> Option<ExecutionId> {
     let bytes: &[u8; SIZE] = bytes.try_into().ok()?;
     let whole = bytes.starts_with(MAGIC)
@@ -257,7 +257,7 @@ fn checksum(seq: u64, bytes: &[u8; SIZE]) -> u32 {
     hasher.finalize()
 }
 
-/// 48 bits are 8,900 years of milliseconds and 256 TiB of memory; more is cut.
+/// 48 bits are 8,900 years of milliseconds and 256 TiB of memory; more is clamped.
 fn six_bytes(value: u64) -> [u8; 6] {
     take(&value.min((1 << 48) - 1).to_le_bytes(), 0)
 }
@@ -268,12 +268,12 @@ fn from_six_bytes(bytes: [u8; 6]) -> u64 {
     u64::from_le_bytes(whole)
 }
 
-/// `bytes` must fit, which the layout above sees to.
+/// Writes `bytes` at an offset; the layout above ensures that they fit.
 fn put(out: &mut [u8; SIZE], at: usize, bytes: &[u8]) {
     out[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-/// As above, the other way.
+/// Reads bytes at an offset.
 fn take<const FROM: usize, const N: usize>(bytes: &[u8; FROM], at: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[at + i])
 }

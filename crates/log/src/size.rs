@@ -1,11 +1,11 @@
-//! What a log takes on the disk.
+//! The disk usage of a log.
 
 use std::path::Path;
 
 use super::Log;
 
-/// All files that the folder of an execution may have; `execution.json`, `sizes`, `screen` and `replays` are written beside
-/// the log.
+/// All files that the folder of an execution may have; `execution.json`, `sizes`, `screen` and `replays` are stored
+/// beside the log.
 const FILES: [&str; 11] = [
     "index",
     "stdout",
@@ -19,12 +19,12 @@ const FILES: [&str; 11] = [
     "screen",
     "replays",
 ];
-/// The kernel counts allocated blocks in units of 512 bytes, whatever the file system's own are.
+/// The kernel counts allocated blocks in units of 512 bytes, whatever the block size of the file system is.
 const BLOCK_BYTES: u64 = 512;
-/// A folder takes a block of its own.
+/// The block of the folder itself.
 const FOLDER_BYTES: u64 = 4096;
 
-/// What a log takes on the disk, and when it was last written.
+/// The disk usage of a log, and when it was last written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogSize {
     /// Allocated bytes: holes do not count.
@@ -33,7 +33,7 @@ pub struct LogSize {
     pub changed_at_ms: u64,
 }
 
-/// Measures the folder of an execution. What cannot be looked at counts as nothing.
+/// Measures the folder of an execution. Files that cannot be read count as empty.
 pub fn measure(dir: &Path) -> LogSize {
     let mut size = LogSize { bytes: FOLDER_BYTES, changed_at_ms: 0 };
     for name in FILES {
@@ -48,7 +48,7 @@ pub fn measure(dir: &Path) -> LogSize {
 }
 
 impl Log {
-    /// The bytes that are kept, as far as the log itself knows: without looking at the disk.
+    /// The bytes that are kept, computed from the index without reading the disk.
     pub fn kept_bytes(&self) -> u64 {
         let view = self.state.borrow().view;
         let gone = view.trim.map_or(0, |trim| trim.tail.cost().saturating_sub(trim.head.cost()));

@@ -1,53 +1,53 @@
-//! What a log knows about itself, shared between its writer and its readers.
+//! The state of a log in memory, shared by its writer and its readers.
 
 use std::sync::Arc;
 
 use headwater_protocol::{Seq, Verdict};
 
-use super::marks::{Ends, Mark};
+use super::positions::{Ends, Position};
 use super::trim::Trim;
 
 /// The start of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started {
-    /// Its process id, as seen inside its session.
+    /// The process id inside the session.
     pub pid: i32,
-    /// In microseconds since 1970.
+    /// The time in microseconds since 1970.
     pub at_us: u64,
 }
 
-/// How far a log has come.
+/// The end of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The newest record.
     pub last_seq: Seq,
     /// Bytes written to each stream, kept or not.
     pub ends: Ends,
-    /// The start, if there was one.
+    /// The start, if the program has started.
     pub started: Option<Started>,
-    /// How it ended, if it has.
+    /// The verdict, if the program has ended.
     pub verdict: Option<Arc<Verdict>>,
     /// Whether the newest record is `closed`.
     pub closed: bool,
 }
 
-/// The part of the state that a reader looks at with every event.
+/// The part of the state that a reader needs for every event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct View {
-    pub last: Mark,
+    pub last: Position,
     pub trim: Option<Trim>,
-    /// Where the verdict is.
-    pub exited: Option<Mark>,
-    /// The time that events are relative to.
+    /// The position of the verdict.
+    pub exited: Option<Position>,
+    /// The time of the first record; times of events are relative to it.
     pub base_us: u64,
     pub closed: bool,
-    /// Whether there is a writer, that is, whether more may come.
+    /// Whether the log has a writer, that is, whether more records may follow.
     pub writer: bool,
 }
 
 impl View {
     pub fn trimmed(&self, seq: u64) -> Option<Trim> {
-        self.trim.filter(|trim| trim.has(seq))
+        self.trim.filter(|trim| trim.contains(seq))
     }
 
     /// Milliseconds from the start to this time.
@@ -56,7 +56,7 @@ impl View {
     }
 }
 
-/// All of it.
+/// The whole state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct State {
     pub view: View,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use headwater_protocol::{Event, EventKind, ExecutionId, ExitDetail, Reason, Seq, Stream, Usage, Verdict};
 
-use super::marks::slot;
+use super::positions::stream_index;
 use super::*;
 
 /// A limit that no test without retention reaches.
@@ -145,15 +145,15 @@ impl Follower {
         self.seq = event.seq.0;
         match &event.kind {
             EventKind::Output { stream, offset, bytes } => {
-                let at = &mut self.at[slot(*stream)];
+                let at = &mut self.at[stream_index(*stream)];
                 assert_eq!(*offset, at.unwrap_or(*offset), "{stream:?} goes on where it was");
                 let start = usize::try_from(*offset).unwrap();
-                assert_eq!(&written[slot(*stream)][start..start + bytes.len()], &bytes[..]);
+                assert_eq!(&written[stream_index(*stream)][start..start + bytes.len()], &bytes[..]);
                 *at = Some(offset + bytes.len() as u64);
                 self.output_bytes += bytes.len() as u64;
             }
             EventKind::Gap { stream, from_byte, to_byte } => {
-                let at = &mut self.at[slot(*stream)];
+                let at = &mut self.at[stream_index(*stream)];
                 let known = at.unwrap_or(*from_byte);
                 assert!(*from_byte == known || self.resumed && *from_byte < known, "{from_byte} {known}");
                 assert!(*to_byte >= known && from_byte < to_byte);
@@ -175,8 +175,8 @@ impl Follower {
     /// It has seen everything there is.
     fn check_end(&self, written: &[Vec<u8>; 3]) {
         for stream in Stream::ALL {
-            let end = written[slot(stream)].len() as u64;
-            assert_eq!(self.at[slot(stream)].unwrap_or(end), end, "{stream:?} read to its end");
+            let end = written[stream_index(stream)].len() as u64;
+            assert_eq!(self.at[stream_index(stream)].unwrap_or(end), end, "{stream:?} read to its end");
         }
     }
 }

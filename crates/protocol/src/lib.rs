@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod build;
+mod clock;
 mod detail;
 mod event;
 mod execution;
@@ -15,15 +16,18 @@ mod limits;
 mod session;
 #[cfg(feature = "config")]
 pub mod settings;
+mod shell;
 mod spec;
 mod text;
 pub mod units;
 
+pub use clock::{now_ms, now_us};
 pub use detail::{ExitDetail, LimitKind};
 pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
 pub use execution::{Execution, ExecutionState, LogRemoved, Process};
 pub use id::{BuildId, ExecutionId, IdError, SessionId, SnapshotId};
 pub use limits::{LimitError, Limits};
 pub use session::{LOCAL_OWNER, Network, OWNER_METADATA, SandboxKind, Session, SessionSpec, SessionState};
+pub use shell::shell_quote;
 pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
 pub use text::Utf8Stream;

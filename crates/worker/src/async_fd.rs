@@ -1,4 +1,4 @@
-//! Descriptors that tell the runtime when they are ready.
+//! Registers descriptors with the runtime, which reports when they are ready.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// What may be registered: things that own their descriptor, so that it stays open and the same while registered.
+/// Types that may be registered: they own their descriptor, so that it stays open and the same while registered.
 pub(crate) trait Owner: AsRawFd {}
 impl Owner for OwnedFd {}
 impl Owner for Arc<OwnedFd> {}

@@ -1,7 +1,7 @@
-//! Builds of C++: from a request to a binary, with a cache.
+//! C and C++ builds: from a request to a binary, with a cache.
 //!
-//! `service` → [`run`] (the course of a build) → [`plan`] (compiler, [`flags`], [`inputs`], keys) → [`cache`]; what must
-//! be compiled goes to a session of its own as the script of [`driver`], and [`collect`] reads what that left.
+//! `rpc` → [`service`] (the steps of a build) → [`plan`] (compiler, [`flags`], [`inputs`], keys) → [`cache`]. If something
+//! must be compiled, the script of [`driver`] runs in a dedicated session, and [`collect`] reads its results.
 
 mod cache;
 mod collect;
@@ -16,7 +16,7 @@ mod key;
 mod plan;
 mod record;
 pub(crate) mod reserved;
-pub(crate) mod run;
 mod sandbox;
 mod scan;
+pub(crate) mod service;
 mod system;

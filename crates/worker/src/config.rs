@@ -1,6 +1,6 @@
-//! Configuration: where the data lives, which walls stand, what a session may use unless told otherwise.
+//! The configuration of a worker: the data folder, isolation, default limits.
 //!
-//! A TOML file (`DIR/headwater.toml`, or one that is named) gives values; flags win over it.
+//! Values come from a TOML file (`DIR/headwater.toml`, or a named one); flags override it.
 
 mod machine;
 mod retention;
@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use headwater_log::HoldOptions;
+use headwater_log::LosslessOptions;
 pub use headwater_network::config as network;
 use headwater_network::config::{FileNetwork, FilePackages, NetworkConfig, PackagesConfig};
 use headwater_protocol::settings;
@@ -22,7 +22,7 @@ use headwater_sandbox::wire::Bind;
 use serde::{Deserialize, Serialize};
 
 use crate::builds::config::{BuildsConfig, FileBuilds};
-use crate::executions::open_limits::MaxRunning;
+use crate::executions::permits::MaxRunning;
 use crate::languages::LanguageConfig;
 
 pub use retention::RetentionConfig;
@@ -39,7 +39,7 @@ pub enum ConfigError {
         /// Why.
         source: io::Error,
     },
-    /// It is not what we understand.
+    /// The file is not valid.
     #[error("`{path}` is not a valid configuration: {message}")]
     Invalid {
         /// Which.
@@ -49,26 +49,26 @@ pub enum ConfigError {
     },
 }
 
-/// All that a worker can be told.
+/// The configuration of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The folder that holds everything of this worker.
+    /// The data folder.
     pub data: PathBuf,
-    /// Walls, or none: an explicit choice.
+    /// How sessions are isolated.
     pub sandbox: SandboxKind,
-    /// How many prepared sessions wait.
+    /// The number of prepared sessions.
     pub pool: usize,
-    /// How long an init waits for a worker to come back.
+    /// How long an init waits for a new worker.
     pub orphan_timeout: Duration,
-    /// How lossless readers are served.
-    pub holds: HoldOptions,
-    /// What a session may use unless it asks for something else.
+    /// The options of lossless readers.
+    pub lossless: LosslessOptions,
+    /// The default limits of a session.
     pub limits: Limits,
-    /// The most that a session may ask for; what is absent is not bounded.
+    /// The highest limits that a session may request; absent ones are unlimited.
     pub max_limits: Limits,
     /// Host paths shown in every session, read-only.
     pub binds: Vec<Bind>,
-    /// Languages besides, or instead of, those in the box.
+    /// Languages that are added or changed.
     pub languages: BTreeMap<String, LanguageConfig>,
     /// The first host uid given to a session when the worker is root.
     pub uid_base: u32,
@@ -76,28 +76,28 @@ pub struct Config {
     pub allow_aio: bool,
     /// How many executions may be open at once.
     pub max_running: MaxRunning,
-    /// How builds are run.
+    /// The configuration of builds.
     pub builds: BuildsConfig,
     /// What sessions may reach.
     pub network: NetworkConfig,
     /// Where packages come from.
     pub packages: PackagesConfig,
-    /// When sessions are put to sleep.
+    /// When sessions are hibernated.
     pub hibernation: Hibernation,
-    /// How terminals are kept.
+    /// The configuration of terminals.
     pub terminals: TerminalConfig,
     /// How long logs are kept.
     pub retention: RetentionConfig,
 }
 
-/// When sessions are put to sleep: their programs end, their workspaces stay.
+/// When sessions are hibernated: their programs end, their workspaces are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hibernation {
-    /// One in which nothing runs, after so long without use; `None`: never.
+    /// The idle time after which a session without running programs is hibernated; `None`: never.
     pub after: Option<Duration>,
-    /// One in which something runs that neither prints nor reads nor computes, after so long; `None`: never.
+    /// The idle time after which a session is hibernated whose programs neither print nor read nor compute; `None`: never.
     pub running_after: Option<Duration>,
-    /// Between SIGTERM and SIGKILL for what runs.
+    /// The time between SIGTERM and SIGKILL for its programs.
     pub warning: Duration,
 }
 
@@ -107,23 +107,23 @@ impl Default for Hibernation {
     }
 }
 
-/// Executions at once: more than people and agents use, and few enough that one session or one owner leaves most of a
-/// usual limit of open files to others.
+/// Open executions: more than people and agents use, and few enough that one session or one owner leaves most of a usual
+/// limit of open files to others.
 const MAX_RUNNING: MaxRunning = MaxRunning { of_session: 256, of_owner: 1024, of_all: 4096 };
-/// A reader that reads nothing for a day has been forgotten.
+/// A reader that reads nothing for a day was forgotten.
 const MAX_HOLD: Duration = Duration::from_hours(24);
-/// While output is kept for a reader that is gone, the program may have to wait.
+/// While output is kept for a disconnected reader, the program may have to wait.
 const MAX_GRACE: Duration = Duration::from_mins(10);
 /// Prepared sessions: enough for a burst, cheap to keep.
 const POOL: usize = 4;
-/// Above what distributions, containers and systemd give out (see their `UIDS-GIDS` notes).
+/// Above the ranges of distributions, containers and systemd (see its `UIDS-GIDS` notes).
 pub(crate) const UID_BASE: u32 = 0x7100_0000;
-/// How many ranges of users there are for the workers of a host, and how many users one holds.
+/// The number of user ranges for the workers of a host, and the users of one range.
 pub(crate) const UID_RANGES: u32 = 1 << 12;
 pub(crate) const UID_RANGE: u32 = 1 << 12;
 
-/// The kernel counts processes, pipe pages and more for each user: sessions of two workers must not share one. Their
-/// data folders tell workers apart; `users` sees to it that no two have the same.
+/// The kernel counts processes, pipe pages and more for each user: sessions of two workers must not share one. The range
+/// is derived from the data folder; `host_users` ensures that no two have the same.
 pub(crate) fn uid_base(data: &Path) -> u32 {
     let path = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
     UID_BASE + crc32fast::hash(path.as_os_str().as_encoded_bytes()) % UID_RANGES * UID_RANGE
@@ -140,7 +140,7 @@ impl Config {
             sandbox: SandboxKind::Full,
             pool: POOL,
             orphan_timeout: Duration::from_mins(15),
-            holds: HoldOptions::DEFAULT,
+            lossless: LosslessOptions::DEFAULT,
             limits: default_limits(),
             max_limits: Limits::default(),
             binds: Vec::new(),
@@ -156,8 +156,8 @@ impl Config {
         }
     }
 
-    /// The defaults, overridden by a file: the named one, which must be there, or `headwater.toml` in the data
-    /// folder, which need not.
+    /// The defaults, overridden by a file: the named one, which must exist, or `headwater.toml` in the data folder, which
+    /// need not.
     pub fn load(data: &Path, file: Option<&Path>) -> Result<Self, ConfigError> {
         let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
         let text = match fs::read_to_string(&path) {
@@ -204,7 +204,7 @@ pub fn socket_path(data: &Path) -> PathBuf {
     data.join("worker.sock")
 }
 
-/// What a session may use unless it asks for something else.
+/// The default limits of a session.
 fn default_limits() -> Limits {
     Limits {
         memory_bytes: Some(2 << 30),
@@ -220,7 +220,7 @@ fn default_limits() -> Limits {
     }
 }
 
-/// The file's shape; sizes and durations are written as people do (`2Gi`, `300s`).
+/// The configuration file; sizes and durations are written like `2Gi` and `300s`.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct File {
@@ -244,14 +244,14 @@ struct File {
     builds: FileBuilds,
     network: FileNetwork,
     packages: FilePackages,
-    /// The gateway's, who checks them.
+    /// Settings of the gateway, which checks them.
     #[serde(rename = "server", skip_serializing)]
     _server: Option<serde::de::IgnoredAny>,
     #[serde(rename = "quotas", skip_serializing)]
     _quotas: Option<serde::de::IgnoredAny>,
     #[serde(rename = "watchdog", skip_serializing)]
     _watchdog: Option<serde::de::IgnoredAny>,
-    /// The gateway's, too.
+    /// Settings of the gateway.
     #[serde(rename = "auth", skip_serializing)]
     _auth: Option<serde::de::IgnoredAny>,
 }
@@ -272,13 +272,13 @@ fn or_never(time: Option<Duration>) -> String {
 /// Lists every field of the file: a field that is missing here does not compile.
 impl From<&Config> for File {
     fn from(config: &Config) -> Self {
-        let Config { holds, max_running, .. } = config;
+        let Config { lossless, max_running, .. } = config;
         Self {
             sandbox: Some(config.sandbox),
             pool: Some(config.pool),
             orphan_timeout: Some(format_duration(config.orphan_timeout)),
-            lossless_hold: Some(format_duration(holds.patience)),
-            lossless_grace: Some(format_duration(holds.grace)),
+            lossless_hold: Some(format_duration(lossless.stall_timeout)),
+            lossless_grace: Some(format_duration(lossless.grace)),
             uid_base: Some(config.uid_base),
             allow_aio: Some(config.allow_aio),
             max_running: Some(max_running.of_all),
@@ -401,9 +401,9 @@ impl File {
                 time => Ok(time),
             },
         };
-        let holds = &mut config.holds;
-        holds.patience = time("lossless_hold", self.lossless_hold, holds.patience, MAX_HOLD)?;
-        holds.grace = time("lossless_grace", self.lossless_grace, holds.grace, MAX_GRACE)?;
+        let lossless = &mut config.lossless;
+        lossless.stall_timeout = time("lossless_hold", self.lossless_hold, lossless.stall_timeout, MAX_HOLD)?;
+        lossless.grace = time("lossless_grace", self.lossless_grace, lossless.grace, MAX_GRACE)?;
         config.network = self.network.parse()?;
         config.packages = self.packages.parse()?;
         config.hibernation = self.hibernation.parse(config.hibernation)?;
@@ -412,7 +412,7 @@ impl File {
         let said = self.limits.parse()?;
         let said_max = self.max_limits.parse().map_err(|why| format!("max_{why}"))?;
         let machine = machine::max_limits(&config.data, &said.or(&config.limits));
-        // A default is never more than the machine has; what the operator gives every session may be asked for.
+        // A default never exceeds the machine; a limit that the operator sets for every session may be requested.
         config.limits = said.or(&config.limits.at_most(&machine));
         config.max_limits = said_max.or(&machine.at_least(&said));
         if let Some(above) = config.limits.above(&config.max_limits) {

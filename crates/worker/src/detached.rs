@@ -1,27 +1,27 @@
-//! Work that goes on when its caller goes away.
+//! Work that continues when its caller goes away.
 
 use headwater_contract::{Fault, FaultKind};
 use tokio::task::JoinError;
 
-/// Does something on a thread that may block, to its end.
+/// Runs blocking work on a thread; it runs to its end even if the caller goes away.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(broken_off(&error)))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(join_fault(&error)))
 }
 
-/// Carries out what must not stop half-way when its caller goes away.
-pub(crate) async fn to_the_end<T: Send + 'static>(
+/// Runs a call in its own task, so that it completes even if the caller goes away.
+pub(crate) async fn detached<T: Send + 'static>(
     call: impl Future<Output = Result<T, Fault>> + Send + 'static,
 ) -> Result<T, Fault> {
-    tokio::spawn(call).await.unwrap_or_else(|error| Err(broken_off(&error)))
+    tokio::spawn(call).await.unwrap_or_else(|error| Err(join_fault(&error)))
 }
 
-fn broken_off(error: &JoinError) -> Fault {
+fn join_fault(error: &JoinError) -> Fault {
     if error.is_panic() {
         return Fault::new(FaultKind::Internal, "the call panicked; the worker's log has the cause");
     }
-    Fault::new(FaultKind::Unavailable, "the worker is stopping").hint("ask again when it runs again")
+    Fault::new(FaultKind::Unavailable, "the worker is stopping").hint("try again when it is running again")
 }
 
 #[cfg(test)]
@@ -31,10 +31,10 @@ mod tests {
     #[tokio::test]
     async fn work_that_panics_is_an_internal_fault_and_other_work_is_answered() {
         assert_eq!(blocking(|| Ok(7)).await.unwrap(), 7);
-        assert_eq!(to_the_end(async { Ok(7) }).await.unwrap(), 7);
+        assert_eq!(detached(async { Ok(7) }).await.unwrap(), 7);
         let broken = blocking(|| Ok("no number".parse::<u8>().unwrap())).await;
         assert_eq!(broken.unwrap_err().kind, FaultKind::Internal);
-        let broken = to_the_end(async { Ok("no number".parse::<u8>().unwrap()) }).await;
+        let broken = detached(async { Ok("no number".parse::<u8>().unwrap()) }).await;
         assert_eq!(broken.unwrap_err().kind, FaultKind::Internal);
     }
 }

@@ -5,17 +5,16 @@ use std::sync::{Arc, Weak};
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_network::Network;
-use headwater_protocol::ExecutionId;
+use headwater_protocol::{ExecutionId, now_ms};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::now_ms;
 use crate::config::Config;
 use crate::executions::execution::Execution;
-use crate::executions::open_limits::Tickets;
+use crate::executions::permits::ExecutionPermits;
 use crate::executions::table::ExecutionTable;
-use crate::files::room::Quotas;
+use crate::files::room::WorkspaceRoom;
 use crate::languages::Languages;
 use crate::layout::Folder;
 use crate::retention::Retention;
@@ -47,8 +46,8 @@ pub(crate) struct Engine {
     /// The host users that sessions run as.
     pub(crate) host_users: UidPool,
     /// How much each workspace was found to hold.
-    pub(crate) quotas: Quotas,
-    pub(crate) tickets: Tickets,
+    pub(crate) quotas: WorkspaceRoom,
+    pub(crate) execution_permits: ExecutionPermits,
     /// What all terminals share.
     pub(crate) terminals: Hub,
     /// How long logs are kept.
@@ -91,8 +90,8 @@ impl Engine {
             this: this.clone(),
             sessions: SessionTable::default(),
             executions: ExecutionTable::default(),
-            quotas: Quotas::default(),
-            tickets: Tickets::default(),
+            quotas: WorkspaceRoom::default(),
+            execution_permits: ExecutionPermits::default(),
         })
     }
 

@@ -1,5 +1,5 @@
-//! Files of a workspace: the one way to them ([`open_workspace`]), and work on whole trees: watching, searching, packing,
-//! comparing, keeping copies.
+//! Files of a workspace: opening it ([`open_workspace`]), and work on whole trees: watch, search, archives, diff,
+//! snapshots and forks.
 
 pub(crate) mod archive;
 pub(crate) mod copy;
@@ -16,10 +16,10 @@ pub(crate) mod watch;
 use headwater_contract::v1;
 use headwater_workspace::Kind;
 
-pub(crate) use self::snapshots::{kept_bytes, remove_all, tidy};
+pub(crate) use self::snapshots::{kept_bytes, recover, remove_all};
 pub(crate) use self::watch::instances::reserve as reserve_watches;
 
-/// A kind as the contract has it.
+/// The kind of an entry in the contract.
 pub(crate) const fn node_kind(kind: Kind) -> v1::FileKind {
     match kind {
         Kind::File => v1::FileKind::File,

@@ -1,7 +1,8 @@
-//! Languages: how source text becomes a program to run.
+//! Languages: how code is run.
 //!
-//! A registry: those in the box, and what the configuration adds or changes. Interpreters and compilers are looked for in
-//! the folders that a session sees, and are called themselves, never through a version manager's shim.
+//! The registry contains the built-in languages, and those that the configuration adds or changes. Interpreters and
+//! compilers are searched for in the folders that a session sees, and are called directly, never through a version
+//! manager's shim.
 
 mod config;
 mod entry;
@@ -19,23 +20,23 @@ pub use self::config::LanguageConfig;
 pub use self::entry::Entry;
 pub use self::language::Language;
 
-/// Those in the box.
+/// The built-in languages.
 const BOX: &str = include_str!("languages/builtin.toml");
 
-/// Folders that every session sees.
+/// The folders that every session sees.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
 
 /// The languages of this worker; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Languages {
     known: Arc<BTreeMap<String, Entry>>,
-    /// Which language another name means.
+    /// The language of each alias.
     aliases: Arc<BTreeMap<String, String>>,
 }
 
 impl Languages {
-    /// Looks for the tools of the languages in the box and of those that the configuration adds or changes. `binds` are
-    /// the host folders that sessions see besides the system's.
+    /// Finds the tools of the built-in and configured languages. `binds` are the host folders that sessions see besides the
+    /// system's.
     pub fn find(extra: &BTreeMap<String, LanguageConfig>, binds: &[Bind]) -> Self {
         let all = all(extra);
         let aliases = all.iter().flat_map(|(name, config)| {
@@ -47,24 +48,24 @@ impl Languages {
         Self { known: Arc::new(known.collect()), aliases: Arc::new(aliases) }
     }
 
-    /// The language of this name, or by one of its other names; `Err` tells which names would have done.
+    /// The language with this name or alias; `Err` has the known names.
     pub fn get(&self, name: &str) -> Result<&Entry, Vec<&str>> {
         let name = self.aliases.get(name).map_or(name, String::as_str);
         self.known.get(name).ok_or_else(|| self.known.keys().map(String::as_str).collect())
     }
 
-    /// All of them, by name.
+    /// All languages, by name.
     pub fn all(&self) -> impl Iterator<Item = &Entry> {
         self.known.values()
     }
 
-    /// Those that can be run, as far as that is known without asking a tool for its version.
+    /// The languages that can be run, as far as known without running a tool for its version.
     pub fn present(&self) -> impl Iterator<Item = &Language> {
         self.all().filter(|entry| entry.is_settled()).filter_map(Entry::language)
     }
 }
 
-/// What is wrong with the languages of a configuration, if something is.
+/// Checks the languages of a configuration.
 pub(crate) fn check(extra: &BTreeMap<String, LanguageConfig>) -> Result<(), String> {
     let known = in_the_box();
     for (name, config) in extra {
@@ -72,11 +73,11 @@ pub(crate) fn check(extra: &BTreeMap<String, LanguageConfig>) -> Result<(), Stri
     }
     let all = all(extra);
     let mut taken: BTreeMap<&str, &str> = all.keys().map(|name| (name.as_str(), name.as_str())).collect();
-    // Only what the operator wrote: a name that it gives wins over an alias in the box.
+    // Only the operator's aliases: they override built-in ones.
     for (name, config) in extra {
         for alias in config.aliases.iter().flatten() {
             if let Some(other) = taken.insert(alias, name).filter(|other| *other != name) {
-                return Err(format!("languages.{name}.aliases: `{alias}` means `{other}`"));
+                return Err(format!("languages.{name}.aliases: `{alias}` is already an alias of `{other}`"));
             }
         }
     }
@@ -94,12 +95,12 @@ fn all(extra: &BTreeMap<String, LanguageConfig>) -> BTreeMap<String, LanguageCon
 
 fn in_the_box() -> BTreeMap<String, LanguageConfig> {
     toml::from_str(BOX).unwrap_or_else(|error| {
-        tracing::error!(%error, "the languages in the box cannot be read");
+        tracing::error!(%error, "cannot read the built-in languages");
         BTreeMap::new()
     })
 }
 
-/// A tool: as seen inside a session, and on the host.
+/// The path of a tool in a session, and on the host.
 fn look_up(name: &str, binds: &[Bind]) -> Option<(String, PathBuf)> {
     if !name.starts_with('/') {
         let mut places = SYSTEM_FOLDERS.iter().map(|folder| format!("{folder}/{name}"));
@@ -221,8 +222,11 @@ mod tests {
     fn an_error_in_a_language_definition_is_named() {
         for (text, says) in [
             ("[x]\nargs = []", "languages.x.interpreters"),
-            ("[x]\ninterpreters = [\"sh\"]", "languages.x: say how"),
-            ("[x]\ninterpreters = [\"sh\"]\nargs = []\naliases = [\"bash\"]", "`bash` means `bash`"),
+            ("[x]\ninterpreters = [\"sh\"]", "languages.x: needs"),
+            (
+                "[x]\ninterpreters = [\"sh\"]\nargs = []\naliases = [\"bash\"]",
+                "`bash` is already an alias of `bash`",
+            ),
             ("[x]\ninterpreters = [\"sh\"]\nargs = []\naliases = [\"a/b\"]", "languages.x.aliases"),
             ("[python]\nmax_runtime = \"0s\"", "languages.python.max_runtime"),
         ] {

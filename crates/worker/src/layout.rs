@@ -1,16 +1,16 @@
-//! The data folder: what lies where, and the small records kept beside sessions and executions.
+//! The layout of the data folder, and the records of sessions and executions.
 //!
 //! ```text
 //! DIR/worker.sock, worker.lock             this worker
 //! DIR/slots/<slot>/                        a prepared session: becomes sessions/<id> by a rename when it is taken
 //! DIR/sessions/<id>/session.json           a session
-//!                  /init.sock              where its init listens for a worker that comes back
+//!                  /init.sock              where its init listens for a new worker
 //!                  /workspace/             /workspace inside
 //!                  /executions/<id>/       an execution's record and its log
-//!                  /spare/                 becomes the next one of these by a rename
+//!                  /spare/                 becomes the next execution's folder by a rename
 //! ```
 
-use headwater_workspace::make_private;
+use headwater_workspace::create_private_folder;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -25,41 +25,41 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use headwater_log::{HoldOptions, LogOptions};
+use headwater_log::{LogOptions, LosslessOptions};
 
-/// What is remembered of a session.
+/// The record of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct SessionRecord {
-    /// Its id.
+    /// The id of the session.
     pub(crate) id: SessionId,
-    /// What was asked for, defaults filled in.
+    /// The spec with defaults filled in.
     pub(crate) spec: SessionSpec,
-    /// Which walls stand around it.
+    /// How it is isolated.
     pub(crate) sandbox: SandboxKind,
-    /// In milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub(crate) created_at_ms: u64,
-    /// Likewise, once it has ended.
+    /// When it ended, in milliseconds since 1970.
     pub(crate) ended_at_ms: Option<u64>,
-    /// The id that its init was set up with: that of the slot it was prepared in.
+    /// The id of the slot that it was prepared in, which its init uses.
     pub(crate) slot: SessionId,
-    /// The host user that its processes run as, if not the worker's.
+    /// The host user of its processes, if it differs from the worker's.
     pub(crate) host_uid: Option<u32>,
     /// The name of its cgroup, if it has one.
     pub(crate) cgroup: Option<String>,
 }
 
-/// What is remembered of an execution besides its log.
+/// The record of an execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ExecutionRecord {
     /// Its id.
     pub(crate) id: ExecutionId,
-    /// Where it runs.
+    /// The session of the execution.
     pub(crate) session_id: SessionId,
-    /// What was asked for, given input left out.
+    /// The spec without given input.
     pub(crate) spec: StartSpec,
-    /// In milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub(crate) queued_at_ms: u64,
-    /// How much output is kept.
+    /// The bytes of output that are kept.
     pub(crate) output_bytes: u64,
     /// Whether it was started for a lossless reader.
     #[serde(default)]
@@ -67,9 +67,9 @@ pub(crate) struct ExecutionRecord {
 }
 
 impl ExecutionRecord {
-    /// How its log is kept.
-    pub(crate) const fn log_options(&self, holds: HoldOptions) -> LogOptions {
-        LogOptions { output_bytes: self.output_bytes, holds, expects_reader: self.lossless }
+    /// The options of its log.
+    pub(crate) const fn log_options(&self, holds: LosslessOptions) -> LogOptions {
+        LogOptions { output_bytes: self.output_bytes, lossless: holds, expects_reader: self.lossless }
     }
 }
 
@@ -80,78 +80,78 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// The folder at this path, made if it is not there: mode 0700, like all that is made in it.
+    /// Opens the folder at this path, or creates it with mode 0700, like everything in it.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
-        make_private(root)?;
+        create_private_folder(root)?;
         let folder = Self { root: fs::canonicalize(root)? };
-        make_private(&folder.slots())?;
+        create_private_folder(&folder.slots())?;
         spread(&folder.slots());
-        make_private(&folder.sessions())?;
+        create_private_folder(&folder.sessions())?;
         Ok(folder)
     }
 
-    /// The folder itself.
+    /// The path of the data folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Held locked by the one worker of this folder.
+    /// The lock file of the worker.
     pub(crate) fn lock(&self) -> PathBuf {
         self.root.join("worker.lock")
     }
 
-    /// Prepared sessions.
+    /// The folder of prepared sessions.
     pub(crate) fn slots(&self) -> PathBuf {
         self.root.join("slots")
     }
 
-    /// Sessions.
+    /// The folder of sessions.
     pub(crate) fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
     }
 
-    /// Where earlier versions filled trees before they appeared in a workspace; it is removed at the start.
-    pub(crate) fn staging(&self) -> PathBuf {
+    /// The staging folder of earlier versions; it is removed at the start.
+    pub(crate) fn staging_root(&self) -> PathBuf {
         self.root.join("staging")
     }
 
-    /// One session.
+    /// The folder of one session.
     pub(crate) fn session(&self, id: SessionId) -> PathBuf {
         self.sessions().join(id.to_string())
     }
 }
 
-/// The workspace in a session's or slot's folder.
+/// The workspace in the folder of a session or slot.
 pub(crate) fn workspace(session: &Path) -> PathBuf {
     session.join("workspace")
 }
 
-/// The executions in a session's or slot's folder.
+/// The executions in the folder of a session or slot.
 pub(crate) fn executions(session: &Path) -> PathBuf {
     session.join("executions")
 }
 
-const SESSION: &str = "session.json";
+const SESSION_NAME: &str = "session.json";
 /// The record in an execution's folder.
 pub(crate) const EXECUTION: &str = "execution.json";
-const SOCKET: &str = "init.sock";
+const SOCKET_NAME: &str = "init.sock";
 
 impl SessionRecord {
     /// Reads the record of the session in this folder.
     pub(crate) fn read(session: &Path) -> io::Result<Self> {
-        read_json(&session.join(SESSION))
+        read_json(&session.join(SESSION_NAME))
     }
 
-    /// Writes it, replacing the old one in one step.
+    /// Writes the record and replaces the old one atomically.
     pub(crate) fn write(&self, session: &Path) -> io::Result<()> {
         let fresh = session.join("session.json.new");
         write_json(&fresh, self)?;
-        fs::rename(fresh, session.join(SESSION))
+        fs::rename(fresh, session.join(SESSION_NAME))
     }
 
-    /// Removes it. A session's folder without a record is one that was being removed.
+    /// Removes the record. A session's folder without a record is one that was being removed.
     pub(crate) fn remove(session: &Path) -> io::Result<()> {
-        remove_if_there(&session.join(SESSION))
+        remove_if_there(&session.join(SESSION_NAME))
     }
 }
 
@@ -161,17 +161,17 @@ impl ExecutionRecord {
         read_json(&execution.join(EXECUTION))
     }
 
-    /// Writes it. It is written once, so a torn one means that the execution never started.
+    /// Writes the record. It is written once, so an incomplete one means that the execution never started.
     pub(crate) fn write(&self, execution: &Path) -> io::Result<()> {
         write_json(&execution.join(EXECUTION), self)
     }
 
-    /// Leaves out most of a command that is long. The whole of it is in the file. Answers whether it did.
+    /// Shortens a long command in memory; the file has all of it. Returns whether it was shortened.
     pub(crate) fn shorten(&mut self) -> bool {
         self.spec.command.shorten()
     }
 
-    /// Removes it: what is left of the execution is nothing.
+    /// Removes the record: an execution without one does not exist.
     pub(crate) fn remove(execution: &Path) -> io::Result<()> {
         remove_if_there(&execution.join(EXECUTION))
     }
@@ -193,10 +193,9 @@ fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
     File::create(path)?.write_all(&text)
 }
 
-/// Tells ext4 that the folders in this one have nothing to do with each other, so that it puts each into another part
-/// of the disk. Side by side they would suffer from each other: an inode that was freed is passed over for minutes,
-/// and where sessions come and go that made each new file cost 0.7 ms instead of 0.008. Other file systems need
-/// no such hint.
+/// Tells ext4 that the folders in this one are independent, so that it places them in different parts of the disk. Side
+/// by side they would slow each other down: a freed inode is not reused for minutes, and with many short sessions each
+/// new file took 0.7 ms instead of 0.008. Other file systems need no such hint.
 fn spread(path: &Path) {
     let folder = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     if let Ok(folder) = folder
@@ -206,7 +205,7 @@ fn spread(path: &Path) {
     }
 }
 
-/// Makes an empty file that only its owner can read.
+/// Creates an empty file with mode 0600.
 pub(crate) fn make_empty(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map(drop)
 }
@@ -219,13 +218,13 @@ pub(crate) fn bind_init(session: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// How long an init that takes no connections (stopped from outside, say) is waited for.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for an init that accepts no connection (for example because it was stopped).
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection to the init that listens in this session's folder.
 pub(crate) fn connect_init(session: &Path) -> io::Result<OwnedFd> {
     let socket = seqpacket()?;
-    rustix::net::sockopt::set_socket_timeout(&socket, Timeout::Send, Some(CONNECT_PATIENCE))?;
+    rustix::net::sockopt::set_socket_timeout(&socket, Timeout::Send, Some(CONNECT_TIMEOUT))?;
     with_short_path(session, |address| rustix::net::connect(&socket, address))?;
     Ok(socket)
 }
@@ -234,13 +233,13 @@ fn seqpacket() -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Socket addresses hold about a hundred bytes, and data folders may be deep: go through a descriptor of the folder.
+/// Socket addresses have about a hundred bytes, and data folders may be deep: uses a descriptor of the folder.
 fn with_short_path(
     session: &Path,
     act: impl FnOnce(&SocketAddrUnix) -> rustix::io::Result<()>,
 ) -> io::Result<()> {
     let folder =
         rustix::fs::open(session, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let path = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
+    let path = format!("/proc/self/fd/{}/{SOCKET_NAME}", folder.as_raw_fd());
     Ok(act(&SocketAddrUnix::new(path)?)?)
 }

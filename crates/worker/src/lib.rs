@@ -1,11 +1,10 @@
 //! The worker: sessions, executions and their logs, served over the contract.
 //!
-//! The path of an execution: the service takes the request, the engine finds the session, the session hands it to its
-//! init, the pump moves its output from the pipes to the [`log`], and followers read the log.
+//! The path of an execution: the service (`rpc`) receives the request, the engine finds the session, the session passes
+//! it to its init, the pump moves its output from the pipes to the log, and followers read the log.
 
 mod async_fd;
 mod builds;
-mod clock;
 pub mod config;
 mod detached;
 mod engine;

@@ -1,6 +1,6 @@
-//! Retention of logs: running totals, what was removed, and the sweep that removes what the rules say.
+//! Retention of logs: running totals, the journal of removals, and the sweep that applies the rules.
 //!
-//! It runs in the worker, which owns the logs, so that it also works without a gateway. The owner of a log is that of its
+//! It runs in the worker, which owns the logs, so that it works without a gateway. The owner of a log is the owner of its
 //! session, which the gateway writes into the session's metadata.
 
 mod journal;
@@ -30,11 +30,11 @@ pub(crate) struct Retention {
     rules: Rules,
     ledger: Mutex<Ledger>,
     journal: Mutex<Journal>,
-    /// Told when a bound is exceeded.
+    /// Notified when a bound is exceeded.
     wake: Notify,
-    /// What was removed since this worker started.
+    /// The totals of removals since this worker started.
     removed: Mutex<BTreeMap<Why, Sum>>,
-    /// Held by the sweep that runs.
+    /// Held during a sweep.
     sweeping: Mutex<()>,
 }
 
@@ -54,7 +54,7 @@ impl Retention {
         }
     }
 
-    /// A log was closed, or found at the start.
+    /// Adds a log that was closed, or found at the start.
     pub(crate) fn add(&self, session: SessionId, owner: &str, bytes: u64) {
         let mut ledger = lock(&self.ledger);
         ledger.add(session, owner, bytes);
@@ -63,27 +63,27 @@ impl Retention {
         }
     }
 
-    /// One log of a session is gone.
+    /// Subtracts one log of a session.
     pub(crate) fn subtract(&self, session: SessionId, bytes: u64) {
         lock(&self.ledger).subtract(session, 1, bytes);
     }
 
-    /// All logs of a session are gone.
+    /// Subtracts all logs of a session.
     pub(crate) fn forget(&self, session: SessionId) {
         lock(&self.ledger).forget(session);
     }
 
-    /// What is kept of ended executions of a session.
+    /// The totals of ended executions of a session.
     pub(crate) fn of_session(&self, session: SessionId) -> Sum {
         lock(&self.ledger).session(session)
     }
 
-    /// What is kept of ended executions of each owner.
+    /// The totals of ended executions of each owner.
     pub(crate) fn of_owners(&self) -> BTreeMap<String, Sum> {
         lock(&self.ledger).owners().map(|(owner, sum)| (owner.to_owned(), sum)).collect()
     }
 
-    /// What was removed since the worker started.
+    /// The totals of removals since the worker started.
     pub(crate) fn removed(&self) -> Vec<v1::RemovedTotal> {
         let one = |(why, sum): (&Why, &Sum)| v1::RemovedTotal {
             reason: why.name().to_owned(),
@@ -93,9 +93,9 @@ impl Retention {
         lock(&self.removed).iter().map(one).collect()
     }
 
-    /// Removals after a number.
+    /// The removals after a number.
     pub(crate) fn removed_after(&self, number: u64, limit: usize) -> Vec<v1::RemovedLog> {
-        let told = |entry: Entry| v1::RemovedLog {
+        let to_proto = |entry: Entry| v1::RemovedLog {
             number: entry.number,
             execution_id: entry.id.to_string(),
             reason: entry.reason,
@@ -104,7 +104,7 @@ impl Retention {
             started_at_ms: entry.started_at_ms,
             last_seq: entry.last_seq.0,
         };
-        lock(&self.journal).after(number, limit).into_iter().map(told).collect()
+        lock(&self.journal).after(number, limit).into_iter().map(to_proto).collect()
     }
 
     /// Whether a log was removed.
@@ -112,26 +112,24 @@ impl Retention {
         lock(&self.journal).of(id).is_some()
     }
 
-    /// Why a log can no longer be read, if it was removed.
+    /// The fault for a log that was removed.
     pub(crate) fn fault(&self, id: ExecutionId) -> Option<Fault> {
         let journal = lock(&self.journal);
         let entry = journal.of(id)?;
         let message =
             format!("the log of `{id}` was removed at {} ({})", Timestamp(entry.at_ms), entry.reason);
-        let hint =
-            "`[retention]` in the configuration says how long logs are kept; read a log before it is removed";
+        let hint = "see `[retention]` in the configuration; read a log before it is removed";
         Some(Fault::new(FaultKind::Gone, message).hint(hint))
     }
 
-    /// Why this owner may start nothing now, if it may not.
+    /// The fault for a start of this owner, if there is no room for its log.
     fn full(&self, owner: &str) -> Option<Fault> {
         if !lock(&self.ledger).is_full_for(owner, &self.rules) {
             return None;
         }
         let most = self.rules.all.bytes.unwrap_or(u64::MAX);
-        let message =
-            format!("the logs of all executions hold more than {most} bytes, and none can be removed yet");
-        let hint = "remove logs that nobody needs (`headwater prune --all-logs`), or start it later: \
+        let message = format!("the logs of all executions exceed {most} bytes, and none can be removed yet");
+        let hint = "remove logs that are not needed (`headwater prune --all-logs`), or start it later: \
                     `retention.keep_at_least` says how long the newest logs are kept";
         Some(Fault::new(FaultKind::Exhausted, message).hint(hint))
     }

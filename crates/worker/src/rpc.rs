@@ -1,4 +1,4 @@
-//! The contract's services behind one socket: a call is led by the name of its service.
+//! The gRPC services of the contract on one socket: each call is dispatched by the name of its service.
 
 mod builds;
 pub(crate) mod connections;
@@ -25,23 +25,23 @@ use tonic::body::Body;
 use tonic::codegen::http::{Request, Response};
 use tonic::codegen::{BoxFuture, Service as Tower};
 
-use self::builds::Builds;
-use self::terminals::Terminals;
+use self::builds::BuildsService;
+use self::terminals::TerminalsService;
 use self::trees::TreesService;
 use crate::engine::Engine;
-use crate::rpc::files::Files;
-use crate::rpc::languages::Known;
-use crate::rpc::worker::Service;
+use crate::rpc::files::FilesService;
+use crate::rpc::languages::LanguagesService;
+use crate::rpc::worker::WorkerService;
 
 /// All services of a worker; cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Services {
-    worker: WorkerServer<Service>,
-    files: FilesServer<Files>,
+    worker: WorkerServer<WorkerService>,
+    files: FilesServer<FilesService>,
     trees: TreesServer<TreesService>,
-    builds: BuildsServer<Builds>,
-    terminals: TerminalsServer<Terminals>,
-    languages: LanguagesServer<Known>,
+    builds: BuildsServer<BuildsService>,
+    terminals: TerminalsServer<TerminalsService>,
+    languages: LanguagesServer<LanguagesService>,
 }
 
 macro_rules! server {
@@ -55,12 +55,12 @@ macro_rules! server {
 impl Services {
     pub(crate) fn new(engine: &Arc<Engine>) -> Self {
         Self {
-            worker: server!(WorkerServer, Service::new(Arc::clone(engine))),
-            files: server!(FilesServer, Files::new(Arc::clone(engine))),
+            worker: server!(WorkerServer, WorkerService::new(Arc::clone(engine))),
+            files: server!(FilesServer, FilesService::new(Arc::clone(engine))),
             trees: server!(TreesServer, TreesService::new(Arc::clone(engine))),
-            builds: server!(BuildsServer, Builds::new(Arc::clone(engine))),
-            languages: server!(LanguagesServer, Known::new(Arc::clone(engine))),
-            terminals: server!(TerminalsServer, Terminals::new(Arc::clone(engine))),
+            builds: server!(BuildsServer, BuildsService::new(Arc::clone(engine))),
+            languages: server!(LanguagesServer, LanguagesService::new(Arc::clone(engine))),
+            terminals: server!(TerminalsServer, TerminalsService::new(Arc::clone(engine))),
         }
     }
 }
@@ -89,7 +89,7 @@ where
     }
 }
 
-/// What a call answers; a bug in it is an error of this call alone.
+/// The response of a call; a panic in it is an error of this call alone.
 async fn answered(
     call: impl Future<Output = Result<Response<Body>, Infallible>>,
 ) -> Result<Response<Body>, Infallible> {
@@ -112,7 +112,7 @@ impl Services {
             "Builds" => self.builds.call(request),
             "Languages" => self.languages.call(request),
             "Terminals" => self.terminals.call(request),
-            _ => self.worker.call(request), // also what is unknown: it says so
+            _ => self.worker.call(request), // also unknown services: it answers `unimplemented`
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Running a worker: one for each data folder, from its lock to its last call.
+//! Runs a worker: one for each data folder, from its lock to its last call.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -30,16 +30,16 @@ use crate::sessions::host_users::{ClaimError, Wanted};
 use crate::sessions::janitor;
 use crate::sessions::pool;
 
-/// How long a worker that stops waits for a session that is being prepared: no more than walls may take.
-const PREPARING: Duration = Duration::from_secs(11);
+/// How long a stopping worker waits for a session that is being prepared: the longest time of a sandbox setup.
+const MAX_PREPARE_TIME: Duration = Duration::from_secs(11);
 
-/// Why a worker does not run.
+/// Why a worker cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// There is one for this folder.
+    /// A worker is already running for this folder.
     #[error("a worker is already running for `{}`", .0.display())]
     AlreadyRunning(PathBuf),
-    /// Another data folder of this host has the same host users.
+    /// Another data folder of this host uses the same host users.
     #[error(
         "the host users from {base} on belong to the data folder `{}`: set another `uid_base` in headwater.toml",
         other.display()
@@ -47,15 +47,15 @@ pub enum ServeError {
     UsersTaken {
         /// The first user of the range.
         base: u32,
-        /// Whose it is.
+        /// The other data folder.
         other: PathBuf,
     },
-    /// The host refused.
+    /// A system call failed.
     #[error("cannot {what}: {source}")]
     Host {
-        /// What was tried.
+        /// The action that failed.
         what: String,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -65,8 +65,8 @@ fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> ServeError {
     move |source| ServeError::Host { what, source }
 }
 
-/// Runs a worker until it is told to stop. Sessions and their programs live on when it stops without being told to end
-/// them, and the next worker takes them over.
+/// Runs a worker until it is stopped. Unless the stop also ends them, sessions and their programs keep running, and the
+/// next worker adopts them.
 pub fn serve(config: Config) -> Result<(), ServeError> {
     let folder = Folder::open(&config.data).map_err(cannot(format!("make `{}`", config.data.display())))?;
     let _lock = lock(&folder)?;
@@ -80,7 +80,7 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     claim_users(&folder, &mut config)?;
     prepare_etc(&folder, &mut config);
     if let Err(error) = orphans::adopt() {
-        tracing::warn!(%error, "inits that have ended are left to the host's first process");
+        tracing::warn!(%error, "cannot become a subreaper: the host's init reaps inits that have ended");
     }
     orphans::keep_reaping();
     let engine = Engine::new(Start {
@@ -92,9 +92,9 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     });
     let served = answers.block_on(run(Arc::clone(&engine)));
     engine.pool.close();
-    // Followers go before the logs' writers, whose end they would take for the end of the log; and what is being
-    // prepared is finished, so that it can be ended.
-    answers.shutdown_timeout(PREPARING);
+    // Followers are ended before the writers of the logs, whose end they would take for the end of the log; and sessions
+    // that are being prepared are completed, so that they can be ended.
+    answers.shutdown_timeout(MAX_PREPARE_TIME);
     engine.pool.drain(&engine);
     movers.shutdown_background();
     served
@@ -115,20 +115,20 @@ fn claim_users(folder: &Folder, config: &mut Config) -> Result<(), ServeError> {
         Ok(base) => config.uid_base = base,
         Err(ClaimError::Taken { base, other }) => return Err(ServeError::UsersTaken { base, other }),
         Err(ClaimError::Io(error)) => {
-            tracing::warn!(%error, "host users cannot be claimed: another data folder could have the same");
+            tracing::warn!(%error, "cannot claim host users: another data folder could use the same");
         }
     }
     Ok(())
 }
 
-/// One folder for all sessions' `/etc`: binding it costs a tenth of binding its entries one by one.
+/// One folder for `/etc` of all sessions: mounting it costs a tenth of mounting its entries one by one.
 fn prepare_etc(folder: &Folder, config: &mut Config) {
     if config.sandbox == SandboxKind::None {
         return;
     }
     match headwater_sandbox::walls::prepare_etc(folder.root()) {
         Ok(bind) => config.binds.push(bind),
-        Err(error) => tracing::warn!(%error, "no prepared /etc: sessions take longer to make"),
+        Err(error) => tracing::warn!(%error, "cannot prepare /etc: creating sessions takes longer"),
     }
 }
 
@@ -136,14 +136,14 @@ fn runtime(name: &str) -> io::Result<Runtime> {
     Builder::new_multi_thread().thread_name(name).enable_all().build()
 }
 
-/// One worker for each folder. The lock goes with the process, however it ends.
+/// One worker for each folder. The lock is released with the process, however it ends.
 fn lock(folder: &Folder) -> Result<File, ServeError> {
     let path = folder.lock();
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
     let file = options.open(&path).map_err(cannot(format!("open `{}`", path.display())))?;
-    // Of the process, not of the open file: that one lives on for a moment in an init that a worker was killed while
-    // launching, and the next worker would be told that the last one still runs.
+    // A lock of the process, not of the open file: if a worker is killed while it launches an init, the init keeps the
+    // open file for a moment, and the next worker would find it locked.
     rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
         .map_err(|_| ServeError::AlreadyRunning(folder.root().to_owned()))?;
     Ok(file)
@@ -155,11 +155,13 @@ fn cgroups(folder: &Folder) -> Option<CgroupRoot> {
             let name =
                 format!("headwater-{:08x}", crc32fast::hash(folder.root().as_os_str().as_encoded_bytes()));
             let below = root.below(&name);
-            below.inspect_err(|error| tracing::warn!(%error, "no cgroups: resource limits stand in")).ok()
+            below
+                .inspect_err(|error| tracing::warn!(%error, "no cgroups: resource limits are used instead"))
+                .ok()
         }
         Discovered::Nothing { reasons, .. } => {
             let reason = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            tracing::warn!(reason, "no cgroups: resource limits stand in for memory and pids");
+            tracing::warn!(reason, "no cgroups: resource limits are used instead for memory and pids");
             None
         }
     }
@@ -183,7 +185,7 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     tracing::info!(data = %engine.folder.root().display(), "worker ready");
     let stop = engine.stop.clone();
     let serving = connections::serve(listener, Services::new(&engine), stop.clone());
-    // Followers of programs that run on would keep it waiting: they come back to the next worker.
+    // Followers of running programs would block the shutdown: they reconnect to the next worker.
     let patience = async {
         stop.cancelled().await;
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -192,7 +194,7 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
         () = serving => {}
         () = patience => {}
     }
-    // Gone on purpose: nobody needs to bring it back.
+    // Removed on purpose, so that nobody restarts the worker.
     let _ = fs::remove_file(engine.config.socket());
     tracing::info!("worker stopped");
     Ok(())
@@ -200,7 +202,7 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
 
 fn listen(engine: &Engine) -> io::Result<UnixListener> {
     let path = engine.config.socket();
-    // Ours by the lock: what is there was left by a worker that is gone.
+    // The lock is held, so an existing socket is from an earlier worker.
     let fresh = path.with_extension("sock.new");
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -208,7 +210,7 @@ fn listen(engine: &Engine) -> io::Result<UnixListener> {
     }
     let listener = match UnixListener::bind(&fresh) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => {
-            // No inode is free: that of the old socket becomes so. For a moment there is none, which is better than never.
+            // No inode is free: removing the old socket frees one. For a moment there is no socket, which is better than never.
             tracing::error!(%error, "the disk of the data folder is full");
             let _ = fs::remove_file(&path);
             UnixListener::bind(&fresh)?
@@ -216,8 +218,8 @@ fn listen(engine: &Engine) -> io::Result<UnixListener> {
         bound => bound?,
     };
     fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
-    // It appears with the right mode, and only when it answers; and there is no moment without one, which callers
-    // would take for a worker that was stopped on purpose.
+    // The socket appears with the right mode, and only when it answers; and there is always one, because callers take a
+    // missing socket for a worker that was stopped on purpose.
     fs::rename(fresh, path)?;
     Ok(listener)
 }

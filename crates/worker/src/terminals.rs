@@ -1,8 +1,8 @@
-//! Terminals: what an emulator knows of an execution on a terminal.
+//! Terminals: emulators that follow executions on a terminal.
 //!
 //! Every running execution whose metadata has [`TERMINAL`] has an emulator that follows its log ([`feeder`]), never the
-//! terminal itself: so what it shows after a record is the same whoever looks, and a worker that comes back builds it
-//! again from the log ([`rebuild`]). It answers the questions that programs ask their terminal; viewers must not.
+//! terminal itself: so the screen after a record is the same for every viewer, and a new worker builds it again from the
+//! log ([`rebuild`]). The emulator answers queries of programs to their terminal; viewers must not.
 
 mod checkpoint;
 mod feeder;
@@ -13,17 +13,16 @@ pub(crate) mod rebuild;
 mod shell;
 pub(crate) mod sizes;
 
-use headwater_protocol::TtySize;
+use headwater_protocol::{TtySize, now_us};
 
 pub(crate) use feeder::begin;
 pub(crate) use hub::{Hub, TERMINAL};
 pub(crate) use live::Live;
 
-use crate::clock::now_us;
 use crate::executions::execution::Execution;
 use sizes::Change;
 
-/// Remembers that an execution's terminal has another size from now on.
+/// Records a new size of an execution's terminal.
 pub(crate) fn note_size(execution: &Execution, size: TtySize) {
     let head = execution.head();
     let at_ms = head.started.map_or(0, |started| now_us().saturating_sub(started.at_us) / 1000);
@@ -33,6 +32,6 @@ pub(crate) fn note_size(execution: &Execution, size: TtySize) {
     }
     let change = Change { at_ms, after: head.last_seq.0, size };
     if let Err(error) = sizes::append(execution.dir(), change) {
-        tracing::warn!(execution = %execution.id(), %error, "a terminal's size cannot be remembered");
+        tracing::warn!(execution = %execution.id(), %error, "cannot record a terminal's size");
     }
 }

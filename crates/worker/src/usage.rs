@@ -1,4 +1,4 @@
-//! What a session uses of the host, and how its limits are enforced.
+//! The resource usage of sessions, and how their limits are enforced.
 
 pub(crate) mod deleted_files;
 pub(crate) mod disk;

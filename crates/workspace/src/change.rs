@@ -1,4 +1,4 @@
-//! Changing what is in a workspace: folders, names, rights.
+//! Changes in a workspace: creating folders, renaming, removing, permissions.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -7,21 +7,21 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::entry::{Entry, Kind};
-use super::{Workspace, WorkspaceError, WorkspacePath, told};
+use super::{Workspace, WorkspaceError, WorkspacePath, from_errno};
 use crate::tree;
 
-/// What to do about something that has the name already.
+/// What to do if the name exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// Leave it, and say so.
+    /// Fail.
     Never,
     /// Replace a file by a file, an empty folder by a folder.
     Replace,
 }
 
 impl Workspace {
-    /// Makes a folder and those above it; tells whether it is new.
-    pub fn make_folder(&self, path: &WorkspacePath) -> Result<(Entry, bool), WorkspaceError> {
+    /// Creates a folder and its parents; returns whether it is new.
+    pub fn create_folder(&self, path: &WorkspacePath) -> Result<(Entry, bool), WorkspaceError> {
         let there = match self.stat(path) {
             Err(WorkspaceError::Missing { .. }) => None,
             there => Some(there?),
@@ -29,28 +29,28 @@ impl Workspace {
         if there.is_some_and(|there| there.kind != Kind::Folder) {
             return Err(WorkspaceError::Exists { path: path.to_string() });
         }
-        let folder = self.enter_all(path.names()).map_err(|error| told(path, error))?;
-        let stat = rustix::fs::fstat(&folder).map_err(|error| told(path, error))?;
+        let folder = self.enter_all(path.names()).map_err(|error| from_errno(path, error))?;
+        let stat = rustix::fs::fstat(&folder).map_err(|error| from_errno(path, error))?;
         Ok((Entry::from(&stat), there.is_none()))
     }
 
-    /// Gives something another name, in one step; the folders above that are made.
+    /// Renames a file or folder atomically; missing parents are created.
     pub fn rename(
         &self,
         from: &WorkspacePath,
         to: &WorkspacePath,
         overwrite: Overwrite,
     ) -> Result<Entry, WorkspaceError> {
-        self.stat(from)?; // before folders are made for nothing
+        self.stat(from)?; // before folders are created in vain
         if to.is_within(from) {
             return Err(if to == from { exists(to) } else { within(to) });
         }
         let (old, old_name) = self.parent(from, false)?;
-        self.place(old.as_fd(), old_name, to, overwrite)
+        self.move_from(old.as_fd(), old_name, to, overwrite)
     }
 
-    /// Puts what lies in a folder of the host's, under a name that no program can reach, at a path.
-    pub fn place(
+    /// Moves an entry of a folder that no program of the session can reach to a path.
+    pub fn move_from(
         &self,
         folder: BorrowedFd<'_>,
         name: &[u8],
@@ -65,27 +65,27 @@ impl Workspace {
         match rustix::fs::renameat_with(folder, name, &new, new_name, flags) {
             Ok(()) => self.stat(to),
             Err(Errno::INVAL) => Err(within(to)),
-            // Of the two names, one is a folder and the other is not: the new one is in the way.
+            // One of the two is a folder and the other is not: the existing one is in the way.
             Err(Errno::ISDIR | Errno::NOTDIR) => Err(exists(to)),
-            Err(error) => Err(told(to, error)),
+            Err(error) => Err(from_errno(to, error)),
         }
     }
 
-    /// Removes something; a folder that is not empty only if all in it may go, too.
+    /// Removes a file or folder; a folder that is not empty only with `recursive`.
     pub fn remove(&self, path: &WorkspacePath, recursive: bool) -> Result<(), WorkspaceError> {
         let (parent, name) = self.parent(path, false)?;
         let removed = match rustix::fs::unlinkat(&parent, name, AtFlags::empty()) {
             Err(Errno::ISDIR | Errno::PERM) if recursive => {
-                let name = CString::new(name).map_err(|_| told(path, Errno::INVAL))?;
+                let name = CString::new(name).map_err(|_| from_errno(path, Errno::INVAL))?;
                 tree::remove_below(parent.as_fd(), &name).map_err(|error| errno(&error))
             }
             Err(Errno::ISDIR | Errno::PERM) => rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR),
             removed => removed,
         };
-        removed.map_err(|error| told(path, error))
+        removed.map_err(|error| from_errno(path, error))
     }
 
-    /// Changes the rights of a file or a folder.
+    /// Changes the mode of a file or a folder.
     pub fn chmod(&self, path: &WorkspacePath, mode: u32) -> Result<Entry, WorkspaceError> {
         let found = self.find(path)?;
         if found.entry.kind != Kind::Folder {
@@ -95,10 +95,10 @@ impl Workspace {
         let fd = format!("/proc/self/fd/{}", found.fd.as_raw_fd());
         let changed = rustix::fs::chmodat(CWD, fd, Mode::from_raw_mode(mode & 0o777), AtFlags::empty())
             .and_then(|()| rustix::fs::fstat(&found.fd));
-        changed.map(|stat| Entry::from(&stat)).map_err(|error| told(path, error))
+        changed.map(|stat| Entry::from(&stat)).map_err(|error| from_errno(path, error))
     }
 
-    /// The folder that something is in, and its name there.
+    /// The parent folder of a path, and the last name.
     pub fn parent<'p>(
         &self,
         path: &'p WorkspacePath,
@@ -113,7 +113,7 @@ impl Workspace {
         } else {
             self.open_path(&path.parent(), OFlags::PATH | OFlags::DIRECTORY, Mode::empty())
         };
-        Ok((parent.map_err(|error| told(path, error))?, name))
+        Ok((parent.map_err(|error| from_errno(path, error))?, name))
     }
 }
 

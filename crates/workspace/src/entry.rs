@@ -1,11 +1,11 @@
-//! What is known of a thing in a workspace without opening it.
+//! The metadata of a file, folder or link in a workspace.
 
 use rustix::fs::{FileType, Stat};
 
-/// What kind of thing it is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// An ordinary file.
+    /// A regular file.
     File,
     /// A folder.
     Folder,
@@ -15,28 +15,28 @@ pub enum Kind {
     Other,
 }
 
-/// A thing in a workspace, as it was at one moment.
+/// The metadata of an entry at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// File, folder, link or something else.
+    /// The kind of the entry.
     pub kind: Kind,
-    /// Of a file or the text of a link; of others it means nothing.
+    /// The bytes of a file or of the target of a link; not meaningful for other kinds.
     pub size: u64,
-    /// The rights, without the kind.
+    /// The permission bits, without the kind.
     pub mode: u32,
-    /// With `device`: whether two names are one file.
+    /// The inode; with `device` it identifies a file.
     pub inode: u64,
-    /// The file system.
+    /// The device of the file system.
     pub device: u64,
-    /// How many names it has.
+    /// The number of hard links.
     pub links: u64,
-    /// The host user it belongs to.
+    /// The host user that owns it.
     pub owner: u32,
-    /// On the disk.
+    /// The bytes that are allocated on the disk.
     pub allocated_bytes: u64,
-    /// When its content changed last, in nanoseconds since 1970. Programs can set it.
+    /// The modification time in nanoseconds since 1970. Programs can set it.
     pub modified_ns: i128,
-    /// When anything about it changed last. Nobody can set it.
+    /// The time of the last change of content or metadata. Programs cannot set it.
     pub changed_ns: i128,
 }
 
@@ -65,13 +65,13 @@ impl From<&Stat> for Entry {
 }
 
 impl Entry {
-    /// Names this state of it: another one has another tag. Of inode, size and both times, so that whatever a program does
-    /// to its times the tag is another one.
+    /// The entity tag of this state, from the inode, the size and both times: it changes with every change, even if a
+    /// program sets the modification time.
     pub fn etag(&self) -> String {
         format!("{:x}-{:x}-{:x}-{:x}", self.inode, self.size, self.modified_ns, self.changed_ns)
     }
 
-    /// When its content changed last, in milliseconds since 1970.
+    /// The modification time in milliseconds since 1970.
     pub fn modified_at_ms(&self) -> u64 {
         u64::try_from(self.modified_ns / 1_000_000).unwrap_or(0)
     }

@@ -1,39 +1,39 @@
-//! Why something in a workspace cannot be done, in words for people.
+//! Errors of workspace operations.
 
 use headwater_contract::{Fault, FaultKind};
 use rustix::io::Errno;
 
 use super::{PathError, WorkspacePath};
 
-/// Why something in a workspace cannot be done.
+/// Why an operation on a workspace failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)] // each variant has its message
 pub enum WorkspaceError {
-    #[error("there is no `{path}` in the workspace")]
+    #[error("`{path}` does not exist in the workspace")]
     Missing { path: String },
-    #[error("`{path}` goes through a link or something else that is no folder")]
+    #[error("a parent of `{path}` is a symbolic link or is not a folder")]
     NoFolder { path: String },
-    #[error("`{path}` is there and is no ordinary file")]
+    #[error("`{path}` exists and is not a regular file")]
     NoFile { path: String },
-    #[error("`{path}` has another name besides")]
+    #[error("`{path}` has more than one hard link")]
     Linked { path: String },
-    #[error("`{path}` is there already")]
+    #[error("`{path}` already exists")]
     Exists { path: String },
     #[error("the folder `{path}` is not empty")]
     NotEmpty { path: String },
-    #[error("`{path}` lies in what is to be moved or copied there")]
+    #[error("`{path}` is inside the folder to be moved or copied")]
     Within { path: String },
-    #[error("that is the workspace itself")]
+    #[error("this operation does not apply to the workspace folder itself")]
     Root,
-    #[error("`{path}` would be larger than what the session may still hold")]
+    #[error("`{path}` would exceed the disk limit of the session")]
     Full { path: String },
-    #[error("`{path}` is not in the state that was expected")]
+    #[error("`{path}` has changed")]
     Changed { path: String },
     #[error("`{path}`: {source}")]
     Io { path: String, source: Errno },
 }
 
-pub(crate) fn told(path: &WorkspacePath, error: Errno) -> WorkspaceError {
+pub(crate) fn from_errno(path: &WorkspacePath, error: Errno) -> WorkspaceError {
     let path = path.to_string();
     match error {
         Errno::NOENT => WorkspaceError::Missing { path },
@@ -46,12 +46,12 @@ pub(crate) fn told(path: &WorkspacePath, error: Errno) -> WorkspaceError {
 }
 
 impl WorkspaceError {
-    /// What a read or a write of a file came to.
+    /// From the error of a read or write.
     pub fn io(path: &WorkspacePath, error: &std::io::Error) -> Self {
-        told(path, Errno::from_io_error(error).unwrap_or(Errno::IO))
+        from_errno(path, Errno::from_io_error(error).unwrap_or(Errno::IO))
     }
 
-    /// Whether a program took it away, or put something else there, since it was met.
+    /// Whether a program of the session removed or replaced the entry meanwhile.
     pub const fn is_gone(&self) -> bool {
         matches!(self, Self::Missing { .. } | Self::NoFile { .. } | Self::NoFolder { .. })
     }
@@ -63,22 +63,22 @@ impl From<WorkspaceError> for Fault {
         let fault = |kind, hint: &str| Self::new(kind, message.clone()).hint(hint);
         match error {
             WorkspaceError::Missing { .. } => {
-                fault(FaultKind::NotFound, "list the folder to see what is there")
+                fault(FaultKind::NotFound, "list the folder to see what exists")
             }
             WorkspaceError::Changed { .. } => {
-                fault(FaultKind::Mismatch, "read it again, and then change that")
+                fault(FaultKind::Mismatch, "read it again and repeat the change")
             }
             WorkspaceError::Exists { .. } => {
                 fault(FaultKind::Conflict, "remove it first, or choose another path")
             }
             WorkspaceError::Within { .. } => fault(FaultKind::Invalid, "choose a path outside of it"),
             WorkspaceError::Root => {
-                fault(FaultKind::Invalid, "name something in it, for example `src/main.py`")
+                fault(FaultKind::Invalid, "name a file or folder in it, for example `src/main.py`")
             }
-            WorkspaceError::Full { .. } => {
-                fault(FaultKind::Full, "remove something first, or raise the limit")
+            WorkspaceError::Full { .. } => fault(FaultKind::Full, "remove files first, or raise the limit"),
+            WorkspaceError::NotEmpty { .. } => {
+                fault(FaultKind::Conflict, "remove its content too, with `recursive`")
             }
-            WorkspaceError::NotEmpty { .. } => fault(FaultKind::Conflict, "remove what is in it, too"),
             WorkspaceError::Io { source: Errno::NOSPC | Errno::DQUOT, .. } => fault(
                 FaultKind::NoSpace,
                 "free space on the disk of the data folder, or remove files of the session",
@@ -96,7 +96,7 @@ impl From<WorkspaceError> for Fault {
                 fault(FaultKind::Invalid, "choose a smaller offset")
             }
             WorkspaceError::Io { .. } => Self::new(FaultKind::Unavailable, message),
-            _ => fault(FaultKind::Conflict, "choose another path, or remove what is there in the session"),
+            _ => fault(FaultKind::Conflict, "choose another path, or remove the existing entry"),
         }
     }
 }

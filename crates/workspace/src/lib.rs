@@ -1,25 +1,24 @@
-//! The one way from the host into a workspace: programs of the session change it at the same time, and are hostile.
+//! All access from the host to a workspace. Programs of the session change it at the same time and may be hostile.
 //!
-//! A path is walked a folder at a time, each opened below the one before it by `openat2(2)`, which follows no link of any
-//! kind. What is written goes to a new file that only we know the name of, by its descriptor, and then takes the name that
-//! was asked for in one step: whatever lies there is replaced, and never opened.
+//! Paths are opened with `openat2(2)`, one folder below the other, which follows no link of any kind. Writes go to a
+//! new file with an unguessable name, through its descriptor; the file is then renamed to its path atomically. An
+//! existing file is replaced and never opened.
 
+mod build_files;
 mod change;
 mod copy;
 mod entry;
 mod error;
 mod find;
 mod path;
-mod plant;
-mod put;
-mod shift;
 pub mod sparse;
 mod staging;
+mod swap;
 #[cfg(test)]
 mod tests;
 pub mod tree;
 mod walk;
-mod whole;
+mod write;
 
 use std::fs::DirBuilder;
 use std::io;
@@ -32,17 +31,16 @@ use rustix::fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
 pub use self::change::Overwrite;
-pub use self::copy::{Copied, Fidelity, Made, Room, TreeCopy};
+pub use self::copy::{CopiedEntry, CopyTotals, Fidelity, Room, TreeCopy};
 pub use self::entry::{Entry, Kind};
 pub use self::error::WorkspaceError;
-use self::error::told;
+use self::error::from_errno;
 pub use self::path::{PathError, WorkspacePath};
-pub use self::plant::set_modified;
-pub use self::put::{Expect, NewFile};
-pub use self::staging::{Stage, staging};
-pub use self::walk::{MAX_DEPTH, Step};
+pub use self::staging::{StagingDir, set_modified, staging_root};
+pub use self::walk::{MAX_DEPTH, WalkEntry};
+pub use self::write::{Expect, NewFile};
 
-/// Nothing above the folder, no link, none of those that `/proc` has, and no other disk.
+/// Resolution stays below the folder, follows no link (not even those of `/proc`), and enters no other file system.
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS)
@@ -55,30 +53,30 @@ const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
 #[derive(Debug)]
 pub struct Workspace {
     root: OwnedFd,
-    /// The host user that the session's programs run as, if not ours.
+    /// The host user of the session's programs, if it differs from ours.
     owner: Option<u32>,
 }
 
 impl Workspace {
-    /// The workspace in this folder, whose path no program of the session can change.
+    /// Opens the workspace in this folder, whose path no program of the session can change.
     pub fn open(folder: &Path, owner: Option<u32>) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(Self { root: rustix::fs::openat(CWD, folder, flags, Mode::empty())?, owner })
     }
 
-    /// The same workspace once more.
+    /// Opens the same workspace again.
     fn again(&self) -> Result<Self, Errno> {
         let root = open_beneath(self.root.as_fd(), b".", OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
         Ok(Self { root, owner: self.owner })
     }
 
-    /// Gives a folder of ours the project of this workspace, if it has one: the kernel lets nothing of another project be
-    /// moved into it.
+    /// Assigns a folder to the quota project of this workspace, if it has one: the kernel refuses to move entries of
+    /// another project into it.
     pub fn share_project(&self, folder: &Self) -> io::Result<()> {
         let open = |workspace: &Self| {
             open_beneath(workspace.root.as_fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
         };
-        // One that cannot be opened, or whose file system has no such ids, has no project.
+        // A folder that cannot be opened, or a file system without project ids, has no project.
         let project = open(self).ok().and_then(|root| quota::project(root.as_fd()).ok().flatten());
         let Some(project) = project else { return Ok(()) };
         let folder = open(folder)?;
@@ -88,14 +86,14 @@ impl Workspace {
         quota::join(folder.as_fd(), project)
     }
 
-    /// Writes a file, in place of the one that is there; the folders above it are made.
+    /// Writes a file and replaces an existing one; missing parents are created.
     pub fn save(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), WorkspaceError> {
         let file = self.create(path)?;
         file.write(bytes)?;
         file.commit(&Expect::Anything, None).map(drop)
     }
 
-    /// Opens these folders, each in the one before it, or makes them.
+    /// Opens these folders, each in the one before it, and creates missing ones.
     fn enter_all(&self, folders: &[Vec<u8>]) -> Result<OwnedFd, Errno> {
         let mut folder = None;
         for next in folders {
@@ -105,7 +103,7 @@ impl Workspace {
         folder.map_or_else(|| open_beneath(self.root.as_fd(), b".", OFlags::PATH, Mode::empty()), Ok)
     }
 
-    /// Opens a folder, or makes it.
+    /// Opens a folder, or creates it.
     fn enter(&self, parent: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
         let open = |flags| open_beneath(parent, name, flags | OFlags::DIRECTORY, Mode::empty());
         match open(OFlags::PATH) {
@@ -114,10 +112,10 @@ impl Workspace {
         }
         match rustix::fs::mkdirat(parent, name, FOLDER_MODE) {
             Err(Errno::EXIST) => return open(OFlags::PATH), // a program of the session was faster
-            made => made?,
+            created => created?,
         }
         let folder = open(OFlags::RDONLY)?;
-        // One that a program has put there instead has its owner already.
+        // A folder that a program created instead has its owner already.
         if rustix::fs::fstat(&folder)?.st_uid == rustix::process::geteuid().as_raw() {
             hand_over(self.owner, folder.as_fd(), FOLDER_MODE)?;
         }
@@ -125,7 +123,7 @@ impl Workspace {
     }
 }
 
-/// Gives what we made to the session. The owner last: after that it is no longer ours to change.
+/// Gives a new entry to the session. The owner is changed last: after that we may not be able to change it.
 fn hand_over(owner: Option<u32>, fd: BorrowedFd<'_>, mode: Mode) -> Result<(), Errno> {
     rustix::fs::fchmod(fd, mode)?;
     let owner = owner.map(|id| (Uid::from_raw(id), Gid::from_raw(id)));
@@ -137,7 +135,7 @@ fn open_beneath(folder: BorrowedFd<'_>, name: &[u8], flags: OFlags, mode: Mode) 
     rustix::io::retry_on_intr(|| rustix::fs::openat2(folder, name, flags, mode, BENEATH))
 }
 
-/// Makes a folder, and those above it, that only its owner can enter.
-pub fn make_private(path: &Path) -> io::Result<()> {
+/// Creates a folder and its parents with mode 0700.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

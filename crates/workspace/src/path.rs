@@ -1,23 +1,23 @@
-//! Paths in a workspace, as callers write them.
+//! Paths in a workspace.
 
 use std::fmt;
 
-/// The longest path that is taken: what the kernel takes, too.
+/// The longest path: the limit of the kernel.
 const MAX_PATH_BYTES: usize = 4096;
-/// The longest name in one.
+/// The longest name in a path.
 const MAX_NAME_BYTES: usize = 255;
-/// Where programs find the workspace behind walls.
-const INSIDE: &str = "/workspace";
+/// The path of the workspace inside a sandbox.
+const HOME_IN_SANDBOX: &str = "/workspace";
 
-/// A path in a workspace, by its bytes: names need not be UTF-8. `/src/main.py`, `/workspace/src/main.py` and `src/main.py`
-/// are the same one. Paths are ordered as a walk meets them: a folder, what is in it, then what comes after it.
+/// A path in a workspace, as bytes: names need not be UTF-8. `/src/main.py`, `/workspace/src/main.py` and
+/// `src/main.py` are equal. Paths are ordered as in a walk: a folder, its content, then the next entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkspacePath {
-    /// None for the workspace itself; none is empty, `.` or `..`, or has a slash or a zero byte.
+    /// The names; no names mean the workspace itself. No name is empty, `.` or `..`, or contains a slash or a zero byte.
     names: Vec<Vec<u8>>,
 }
 
-/// Why a text is no path of a file in a workspace.
+/// Why a text is not a valid path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // each variant has its message
 pub enum PathError {
@@ -29,18 +29,18 @@ pub enum PathError {
     Upwards { path: String },
     #[error("the path contains a zero byte")]
     ZeroByte,
-    #[error("the path is {bytes} bytes long: {MAX_PATH_BYTES} are the most")]
+    #[error("the path is {bytes} bytes long, the maximum is {MAX_PATH_BYTES}")]
     TooLong { bytes: usize },
-    #[error("a name in the path is {bytes} bytes long: {MAX_NAME_BYTES} are the most")]
+    #[error("a name in the path is {bytes} bytes long, the maximum is {MAX_NAME_BYTES}")]
     NameTooLong { bytes: usize },
 }
 
 impl PathError {
-    /// What to do next.
+    /// How to fix the path.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty | Self::Folder { .. } => "name a file in the workspace, for example `src/main.py`",
-            Self::Upwards { .. } => "write the path from the workspace on, for example `src/main.py`",
+            Self::Upwards { .. } => "use a path relative to the workspace, for example `src/main.py`",
             Self::ZeroByte => "leave out the zero byte",
             Self::TooLong { .. } | Self::NameTooLong { .. } => "choose a shorter path",
         }
@@ -53,27 +53,28 @@ impl WorkspacePath {
         Self { names: Vec::new() }
     }
 
-    /// Understands the path of a file. `home` is where programs of the session see the workspace.
+    /// Parses the path of a file. `home` is the path of the workspace for programs of the session.
     pub fn parse(text: &str, home: &str) -> Result<Self, PathError> {
         if text.is_empty() {
             return Err(PathError::Empty);
         }
-        let path = Self::any(text.as_bytes(), home)?;
+        let path = Self::parse_any(text.as_bytes(), home)?;
         if path.is_root() || text.ends_with('/') || text.ends_with("/.") {
             return Err(PathError::Folder { path: text.to_owned() });
         }
         Ok(path)
     }
 
-    /// Understands the path of anything; that of the workspace itself may be empty.
-    pub fn any(path: &[u8], home: &str) -> Result<Self, PathError> {
+    /// Parses the path of a file or folder; the path of the workspace itself may be empty.
+    pub fn parse_any(path: &[u8], home: &str) -> Result<Self, PathError> {
         if path.len() > MAX_PATH_BYTES {
             return Err(PathError::TooLong { bytes: path.len() });
         }
         if path.contains(&0) {
             return Err(PathError::ZeroByte);
         }
-        let within = [home, INSIDE].iter().find_map(|root| below(path, root.as_bytes())).unwrap_or(path);
+        let within =
+            [home, HOME_IN_SANDBOX].iter().find_map(|root| below(path, root.as_bytes())).unwrap_or(path);
         let names = within.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
         let names: Vec<_> = names.map(<[u8]>::to_vec).collect();
         if names.iter().any(|name| name == b"..") {
@@ -85,63 +86,63 @@ impl WorkspacePath {
         Ok(Self { names })
     }
 
-    /// Whether it is the workspace itself.
+    /// Whether this is the workspace itself.
     pub fn is_root(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The names on the way from the workspace.
+    /// The names of the path.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.names
     }
 
-    /// The last name; that of the workspace itself is empty.
+    /// The last name; empty for the workspace itself.
     #[allow(dead_code)] // the services of trees ask for it
     pub fn name(&self) -> &[u8] {
         self.names.last().map_or(&[], Vec::as_slice)
     }
 
-    /// The bytes of the path, from the workspace on.
+    /// The path relative to the workspace, as bytes.
     pub fn bytes(&self) -> Vec<u8> {
         self.names.join(&b'/')
     }
 
-    /// Something in this folder, if a path may be that long. The name is one that the kernel gave.
+    /// The path of an entry of this folder, unless it would be too long. The name comes from the kernel.
     pub fn join(&self, name: &[u8]) -> Option<Self> {
         let bytes = self.names.iter().map(|name| name.len() + 1).sum::<usize>() + name.len();
         let names = || self.names.iter().cloned().chain([name.to_vec()]).collect();
         (bytes <= MAX_PATH_BYTES).then(|| Self { names: names() })
     }
 
-    /// The folder that it is in; the workspace is in itself.
+    /// The parent folder; the workspace is its own parent.
     #[must_use]
     pub fn parent(&self) -> Self {
         Self { names: self.split().0.to_vec() }
     }
 
-    /// The way from `folder` to it; it lies there.
+    /// The path relative to `folder`, which must contain it.
     #[must_use]
     pub fn below(&self, folder: &Self) -> Self {
         Self { names: self.names.get(folder.names.len()..).unwrap_or_default().to_vec() }
     }
 
-    /// Whether it lies in `folder`, or is it.
+    /// Whether this is `folder` or inside it.
     pub fn is_within(&self, folder: &Self) -> bool {
         self.names.starts_with(&folder.names)
     }
 
-    /// The names of the folders it goes through, and its own.
+    /// The names of the parents, and the last name.
     pub fn split(&self) -> (&[Vec<u8>], &[u8]) {
         self.names.split_last().map_or((&[], &[]), |(file, folders)| (folders, file))
     }
 
-    /// As programs see it that see the workspace at `home`.
-    pub fn inside(&self, home: &str) -> String {
+    /// The absolute path for programs of the session, with the workspace at `home`.
+    pub fn in_session(&self, home: &str) -> String {
         format!("{home}/{}", String::from_utf8_lossy(&self.bytes()))
     }
 }
 
-/// For people: what is no text, and what would not stay on its line, is escaped.
+/// For messages: bytes that are not text, and control characters, are escaped.
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.bytes()))
@@ -165,7 +166,7 @@ fn shown(bytes: &[u8]) -> String {
     shown
 }
 
-/// What comes after a folder in a path that begins with it.
+/// The rest of a path that begins with a folder.
 fn below<'a>(path: &'a [u8], root: &[u8]) -> Option<&'a [u8]> {
     path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(parse("workspace/a").as_deref(), Ok("workspace/a"));
         assert_eq!(parse("...").as_deref(), Ok("..."));
         let path = WorkspacePath::parse("/a/b", "/workspace").unwrap();
-        assert_eq!(path.inside("/workspace"), "/workspace/a/b");
+        assert_eq!(path.in_session("/workspace"), "/workspace/a/b");
     }
 
     #[test]
@@ -215,18 +216,18 @@ mod tests {
     #[test]
     fn names_are_bytes_and_the_workspace_itself_has_a_path() {
         for root in ["", "/", ".", "/workspace", "/workspace/", "/data/work"] {
-            let path = WorkspacePath::any(root.as_bytes(), "/data/work").unwrap();
+            let path = WorkspacePath::parse_any(root.as_bytes(), "/data/work").unwrap();
             assert!(path.is_root() && path == WorkspacePath::root(), "{root}");
         }
-        let odd = WorkspacePath::any(b"a/\xff\n\x1b[2J", "/workspace").unwrap();
+        let odd = WorkspacePath::parse_any(b"a/\xff\n\x1b[2J", "/workspace").unwrap();
         assert_eq!(odd.bytes(), b"a/\xff\n\x1b[2J");
         assert_eq!(odd.to_string(), "a/\\xff\\n\\u{1b}[2J", "people see it on one line");
-        let folder = WorkspacePath::any(b"a/", "/workspace").unwrap();
+        let folder = WorkspacePath::parse_any(b"a/", "/workspace").unwrap();
         assert!(odd.is_within(&folder) && !folder.is_within(&odd) && odd.is_within(&WorkspacePath::root()));
         assert_eq!(folder.join(b"\xff\n\x1b[2J"), Some(odd));
         assert_eq!(folder.join(&vec![b'n'; 5000]), None);
-        let beside = WorkspacePath::any(b"a.txt", "/workspace").unwrap();
+        let beside = WorkspacePath::parse_any(b"a.txt", "/workspace").unwrap();
         assert!(folder < folder.join(b"z").unwrap() && folder.join(b"z").unwrap() < beside);
-        assert!(WorkspacePath::any(b"a/..", "/workspace").is_err());
+        assert!(WorkspacePath::parse_any(b"a/..", "/workspace").is_err());
     }
 }

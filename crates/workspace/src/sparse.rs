@@ -1,5 +1,5 @@
-//! Files with holes: a file of a terabyte may hold a few bytes. Copies and hashes take as long as its data is, not as its
-//! length says, and can be stopped at each piece.
+//! Files with holes: a file of a terabyte may contain a few bytes. Copies and hashes take time for the data, not for the
+//! length, and can be cancelled after each chunk.
 
 use std::fs::File;
 use std::io;
@@ -9,12 +9,12 @@ use std::os::unix::fs::FileExt;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-/// What is copied by one call into the kernel: after each, it is checked whether to go on.
-const PIECE: u64 = 8 << 20;
-/// What is read at once where our memory has to be used.
-const BUFFER: usize = 128 << 10;
+/// The bytes of one system call: after each, cancellation is checked.
+const CHUNK_BYTES: u64 = 8 << 20;
+/// The bytes of one read into memory.
+const BUFFER_BYTES: usize = 128 << 10;
 
-/// Says whether the work is to stop: its session has ended, or its caller is gone.
+/// Whether to stop: the session has ended, or the caller is gone.
 pub type IsCancelled<'a> = &'a dyn Fn() -> bool;
 
 /// The parts of a file, below `end`, that are not holes.
@@ -23,16 +23,17 @@ fn next_data(file: BorrowedFd<'_>, at: u64, end: u64) -> Result<Option<(u64, u64
         return Ok(None);
     }
     let data = match rustix::fs::seek(file, SeekFrom::Data(at)) {
-        Err(Errno::NXIO) => return Ok(None), // only a hole is left
-        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((at, end))), // this disk does not know
+        Err(Errno::NXIO) => return Ok(None), // a hole up to the end
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((at, end))), // not supported here
         data => data?,
     };
     let hole = rustix::fs::seek(file, SeekFrom::Hole(data)).unwrap_or(end).min(end);
     Ok((data < hole).then_some((data, hole)))
 }
 
-/// Copies a file into one that is empty: its blocks are shared where the disk can, else its data is copied and its holes
-/// stay holes. `left` bounds what is written and becomes less; what does not fit is `DQUOT`, what was stopped `CANCELED`.
+/// Copies a file into an empty one: blocks are shared where the file system supports it, else the data is copied and
+/// holes stay holes. `left` limits the bytes and is reduced by them; a copy that does not fit fails with `DQUOT`, a
+/// cancelled one with `CANCELED`.
 pub fn copy(
     from: BorrowedFd<'_>,
     to: BorrowedFd<'_>,
@@ -71,7 +72,7 @@ fn copy_range(
         if is_cancelled() {
             return Err(Errno::CANCELED);
         }
-        let wanted = usize::try_from((end - read).min(PIECE)).unwrap_or(usize::MAX);
+        let wanted = usize::try_from((end - read).min(CHUNK_BYTES)).unwrap_or(usize::MAX);
         match rustix::fs::copy_file_range(from, Some(&mut read), to, Some(&mut written), wanted) {
             Ok(0) => return Ok(()), // it became shorter
             Ok(_) | Err(Errno::INTR) => {}
@@ -91,37 +92,37 @@ fn copy_by_hand(
     end: u64,
     is_cancelled: IsCancelled<'_>,
 ) -> Result<(), Errno> {
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; BUFFER_BYTES];
     while at < end {
         if is_cancelled() {
             return Err(Errno::CANCELED);
         }
-        let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(BUFFER);
+        let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(BUFFER_BYTES);
         let place = buffer.get_mut(..wanted).unwrap_or_default();
         let n = rustix::io::retry_on_intr(|| rustix::io::pread(from, &mut *place, at))?;
         if n == 0 {
             return Ok(());
         }
-        let mut piece = buffer.get(..n).unwrap_or_default();
-        while !piece.is_empty() {
-            let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(to, piece, at))?;
+        let mut chunk = buffer.get(..n).unwrap_or_default();
+        while !chunk.is_empty() {
+            let written = rustix::io::retry_on_intr(|| rustix::io::pwrite(to, chunk, at))?;
             at += written as u64;
-            piece = piece.get(written..).unwrap_or_default();
+            chunk = chunk.get(written..).unwrap_or_default();
         }
     }
     Ok(())
 }
 
-/// The hash and the length of a file: over the length and all blocks that are not zero, with their places. So a hole and
-/// written zeros are the same, and holes need not be read.
+/// The hash and the length of a file. The hash covers the length and all blocks that are not zero, with their offsets:
+/// a hole and written zeros are equal, and holes need not be read.
 pub fn hash(file: &File, is_cancelled: IsCancelled<'_>) -> io::Result<(String, u64)> {
     let end = file.metadata()?.len();
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = vec![0; BUFFER_BYTES];
     let mut at = 0;
     while let Some((data, hole)) = next_data(file.as_fd(), at, end)? {
-        // Blocks begin at multiples of their size, wherever a disk says that data begins.
-        at = data - data % BUFFER as u64;
+        // Blocks begin at multiples of their size, wherever the file system reports data.
+        at = data - data % BUFFER_BYTES as u64;
         while at < hole {
             if is_cancelled() {
                 return Err(Errno::CANCELED.into());
@@ -132,7 +133,7 @@ pub fn hash(file: &File, is_cancelled: IsCancelled<'_>) -> io::Result<(String, u
                 hasher.update(&at.to_le_bytes());
                 hasher.update(block);
             }
-            at += BUFFER as u64;
+            at += BUFFER_BYTES as u64;
         }
         at = at.max(hole);
     }
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!(plain, hash(&sparse(&[(0, &zeros), (299_990, b"x")], 300_000)));
         assert_ne!(plain, hash(&sparse(&[(299_991, b"x")], 300_000)));
         assert_ne!(plain, hash(&sparse(&[(299_990, b"x")], 300_001)));
-        assert_ne!(plain, hash(&sparse(&[(299_990 - BUFFER as u64, b"x")], 300_000)));
+        assert_ne!(plain, hash(&sparse(&[(299_990 - BUFFER_BYTES as u64, b"x")], 300_000)));
     }
 
     #[test]

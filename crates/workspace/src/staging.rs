@@ -1,74 +1,79 @@
-//! Where trees are made before programs of the session see them: in the session's folder, on the disk of its workspace.
+//! Staging: trees are built in the session's folder, on the disk of its workspace, before its programs see them.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use headwater_protocol::ExecutionId;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
+use rustix::io::Errno;
 
 use super::change::Overwrite;
 use super::entry::Entry;
-use super::{FOLDER_MODE, Workspace, WorkspaceError, WorkspacePath, hand_over, told};
-use crate::make_private;
-use crate::tree;
+use super::{
+    FOLDER_MODE, Workspace, WorkspaceError, WorkspacePath, create_private_folder, from_errno, hand_over,
+    open_beneath, tree,
+};
 
-/// The staging area of a session. What a killed worker leaves there the next one removes.
-pub fn staging(session: &Path) -> PathBuf {
+/// The mode bits that are kept; set-user-id, set-group-id and sticky are dropped.
+const PERMISSION_BITS: u32 = 0o777;
+
+/// The staging area of a session. The next worker removes what a killed one leaves there.
+pub fn staging_root(session: &Path) -> PathBuf {
     session.join("staging")
 }
 
-/// A folder of its own in there, which goes with all that is left in it when this is dropped.
+/// A folder in the staging area; dropping it removes the folder with its content.
 #[derive(Debug)]
-pub struct Stage(PathBuf);
+pub struct StagingDir(PathBuf);
 
-impl Stage {
-    /// A new one in this session's folder.
+impl StagingDir {
+    /// Creates a folder in the staging area of a session.
     pub fn new(session: &Path) -> io::Result<Self> {
-        let path = staging(session).join(ExecutionId::random().to_string());
-        make_private(&path)?;
+        let path = staging_root(session).join(ExecutionId::random().to_string());
+        create_private_folder(&path)?;
         Ok(Self(path))
     }
 
-    /// One that is there.
+    /// Takes over an existing folder.
     pub const fn at(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// Where the stage lies on the host.
+    /// The path on the host.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// A new folder in it that is ours, and so is all that is made in it.
+    /// Creates a folder in it that belongs to the worker's user.
     pub fn tree(&self, name: &str) -> io::Result<Workspace> {
         let path = self.0.join(name);
-        make_private(&path)?;
+        create_private_folder(&path)?;
         Workspace::open(&path, None)
     }
 }
 
-impl Drop for Stage {
+impl Drop for StagingDir {
     fn drop(&mut self) {
         if let Err(error) = tree::remove(&self.0) {
-            tracing::warn!(dir = %self.0.display(), %error, "a staging folder cannot be removed");
+            tracing::warn!(dir = %self.0.display(), %error, "cannot remove a staging folder");
         }
     }
 }
 
 impl Workspace {
-    /// A new folder of a stage for things that are to be moved into this workspace: they are its owner's, and in its
-    /// project.
-    pub fn staged_tree(&self, stage: &Stage, name: &str) -> io::Result<Self> {
-        let tree = Self { owner: self.owner, ..stage.tree(name)? };
+    /// Creates a staging folder for entries that will be moved into this workspace: they belong to its owner and to its
+    /// quota project.
+    pub fn staged_tree(&self, staging: &StagingDir, name: &str) -> io::Result<Self> {
+        let tree = Self { owner: self.owner, ..staging.tree(name)? };
         self.share_project(&tree)?;
         Ok(tree)
     }
 
-    /// Gives a folder of a stage to the session and puts it at this path, in one step.
+    /// Gives a staged folder to the session and moves it to a path atomically.
     pub fn publish(
         &self,
-        stage: &Stage,
+        staging: &StagingDir,
         name: &str,
         to: &WorkspacePath,
         overwrite: Overwrite,
@@ -77,12 +82,65 @@ impl Workspace {
             let flags = flags | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             rustix::fs::openat(CWD, path, flags, Mode::empty())
         };
-        let given = open(stage.path(), OFlags::PATH).and_then(|parent| {
-            let tree = open(&stage.path().join(name), OFlags::RDONLY)?;
+        let given = open(staging.path(), OFlags::PATH).and_then(|parent| {
+            let tree = open(&staging.path().join(name), OFlags::RDONLY)?;
             hand_over(self.owner, tree.as_fd(), FOLDER_MODE)?;
             Ok(parent)
         });
-        let parent = given.map_err(|error| told(to, error))?;
-        self.place(parent.as_fd(), name.as_bytes(), to, overwrite)
+        let parent = given.map_err(|error| from_errno(to, error))?;
+        self.move_from(parent.as_fd(), name.as_bytes(), to, overwrite)
     }
+}
+
+impl Workspace {
+    /// Creates a folder that its owner can fill, whatever its mode will be; its parent must exist.
+    pub fn stage_folder(&self, path: &WorkspacePath, mode: u32) -> Result<(), Errno> {
+        let (parent, name) = self.parent_of(path)?;
+        rustix::fs::mkdirat(&parent, name.as_slice(), Mode::RWXU)?;
+        let folder = open_beneath(parent.as_fd(), &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        self.give(folder.as_fd(), mode | 0o700)
+    }
+
+    /// Creates a file and opens it for writing. [`Self::give`] completes it.
+    pub fn stage_file(&self, path: &WorkspacePath) -> Result<OwnedFd, Errno> {
+        let (parent, name) = self.parent_of(path)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        open_beneath(parent.as_fd(), &name, flags, Mode::RUSR | Mode::WUSR)
+    }
+
+    /// Creates a symbolic link with this target.
+    pub fn stage_link(&self, path: &WorkspacePath, target: &[u8]) -> Result<(), Errno> {
+        let (parent, name) = self.parent_of(path)?;
+        rustix::fs::symlinkat(target, &parent, name.as_slice())?;
+        match self.owner {
+            Some(id) => {
+                let (uid, gid) = (Some(Uid::from_raw(id)), Some(Gid::from_raw(id)));
+                rustix::fs::chownat(&parent, name.as_slice(), uid, gid, AtFlags::SYMLINK_NOFOLLOW)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Gives a new entry to the session, with this mode.
+    pub fn give(&self, fd: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
+        hand_over(self.owner, fd, Mode::from_raw_mode(mode & PERMISSION_BITS))
+    }
+
+    fn parent_of(&self, path: &WorkspacePath) -> Result<(OwnedFd, Vec<u8>), Errno> {
+        let (folders, name) = path.split();
+        let parent = if folders.is_empty() { b".".to_vec() } else { folders.join(&b'/') };
+        let parent =
+            open_beneath(self.root.as_fd(), &parent, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        Ok((parent, name.to_vec()))
+    }
+}
+
+/// Sets the modification time, in nanoseconds since 1970.
+pub fn set_modified(fd: BorrowedFd<'_>, modified_ns: i128) -> io::Result<()> {
+    const NS: i128 = 1_000_000_000;
+    let at = Timespec {
+        tv_sec: i64::try_from(modified_ns.div_euclid(NS)).map_err(io::Error::other)?,
+        tv_nsec: i64::try_from(modified_ns.rem_euclid(NS)).map_err(io::Error::other)?,
+    };
+    Ok(rustix::fs::futimens(fd, &Timestamps { last_access: at, last_modification: at })?)
 }

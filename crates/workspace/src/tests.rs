@@ -104,7 +104,7 @@ fn links_are_not_followed_wherever_they_are_in_the_path() {
         assert!(matches!(error, WorkspaceError::NoFile { .. }), "{path}: {error}");
     }
     assert!(ground.outside_is_untouched(), "{:?}", ground.outside());
-    // The control: whoever opens the path as it is gets out.
+    // The control: a plain open of the path leaves the workspace.
     fs::write(ground.at("workspace/folder/x"), "written").unwrap();
     assert!(!ground.outside_is_untouched());
 }

@@ -1,4 +1,4 @@
-//! Removing and measuring folders that hostile code has filled: no link is followed, and no depth overflows anything.
+//! Removes and measures folders with hostile content: follows no link and limits the depth.
 
 use std::ffi::CString;
 use std::io;
@@ -9,14 +9,14 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-/// Folders nested deeper than this are moved up before they are entered: a descriptor and a stack frame is held for
-/// each level.
+/// Folders nested deeper than this are moved up before they are entered: each level holds a descriptor and a stack
+/// frame.
 const MAX_DEPTH: usize = 64;
 
-/// A folder and nothing else: no link is followed to one.
+/// Flags to open a folder without following a link.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Opens a folder so that its entries can be removed, whatever rights its owner took away from themselves.
+/// Opens a folder so that its entries can be removed, even if its owner removed their own permissions.
 fn open_folder(parent: BorrowedFd<'_>, name: &CString) -> rustix::io::Result<OwnedFd> {
     let folder = match rustix::fs::openat(parent, name, FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => {
@@ -31,18 +31,18 @@ fn open_folder(parent: BorrowedFd<'_>, name: &CString) -> rustix::io::Result<Own
     Ok(folder)
 }
 
-/// Changes the mode of a folder. By a descriptor: a name may have become a link to something of the host's meanwhile.
+/// Changes the mode of a folder. By a descriptor: the name may have become a link to a file of the host meanwhile.
 fn set_mode(parent: BorrowedFd<'_>, name: impl Arg, mode: Mode) -> rustix::io::Result<()> {
     let found = rustix::fs::openat(parent, name, FOLDER | OFlags::PATH, Mode::empty())?;
     rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), mode)
 }
 
-/// Whether a mode keeps us from something. Nothing keeps root.
+/// Whether a mode denies access. It never does for root.
 fn lacks(mode: u32, wanted: Mode) -> bool {
     !Mode::from_raw_mode(mode).contains(wanted) && !rustix::process::geteuid().is_root()
 }
 
-/// Removes a folder and all that is in it. One that is not there is no failure.
+/// Removes a folder with its content. A missing folder is not an error.
 pub fn remove(path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -60,11 +60,11 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a folder of a folder and all that is in it.
+/// Removes a folder in a folder, with its content.
 pub fn remove_below(parent: BorrowedFd<'_>, name: &CString) -> io::Result<()> {
     let folder = open_folder(parent, name)?;
     let mut top = Top { folder: folder.as_fd(), moved: 0 };
-    // What was moved up is new to the list, so look again until there is nothing.
+    // Folders that were moved up are new entries, so list again until nothing is left.
     while top.empty(folder.as_fd(), 0)? {}
     Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
 }
@@ -75,9 +75,9 @@ struct Top<'a> {
 }
 
 impl Top<'_> {
-    /// Empties a folder; answers whether something was moved to the top meanwhile.
+    /// Empties a folder; returns whether something was moved to the top meanwhile.
     fn empty(&mut self, folder: BorrowedFd<'_>, depth: usize) -> io::Result<bool> {
-        // Removing while listing may pass entries over; listing again until nothing is left finds them.
+        // Removing while listing may skip entries; they are found by listing again.
         loop {
             let mut found = false;
             let before = self.moved;
@@ -106,7 +106,7 @@ impl Top<'_> {
             Err(error) => return Err(error.into()),
         }
         if depth >= MAX_DEPTH {
-            drop(open_folder(folder, name)?); // one that may not be written may not be moved either
+            drop(open_folder(folder, name)?); // a folder must be writable to be moved
             let aside = format!(".headwater-removed-{}", self.moved);
             self.moved += 1;
             return Ok(rustix::fs::renameat(folder, name, self.folder, aside)?);
@@ -121,37 +121,37 @@ impl Top<'_> {
     }
 }
 
-/// What a folder uses.
+/// The disk usage of a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Allocated on the disk.
+    /// Bytes allocated on the disk.
     pub bytes: u64,
-    /// Files and folders.
+    /// The number of files and folders.
     pub inodes: u64,
-    /// Allocated for the largest file.
+    /// Bytes allocated for the largest file.
     pub largest_bytes: u64,
-    /// Nested deeper than we look: more may be there.
+    /// Folders nested too deep were not measured: the usage may be higher.
     pub too_deep: bool,
 }
 
-/// How deep we look: a descriptor is held for each level.
-const MEASURED_DEPTH: usize = 256;
+/// How deep folders are measured: each level holds a descriptor.
+const MAX_MEASURED_DEPTH: usize = 256;
 
-/// Measures a folder. Things that vanish meanwhile do not count.
+/// Measures a folder. Entries that vanish meanwhile do not count.
 pub fn measure(path: &Path) -> io::Result<Usage> {
     let mut usage = Usage::default();
     let mode = rustix::fs::stat(path)?.st_mode;
-    look_into(CWD, path, mode, |folder| add(folder, 0, &mut usage))?;
+    with_access(CWD, path, mode, |folder| add(folder, 0, &mut usage))?;
     Ok(usage)
 }
 
-/// Looks into a folder. If its owner took away their own right to do so, so that nobody sees how much is in there, it is
-/// given back for as long as it takes.
-fn look_into(
+/// Opens a folder. If its owner removed their own permissions (to hide how much it contains), they are restored while
+/// `act` runs.
+fn with_access(
     parent: BorrowedFd<'_>,
     name: impl Arg + Copy,
     mode: u32,
-    look: impl FnOnce(BorrowedFd<'_>),
+    act: impl FnOnce(BorrowedFd<'_>),
 ) -> rustix::io::Result<()> {
     let needed = Mode::RUSR | Mode::XUSR;
     let shut = lacks(mode, needed);
@@ -160,7 +160,7 @@ fn look_into(
         set_mode(parent, name, mode | needed)?;
     }
     let opened = rustix::fs::openat(parent, name, FOLDER, Mode::empty());
-    let opened = opened.inspect(|folder| look(folder.as_fd()));
+    let opened = opened.inspect(|folder| act(folder.as_fd()));
     match opened {
         Ok(folder) if shut => rustix::fs::fchmod(folder, mode),
         other => other.map(drop),
@@ -168,7 +168,7 @@ fn look_into(
 }
 
 fn add(folder: BorrowedFd<'_>, depth: usize, usage: &mut Usage) {
-    if depth >= MEASURED_DEPTH {
+    if depth >= MAX_MEASURED_DEPTH {
         usage.too_deep = true;
         return;
     }
@@ -188,8 +188,8 @@ fn add(folder: BorrowedFd<'_>, depth: usize, usage: &mut Usage) {
         usage.bytes += bytes;
         usage.largest_bytes = usage.largest_bytes.max(bytes);
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            // It may be gone by now.
-            let _ = look_into(folder, name, stat.st_mode, |inner| add(inner, depth + 1, usage));
+            // It may have been removed meanwhile.
+            let _ = with_access(folder, name, stat.st_mode, |inner| add(inner, depth + 1, usage));
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Walking a folder: each thing in it by name, in the order of the names' bytes, a folder before what is in it.
+//! Walks a folder: every entry in the order of the bytes of its name, a folder before its content.
 //!
-//! Nothing is followed and no other disk is entered. What a walk holds is bounded however wide and deep programs make a
-//! folder: so many names of each folder at a time, and so many folders. It can begin after any path, so that a page can be
-//! asked for at a time.
+//! A walk follows no link and enters no other file system. Its memory is limited however wide and deep a folder is: a
+//! number of names of each folder, and a number of folders. It can begin after any path, for paging.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,14 +11,14 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::entry::{Entry, Kind};
-use super::{Workspace, WorkspaceError, WorkspacePath, open_beneath, told};
+use super::{Workspace, WorkspaceError, WorkspacePath, from_errno, open_beneath};
 
-/// Folders below folders that are entered: a descriptor is held for each.
+/// The depth of folders that are entered: each level holds a descriptor.
 pub const MAX_DEPTH: usize = 128;
-/// Names of one folder that are held at a time; the next ones are read when these are through.
-const BATCH: usize = 8192;
+/// Names of one folder in memory at a time.
+const MAX_BATCH_NAMES: usize = 8192;
 
-/// A walk. The items are in the order of [`WorkspacePath`]; what vanishes meanwhile is left out.
+/// A walk. The entries are in the order of [`WorkspacePath`]; those that vanish meanwhile are left out.
 #[derive(Debug)]
 pub struct Walk {
     frames: Vec<Frame>,
@@ -28,27 +27,27 @@ pub struct Walk {
     cut: bool,
 }
 
-/// A folder that is walked.
+/// A folder that is being walked.
 #[derive(Debug)]
 struct Frame {
     folder: OwnedFd,
     path: WorkspacePath,
     names: IntoIter<Vec<u8>>,
-    /// The last name of `names`; there are more after it, perhaps.
+    /// The last name of `names`; more may follow.
     next: Option<Vec<u8>>,
 }
 
-/// One thing on the way.
+/// One entry of a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// Relative to the workspace.
+pub struct WalkEntry {
+    /// The path relative to the workspace.
     pub path: WorkspacePath,
     /// Its metadata.
     pub entry: Entry,
 }
 
 impl Workspace {
-    /// Walks a folder. `depth` 1 is what is in it; `after` is left out, and all before it.
+    /// Walks a folder. `depth` 1 is its direct content; entries up to and including `after` are left out.
     pub fn walk(
         &self,
         folder: &WorkspacePath,
@@ -56,24 +55,24 @@ impl Workspace {
         after: Option<&WorkspacePath>,
     ) -> Result<Walk, WorkspaceError> {
         let fd = self.open_dir(folder)?;
-        let device = rustix::fs::fstat(&fd).map_err(|error| told(folder, error))?.st_dev;
+        let device = rustix::fs::fstat(&fd).map_err(|error| from_errno(folder, error))?.st_dev;
         let mut walk = Walk { frames: Vec::new(), depth: depth.min(MAX_DEPTH), device, cut: false };
-        walk.enter(fd, folder.clone(), None).map_err(|error| told(folder, error))?;
+        walk.enter(fd, folder.clone(), None).map_err(|error| from_errno(folder, error))?;
         if let Some(after) = after.filter(|after| after.is_within(folder) && *after != folder) {
-            walk.skip_to(after).map_err(|error| told(folder, error))?;
+            walk.skip_to(after).map_err(|error| from_errno(folder, error))?;
         }
         Ok(walk)
     }
 }
 
 impl Walk {
-    /// Whether something was left out: nested too deep, with too long a path, or in a folder that we may not read.
-    pub const fn is_cut(&self) -> bool {
+    /// Whether entries were left out: nested too deep, with a path that is too long, or in an unreadable folder.
+    pub const fn is_incomplete(&self) -> bool {
         self.cut
     }
 
-    /// Leaves out what is in the folder that was met last.
-    pub fn leave_out(&mut self, folder: &WorkspacePath) {
+    /// Skips the content of the folder that was returned last.
+    pub fn skip_folder(&mut self, folder: &WorkspacePath) {
         if self.frames.last().is_some_and(|frame| frame.path == *folder) {
             self.frames.pop();
         }
@@ -85,7 +84,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Enters the folders that lead to a path, as if all before it and itself had been met.
+    /// Enters the parents of a path, as if everything up to and including it had been returned.
     fn skip_to(&mut self, after: &WorkspacePath) -> Result<(), Errno> {
         let from = self.frames.last().map_or(0, |frame| frame.path.names().len());
         for name in after.names().iter().skip(from) {
@@ -97,7 +96,7 @@ impl Walk {
                 Ok(inner) if self.frames.len() < self.depth && self.is_here(&inner) => {
                     self.enter(inner, path, None)?;
                 }
-                _ => return Ok(()), // it is no folder, or no longer there: what comes after it is next
+                _ => return Ok(()), // not a folder, or removed: continue after it
             }
         }
         Ok(())
@@ -107,8 +106,8 @@ impl Walk {
         rustix::fs::fstat(folder).is_ok_and(|stat| stat.st_dev == self.device)
     }
 
-    /// The next thing of the innermost folder; `None` when it is through.
-    fn step(&mut self) -> Option<Result<Step, Errno>> {
+    /// The next entry of the innermost folder; `None` at its end.
+    fn step(&mut self) -> Option<Result<WalkEntry, Errno>> {
         let frame = self.frames.last_mut()?;
         let name = if let Some(name) = frame.names.next() {
             name
@@ -131,7 +130,7 @@ impl Walk {
         if entry.kind == Kind::Folder && entry.device == self.device {
             self.go_down(&name, &path);
         }
-        Some(Ok(Step { path, entry }))
+        Some(Ok(WalkEntry { path, entry }))
     }
 
     fn go_down(&mut self, name: &[u8], path: &WorkspacePath) {
@@ -151,9 +150,9 @@ impl Walk {
 }
 
 impl Iterator for Walk {
-    type Item = Step;
+    type Item = WalkEntry;
 
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<WalkEntry> {
         while !self.frames.is_empty() {
             match self.step() {
                 Some(Ok(step)) => return Some(step),
@@ -165,7 +164,7 @@ impl Iterator for Walk {
     }
 }
 
-/// Whether a program took it away or put something else there meanwhile.
+/// Whether the error means that a program removed or replaced the entry meanwhile.
 const fn has_changed(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV)
 }
@@ -174,7 +173,7 @@ fn open_folder(parent: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
     open_beneath(parent, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
 }
 
-/// Names in their order, and the last of them if there may be more.
+/// Sorted names, and the last of them if more may follow.
 type Batch = (IntoIter<Vec<u8>>, Option<Vec<u8>>);
 
 /// The first names of a folder after this one.
@@ -186,7 +185,7 @@ fn batch(folder: BorrowedFd<'_>, after: Option<&[u8]>) -> Result<Batch, Errno> {
         if matches!(name, b"." | b"..") || after.is_some_and(|after| name <= after) {
             continue;
         }
-        if names.len() == BATCH {
+        if names.len() == MAX_BATCH_NAMES {
             more = true;
             if names.last().is_some_and(|last: &Vec<u8>| name >= last.as_slice()) {
                 continue;

@@ -189,7 +189,7 @@ async fn a_new_execution_on_a_full_disk_is_refused_with_the_reason() -> Result<(
     let ballast = disk.fill(0)?;
     let error = client.start(session, None, &StartSpec::shell("echo hi")).await.unwrap_err();
     let fault = error.fault().context("the worker should answer")?;
-    assert!(fault.message.contains("no room left on the disk"), "{}", fault.message);
+    assert!(fault.message.contains("no space left on the disk"), "{}", fault.message);
     assert!(fault.hint.as_deref().is_some_and(|hint| hint.contains("space")), "{:?}", fault.hint);
     assert_eq!(client.executions(None, false).await?, []);
     fs::remove_file(ballast)?;

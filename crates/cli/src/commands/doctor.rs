@@ -92,7 +92,7 @@ fn without_sandbox(config: &Config) -> Option<Check> {
 
 /// How the disk use of a session is limited: by the kernel if the file system has project quotas, else by measuring.
 fn disk_limit(folder: &Path) -> Check {
-    let words = enforcement::told(None, project_quotas::are_usable(folder)).remove("disk_bytes");
+    let words = enforcement::describe(None, project_quotas::are_usable(folder)).remove("disk_bytes");
     Check::fine("disk limit", words.unwrap_or_else(|| "not enforced".to_owned()))
 }
 

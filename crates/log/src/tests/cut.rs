@@ -9,9 +9,9 @@ fn write(place: &Place, end: bool) -> [Vec<u8>; 3] {
     writer.started(7, 1).unwrap();
     for i in 0..9_usize {
         let stream = if i % 3 == 1 { Stream::Stderr } else { Stream::Stdout };
-        let bytes = pattern(written[slot(stream)].len() as u64, 10 + 37 * i);
+        let bytes = pattern(written[stream_index(stream)].len() as u64, 10 + 37 * i);
         writer.append(stream, &bytes).unwrap();
-        written[slot(stream)].extend(bytes);
+        written[stream_index(stream)].extend(bytes);
     }
     if end {
         writer.exited(&verdict(), 1).unwrap();

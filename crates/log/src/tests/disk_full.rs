@@ -31,10 +31,10 @@ fn on_a_small_disk(test: &str, scenario: impl FnOnce(&Place)) {
         .env(DISK, disk.path())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&status.stdout);
+    let output = String::from_utf8_lossy(&status.stdout);
     assert!(
-        status.status.success() && told.contains("1 passed"),
-        "{told}{}",
+        status.status.success() && output.contains("1 passed"),
+        "{output}{}",
         String::from_utf8_lossy(&status.stderr)
     );
 }

@@ -1,6 +1,6 @@
 //! A writer that is really killed, again and again, while a program prints.
 //!
-//! The test runs itself again as the writer: its stdin is the pipe, and it tells on stdout how often it took bytes.
+//! The test runs itself again as the writer: its stdin is the pipe, and it reports on stdout how often it took bytes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
@@ -20,10 +20,10 @@ const PORTION: usize = 3000;
 /// The writer: takes up the log and moves bytes to it until the pipe ends, or until it is killed.
 fn write_until_killed(dir: &Path) {
     let (_log, mut writer) = Log::recover(dir, OPTIONS).unwrap();
-    let (pipe, mut told) = (std::io::stdin(), std::io::stdout());
+    let (pipe, mut reports) = (std::io::stdin(), std::io::stdout());
     loop {
         match writer.splice(Stream::Stdout, pipe.as_fd(), PORTION).unwrap() {
-            Taken::Bytes(_) => writeln!(told, "took").unwrap(),
+            Taken::Bytes(_) => writeln!(reports, "took").unwrap(),
             Taken::End => return,
             Taken::Empty => {
                 let mut fds = [rustix::event::PollFd::new(&pipe, rustix::event::PollFlags::IN)];
@@ -59,11 +59,11 @@ fn killing_the_writer_loses_and_doubles_nothing() {
     let mut kills = 0;
     loop {
         let mut writer = start_writer(&place, &read);
-        let mut told = BufReader::new(writer.stdout.take().unwrap()).lines();
+        let mut reports = BufReader::new(writer.stdout.take().unwrap()).lines();
         // A different number of steps each time; reading them paces the kills without a clock.
         let took = |line: &std::io::Result<String>| line.as_ref().is_ok_and(|line| line.ends_with("took"));
         let steps = 50 + kills * 37 % 400;
-        let seen = told.by_ref().filter(took).take(steps).count();
+        let seen = reports.by_ref().filter(took).take(steps).count();
         writer.kill().unwrap();
         let status = writer.wait().unwrap();
         if seen < steps {

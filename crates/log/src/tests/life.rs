@@ -19,14 +19,14 @@ fn a_log_has_the_events_of_an_execution_in_order() {
     assert_eq!(seqs, [1, 3, 4, 5, 6, 7]);
     assert_eq!(events[0].kind, EventKind::Started { execution_id: place.id, pid: 42 });
     assert_eq!(bytes_of(&events, Stream::Stdout), b"hello world late");
-    let told = Verdict { stdout_bytes: 11, stderr_bytes: 2, ..verdict() };
-    assert_eq!(events[3].kind, EventKind::Exited(told.clone()));
+    let expected = Verdict { stdout_bytes: 11, stderr_bytes: 2, ..verdict() };
+    assert_eq!(events[3].kind, EventKind::Exited(expected.clone()));
     assert!(events.is_sorted_by_key(|event| event.at_ms), "a clock that was set back does not show");
     let head = log.head();
     assert_eq!(head.last_seq, Seq(7));
     assert_eq!(head.ends.of(Stream::Stdout), 16);
     assert_eq!(head.started, Some(Started { pid: 42, at_us: 1_000_000 }));
-    assert_eq!(head.verdict.as_deref(), Some(&told));
+    assert_eq!(head.verdict.as_deref(), Some(&expected));
     assert!(head.closed);
 }
 

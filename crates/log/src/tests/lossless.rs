@@ -11,10 +11,13 @@ const LIMIT: u64 = 64 << 10;
 const LAG: u64 = LIMIT / 2;
 
 fn options() -> LogOptions {
-    LogOptions { holds: HoldOptions { min_lag: 512, ..HoldOptions::DEFAULT }, ..LogOptions::new(LIMIT) }
+    LogOptions {
+        lossless: LosslessOptions { min_lag: 512, ..LosslessOptions::DEFAULT },
+        ..LogOptions::new(LIMIT)
+    }
 }
 
-/// Writes until the log is full; at most so many bytes.
+/// Writes until the log is full; at most this many bytes.
 fn fill(writer: &mut Writer, most: usize) -> usize {
     let mut written = 0;
     while !writer.is_full() && written < most {
@@ -28,7 +31,7 @@ fn lossless(log: &Arc<Log>, after: Seq) -> Reader {
     log.lossless_reader(after, ReaderOptions { max_bytes: 1000, ..ReaderOptions::default() }).unwrap()
 }
 
-/// Reads so many events; the last seq.
+/// Reads this many events; returns the last seq.
 fn read(reader: &mut Reader, events: usize) -> Seq {
     let events: Vec<_> = std::iter::from_fn(|| reader.try_next().unwrap()).take(events).collect();
     assert!(events.iter().all(|event| !matches!(event.kind, EventKind::Gap { .. })), "a gap");
@@ -42,13 +45,13 @@ async fn a_full_log_accepts_output_again_only_after_the_reader_has_read_on() {
     let mut reader = lossless(&log, Seq(0));
     let written = fill(&mut writer, 1 << 20);
     assert!(writer.is_full() && (written as u64) < LIMIT + LAG + LIMIT / 8, "{written}");
-    writer.look_for_room();
+    writer.update_room();
     assert!(writer.is_full(), "nothing was read");
     let mut all = drain(&mut reader);
     // Another 10 MB pass through, a few KB at a time.
     while writer.total() < 10 << 20 {
         writer.room().await;
-        writer.look_for_room();
+        writer.update_room();
         assert!(!writer.is_full(), "everything was read");
         fill(&mut writer, 1 << 20);
         all.extend(drain(&mut reader));
@@ -68,7 +71,7 @@ async fn a_reader_of_one_stream_does_not_hold_what_it_does_not_read() {
     for _ in 0..20 {
         assert!(fill(&mut writer, 50_000) > 0);
         assert!(reader.try_next().unwrap().is_none());
-        writer.look_for_room();
+        writer.update_room();
         assert!(!writer.is_full());
     }
 }
@@ -81,7 +84,7 @@ async fn the_position_of_a_reader_that_left_is_kept_for_the_grace_and_no_longer(
     fill(&mut writer, 1 << 20);
     let seq = read(&mut reader, 5);
     drop(reader);
-    writer.look_for_room();
+    writer.update_room();
     assert!(writer.is_full(), "its place is kept");
     // It comes back, and nothing is missing.
     let mut reader = lossless(&log, seq);
@@ -90,9 +93,9 @@ async fn the_position_of_a_reader_that_left_is_kept_for_the_grace_and_no_longer(
     let left = Instant::now();
     while writer.is_full() {
         writer.room().await;
-        writer.look_for_room();
+        writer.update_room();
     }
-    assert_eq!(left.elapsed(), HoldOptions::DEFAULT.grace);
+    assert_eq!(left.elapsed(), LosslessOptions::DEFAULT.grace);
     fill(&mut writer, 1 << 20);
     assert!(!writer.is_full() && log.state.borrow().view.trim.is_some(), "nobody is waited for");
 }
@@ -138,17 +141,17 @@ async fn a_reader_that_reads_nothing_for_too_long_is_dropped_with_a_fault() {
     let mut since = Instant::now();
     // As long as it reads now and then, it is waited for.
     for _ in 0..3 {
-        advance(HoldOptions::DEFAULT.patience.saturating_sub(Duration::from_secs(1))).await;
+        advance(LosslessOptions::DEFAULT.stall_timeout.saturating_sub(Duration::from_secs(1))).await;
         read(&mut stuck, 1);
-        writer.look_for_room();
+        writer.update_room();
         assert!(writer.is_full());
         since = Instant::now();
     }
     while writer.is_full() {
         writer.room().await;
-        writer.look_for_room();
+        writer.update_room();
     }
-    assert_eq!(since.elapsed(), HoldOptions::DEFAULT.patience);
+    assert_eq!(since.elapsed(), LosslessOptions::DEFAULT.stall_timeout);
     assert_eq!(stuck.try_next(), Err(LogError::TooSlow));
     drop(stuck);
     fill(&mut writer, 1 << 20);
@@ -167,15 +170,15 @@ async fn a_reader_that_comes_back_without_reading_gets_no_more_time() {
         reader = lossless(&log, seq);
         advance(Duration::from_secs(5)).await;
         writer.room().await;
-        writer.look_for_room();
-        assert!(since.elapsed() <= HoldOptions::DEFAULT.patience + Duration::from_secs(5));
+        writer.update_room();
+        assert!(since.elapsed() <= LosslessOptions::DEFAULT.stall_timeout + Duration::from_secs(5));
     }
 }
 
 fn read_after_fill(reader: &mut Reader, writer: &mut Writer) -> Seq {
     fill(writer, 1 << 20);
     let seq = read(reader, 1);
-    writer.look_for_room();
+    writer.update_room();
     assert!(writer.is_full());
     seq
 }

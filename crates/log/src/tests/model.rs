@@ -78,8 +78,8 @@ impl Machine {
     }
 
     fn new_bytes(&mut self, stream: Stream, size: usize) -> Vec<u8> {
-        let bytes = pattern(self.written[slot(stream)].len() as u64, size);
-        self.written[slot(stream)].extend(&bytes);
+        let bytes = pattern(self.written[stream_index(stream)].len() as u64, size);
+        self.written[stream_index(stream)].extend(&bytes);
         bytes
     }
 
@@ -130,7 +130,7 @@ impl Machine {
     }
 
     fn is_full(&mut self) -> bool {
-        self.writer().look_for_room();
+        self.writer().update_room();
         self.writer().is_full()
     }
 
@@ -157,8 +157,8 @@ impl Machine {
         let view = self.log.state.borrow().view;
         let after = at.index(usize::try_from(view.last.seq).unwrap() + 1) as u64;
         let mut follower = Follower { seq: after, ..Follower::default() };
-        if view.trim.is_none_or(|trim| !trim.has(after)) {
-            follower.at = self.log.files.mark(after).unwrap().ends.0.map(Some);
+        if view.trim.is_none_or(|trim| !trim.contains(after)) {
+            follower.at = self.log.files.position(after).unwrap().ends.0.map(Some);
         } else {
             follower.resumed = true;
         }
@@ -213,7 +213,7 @@ impl Machine {
         }
         let head = self.log.head();
         for stream in Stream::ALL {
-            assert_eq!(head.ends.of(stream), self.written[slot(stream)].len() as u64);
+            assert_eq!(head.ends.of(stream), self.written[stream_index(stream)].len() as u64);
         }
         let Watcher { follower, .. } = self.readers.pop().unwrap();
         assert_eq!(follower.exited, usize::from(head.verdict.is_some()));
@@ -266,15 +266,15 @@ proptest! {
         limit in 4096_u64..20_000,
         steps in prop::collection::vec(step(true), 1..120),
     ) {
-        let holds = HoldOptions { min_lag: 512, ..HoldOptions::DEFAULT };
-        let mut machine = Machine::new(LogOptions { holds, ..LogOptions::new(limit) });
+        let lossless = LosslessOptions { min_lag: 512, ..LosslessOptions::DEFAULT };
+        let mut machine = Machine::new(LogOptions { lossless, ..LogOptions::new(limit) });
         machine.run_all(&steps);
         // `finish` checks that no lossless reader met a gap.
         let (_, machine) = machine.finish();
         let view = machine.log.state.borrow().view;
         let gone = view.trim.map_or(0, |trim| trim.tail.cost() - trim.head.cost());
         // A step writes at most 5000 bytes in at most ten records more, and looks for room only before.
-        let most = limit + holds.lag(limit) + limit / 16 + 6000;
+        let most = limit + lossless.lag(limit) + limit / 16 + 6000;
         prop_assert!(view.last.cost() - gone <= most, "{} of {most}", view.last.cost() - gone);
     }
 }

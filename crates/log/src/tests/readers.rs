@@ -66,9 +66,9 @@ fn a_reader_of_the_tail_gets_the_gap_the_start_and_the_verdict() {
     let mut written: [Vec<u8>; 3] = Default::default();
     writer.started(1, 1).unwrap();
     let mut add = |writer: &mut Writer, stream: Stream| {
-        let bytes = pattern(written[slot(stream)].len() as u64, 100);
+        let bytes = pattern(written[stream_index(stream)].len() as u64, 100);
         writer.append(stream, &bytes).unwrap();
-        written[slot(stream)].extend(bytes);
+        written[stream_index(stream)].extend(bytes);
     };
     for _ in 0..20 {
         add(&mut writer, Stream::Stdout);
@@ -88,7 +88,7 @@ fn a_reader_of_the_tail_gets_the_gap_the_start_and_the_verdict() {
         (247..=250).contains(&follower.output_bytes),
         "as much as asked for, from where a character begins"
     );
-    // Resuming after any of these events tells the rest of the same story.
+    // Resuming after any of these events delivers the rest of the same events.
     for (i, event) in events.iter().enumerate() {
         let mut again = Follower { at: [None; 3], seq: event.seq.0, ..Follower::default() };
         let rest = drain(&mut log.reader(event.seq, tail(250)));
@@ -124,7 +124,7 @@ fn a_tail_begins_inside_a_large_chunk_and_reading_it_again_returns_the_whole_chu
     // After its seq all goes on; before it, without a tail, the whole of it comes.
     assert_eq!(output_of(&drain(&mut log.reader(Seq(3), options(1))), Stream::Stdout), b"0123456789");
     assert_eq!(output_of(&drain(&mut log.reader(events[1].seq, options(1))), Stream::Stdout).len(), 100_010);
-    // Whoever stands right before it has nothing else to pass over; whoever wants it all passes over nothing.
+    // A reader right before it skips nothing else; a reader that wants everything skips nothing.
     let rest = drain(&mut log.reader(Seq(3), tail(4, stdout)));
     assert_eq!((names(&rest), rest[0].seq), (vec!["gap", "stdout"], Seq(3)));
     assert_eq!(output_of(&rest, Stream::Stdout), b"6789");
@@ -154,7 +154,7 @@ fn a_tail_divides_no_character() {
     assert_eq!(
         output_of(&events, Stream::Output),
         [0xBF; 2],
-        "what is no text loses at most three bytes more"
+        "bytes that are not text lose at most three more"
     );
 }
 

@@ -7,9 +7,9 @@ const SMALL: LogOptions = LogOptions::new(LIMIT);
 
 fn flood(writer: &mut Writer, written: &mut [Vec<u8>; 3], stream: Stream, chunk: usize, times: usize) {
     for _ in 0..times {
-        let bytes = pattern(written[slot(stream)].len() as u64, chunk);
+        let bytes = pattern(written[stream_index(stream)].len() as u64, chunk);
         writer.append(stream, &bytes).unwrap();
-        written[slot(stream)].extend(bytes);
+        written[stream_index(stream)].extend(bytes);
     }
 }
 

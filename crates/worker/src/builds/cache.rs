@@ -1,12 +1,12 @@
-//! The cache on the disk: one file an entry, named by its key, complete or not there.
+//! The cache on the disk: one file for each entry, named by its key.
 //!
 //! ```text
-//! DIR/build-cache/objects/ab/abcd...    what one source became
-//!                /binaries/cd/cdef...   what a whole build became
+//! DIR/build-cache/objects/ab/abcd...    the object of one source
+//!                /binaries/cd/cdef...   the binary of a build
 //!                /new/                  entries that are being written
 //! ```
-//! An entry is a line that names the format, the length of what is told of it, that as JSON, the made file, and a hash
-//! over all of that. Whatever does not match its hash is not there. No session sees the folder.
+//! An entry consists of a line that names the format, the length of the output, the output as JSON, the object or
+//! binary, and a hash over all of that. An entry that does not match its hash is ignored. No session sees the folder.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,24 +17,24 @@ use std::time::SystemTime;
 
 use headwater_protocol::ExecutionId;
 use headwater_protocol::build::Diagnostic;
-use headwater_workspace::make_private;
+use headwater_workspace::create_private_folder;
 use serde::{Deserialize, Serialize};
 
 use super::key::Key;
 
 const MAGIC: &[u8] = b"headwater-build-1\n";
 const HASH: usize = 32;
-/// What is larger is not kept.
+/// The largest object or binary that is cached.
 pub(crate) const MAX_BLOB_BYTES: u64 = 64 << 20;
-/// After a clean-up so much of the room is in use: the next one comes later.
+/// The part of the limit that is in use after an eviction, so that the next one is not due at once.
 const KEEP: (u64, u64) = (9, 10);
 
-/// What a key leads to.
+/// The kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One source.
+    /// The object of one source.
     Object,
-    /// A whole build.
+    /// The binary of a build.
     Binary,
 }
 
@@ -49,25 +49,28 @@ impl Kind {
     }
 }
 
-/// What is told of an entry.
+/// The output of a compiler, and the files that it read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Told {
-    /// Files of the system that were read, by content.
+pub(crate) struct CompileOutput {
+    /// System files that were read, with their hashes.
     pub(crate) system: Vec<(String, Key)>,
-    /// What was printed.
+    /// The messages as text.
     pub(crate) text: String,
-    /// What that says.
+    /// Whether the text was truncated; entries of earlier versions do not have this field.
+    #[serde(default)]
+    pub(crate) truncated: bool,
+    /// The messages as diagnostics.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// An entry.
+/// An entry of the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) told: Told,
+    pub(crate) output: CompileOutput,
     pub(crate) blob: Vec<u8>,
 }
 
-/// The cache.
+/// The cache, with a size limit.
 #[derive(Debug)]
 pub(crate) struct Cache {
     root: PathBuf,
@@ -77,43 +80,43 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// The cache in this folder, with what an earlier worker left there. Blocks.
+    /// Opens the cache in this folder, with the entries of earlier workers. Blocks.
     pub(crate) fn open(root: PathBuf, most_bytes: u64) -> io::Result<Self> {
         for kind in Kind::ALL {
-            make_private(&root.join(kind.folder()))?;
+            create_private_folder(&root.join(kind.folder()))?;
         }
         let new = root.join("new");
-        // Whatever is in there was being written when a worker was killed.
+        // Entries that were being written when a worker was killed.
         let _ = fs::remove_dir_all(&new);
-        make_private(&new)?;
+        create_private_folder(&new)?;
         let cache = Self { root, most_bytes, bytes: AtomicU64::new(0), cleaning: Mutex::default() };
         let bytes = cache.entries().iter().map(|(_, bytes, _)| bytes).sum();
         cache.bytes.store(bytes, Ordering::Relaxed);
         Ok(cache)
     }
 
-    fn place(&self, kind: Kind, key: Key) -> PathBuf {
+    fn entry_path(&self, kind: Kind, key: Key) -> PathBuf {
         let name = key.to_string();
         let first = name.get(..2).unwrap_or_default().to_owned();
         self.root.join(kind.folder()).join(first).join(name)
     }
 
-    /// What is kept under a key, if it is there and whole. It becomes the most recently used.
+    /// The entry of a key, if it exists and is intact. It becomes the most recently used.
     pub(crate) fn get(&self, kind: Kind, key: Key) -> Option<Entry> {
-        let path = self.place(kind, key);
+        let path = self.entry_path(kind, key);
         let bytes = fs::read(&path).ok()?;
         let Some(entry) = decode(&bytes, key) else {
-            tracing::warn!(path = %path.display(), "a damaged entry of the build cache is dropped");
+            tracing::warn!(path = %path.display(), "removed a damaged entry of the build cache");
             self.drop_file(&path, bytes.len() as u64);
             return None;
         };
         if let Ok(file) = File::open(&path) {
-            let _ = file.set_modified(SystemTime::now()); // it is then dropped sooner than it need be
+            let _ = file.set_modified(SystemTime::now()); // on failure it is only evicted earlier
         }
         Some(entry)
     }
 
-    /// Keeps something. What cannot be kept is made again the next time.
+    /// Stores an entry. If that fails, it is compiled again the next time.
     pub(crate) fn put(&self, kind: Kind, key: Key, entry: &Entry) {
         if entry.blob.len() as u64 > MAX_BLOB_BYTES.min(self.most_bytes) {
             return;
@@ -125,18 +128,18 @@ impl Cache {
                     self.clean();
                 }
             }
-            Err(error) => tracing::warn!(%error, "the build cache cannot be written"),
+            Err(error) => tracing::warn!(%error, "cannot write to the build cache"),
         }
     }
 
     fn write(&self, kind: Kind, key: Key, entry: &Entry) -> io::Result<u64> {
-        let path = self.place(kind, key);
+        let path = self.entry_path(kind, key);
         let old = fs::metadata(&path).map_or(0, |meta| meta.len());
         let fresh = self.root.join("new").join(ExecutionId::random().to_string());
         let bytes = encode(entry, key)?;
         let written = File::create(&fresh)
             .and_then(|mut file| file.write_all(&bytes))
-            .and_then(|()| path.parent().map_or(Ok(()), make_private))
+            .and_then(|()| path.parent().map_or(Ok(()), create_private_folder))
             .and_then(|()| fs::rename(&fresh, &path));
         if written.is_err() {
             let _ = fs::remove_file(&fresh);
@@ -151,10 +154,10 @@ impl Cache {
         }
     }
 
-    /// Drops what was not used for longest.
+    /// Evicts the least recently used entries.
     fn clean(&self) {
         let Ok(_one) = self.cleaning.try_lock() else {
-            return; // somebody does
+            return; // another thread does it
         };
         let mut entries = self.entries();
         entries.sort_by_key(|(used, ..)| *used);
@@ -170,7 +173,7 @@ impl Cache {
         }
     }
 
-    /// All entries: when each was used last, its size, its place.
+    /// All entries: when each was last used, its size, and its path.
     fn entries(&self) -> Vec<(SystemTime, u64, PathBuf)> {
         let folders = Kind::ALL.iter().filter_map(|kind| fs::read_dir(self.root.join(kind.folder())).ok());
         let files = folders.flatten().flatten().filter_map(|entry| fs::read_dir(entry.path()).ok());
@@ -185,17 +188,17 @@ impl Cache {
     }
 }
 
-/// The key is part of what is hashed: an entry under another's name is damaged.
+/// The hash includes the key: an entry under the name of another counts as damaged.
 fn sum(bytes: &[u8], key: Key) -> [u8; HASH] {
     *blake3::keyed_hash(key.bytes(), bytes).as_bytes()
 }
 
 fn encode(entry: &Entry, key: Key) -> io::Result<Vec<u8>> {
-    let told = serde_json::to_vec(&entry.told).map_err(io::Error::other)?;
-    let mut bytes = Vec::with_capacity(MAGIC.len() + 8 + told.len() + entry.blob.len() + HASH);
+    let output = serde_json::to_vec(&entry.output).map_err(io::Error::other)?;
+    let mut bytes = Vec::with_capacity(MAGIC.len() + 8 + output.len() + entry.blob.len() + HASH);
     bytes.extend_from_slice(MAGIC);
-    bytes.extend_from_slice(&(told.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&told);
+    bytes.extend_from_slice(&(output.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&output);
     bytes.extend_from_slice(&entry.blob);
     let sum = sum(&bytes, key);
     bytes.extend_from_slice(&sum);
@@ -210,8 +213,8 @@ fn decode(bytes: &[u8], key: Key) -> Option<Entry> {
     let rest = whole.strip_prefix(MAGIC)?;
     let (length, rest) = rest.split_first_chunk::<8>()?;
     let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-    let (told, blob) = rest.split_at_checked(length)?;
-    Some(Entry { told: serde_json::from_slice(told).ok()?, blob: blob.to_vec() })
+    let (output, blob) = rest.split_at_checked(length)?;
+    Some(Entry { output: serde_json::from_slice(output).ok()?, blob: blob.to_vec() })
 }
 
 #[cfg(test)]

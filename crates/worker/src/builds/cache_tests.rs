@@ -11,12 +11,13 @@ fn cache(most_bytes: u64) -> (tempfile::TempDir, Cache) {
 }
 
 fn entry(byte: u8, bytes: usize) -> Entry {
-    let told = Told {
+    let output = CompileOutput {
         system: vec![("/usr/include/x.h".into(), Key::of(b"x"))],
         text: "warning".into(),
+        truncated: false,
         diagnostics: Vec::new(),
     };
-    Entry { told, blob: vec![byte; bytes] }
+    Entry { output, blob: vec![byte; bytes] }
 }
 
 #[test]
@@ -40,7 +41,7 @@ fn a_damaged_or_misnamed_entry_is_a_miss() {
     let (_folder, cache) = cache(1 << 20);
     let key = Key::of(b"key");
     cache.put(Kind::Binary, key, &entry(1, 300));
-    let path = cache.place(Kind::Binary, key);
+    let path = cache.entry_path(Kind::Binary, key);
     let good = fs::read(&path).unwrap();
     for at in (0..good.len()).step_by(13) {
         let mut bad = good.clone();
@@ -52,8 +53,8 @@ fn a_damaged_or_misnamed_entry_is_a_miss() {
         assert_eq!(cache.get(Kind::Binary, key), None, "cut at {at}");
     }
     let other = Key::of(b"other");
-    make_private(cache.place(Kind::Binary, other).parent().unwrap()).unwrap();
-    fs::write(cache.place(Kind::Binary, other), &good).unwrap();
+    create_private_folder(cache.entry_path(Kind::Binary, other).parent().unwrap()).unwrap();
+    fs::write(cache.entry_path(Kind::Binary, other), &good).unwrap();
     assert_eq!(cache.get(Kind::Binary, other), None);
     fs::write(&path, &good).unwrap();
     assert_eq!(cache.get(Kind::Binary, key), Some(entry(1, 300)));
@@ -66,7 +67,7 @@ fn the_least_recently_used_entry_is_removed_first() {
     for (n, key) in keys.iter().enumerate() {
         cache.put(Kind::Object, *key, &entry(0, 2000));
         let used = SystemTime::now() - Duration::from_secs(100 - n as u64);
-        File::open(cache.place(Kind::Object, *key)).unwrap().set_modified(used).unwrap();
+        File::open(cache.entry_path(Kind::Object, *key)).unwrap().set_modified(used).unwrap();
     }
     assert!(cache.get(Kind::Object, keys[0]).is_some()); // and so it is the newest
     cache.put(Kind::Object, Key::of(b"more"), &entry(0, 2000));

@@ -1,4 +1,4 @@
-//! Compilers: which there are, and what tells one from another.
+//! Compilers: finds them, and identifies them by their content.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,34 +8,34 @@ use std::sync::{Mutex, PoisonError};
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::build::Compiled;
 
-use super::key::{Key, KeyMaker};
+use super::key::{Key, KeyBuilder};
 use super::system::SystemFiles;
 
-/// Where they are looked for: folders that every session sees.
+/// The folders in which compilers are searched: every session sees them.
 const FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
-/// What a compiler runs besides itself.
+/// The programs that a compiler runs.
 const HELPERS: [&str; 5] = ["cc1plus", "cc1", "collect2", "as", "ld"];
-/// New files in them may hide others of the same name.
+/// Folders in which new files may hide others of the same name.
 const INCLUDE_ROOTS: [&str; 3] = ["/usr/local/include", "/usr/include", "/usr/include/c++"];
 
-/// A compiler that is there.
+/// An installed compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Compiler {
-    /// As seen in a session and on the host.
+    /// Its path, in a session and on the host.
     pub(crate) path: String,
-    /// By the content of all its programs.
+    /// A hash of the content of all its programs.
     pub(crate) identity: Key,
     pub(crate) is_clang: bool,
 }
 
-/// Finds compilers, and remembers which programs they run.
+/// Finds compilers, and caches which programs they run.
 #[derive(Debug, Default)]
 pub(crate) struct Compilers {
     helpers: Mutex<HashMap<(PathBuf, Key), Vec<PathBuf>>>,
 }
 
 impl Compilers {
-    /// The compiler of this name. Blocks: it may have to be asked.
+    /// The compiler with this name. Blocks: it may have to be run.
     pub(crate) fn find(&self, name: &str, files: &SystemFiles) -> Result<Compiler, Fault> {
         let missing = || {
             Fault::new(FaultKind::Unavailable, format!("the compiler `{name}` is not installed"))
@@ -43,21 +43,21 @@ impl Compilers {
         };
         let path = look_up(name).ok_or_else(missing)?;
         let unreadable = |error: std::io::Error| {
-            Fault::new(FaultKind::Unavailable, format!("the compiler `{name}` cannot be read: {error}"))
+            Fault::new(FaultKind::Unavailable, format!("cannot read the compiler `{name}`: {error}"))
         };
         let own = files.hash(&path).map_err(unreadable)?;
-        let mut maker = KeyMaker::new("compiler");
-        maker.part(path.as_os_str().as_encoded_bytes()).part(own.bytes());
+        let mut builder = KeyBuilder::new("compiler");
+        builder.part(path.as_os_str().as_encoded_bytes()).part(own.bytes());
         for helper in self.helpers(&path, own) {
             let key = files.hash(&helper).map_err(unreadable)?;
-            maker.part(helper.as_os_str().as_encoded_bytes()).part(key.bytes());
+            builder.part(helper.as_os_str().as_encoded_bytes()).part(key.bytes());
         }
         for root in INCLUDE_ROOTS {
             let written = std::fs::metadata(root).and_then(|meta| meta.modified()).ok();
-            maker.part(format!("{written:?}").as_bytes());
+            builder.part(format!("{written:?}").as_bytes());
         }
         let is_clang = name.starts_with("clang");
-        Ok(Compiler { path: path.to_string_lossy().into_owned(), identity: maker.key(), is_clang })
+        Ok(Compiler { path: path.to_string_lossy().into_owned(), identity: builder.key(), is_clang })
     }
 
     fn helpers(&self, path: &Path, own: Key) -> Vec<PathBuf> {
@@ -70,7 +70,7 @@ impl Compilers {
     }
 }
 
-/// The file of a program that a compiler runs.
+/// The path of a program that a compiler runs.
 fn ask(compiler: &Path, name: &str) -> Option<PathBuf> {
     let asked = Command::new(compiler)
         .env_clear()
@@ -91,7 +91,7 @@ fn look_up(name: &str) -> Option<PathBuf> {
     paths.into_iter().find(|path| path.is_file())
 }
 
-/// The compiler that was asked for, or the operator's choice, as far as the operator allows it.
+/// The requested compiler or the configured default, if the operator allows it.
 pub(crate) fn choose(
     asked: Option<&str>,
     language: Compiled,
@@ -108,8 +108,8 @@ pub(crate) fn choose(
         return Ok(asked.to_owned());
     }
     let asked: String = asked.chars().take(64).collect();
-    Err(Fault::new(FaultKind::Invalid, format!("the compiler `{asked}` is not allowed here"))
-        .hint(format!("allowed are: {}", allowed.join(", "))))
+    Err(Fault::new(FaultKind::Invalid, format!("the compiler `{asked}` is not allowed on this server"))
+        .hint(format!("allowed compilers: {}", allowed.join(", "))))
 }
 
 /// `g++-12` has `gcc-12` beside it, and `clang++` has `clang`.
@@ -117,7 +117,7 @@ fn c_of(preferred: &str) -> String {
     preferred.replacen("clang++", "clang", 1).replacen("g++", "gcc", 1)
 }
 
-/// What matters of this machine's processor to code that is made for it alone.
+/// The features of the host's processor that matter to code that is compiled for it alone.
 pub(crate) fn processor() -> String {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let first = told.split("\n\n").next().unwrap_or_default();

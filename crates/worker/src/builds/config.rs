@@ -1,33 +1,33 @@
-//! What an operator says about builds: the table `[builds]`.
+//! The configuration of builds: the table `[builds]`.
 
 use std::time::Duration;
 
 use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
 use serde::{Deserialize, Serialize};
 
-/// Who is given what a build left in the cache.
+/// Which builds share cache entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Share {
-    /// Builds of the same owner. How long a build takes tells nobody what others have built.
+    /// Builds of the same owner. The duration of a build then reveals nothing about builds of others.
     #[default]
     Owner,
     /// All builds.
     All,
 }
 
-/// How builds are run.
+/// The configuration of builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildsConfig {
-    /// The compiler of C++ unless a build names another.
+    /// The default compiler of C++.
     pub compiler: String,
     /// The compilers that a build may name.
     pub compilers: Vec<String>,
-    /// How long a build may take.
+    /// The longest duration of a build.
     pub timeout: Duration,
-    /// The most bytes of the cache.
+    /// The size limit of the cache.
     pub cache_bytes: u64,
-    /// Who is given what is in it.
+    /// Which builds share cache entries.
     pub share: Share,
 }
 
@@ -43,7 +43,7 @@ impl Default for BuildsConfig {
     }
 }
 
-/// As in the file.
+/// The table in the configuration file.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FileBuilds {

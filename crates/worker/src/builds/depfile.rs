@@ -1,6 +1,6 @@
-//! What compilers and linkers say they read, in make's words.
+//! Parses dependency files of compilers and linkers, in the format of make.
 
-/// The files after the target of the first rule.
+/// The prerequisites of the first rule.
 pub(crate) fn files(text: &str) -> Vec<String> {
     let Some(at) = text.find(": ").or_else(|| text.find(":\n")) else {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn files(text: &str) -> Vec<String> {
                 letters.next();
                 file.push('$');
             }
-            '\n' => break, // the next rules are for files that were removed
+            '\n' => break, // the other rules are for files that were removed
             letter if letter.is_whitespace() => end(&mut file, &mut files),
             letter => file.push(letter),
         }

@@ -1,60 +1,62 @@
-//! The program that a build's own session runs: a few lines for bash that compile what the cache lacks, several at once,
-//! and link. Everything that it leaves is in one folder, a few small files for each source.
+//! The bash script that runs in the session of a build: it compiles the sources that are not cached, several at once, and
+//! links. All its results are in one folder, a few small files for each source.
 
 use std::fmt::Write;
 
-use super::inputs::OURS;
+use headwater_protocol::shell_quote;
+
+use super::inputs::BUILD_DIR;
 use super::plan::Plan;
 
-/// What is left of a build, by what comes after the number of its source.
-pub(crate) fn left(n: usize, what: &str) -> String {
-    format!("{OURS}/{n}.{what}")
+/// A result file of a source, by its number and the suffix.
+pub(crate) fn unit_file(n: usize, suffix: &str) -> String {
+    format!("{BUILD_DIR}/{n}.{suffix}")
 }
 
-/// Where the binary is made.
-pub(crate) fn made() -> String {
-    format!("{OURS}/made")
+/// The path of the linked binary.
+pub(crate) fn output_path() -> String {
+    format!("{BUILD_DIR}/made")
 }
 
 const HEAD: &str = r#"set -u
-left=.headwater-build
+dir=.headwater-build
 exec </dev/null
-mkdir -p "$left"
-# Whether an assembler reads nothing but this file. One that cannot be looked at is not plain.
+mkdir -p "$dir"
+# Whether an assembler reads nothing but this file. A file that cannot be read is not plain.
 plain() {
     LC_ALL=C grep -qaiE '^#APP|\.(incbin|include|macro|irp)' "$1"
     [ $? = 1 ]
 }
-# Compiles one source. What the compiler says goes to people as it comes, and once more, for programs, if it is anything.
+# Compiles one source. Messages go to stderr at once; if there are any, the compiler runs again to get them for programs.
 unit() {
     local n=$1 source=$2 status
-    "$compiler" "${compile[@]}" "${made_as[@]}" -o "$left/$n.$suffix" -MD -MF "$left/$n.d" -MT made \
-        -x "$language" "$source" 2>&1 >/dev/null | tee "$left/$n.txt" >&2
+    "$compiler" "${compile[@]}" "${output_kind[@]}" -o "$dir/$n.$suffix" -MD -MF "$dir/$n.d" -MT made \
+        -x "$language" "$source" 2>&1 >/dev/null | tee "$dir/$n.txt" >&2
     status=${PIPESTATUS[0]}
-    if [ -s "$left/$n.txt" ]; then
-        "$compiler" "${compile[@]}" "${exact[@]}" -S -o /dev/null -x "$language" "$source" 2>"$left/$n.exact" >/dev/null
+    if [ -s "$dir/$n.txt" ]; then
+        "$compiler" "${compile[@]}" "${exact[@]}" -S -o /dev/null -x "$language" "$source" 2>"$dir/$n.exact" >/dev/null
     fi
     if [ "$status" = 0 ] && [ "$suffix" = s ]; then
-        # What an assembler may read by itself (`.incbin`) nobody tells: such an object is not kept. Names of sections and
-        # symbols may hold whole lines, also such that make up the word.
-        if ! plain "$left/$n.s"; then : >"$left/$n.asm"; fi
-        "$compiler" "${machine[@]}" -c -o "$left/$n.o" "$left/$n.s" 2>&1 >/dev/null | tee -a "$left/$n.txt" >&2
+        # Files that an assembler reads itself (`.incbin`) are not reported: such an object is not cached. Names of sections
+        # and symbols may contain whole lines, even ones that form the word.
+        if ! plain "$dir/$n.s"; then : >"$dir/$n.asm"; fi
+        "$compiler" "${machine[@]}" -c -o "$dir/$n.o" "$dir/$n.s" 2>&1 >/dev/null | tee -a "$dir/$n.txt" >&2
         status=${PIPESTATUS[0]}
     fi
-    echo "$status" >"$left/$n.status"
+    echo "$status" >"$dir/$n.status"
 }
 "#;
 
 const TAIL: &str = r#"wait
 for n in "${all[@]}"; do
-    [ "$(cat "$left/$n.status" 2>/dev/null)" = 0 ] || exit 1
+    [ "$(cat "$dir/$n.status" 2>/dev/null)" = 0 ] || exit 1
 done
-"$compiler" "${objects[@]}" "${link[@]}" "${told[@]}" -o "$left/made" 2>&1 >/dev/null | tee "$left/link.txt" >&2
+"$compiler" "${objects[@]}" "${link[@]}" "${link_dependencies[@]}" -o "$dir/made" 2>&1 >/dev/null | tee "$dir/link.txt" >&2
 [ "${PIPESTATUS[0]}" = 0 ] || exit 1
 echo 'Compiled successfully'
 "#;
 
-/// The text of the program. `jobs` compilers run at once; `mapped` is where the workspace is, if not at `/workspace`.
+/// The text of the script. `jobs` compilers run at once; `mapped` is the path of the workspace, if not `/workspace`.
 pub(crate) fn script(plan: &Plan, jobs: usize, mapped: Option<&str>) -> String {
     let mut text = HEAD.to_owned();
     let mut compile = plan.compile.clone();
@@ -66,24 +68,26 @@ pub(crate) fn script(plan: &Plan, jobs: usize, mapped: Option<&str>) -> String {
     } else {
         &["-fdiagnostics-format=json"]
     };
-    let made_as = if plan.plain { "-S" } else { "-c" };
-    let told: &[&str] = if plan.plain { &["-Wl,--dependency-file=.headwater-build/link.d"] } else { &[] };
+    let output_kind = if plan.plain { "-S" } else { "-c" };
+    let link_dependencies: &[&str] =
+        if plan.plain { &["-Wl,--dependency-file=.headwater-build/link.d"] } else { &[] };
     let numbers: Vec<String> = (0..plan.units.len()).map(|n| n.to_string()).collect();
-    let objects: Vec<String> = (0..plan.units.len()).map(|n| left(n, "o")).collect();
-    // A string takes all that is written to it.
-    let _ = writeln!(text, "compiler={} language={}", quote(&plan.compiler), quote(&plan.language));
+    let objects: Vec<String> = (0..plan.units.len()).map(|n| unit_file(n, "o")).collect();
+    // Writing to a string does not fail.
+    let _ =
+        writeln!(text, "compiler={} language={}", shell_quote(&plan.compiler), shell_quote(&plan.language));
     let _ = writeln!(text, "suffix={}", if plan.plain { "s" } else { "o" });
     for (name, list) in [
         ("compile", &compile),
         ("machine", &machine),
         ("exact", &owned(exact)),
-        ("made_as", &owned(&[made_as])),
-        ("told", &owned(told)),
+        ("output_kind", &owned(&[output_kind])),
+        ("link_dependencies", &owned(link_dependencies)),
         ("link", &plan.link),
         ("objects", &objects),
         ("all", &numbers),
     ] {
-        let words: Vec<_> = list.iter().map(|word| quote(word)).collect();
+        let words: Vec<_> = list.iter().map(|word| shell_quote(word)).collect();
         let _ = writeln!(text, "{name}=({})", words.join(" "));
     }
     units(&mut text, plan, jobs);
@@ -95,16 +99,16 @@ fn units(text: &mut String, plan: &Plan, jobs: usize) {
     let mut running = 0;
     for (n, unit) in plan.units.iter().enumerate() {
         if unit.hit.is_some() {
-            let _ = writeln!(text, "echo 0 >\"$left/{n}.status\"; cat \"$left/{n}.txt\" >&2");
+            let _ = writeln!(text, "echo 0 >\"$dir/{n}.status\"; cat \"$dir/{n}.txt\" >&2");
             continue;
         }
         if running >= jobs.max(1) {
             let _ = writeln!(text, "wait -n");
         }
         running += 1;
-        // A name that begins with a dash is no flag.
+        // A name that begins with a dash must not be taken for a flag.
         let dash = if unit.source.starts_with('-') { "./" } else { "" };
-        let _ = writeln!(text, "unit {n} {} &", quote(&format!("{dash}{}", unit.source)));
+        let _ = writeln!(text, "unit {n} {} &", shell_quote(&format!("{dash}{}", unit.source)));
     }
 }
 
@@ -112,15 +116,10 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// As one word for the shell, whatever is in it.
-pub(crate) fn quote(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::builds::cache::Told;
+    use crate::builds::cache::CompileOutput;
     use crate::builds::plan::PlannedUnit;
 
     fn plan(flags: &[&str], hits: &[bool]) -> Plan {
@@ -128,7 +127,7 @@ mod tests {
             source: "a b.cpp".into(),
             key: None,
             reads: Vec::new(),
-            hit: hit.then(Told::default),
+            hit: hit.then(CompileOutput::default),
         };
         Plan {
             compiler: "/usr/bin/g++".into(),
@@ -146,7 +145,6 @@ mod tests {
 
     #[test]
     fn nothing_in_a_flag_or_a_name_is_a_command() {
-        assert_eq!(quote("a'b $(x) `y`"), "'a'\\''b $(x) `y`'");
         let text = script(&plan(&["-DX='$(touch /tmp/x)'"], &[false]), 2, None);
         assert!(text.contains("'-DX='\\''$(touch /tmp/x)'\\'''"), "{text}");
         assert!(text.contains("unit 0 'a b.cpp' &"), "{text}");
@@ -160,7 +158,7 @@ mod tests {
         let path = folder.path().join("0.s");
         let is_plain = |text: &str| {
             std::fs::write(&path, text).unwrap();
-            let functions = HEAD.replace("exec </dev/null\nmkdir -p \"$left\"\n", "");
+            let functions = HEAD.replace("exec </dev/null\nmkdir -p \"$dir\"\n", "");
             let line = format!("{functions}\nplain '{}'", path.display());
             std::process::Command::new("bash").args(["-c", &line]).status().unwrap().success()
         };
@@ -182,7 +180,7 @@ mod tests {
     #[test]
     fn cached_objects_are_not_compiled_and_parallel_compiles_are_limited() {
         let text = script(&plan(&[], &[true, false, false, false]), 2, Some("/data/x"));
-        assert!(!text.contains("unit 0 ") && text.contains("cat \"$left/0.txt\""));
+        assert!(!text.contains("unit 0 ") && text.contains("cat \"$dir/0.txt\""));
         assert_eq!(text.matches("wait -n").count(), 1);
         assert!(text.contains("-ffile-prefix-map=/data/x=/workspace"));
     }

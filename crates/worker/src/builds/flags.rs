@@ -1,57 +1,57 @@
-//! What compiler flags mean for the cache.
+//! Compiler flags, and what they mean for the cache.
 //!
-//! A flag is *plain* if, with it, compiling is a function of the files that are read and of nothing else, and everything
-//! that is read is told. Only builds with plain flags alone meet the cache. Flags that we do not know are not plain:
-//! such a build runs all the same, in its own walls, over a copy of the whole workspace.
+//! A flag is *plain* if, with it, the result depends only on the files that are read, and all of them are reported. Only
+//! builds whose flags are all plain use the cache. Unknown flags are not plain: such a build runs anyway, in its own
+//! sandbox, on a copy of the whole workspace.
 
 use headwater_contract::{Fault, FaultKind};
 
 use super::scan::scan;
 
-/// Flags of one build.
+/// The most flags of one build.
 const MAX_FLAGS: usize = 512;
-/// All flags together.
+/// The total length of all flags.
 const MAX_FLAGS_BYTES: usize = 64 << 10;
 
-/// What a build's flags come to.
+/// The parsed flags of a build.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
-    /// For each source.
+    /// Flags to compile each source.
     pub(crate) compile: Vec<String>,
-    /// For the one link.
+    /// Flags to link.
     pub(crate) link: Vec<String>,
-    /// All of them are plain.
+    /// Whether all flags are plain.
     pub(crate) plain: bool,
-    /// The time of the build is part of what a macro becomes.
+    /// Whether a macro expands to the time of the build.
     pub(crate) timed: bool,
-    /// The machine's processor matters.
+    /// Whether the result depends on the processor of the host.
     pub(crate) native: bool,
-    /// Where quoted and other includes are looked for, as written, in order.
+    /// The folders in which quoted and other includes are searched, as given, in order.
     pub(crate) quote_folders: Vec<String>,
     pub(crate) folders: Vec<String>,
-    /// Files that are read before each source.
+    /// Files that are included before each source.
     pub(crate) forced: Vec<String>,
 }
 
-/// What one flag is.
+/// The kinds of flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Compile,
     Link,
     Both,
-    /// Not plain: given to both.
+    /// Not plain: passed to both.
     Other,
     Refused(&'static str),
 }
 
 /// Flags whose value may be the next argument.
 const WITH_VALUE: [&str; 9] = ["-I", "-D", "-U", "-L", "-l", "-iquote", "-isystem", "-include", "-idirafter"];
-/// The same, with any meaning that is not plain.
-const OTHERS_WITH_VALUE: [&str; 9] =
+/// Flags that are not plain and whose value may be the next argument.
+const NOT_PLAIN_WITH_VALUE: [&str; 9] =
     ["-Xlinker", "-Xassembler", "-Xpreprocessor", "-T", "-u", "-z", "-imacros", "-isysroot", "-x"];
 
 /// Beginnings of `-f` flags that read or write more than sources and headers, or that only change what is printed.
-const OTHER_F: [&str; 29] = [
+const NOT_PLAIN_F: [&str; 29] = [
     "-fplugin",
     "-flto",
     "-fprofile",
@@ -82,7 +82,7 @@ const OTHER_F: [&str; 29] = [
     "-fproc",
     "-foptimization",
 ];
-/// Of those with a value, the ones whose value names no file.
+/// Plain `-f` flags with a value: the value is not the name of a file.
 const PLAIN_F: [&str; 18] = [
     "-fvisibility=",
     "-ffp-contract=",
@@ -103,7 +103,7 @@ const PLAIN_F: [&str; 18] = [
     "-fmessage-length=",
     "-ftrivial-auto-var-init=",
 ];
-/// Of the linker's, those that name no file.
+/// Plain linker flags: they do not name a file.
 const PLAIN_LINKER: [&str; 13] = [
     "--as-needed",
     "--no-as-needed",
@@ -120,7 +120,7 @@ const PLAIN_LINKER: [&str; 13] = [
     "--no-as-needed",
 ];
 
-/// Whether a flag for the linker says one thing, which names no file: after a comma there may be anything.
+/// Whether a linker flag is a single plain one: after a comma there may be anything.
 fn is_plain_linker(word: &str) -> bool {
     let parts: Vec<&str> = word.split(',').collect();
     match parts[..] {
@@ -131,12 +131,12 @@ fn is_plain_linker(word: &str) -> bool {
 }
 
 impl Flags {
-    /// Understands what was asked for.
+    /// Parses the flags of a request.
     pub(crate) fn parse(given: &[String], sanitize: &[String]) -> Result<Self, Fault> {
         let bytes: usize = given.iter().chain(sanitize).map(String::len).sum();
         if given.len() + sanitize.len() > MAX_FLAGS || bytes > MAX_FLAGS_BYTES {
-            return Err(Fault::new(FaultKind::Invalid, "there are too many flags")
-                .hint(format!("at most {MAX_FLAGS}, of {MAX_FLAGS_BYTES} bytes together")));
+            return Err(Fault::new(FaultKind::Invalid, "too many flags")
+                .hint(format!("at most {MAX_FLAGS} flags with {MAX_FLAGS_BYTES} bytes in total")));
         }
         let mut flags = Self { plain: true, ..Self::default() };
         let mut words = given.iter();
@@ -148,7 +148,7 @@ impl Flags {
                 !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b"-_".contains(&b));
             if !known {
                 let name: String = name.chars().take(64).collect();
-                return Err(Fault::new(FaultKind::Invalid, format!("`{name}` is no sanitizer"))
+                return Err(Fault::new(FaultKind::Invalid, format!("`{name}` is not a sanitizer"))
                     .hint("for example `address`, `undefined`, `thread`, `leak`"));
             }
             let word = format!("-fsanitize={name}");
@@ -166,19 +166,19 @@ impl Flags {
         if let Kind::Refused(hint) = kind {
             let word: String = word.chars().take(64).collect();
             return Err(
-                Fault::new(FaultKind::Invalid, format!("the flag `{word}` cannot be given")).hint(hint)
+                Fault::new(FaultKind::Invalid, format!("the flag `{word}` is not allowed")).hint(hint)
             );
         }
         let mut all = vec![word.to_owned()];
-        let takes_value = WITH_VALUE.contains(&word) || OTHERS_WITH_VALUE.contains(&word);
+        let takes_value = WITH_VALUE.contains(&word) || NOT_PLAIN_WITH_VALUE.contains(&word);
         if takes_value {
             let value = rest.next().ok_or_else(|| {
-                Fault::new(FaultKind::Invalid, format!("the flag `{word}` lacks its value"))
-                    .hint("give the value as the next flag")
+                Fault::new(FaultKind::Invalid, format!("the flag `{word}` has no value"))
+                    .hint("pass the value as the next flag")
             })?;
             all.push(value.clone());
         }
-        self.note(word, all.get(1).map(String::as_str));
+        self.note_includes(word, all.get(1).map(String::as_str));
         self.plain &= kind != Kind::Other;
         match kind {
             Kind::Compile => self.compile.extend(all),
@@ -191,8 +191,8 @@ impl Flags {
         Ok(())
     }
 
-    /// Remembers what the scan of includes has to know.
-    fn note(&mut self, word: &str, next: Option<&str>) {
+    /// Notes what the scan of includes needs.
+    fn note_includes(&mut self, word: &str, next: Option<&str>) {
         let value = |flag: &str| match word.strip_prefix(flag) {
             Some("") => next.map(str::to_owned),
             Some(value) => Some(value.to_owned()),
@@ -207,7 +207,7 @@ impl Flags {
         } else if let Some(folder) = value("-I") {
             self.folders.push(folder);
         } else if let Some(definition) = value("-D") {
-            // What would be found in a source must not be missed here.
+            // A macro may contain what the scan looks for in sources.
             let found = scan(definition.as_bytes());
             self.timed |= found.timed;
             self.plain &= !found.computed && found.quoted.is_empty() && found.angled.is_empty();
@@ -218,7 +218,7 @@ impl Flags {
 
 fn kind(word: &str) -> Kind {
     let refused = [
-        ("-o", "`output_binary` says where the binary goes"),
+        ("-o", "use `output_binary` for the path of the binary"),
         ("-c", "the build links its objects; use `POST /v1/sessions/{id}/builds` for anything else"),
         ("-S", "run the compiler in the session to look at what it makes"),
         ("-E", "run the compiler in the session to look at what it makes"),
@@ -229,13 +229,13 @@ fn kind(word: &str) -> Kind {
         return Kind::Refused(hint);
     }
     if word.starts_with("-M") {
-        return Kind::Refused("dependencies are found without it");
+        return Kind::Refused("dependencies are found automatically");
     }
     if word.starts_with("-o") || word.starts_with("--output") {
-        return Kind::Refused("`output_binary` says where the binary goes");
+        return Kind::Refused("use `output_binary` for the path of the binary");
     }
     if word.starts_with("-save-temps") || word.starts_with("--save-temps") || word.starts_with("-dump") {
-        return Kind::Refused("what is made on the way is not kept");
+        return Kind::Refused("intermediate files are not kept");
     }
     if !word.starts_with('-') && !word.starts_with('@') {
         return Kind::Refused("name the sources in `source_files`, and libraries as `-l` with their name");
@@ -258,7 +258,7 @@ fn plain_kind(word: &str) -> Kind {
         _ if begins(&["-iquote", "-isystem", "-include", "-idirafter"]) => Kind::Compile,
         _ if begins(&["-std=", "-O", "-D", "-U", "-I"]) => Kind::Compile,
         _ if is_debug(word) => Kind::Both,
-        _ if begins(&["-Wa,", "-Wp,", "-Wl,"]) || begins(&OTHER_F) => Kind::Other,
+        _ if begins(&["-Wa,", "-Wp,", "-Wl,"]) || begins(&NOT_PLAIN_F) => Kind::Other,
         _ if word.starts_with("-f") && word.contains('=') && !begins(&PLAIN_F) => Kind::Other,
         _ if word.starts_with("-W") || word.starts_with("-f") => Kind::Compile,
         _ if begins(&["-march=", "-mtune=", "-mcpu=", "-msse", "-mavx", "-mfma", "-mbmi", "-mpopcnt"]) => {
@@ -320,7 +320,7 @@ mod tests {
             "-fnobody-knows=x",
             "-imacros",
         ] {
-            let given = if OTHERS_WITH_VALUE.contains(&flag) { vec![flag, "x"] } else { vec![flag] };
+            let given = if NOT_PLAIN_WITH_VALUE.contains(&flag) { vec![flag, "x"] } else { vec![flag] };
             let plain = parse(&given).unwrap().plain;
             assert_eq!(plain, flag == "-fwrapv", "{flag}");
         }

@@ -1,16 +1,16 @@
-//! Diagnostics out of `gcc -fdiagnostics-format=json`.
+//! Parses the output of `gcc -fdiagnostics-format=json`.
 
 use headwater_protocol::build::{Diagnostic, Fix, MAX_DIAGNOSTICS, MAX_NOTES, Note, Range, Severity};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct GccMessage {
     kind: String,
     message: String,
     #[serde(default)]
     option: Option<String>,
     #[serde(default)]
-    children: Vec<Said>,
+    children: Vec<GccMessage>,
     #[serde(default)]
     locations: Vec<Location>,
     #[serde(default)]
@@ -47,43 +47,43 @@ impl Point {
     }
 }
 
-/// What gcc said, or none if that is not what this is. What stands before and after (gcc prints plain lines too) is
-/// passed over. `name` says how a file is told.
+/// The diagnostics of gcc, or `None` if the text is something else. Plain lines before and after the JSON are skipped.
+/// `name` maps a file name to the one for the user.
 pub(crate) fn diagnostics(text: &str, name: &dyn Fn(&str) -> String) -> Option<Vec<Diagnostic>> {
-    let said = text.lines().find_map(|line| {
-        line.starts_with('[').then(|| serde_json::from_str::<Vec<Said>>(line).ok()).flatten()
+    let message = text.lines().find_map(|line| {
+        line.starts_with('[').then(|| serde_json::from_str::<Vec<GccMessage>>(line).ok()).flatten()
     })?;
-    Some(said.into_iter().take(MAX_DIAGNOSTICS).map(|said| one(said, name)).collect())
+    Some(message.into_iter().take(MAX_DIAGNOSTICS).map(|message| diagnostic(message, name)).collect())
 }
 
-fn one(said: Said, name: &dyn Fn(&str) -> String) -> Diagnostic {
-    let severity = match said.kind.as_str() {
+fn diagnostic(message: GccMessage, name: &dyn Fn(&str) -> String) -> Diagnostic {
+    let severity = match message.kind.as_str() {
         "error" | "fatal error" | "sorry, unimplemented" | "internal compiler error" => Severity::Error,
         "note" => Severity::Note,
         _ => Severity::Warning,
     };
-    let note = |said: Said| Note {
-        at: place(&said.locations, name),
-        message: said.message,
-        fixes: said.fixits.into_iter().take(MAX_NOTES).map(|fixit| fix(fixit, name)).collect(),
+    let note = |message: GccMessage| Note {
+        at: range(&message.locations, name),
+        message: message.message,
+        fixes: message.fixits.into_iter().take(MAX_NOTES).map(|fixit| fix(fixit, name)).collect(),
     };
     Diagnostic {
-        at: place(&said.locations, name),
+        at: range(&message.locations, name),
         severity,
-        message: said.message,
-        option: said.option.map(|option| option.replacen("-Werror=", "-W", 1)),
-        fixes: said.fixits.into_iter().take(MAX_NOTES).map(|fixit| fix(fixit, name)).collect(),
-        notes: said.children.into_iter().take(MAX_NOTES).map(note).collect(),
+        message: message.message,
+        option: message.option.map(|option| option.replacen("-Werror=", "-W", 1)),
+        fixes: message.fixits.into_iter().take(MAX_NOTES).map(|fixit| fix(fixit, name)).collect(),
+        notes: message.children.into_iter().take(MAX_NOTES).map(note).collect(),
     }
 }
 
-fn place(locations: &[Location], name: &dyn Fn(&str) -> String) -> Range {
+fn range(locations: &[Location], name: &dyn Fn(&str) -> String) -> Range {
     let Some(location) = locations.first() else {
         return Range::default();
     };
     let start = location.start.as_ref().unwrap_or(&location.caret);
     let last = location.finish.as_ref().unwrap_or(&location.caret);
-    // What a macro is made of may end before it begins, or in another file.
+    // The expansion of a macro may end before it begins, or in another file.
     let is_after = last.file == start.file && (last.line, last.at()) >= (start.line, start.at());
     let last = if is_after { last } else { start };
     Range {

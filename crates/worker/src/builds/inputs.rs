@@ -1,5 +1,5 @@
-//! What a build reads of a workspace, taken out of it once: programs of the session may change the files at any time, so
-//! what is hashed, what is compiled and what is remembered are these copies.
+//! The inputs of a build, copied from the workspace once: programs of the session may change the files at any time, so
+//! these copies are hashed and compiled.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +11,16 @@ use super::flags::Flags;
 use super::key::Key;
 use super::scan::{Scanned, scan};
 
-/// Bytes of all inputs of a build.
+/// The total size of the inputs of a build.
 pub(crate) const MAX_INPUT_BYTES: u64 = 64 << 20;
-/// Their number.
+/// The most inputs of a build.
 const MAX_INPUTS: usize = 20_000;
-/// The folder in a build's own workspace that is ours.
-pub(crate) const OURS: &str = ".headwater-build";
-/// Scans remembered at once.
-const SCANS: usize = 8192;
+/// The folder for results in the workspace of a build.
+pub(crate) const BUILD_DIR: &str = ".headwater-build";
+/// The most cached scans.
+const MAX_SCANS: usize = 8192;
 
-/// A file as it was when it was taken.
+/// A copy of a file.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) bytes: Vec<u8>,
@@ -31,22 +31,22 @@ pub(crate) struct Input {
 #[derive(Debug, Default)]
 pub(crate) struct Unit {
     pub(crate) source: String,
-    /// Itself among them.
+    /// The files, including the source itself.
     pub(crate) reads: BTreeSet<String>,
-    /// The time of the build is part of what is made.
+    /// Whether the result contains the time of the build.
     pub(crate) timed: bool,
 }
 
-/// All that a build reads, by path.
+/// All inputs of a build, by path.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) files: BTreeMap<String, Input>,
     pub(crate) units: Vec<Unit>,
-    /// The whole workspace was taken, because what is read cannot be told beforehand.
+    /// Whether the whole workspace was copied, because the inputs cannot be determined beforehand.
     pub(crate) whole: bool,
 }
 
-/// What was found in files, by their content.
+/// The scans of files, by the hash of their content.
 #[derive(Debug, Default)]
 pub(crate) struct Scans(Mutex<HashMap<Key, Arc<Scanned>>>);
 
@@ -59,7 +59,7 @@ impl Scans {
         drop(known);
         let scanned = Arc::new(scan(&input.bytes));
         known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= SCANS {
+        if known.len() >= MAX_SCANS {
             known.clear();
         }
         known.insert(input.hash, Arc::clone(&scanned));
@@ -67,21 +67,21 @@ impl Scans {
     }
 }
 
-/// Takes a build's inputs out of a workspace.
-pub(crate) struct Taking<'a> {
+/// Collects the inputs of a build from a workspace.
+pub(crate) struct InputCollector<'a> {
     pub(crate) workspace: &'a Workspace,
-    /// Where programs of the session see it.
+    /// The path of the workspace for programs of the session.
     pub(crate) home: &'a str,
     pub(crate) scans: &'a Scans,
     pub(crate) flags: &'a Flags,
-    /// Where the binary goes: it is no input.
+    /// The path of the binary, which is not an input.
     pub(crate) output: &'a str,
     inputs: Inputs,
     absent: BTreeSet<String>,
     bytes: u64,
 }
 
-impl<'a> Taking<'a> {
+impl<'a> InputCollector<'a> {
     pub(crate) fn new(
         workspace: &'a Workspace,
         home: &'a str,
@@ -93,14 +93,14 @@ impl<'a> Taking<'a> {
         Self { workspace, home, scans, flags, output, inputs, absent, bytes: 0 }
     }
 
-    /// All that these sources read. Blocks.
-    pub(crate) fn take(mut self, sources: &[String]) -> Result<Inputs, Fault> {
+    /// Collects all files that these sources read. Blocks.
+    pub(crate) fn collect(mut self, sources: &[String]) -> Result<Inputs, Fault> {
         let mut computed = !self.flags.plain;
         for source in sources {
             if !self.has(source)? {
                 return Err(Fault::new(
                     FaultKind::NotFound,
-                    format!("there is no file `{source}` in the workspace"),
+                    format!("the file `{source}` does not exist in the workspace"),
                 )
                 .hint("write it first; links are not followed"));
             }
@@ -109,7 +109,7 @@ impl<'a> Taking<'a> {
             self.inputs.units.push(unit);
         }
         if computed {
-            self.take_everything()?;
+            self.collect_everything()?;
         }
         Ok(self.inputs)
     }
@@ -118,7 +118,7 @@ impl<'a> Taking<'a> {
         let mut unit = Unit { source: source.to_owned(), ..Unit::default() };
         let (mut computed, mut left) = (false, vec![source.to_owned()]);
         for file in &self.flags.forced.clone() {
-            left.extend(self.find(file, true, file)?); // from the working directory on
+            left.extend(self.find(file, true, file)?); // relative to the working directory
         }
         while let Some(path) = left.pop() {
             if !unit.reads.insert(path.clone()) {
@@ -138,7 +138,7 @@ impl<'a> Taking<'a> {
         Ok((unit, computed))
     }
 
-    /// The path of a name beside a file.
+    /// The path of a name in the folder of a file.
     fn beside(name: &str, file: &str) -> String {
         match file.rsplit_once('/') {
             Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
@@ -146,7 +146,7 @@ impl<'a> Taking<'a> {
         }
     }
 
-    /// All files that an include may mean. More than the first: `include_next` goes on after it.
+    /// All files that an include may refer to. Not only the first: `include_next` continues after it.
     fn find(&mut self, beside: &str, quoted: bool, name: &str) -> Result<Vec<String>, Fault> {
         let flags = self.flags;
         let folders = flags.quote_folders.iter().filter(|_| quoted).chain(&flags.folders);
@@ -159,7 +159,7 @@ impl<'a> Taking<'a> {
         }
         let mut found = Vec::new();
         for path in paths {
-            if let Some(path) = self.within(&path)
+            if let Some(path) = self.workspace_path(&path)
                 && self.has(&path)?
             {
                 found.push(path);
@@ -168,8 +168,8 @@ impl<'a> Taking<'a> {
         Ok(found)
     }
 
-    /// The path in the workspace of what a compiler in it would look for there.
-    fn within(&self, path: &str) -> Option<String> {
+    /// The path in the workspace of a file that a compiler would open.
+    fn workspace_path(&self, path: &str) -> Option<String> {
         let path = match path.strip_prefix('/') {
             None => path,
             Some(_) => path.strip_prefix(self.home).filter(|rest| rest.starts_with('/'))?,
@@ -185,7 +185,7 @@ impl<'a> Taking<'a> {
         (!names.is_empty()).then(|| names.join("/"))
     }
 
-    /// Takes a file, unless it is there already. False if there is none.
+    /// Copies a file, unless it was copied before. False if it does not exist.
     fn has(&mut self, path: &str) -> Result<bool, Fault> {
         if self.inputs.files.contains_key(path) {
             return Ok(true);
@@ -193,18 +193,18 @@ impl<'a> Taking<'a> {
         if self.absent.contains(path) || self.skip(path) {
             return Ok(false);
         }
-        let Ok(place) = WorkspacePath::parse(path, self.home) else {
+        let Ok(path_in_workspace) = WorkspacePath::parse(path, self.home) else {
             return Ok(false);
         };
         let left = MAX_INPUT_BYTES - self.bytes;
-        let Some(whole) = self.workspace.take(&place)? else {
+        let Some(whole) = self.workspace.open_whole(&path_in_workspace)? else {
             self.absent.insert(path.to_owned());
             return Ok(false);
         };
         if whole.bytes > left || self.inputs.files.len() >= MAX_INPUTS {
-            return Err(too_much());
+            return Err(too_large());
         }
-        let bytes = self.workspace.take_all(&place, left)?.ok_or_else(too_much)?;
+        let bytes = self.workspace.read_limited(&path_in_workspace, left)?.ok_or_else(too_large)?;
         self.bytes += bytes.len() as u64;
         let hash = Key::of(&bytes);
         self.inputs.files.insert(path.to_owned(), Input { bytes, hash });
@@ -213,12 +213,12 @@ impl<'a> Taking<'a> {
 
     fn skip(&self, path: &str) -> bool {
         let first = path.split('/').next().unwrap_or_default();
-        first == OURS || first == ".git" || path == self.output
+        first == BUILD_DIR || first == ".git" || path == self.output
     }
 
-    fn take_everything(&mut self) -> Result<(), Fault> {
+    fn collect_everything(&mut self) -> Result<(), Fault> {
         let skip = |path: &str| self.skip(path);
-        let all = self.workspace.all_files(MAX_INPUTS, &skip)?.ok_or_else(too_much)?;
+        let all = self.workspace.all_files(MAX_INPUTS, &skip)?.ok_or_else(too_large)?;
         for path in all {
             self.has(&path)?;
         }
@@ -231,7 +231,7 @@ impl<'a> Taking<'a> {
     }
 }
 
-fn too_much() -> Fault {
+fn too_large() -> Fault {
     let message = format!(
         "the build reads more than {} MiB or {MAX_INPUTS} files of the workspace",
         MAX_INPUT_BYTES >> 20

@@ -18,7 +18,7 @@ fn take(files: &[(&str, &str)], flags: &[&str], sources: &[&str]) -> Result<Inpu
     let flags = Flags::parse(&flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>(), &[]).unwrap();
     let scans = Scans::default();
     let sources: Vec<_> = sources.iter().map(|source| (*source).to_owned()).collect();
-    Taking::new(&workspace, "/workspace", &scans, &flags, "build/main").take(&sources)
+    InputCollector::new(&workspace, "/workspace", &scans, &flags, "build/main").collect(&sources)
 }
 
 fn paths(inputs: &Inputs) -> Vec<&str> {

@@ -1,24 +1,24 @@
-//! Names of what the cache holds: a hash over everything that it was made of.
+//! Keys of cache entries: a hash over everything that the entry depends on.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Changed whenever what is kept, or how it is made, changes.
+/// To be changed whenever the content of entries, or the way to compile them, changes.
 const VERSION: &str = "headwater build cache 2";
 
-/// A hash over contents.
+/// A hash of content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct Key([u8; 32]);
 
 impl Key {
-    /// Of one file.
+    /// The hash of one file.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// Of a file that is read in pieces.
+    /// The hash of a file that is read in chunks.
     pub(crate) fn read(source: impl std::io::Read) -> std::io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(source)?;
@@ -56,16 +56,16 @@ impl From<Key> for String {
     }
 }
 
-/// Makes a key of parts. Each carries its length, so that no two lists of parts look the same.
+/// Builds a key from parts. Each part includes its length, so that different lists have different keys.
 #[derive(Clone)]
-pub(crate) struct KeyMaker(blake3::Hasher);
+pub(crate) struct KeyBuilder(blake3::Hasher);
 
-impl KeyMaker {
-    /// For things of one kind.
+impl KeyBuilder {
+    /// A builder for one kind of entries.
     pub(crate) fn new(kind: &str) -> Self {
-        let mut maker = Self(blake3::Hasher::new());
-        maker.part(VERSION.as_bytes()).part(kind.as_bytes());
-        maker
+        let mut builder = Self(blake3::Hasher::new());
+        builder.part(VERSION.as_bytes()).part(kind.as_bytes());
+        builder
     }
 
     pub(crate) fn part(&mut self, part: &[u8]) -> &mut Self {
@@ -94,11 +94,11 @@ mod tests {
     #[test]
     fn no_two_lists_of_parts_make_the_same_key() {
         let key = |kind: &str, lists: &[&[&str]]| {
-            let mut maker = KeyMaker::new(kind);
+            let mut builder = KeyBuilder::new(kind);
             for list in lists {
-                maker.parts(list.iter().map(|part| part.as_bytes()));
+                builder.parts(list.iter().map(|part| part.as_bytes()));
             }
-            maker.key()
+            builder.key()
         };
         let one = key("a", &[&["x", "y"], &["z"]]);
         assert_eq!(one, key("a", &[&["x", "y"], &["z"]]));

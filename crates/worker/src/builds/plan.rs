@@ -1,4 +1,4 @@
-//! From what was asked for to what has to be done: which compiler, which flags, which keys.
+//! Plans a build: compiler, flags, inputs and keys.
 
 use std::path::Path;
 
@@ -7,30 +7,30 @@ use headwater_protocol::build::CompileSpec;
 use headwater_workspace::{Workspace, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
-use super::cache::{Cache, Entry, Kind, Told};
+use super::cache::{Cache, CompileOutput, Entry, Kind};
 use super::compiler::{Compilers, choose, processor};
 use super::config::{BuildsConfig, Share};
 use super::flags::Flags;
-use super::inputs::{Inputs, OURS, Scans, Taking, Unit};
-use super::key::{Key, KeyMaker};
+use super::inputs::{BUILD_DIR, InputCollector, Inputs, Scans, Unit};
+use super::key::{Key, KeyBuilder};
 use super::system::{SystemFiles, host_path};
 
-/// Sources of one build.
+/// The most sources of one build.
 const MAX_SOURCES: usize = 2000;
 
-/// One source, and what is known of it.
+/// One source of a plan.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PlannedUnit {
     pub(crate) source: String,
-    /// What its object is kept under, if it may be.
+    /// The key of its object, if it may be cached.
     pub(crate) key: Option<Key>,
-    /// Files of the workspace that it may read without becoming something else.
+    /// The files of the workspace that its key includes.
     pub(crate) reads: Vec<String>,
-    /// The cache has its object.
-    pub(crate) hit: Option<Told>,
+    /// The output of the compiler, if its object is cached.
+    pub(crate) hit: Option<CompileOutput>,
 }
 
-/// What has to be done.
+/// The plan of a build.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Plan {
     pub(crate) compiler: String,
@@ -41,14 +41,14 @@ pub(crate) struct Plan {
     pub(crate) link: Vec<String>,
     pub(crate) plain: bool,
     pub(crate) units: Vec<PlannedUnit>,
-    /// What the binary is kept under, if it may be.
+    /// The key of the binary, if it may be cached.
     pub(crate) key: Option<Key>,
-    /// Where in the workspace it goes.
+    /// The path of the binary in the workspace.
     pub(crate) output: String,
     pub(crate) timeout_ms: u64,
 }
 
-/// What planning looks at.
+/// What planning needs.
 pub(crate) struct Planner<'a> {
     pub(crate) config: &'a BuildsConfig,
     pub(crate) binds: &'a [headwater_sandbox::wire::Bind],
@@ -58,13 +58,13 @@ pub(crate) struct Planner<'a> {
     pub(crate) scans: &'a Scans,
 }
 
-/// What a build comes to before anything is run.
-pub(crate) enum Outlook {
-    /// The cache has it all.
-    Whole(Box<Plan>, Entry),
-    /// Something must be done, with these files. The objects that the cache has are read when they are needed, one at a
-    /// time: all at once may be more than there is memory for.
-    Work(Box<Plan>, Inputs),
+/// The outcome of planning.
+pub(crate) enum Planned {
+    /// The binary is cached.
+    Cached(Box<Plan>, Entry),
+    /// A build is needed, with these inputs. Cached objects are read later, one at a time: all at once might not fit into
+    /// memory.
+    Needed(Box<Plan>, Inputs),
 }
 
 impl Planner<'_> {
@@ -75,18 +75,18 @@ impl Planner<'_> {
         owner: &str,
         workspace: &Workspace,
         home: &str,
-    ) -> Result<Outlook, Fault> {
+    ) -> Result<Planned, Fault> {
         let flags = Flags::parse(&spec.flags, &spec.sanitize)?;
         let name =
             choose(spec.compiler.as_deref(), spec.language, &self.config.compiler, &self.config.compilers)?;
         let (sources, output) = paths(spec, home)?;
         let compiler = self.compilers.find(&name, self.files)?;
-        let inputs = Taking::new(workspace, home, self.scans, &flags, &output).take(&sources)?;
+        let inputs = InputCollector::new(workspace, home, self.scans, &flags, &output).collect(&sources)?;
         let language = match spec.language {
             headwater_protocol::build::Compiled::Cpp => "c++",
             headwater_protocol::build::Compiled::C => "c",
         };
-        let mut base = KeyMaker::new("object");
+        let mut base = KeyBuilder::new("object");
         let scope = if self.config.share == Share::All { "" } else { owner };
         base.part(scope.as_bytes())
             .part(compiler.identity.bytes())
@@ -122,54 +122,54 @@ impl Planner<'_> {
         spec.timeout_ms.unwrap_or(most).clamp(1, most)
     }
 
-    fn look_up(&self, mut plan: Plan, inputs: Inputs) -> Outlook {
+    fn look_up(&self, mut plan: Plan, inputs: Inputs) -> Planned {
         if let Some(key) = plan.key
-            && let Some(entry) = self.good(Kind::Binary, key)
+            && let Some(entry) = self.valid_entry(Kind::Binary, key)
         {
-            return Outlook::Whole(Box::new(plan), entry);
+            return Planned::Cached(Box::new(plan), entry);
         }
         for unit in &mut plan.units {
-            unit.hit = unit.key.and_then(|key| self.good(Kind::Object, key)).map(|entry| entry.told);
+            unit.hit = unit.key.and_then(|key| self.valid_entry(Kind::Object, key)).map(|entry| entry.output);
         }
-        Outlook::Work(Box::new(plan), inputs)
+        Planned::Needed(Box::new(plan), inputs)
     }
 
-    /// An entry whose files of the system are as they were.
-    fn good(&self, kind: Kind, key: Key) -> Option<Entry> {
+    /// An entry whose system files are unchanged.
+    fn valid_entry(&self, kind: Kind, key: Key) -> Option<Entry> {
         let entry = self.cache.get(kind, key)?;
         let is_same = |(path, then): &(String, Key)| {
             let now = host_path(path, self.binds).and_then(|path| self.files.hash(&path).ok());
             now == Some(*then)
         };
-        entry.told.system.iter().all(is_same).then_some(entry)
+        entry.output.system.iter().all(is_same).then_some(entry)
     }
 }
 
-fn object_key(base: &KeyMaker, unit: &Unit, inputs: &Inputs) -> Key {
-    let mut maker = base.clone();
-    maker.part(unit.source.as_bytes());
+fn object_key(base: &KeyBuilder, unit: &Unit, inputs: &Inputs) -> Key {
+    let mut builder = base.clone();
+    builder.part(unit.source.as_bytes());
     for path in &unit.reads {
         if let Some(input) = inputs.files.get(path) {
-            maker.part(path.as_bytes()).part(input.hash.bytes());
+            builder.part(path.as_bytes()).part(input.hash.bytes());
         }
     }
-    maker.key()
+    builder.key()
 }
 
-/// The compiler is in the keys of the objects; the name of the output, because it may be part of it (`-shared`).
+/// The keys of the objects include the compiler. The name of the output may be part of the binary (`-shared`).
 fn binary_key(objects: &[Key], flags: &Flags, output: &str) -> Key {
-    let mut maker = KeyMaker::new("binary");
-    maker.parts(objects.iter().map(|key| key.bytes().as_slice()));
-    maker.parts(flags.link.iter().map(String::as_bytes));
-    maker.part(Path::new(output).file_name().unwrap_or_default().as_encoded_bytes());
-    maker.key()
+    let mut builder = KeyBuilder::new("binary");
+    builder.parts(objects.iter().map(|key| key.bytes().as_slice()));
+    builder.parts(flags.link.iter().map(String::as_bytes));
+    builder.part(Path::new(output).file_name().unwrap_or_default().as_encoded_bytes());
+    builder.key()
 }
 
 /// The sources and the output, as paths in the workspace.
 fn paths(spec: &CompileSpec, home: &str) -> Result<(Vec<String>, String), Fault> {
     let invalid = |message: String, hint: &str| Fault::new(FaultKind::Invalid, message).hint(hint);
     if spec.source_files.is_empty() || spec.source_files.len() > MAX_SOURCES {
-        let message = format!("there are {} source files", spec.source_files.len());
+        let message = format!("the build has {} source files", spec.source_files.len());
         return Err(invalid(message, &format!("name between 1 and {MAX_SOURCES} in `source_files`")));
     }
     let mut sources: Vec<String> = Vec::new();
@@ -187,11 +187,11 @@ fn paths(spec: &CompileSpec, home: &str) -> Result<(Vec<String>, String), Fault>
             "choose another `output_binary`",
         ));
     }
-    let ours = |path: &&String| path.split('/').next() == Some(OURS);
-    if let Some(path) = sources.iter().chain([&output]).find(ours) {
+    let is_reserved = |path: &&String| path.split('/').next() == Some(BUILD_DIR);
+    if let Some(path) = sources.iter().chain([&output]).find(is_reserved) {
         return Err(invalid(
-            format!("the path `{path}` is taken"),
-            "builds keep what they make on the way there",
+            format!("the path `{path}` is reserved"),
+            "builds use this folder for intermediate files",
         ));
     }
     Ok((sources, output))

@@ -1,8 +1,8 @@
-//! What is kept of a build beside its session, so that the next worker brings it to its end.
+//! Records of builds on the disk, so that the next worker can complete them.
 //!
 //! ```text
-//! DIR/builds/<id>.json           what was begun
-//! DIR/builds/<id>.result.json    what became of it
+//! DIR/builds/<id>.json           the plan
+//! DIR/builds/<id>.result.json    the result
 //! ```
 
 use std::fs;
@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 
 use headwater_protocol::build::BuildResult;
 use headwater_protocol::{BuildId, ExecutionId, SessionId};
-use headwater_workspace::make_private;
+use headwater_workspace::create_private_folder;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
 
-/// Results that are kept for whoever asks again; the gateway has them in its store.
-const KEPT: usize = 1000;
+/// Results that are kept for repeated requests; the gateway has them in its store.
+const MAX_RESULTS: usize = 1000;
 
-/// A build that was begun.
+/// A build that was started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) id: BuildId,
-    /// Where its files come from and its binary goes.
+    /// The session of its sources and its binary.
     pub(crate) session: SessionId,
-    /// Its own.
+    /// The session that it runs in.
     pub(crate) build_session: SessionId,
     pub(crate) execution: ExecutionId,
     pub(crate) began_at_ms: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn open(root: PathBuf) -> io::Result<Self> {
-        make_private(&root)?;
+        create_private_folder(&root)?;
         Ok(Self { root })
     }
 
@@ -57,7 +57,7 @@ impl Records {
         write(&self.begun(record.id), record)
     }
 
-    /// Keeps a result; the build is no longer to be looked after.
+    /// Stores the result; the build is complete.
     pub(crate) fn end(&self, id: BuildId, result: &BuildResult) -> io::Result<()> {
         write(&self.ended(id), result)?;
         self.forget(id);
@@ -90,11 +90,11 @@ impl Records {
         let ended = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".result.json"));
         let mut all: Vec<_> =
             ended.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()))).collect();
-        if all.len() <= KEPT + KEPT / 10 {
+        if all.len() <= MAX_RESULTS + MAX_RESULTS / 10 {
             return;
         }
         all.sort();
-        for (_, path) in all.iter().take(all.len() - KEPT) {
+        for (_, path) in all.iter().take(all.len() - MAX_RESULTS) {
             let _ = fs::remove_file(path);
         }
     }

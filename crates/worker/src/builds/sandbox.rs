@@ -1,21 +1,21 @@
-//! A build's own session: what is put into its workspace, and what it runs.
+//! The session of a build: the content of its workspace, and its execution.
 
 use headwater_contract::Fault;
 use headwater_protocol::{Children, Command, SandboxKind, StartSpec};
 use headwater_workspace::WorkspacePath;
 
 use super::cache::{Cache, Kind};
-use super::driver::{left, script};
-use super::inputs::{Inputs, OURS};
+use super::driver::{script, unit_file};
+use super::inputs::{BUILD_DIR, Inputs};
 use super::plan::Plan;
 use crate::files::open_workspace::OpenWorkspace;
 
-/// Between SIGTERM and SIGKILL: compilers have nothing to finish.
+/// The time between SIGTERM and SIGKILL: compilers have nothing to complete.
 const GRACE_MS: u64 = 500;
 
-/// What the compilers are started as.
+/// The spec of the execution that runs the compilers.
 pub(super) fn start_spec(plan: &Plan) -> StartSpec {
-    let mut spec = StartSpec::new(Command::Argv(vec!["/bin/bash".into(), format!("{OURS}/drive")]));
+    let mut spec = StartSpec::new(Command::Argv(vec!["/bin/bash".into(), format!("{BUILD_DIR}/drive")]));
     spec.timeout_ms = Some(plan.timeout_ms);
     spec.grace_ms = Some(GRACE_MS);
     spec.children = Children::Kill;
@@ -23,8 +23,8 @@ pub(super) fn start_spec(plan: &Plan) -> StartSpec {
     spec
 }
 
-/// Puts everything that is compiled and linked into a build's own workspace. Answers how many objects the cache had when
-/// the build was planned and has no more: in the plan they are then no hits.
+/// Writes all inputs and cached objects to the workspace of a build. Returns the number of objects that were evicted since
+/// planning: they are no longer hits in the plan.
 pub(super) fn fill(
     open: &OpenWorkspace,
     plan: &mut Plan,
@@ -32,30 +32,34 @@ pub(super) fn fill(
     cache: &Cache,
 ) -> Result<usize, Fault> {
     let put = |path: &str, mut bytes: &[u8]| {
-        Ok::<_, Fault>(open.workspace.put(&WorkspacePath::parse(path, &open.home)?, &mut bytes, false)?)
+        Ok::<_, Fault>(open.workspace.write_from(
+            &WorkspacePath::parse(path, &open.home)?,
+            &mut bytes,
+            false,
+        )?)
     };
     for (path, input) in &inputs.files {
         put(path, &input.bytes)?;
     }
     let mut lost = 0;
     for (n, unit) in plan.units.iter_mut().enumerate() {
-        let Some(told) = &unit.hit else { continue };
+        let Some(output) = &unit.hit else { continue };
         let entry = unit.key.and_then(|key| cache.get(Kind::Object, key));
-        if let Some(entry) = entry.filter(|entry| entry.told == *told) {
-            put(&left(n, "o"), &entry.blob)?;
-            put(&left(n, "txt"), told.text.as_bytes())?;
+        if let Some(entry) = entry.filter(|entry| entry.output == *output) {
+            put(&unit_file(n, "o"), &entry.blob)?;
+            put(&unit_file(n, "txt"), output.text.as_bytes())?;
         } else {
             unit.hit = None;
             lost += 1;
         }
     }
     let mapped = (open.record.sandbox == SandboxKind::None).then_some(open.home.as_str());
-    put(&format!("{OURS}/drive"), script(plan, jobs(open.limits().cpus), mapped).as_bytes())?;
+    put(&format!("{BUILD_DIR}/drive"), script(plan, jobs(open.limits().cpus), mapped).as_bytes())?;
     Ok(lost)
 }
 
-/// How many compilers run at once.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few, and never less than none
+/// The number of compilers that run at once.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // small and not negative
 fn jobs(cpus: Option<f64>) -> usize {
     let here = std::thread::available_parallelism().map_or(1, usize::from);
     cpus.map_or(here, |cpus| (cpus.ceil().clamp(1.0, 1024.0) as usize).min(here))

@@ -1,37 +1,37 @@
-//! What a source includes, found without a preprocessor: every include that is written in it, whether or not it is
-//! taken. Too much costs a copy; what cannot be found so is told, and then everything counts as included.
+//! Finds the includes of a source without a preprocessor: every include in its text, whether or not it is active. One too
+//! many only costs a copy; if an include cannot be determined, the whole workspace counts as included.
 
-/// What is written in one file.
+/// What was found in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scanned {
-    /// `#include "x"`, and whatever else looks for a file by such a name.
+    /// `#include "x"`, and other directives with such a name.
     pub(crate) quoted: Vec<String>,
     /// `#include <x>`.
     pub(crate) angled: Vec<String>,
-    /// Something is read whose name is not written here.
+    /// Whether a file is read whose name is not in the text.
     pub(crate) computed: bool,
-    /// The time of the build is part of what is made.
+    /// Whether the result contains the time of the build.
     pub(crate) timed: bool,
 }
 
-/// Includes of one file that are looked at.
+/// The most includes of one file.
 const MAX_INCLUDES: usize = 10_000;
 
-/// Bytes of a name in a question: no path is longer.
-const MAX_NAME: usize = 4096;
+/// The longest name in `__has_include`: no path is longer.
+const MAX_NAME_BYTES: usize = 4096;
 
-/// Looks through a file.
+/// Scans a file.
 pub(crate) fn scan(source: &[u8]) -> Scanned {
     let mut found = Scanned::default();
     let joined = join_lines(source);
     for line in joined.split(|byte| *byte == b'\n') {
-        look_at_line(line, &mut found);
+        scan_line(line, &mut found);
     }
     let has = |word: &[u8]| joined.windows(word.len()).any(|window| window == word);
     found.timed = has(b"__DATE__") || has(b"__TIME__") || has(b"__TIMESTAMP__");
-    // What an assembler reads (`.incbin`) is told by nobody.
+    // Files that an assembler reads (`.incbin`) are not reported.
     found.computed |= has(b"asm");
-    look_for_questions(&joined, &mut found);
+    scan_has_include(&joined, &mut found);
     if found.quoted.len() + found.angled.len() > MAX_INCLUDES {
         found.computed = true;
         found.quoted.truncate(MAX_INCLUDES);
@@ -46,8 +46,8 @@ fn join_lines(source: &[u8]) -> Vec<u8> {
     let mut rest = source;
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
-        // Only after a backslash: who looks ahead from every blank never gets through a long row of them.
-        match (byte == b'\\').then(|| skip_blanks(after).strip_prefix(b"\n")).flatten() {
+        // Only after a backslash: a look-ahead from every blank would take quadratic time.
+        match (byte == b'\\').then(|| trim_start_blanks(after).strip_prefix(b"\n")).flatten() {
             Some(next_line) => rest = next_line,
             None => joined.push(byte),
         }
@@ -55,8 +55,8 @@ fn join_lines(source: &[u8]) -> Vec<u8> {
     joined
 }
 
-/// Without the blanks that it begins with; the end of a line is none.
-fn skip_blanks(text: &[u8]) -> &[u8] {
+/// Without leading blanks; the end of a line is not a blank.
+fn trim_start_blanks(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|byte| !is_blank(*byte)).unwrap_or(text.len());
     text.get(end..).unwrap_or_default()
 }
@@ -69,12 +69,12 @@ fn trim(text: &[u8]) -> &[u8] {
     text.trim_ascii_start()
 }
 
-fn look_at_line(line: &[u8], found: &mut Scanned) {
+fn scan_line(line: &[u8], found: &mut Scanned) {
     let line = trim(line);
     let after = line.strip_prefix(b"#").or_else(|| line.strip_prefix(b"%:"));
     let after = after.or_else(|| line.strip_prefix(b"??="));
     let Some(directive) = after.map(trim) else {
-        // C++ modules: what is imported is made by another compilation.
+        // C++ modules: an import is the result of another compilation.
         found.computed |= line.starts_with(b"import ") || line.starts_with(b"export import ");
         // A directive may follow a comment.
         found.computed |= line.starts_with(b"/*") && contains(line, b"include");
@@ -91,23 +91,23 @@ fn look_at_line(line: &[u8], found: &mut Scanned) {
             return;
         }
     }
-    // `#pragma GCC dependency "x"`, `#line`: nothing that is read. An assembler's include is covered by `asm`.
+    // `#pragma GCC dependency "x"` and `#line` read nothing. `asm` covers includes of an assembler.
 }
 
-/// `__has_include("x")` makes a difference by the mere presence of a file. Under another name (`#define HAS __has_include`)
-/// it asks for what is not written beside it.
-fn look_for_questions(text: &[u8], found: &mut Scanned) {
+/// `__has_include("x")` depends on the presence of a file. Under another name (`#define HAS __has_include`) the file name
+/// is not beside it.
+fn scan_has_include(text: &[u8], found: &mut Scanned) {
     let mut rest = text;
     for word in [b"__has_include".as_slice(), b"__has_embed"] {
         while let Some(at) = position(rest, word) {
             let after = rest.get(at + word.len()..).unwrap_or_default();
             let after = after.strip_prefix(b"_next").or_else(|| after.strip_prefix(b"__")).unwrap_or(after);
-            if let Some(inner) = skip_blanks(after).strip_prefix(b"(") {
-                let inner = skip_blanks(inner);
-                // No further than a name reaches: one that is never closed must not be looked for again and again.
-                add(inner.get(..MAX_NAME).unwrap_or(inner), found);
+            if let Some(inner) = trim_start_blanks(after).strip_prefix(b"(") {
+                let inner = trim_start_blanks(inner);
+                // Not beyond the longest name: a missing end must not be searched for repeatedly.
+                add(inner.get(..MAX_NAME_BYTES).unwrap_or(inner), found);
             } else {
-                found.computed |= !is_asked_for(rest.get(..at).unwrap_or_default());
+                found.computed |= !is_only_tested(rest.get(..at).unwrap_or_default());
             }
             rest = after;
         }
@@ -115,21 +115,21 @@ fn look_for_questions(text: &[u8], found: &mut Scanned) {
     }
 }
 
-/// Whether what comes next is only asked for, whether it is there: `#ifdef x`, `defined x`, `defined(x)`.
-fn is_asked_for(before: &[u8]) -> bool {
-    let before = drop_blanks(before);
+/// Whether the next name is only tested for its definition: `#ifdef x`, `defined x`, `defined(x)`.
+fn is_only_tested(before: &[u8]) -> bool {
+    let before = trim_end_blanks(before);
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
-    let inner = before.strip_suffix(b"(").map_or(before, drop_blanks);
+    let inner = before.strip_suffix(b"(").map_or(before, trim_end_blanks);
     if let Some(rest) = inner.strip_suffix(b"defined") {
         return !rest.last().is_some_and(is_name);
     }
     let directives = [b"elifndef".as_slice(), b"elifdef", b"ifndef", b"ifdef"];
     let rest = directives.iter().find_map(|word| before.strip_suffix(*word));
-    rest.is_some_and(|rest| drop_blanks(rest).ends_with(b"#"))
+    rest.is_some_and(|rest| trim_end_blanks(rest).ends_with(b"#"))
 }
 
-/// Without the blanks that it ends with.
-fn drop_blanks(text: &[u8]) -> &[u8] {
+/// Without trailing blanks.
+fn trim_end_blanks(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|byte| !is_blank(*byte)).map_or(0, |last| last + 1);
     text.get(..end).unwrap_or_default()
 }

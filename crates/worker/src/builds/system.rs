@@ -1,5 +1,5 @@
-//! Files of the host that compilers read: headers, libraries, the compilers themselves. Sessions cannot change them; the
-//! operator can, at any time. So they count by content, which is read again whenever the file looks changed.
+//! System files that compilers read: headers, libraries, the compilers themselves. Sessions cannot change them, but the
+//! operator can at any time. So they are hashed, and hashed again when their metadata changes.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,14 +11,14 @@ use headwater_sandbox::wire::Bind;
 
 use super::key::Key;
 
-/// Files remembered at once; past that, all are looked at anew.
-const REMEMBERED: usize = 200_000;
-/// The folders of the host that sessions see where they are.
-const SEEN: [&str; 7] = ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin"];
+/// The most cached hashes; over that, all are dropped.
+const MAX_HASHED_FILES: usize = 200_000;
+/// The folders of the host that sessions see at the same path.
+const SYSTEM_FOLDERS: [&str; 7] = ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin"];
 
-/// How a file looks from outside.
+/// The metadata by which a change is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Looks {
+struct FileStamp {
     dev: u64,
     ino: u64,
     size: i64,
@@ -26,15 +26,15 @@ struct Looks {
     written: (i64, i64),
 }
 
-/// The contents of files of the host.
+/// The hashes of system files.
 #[derive(Debug, Default)]
 pub(crate) struct SystemFiles {
-    known: Mutex<HashMap<PathBuf, (Looks, Key)>>,
+    known: Mutex<HashMap<PathBuf, (FileStamp, Key)>>,
 }
 
-fn looks(path: &Path) -> io::Result<Looks> {
+fn stamp(path: &Path) -> io::Result<FileStamp> {
     let stat = rustix::fs::stat(path)?;
-    Ok(Looks {
+    Ok(FileStamp {
         dev: stat.st_dev,
         ino: stat.st_ino,
         size: stat.st_size,
@@ -44,19 +44,19 @@ fn looks(path: &Path) -> io::Result<Looks> {
 }
 
 impl SystemFiles {
-    /// The hash of a file of the host.
+    /// The hash of a file.
     pub(crate) fn hash(&self, path: &Path) -> io::Result<Key> {
-        let now = looks(path)?;
+        let now = stamp(path)?;
         {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, key)) = known.get(path).filter(|(looks, _)| *looks == now) {
+            if let Some((_, key)) = known.get(path).filter(|(stamp, _)| *stamp == now) {
                 return Ok(*key);
             }
         }
         let key = Key::read(File::open(path)?)?;
-        if looks(path)? == now {
+        if stamp(path)? == now {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.len() >= REMEMBERED {
+            if known.len() >= MAX_HASHED_FILES {
                 known.clear();
             }
             known.insert(path.to_owned(), (now, key));
@@ -65,19 +65,19 @@ impl SystemFiles {
     }
 }
 
-/// Where on the host a file is that a session sees at this absolute path, if no session can change it.
+/// The path on the host of a path in a session, if no session can change the file.
 pub(crate) fn host_path(inside: &str, binds: &[Bind]) -> Option<PathBuf> {
-    let path = normal(Path::new(inside))?;
+    let path = normalise(Path::new(inside))?;
     for bind in binds {
         if let Ok(rest) = path.strip_prefix(&bind.inside) {
             return Some(Path::new(&bind.host).join(rest));
         }
     }
-    SEEN.iter().any(|root| path.starts_with(root)).then_some(path)
+    SYSTEM_FOLDERS.iter().any(|root| path.starts_with(root)).then_some(path)
 }
 
-/// The path without `.` and `..`, by its text: compilers write `/usr/lib/gcc/x/12/../../../y`.
-fn normal(path: &Path) -> Option<PathBuf> {
+/// The path without `.` and `..`, without resolving links: compilers write `/usr/lib/gcc/x/12/../../../y`.
+fn normalise(path: &Path) -> Option<PathBuf> {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

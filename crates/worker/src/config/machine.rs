@@ -1,4 +1,4 @@
-//! The most that a session may ask for unless the operator says otherwise: what this machine can give.
+//! The highest limits that a session may request by default: what this machine can provide.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,13 @@ use headwater_protocol::Limits;
 const PIDS: u64 = 4096;
 /// Descriptors of one process.
 const OPEN_FILES: u64 = 65_536;
-/// Output kept of one execution.
+/// The kept output of one execution.
 const OUTPUT_BYTES: u64 = 4 << 30;
-/// Where the machine does not say how much memory it has.
+/// The assumed memory if the machine does not report it.
 const UNKNOWN_MEMORY: u64 = 4 << 30;
 
-/// The most that this machine gives one session: three quarters of its memory, its processors, half of the file system of
-/// the data folder. `usual` is what a session has unless it asks: a small file system bounds itself, so disk is never less.
+/// The highest limits of one session: three quarters of the memory, all processors, half of the file system of the data
+/// folder. `usual` are the default limits: a small file system limits itself, so the disk limit is never lower.
 pub(super) fn max_limits(data: &Path, usual: &Limits) -> Limits {
     let (disk, inodes) = file_system(data).unwrap_or_default();
     let disk = (disk / 2).max(usual.disk_bytes.unwrap_or(0));

@@ -1,4 +1,4 @@
-//! How long logs are kept: `[retention]` in the file. `[retention.rows]` is the gateway's.
+//! Retention of logs: `[retention]` in the file. `[retention.rows]` belongs to the gateway.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use super::or_never;
 
 use crate::retention::{Bounds, Rules};
 
-/// How long logs are kept.
+/// The configuration of retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionConfig {
     /// Logs of executions.
     pub rules: Rules,
-    /// `worker.log` is moved aside when it is larger.
+    /// `worker.log` is rotated when it is larger.
     pub worker_log_bytes: u64,
-    /// How many files of it are kept, the current one included.
+    /// The number of its files that are kept, including the current one.
     pub worker_log_files: u32,
 }
 
@@ -33,7 +33,7 @@ impl RetentionConfig {
             // Long enough for a client that polls, or that was away for a restart, to fetch its result.
             keep_at_least: Duration::from_mins(5),
             age: Some(Duration::from_hours(30 * 24)),
-            // A log takes at least three inodes and 12 KiB; the worker holds about 2 KiB of memory for each.
+            // A log takes at least three inodes and 12 KiB; the worker needs about 2 KiB of memory for each.
             session: Bounds { logs: Some(1_000), bytes: Some(2 << 30) },
             owner: Bounds { logs: Some(10_000), bytes: Some(4 << 30) },
             all: Bounds { logs: Some(50_000), bytes: Some(all_bytes(data)) },
@@ -42,7 +42,7 @@ impl RetentionConfig {
     }
 }
 
-/// The default bound of all logs: it depends on the file system that the data folder is, or will be, on.
+/// The default bound of all logs, which depends on the file system of the data folder.
 fn all_bytes(data: &Path) -> u64 {
     let found = data.ancestors().find_map(|path| rustix::fs::statvfs(path).ok());
     found
@@ -62,7 +62,7 @@ pub(super) struct FileRetention {
     all_bytes: Option<String>,
     worker_log: Option<String>,
     worker_log_files: Option<u32>,
-    /// The gateway's, which checks it.
+    /// Settings of the gateway, which checks them.
     #[serde(rename = "rows", skip_serializing)]
     _rows: Option<serde::de::IgnoredAny>,
 }

@@ -1,4 +1,4 @@
-//! How terminals are kept: `[terminals]` in the file.
+//! The configuration of terminals: `[terminals]` in the file.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::or_never;
 
-/// How terminals are kept.
+/// The configuration of terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalConfig {
-    /// One that nobody watches and nobody types into ends after so long; `None`: never.
+    /// The idle time after which a terminal without viewers and input is ended; `None`: never.
     pub idle_timeout: Option<Duration>,
-    /// The memory that the scrollback of one may take.
+    /// The memory for the scrollback of one terminal.
     pub buffer_bytes: usize,
     /// Terminals that a session may have open, by its programs and by callers together.
     pub of_session: u32,
@@ -35,7 +35,7 @@ impl Default for TerminalConfig {
 const OF_SESSION: u32 = 64;
 /// A sixth of the host's 3072.
 const OF_OWNER: usize = 512;
-/// The most that `buffer` may be: it is the worker's memory, not the session's.
+/// The maximum of `buffer`: it is memory of the worker, not of the session.
 const MAX_BUFFER: u64 = 64 << 20;
 
 #[derive(Debug, Default, Deserialize, Serialize)]

@@ -1,4 +1,4 @@
-//! An execution as the worker knows it: its record, its log, and, while it lives, the ways into its program.
+//! An execution in the worker: its record, its log and, while it runs, its input and its terminal.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,7 +10,9 @@ use std::time::Duration;
 use headwater_contract::{Fault, FaultKind};
 use headwater_limits::descriptors::{self, Purpose};
 use headwater_log::{self, Head, Log, LogSize};
-use headwater_protocol::{Execution as Told, ExecutionId, ExecutionState, SessionId, Stdin, Stream, TtySize};
+use headwater_protocol::{
+    Execution as ExecutionInfo, ExecutionId, ExecutionState, SessionId, Stdin, Stream, TtySize,
+};
 use rustix::termios::Winsize;
 use tokio::sync::Notify;
 
@@ -18,32 +20,32 @@ use crate::executions::stdin::StdinPipe;
 use crate::layout::ExecutionRecord;
 use crate::terminals::{self, Live};
 
-/// One thing run in a session.
+/// One program that was started in a session.
 #[derive(Debug)]
 pub(crate) struct Execution {
     record: ExecutionRecord,
-    /// Whether the record's file has more of the code.
+    /// Whether the record in memory has only the beginning of the code; the file has all of it.
     shortened: bool,
     dir: PathBuf,
     state: Mutex<State>,
-    /// Told when the ways into the program have been opened, or never will be.
+    /// Notified when the input was opened, or never will be.
     opened: Notify,
-    /// What its terminal shows, while it lives.
+    /// The screen of its terminal, while it runs.
     screen: Mutex<Option<Arc<Live>>>,
-    /// Whether its closed log is part of the totals.
+    /// Whether its closed log is included in the totals.
     counted: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State {
     log: LogState,
-    /// Whether the program is there, so that what is not open now never will be.
+    /// Whether the program has started: an input that is not open now never will be.
     is_open: bool,
     stdin: Option<Arc<StdinPipe>>,
     terminal: Option<Arc<OwnedFd>>,
 }
 
-/// A closed log is not kept open: there may be very many.
+/// A closed log is not kept open: there may be a great many.
 #[derive(Debug)]
 enum LogState {
     Live(Arc<Log>),
@@ -53,9 +55,9 @@ enum LogState {
 #[derive(Debug)]
 struct Sealed {
     head: Head,
-    /// Bytes that its folder takes on the disk, and when it was closed (milliseconds since 1970).
+    /// The disk usage of its folder, and when it was closed.
     size: LogSize,
-    /// The log as its readers have it open: they share one, and while there are some it is not removed.
+    /// The open log, shared by its readers: as long as it has readers it is not removed.
     open: Weak<Log>,
 }
 
@@ -65,7 +67,7 @@ impl Execution {
         Self::new(record, dir, LogState::Live(log))
     }
 
-    /// An execution of the past.
+    /// An execution whose log is closed.
     pub(crate) fn sealed(record: ExecutionRecord, dir: PathBuf, head: Head) -> Arc<Self> {
         let size = headwater_log::measure(&dir);
         Self::new(record, dir, LogState::Sealed(Box::new(Sealed { head, size, open: Weak::new() })))
@@ -78,22 +80,20 @@ impl Execution {
         Arc::new(Self { record, shortened, dir, state, opened, screen, counted })
     }
 
-    /// Its log was opened again, because its writer was lost.
+    /// Continues with a log that was recovered because its writer was lost.
     pub(crate) fn continue_in(&self, log: Arc<Log>) {
         self.state().log = LogState::Live(log);
     }
 
-    /// Its id.
     pub(crate) const fn id(&self) -> ExecutionId {
         self.record.id
     }
 
-    /// Where it runs.
     pub(crate) const fn session_id(&self) -> SessionId {
         self.record.session_id
     }
 
-    /// What is remembered of it.
+    /// Its record, with long code shortened.
     pub(crate) const fn record(&self) -> &ExecutionRecord {
         &self.record
     }
@@ -102,7 +102,7 @@ impl Execution {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its log, opened anew if it is closed.
+    /// Its log, opened again if it is closed.
     pub(crate) fn log(&self) -> Result<Arc<Log>, Fault> {
         let mut state = self.state();
         let sealed = match &mut state.log {
@@ -121,7 +121,7 @@ impl Execution {
         Ok(log)
     }
 
-    /// Bytes that its log takes on the disk. Cheap.
+    /// The bytes of its log on the disk. Cheap.
     pub(crate) fn log_bytes(&self) -> u64 {
         match &self.state().log {
             LogState::Live(log) => log.kept_bytes(),
@@ -137,17 +137,17 @@ impl Execution {
         }
     }
 
-    /// Says that its closed log is part of the totals. Answers whether it was not before.
+    /// Marks its closed log as included in the totals. Returns whether it was not before.
     pub(crate) fn count_once(&self) -> bool {
         !self.counted.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether somebody reads its closed log.
+    /// Whether its closed log has readers.
     pub(crate) fn is_read(&self) -> bool {
         matches!(&self.state().log, LogState::Sealed(sealed) if sealed.open.strong_count() > 0)
     }
 
-    /// How far its log has come.
+    /// The end of its log.
     pub(crate) fn head(&self) -> Head {
         match &self.state().log {
             LogState::Live(log) => log.head(),
@@ -155,7 +155,7 @@ impl Execution {
         }
     }
 
-    /// Opens the ways into the program, those that there are.
+    /// Sets the input and the terminal, as far as the program has them.
     pub(crate) fn open_input(&self, stdin: Option<Arc<StdinPipe>>, terminal: Option<Arc<OwnedFd>>) {
         let mut state = self.state();
         state.is_open = true;
@@ -165,7 +165,7 @@ impl Execution {
         self.opened.notify_waiters();
     }
 
-    /// Lets go of everything that only a live execution needs.
+    /// Releases everything that only a running execution needs.
     pub(crate) fn seal(&self) {
         let mut state = self.state();
         state.stdin = None;
@@ -179,7 +179,7 @@ impl Execution {
         self.opened.notify_waiters();
     }
 
-    /// The way to its standard input. Waits for the program to be there: whoever starts something may write at once.
+    /// Its standard input. Waits until the program has started: a caller may write right after the start.
     pub(crate) async fn stdin(&self) -> Result<Arc<StdinPipe>, Fault> {
         loop {
             let mut opened = std::pin::pin!(self.opened.notified());
@@ -192,11 +192,11 @@ impl Execution {
                 return Ok(stdin);
             }
             if self.head().verdict.is_some() {
-                let message = format!("`{}` has ended: nothing reads its input", self.id());
+                let message = format!("`{}` has ended and no longer reads input", self.id());
                 return Err(Fault::new(FaultKind::Conflict, message));
             }
             if self.record.spec.stdin != Stdin::Open && self.record.spec.tty.is_none() {
-                let message = format!("`{}` was started without an open input", self.id());
+                let message = format!("`{}` was started without open input", self.id());
                 return Err(Fault::new(FaultKind::Conflict, message)
                     .hint("start it with stdin `open`, or with a terminal"));
             }
@@ -208,17 +208,17 @@ impl Execution {
         }
     }
 
-    /// Its folder.
+    /// The folder of its record and its log.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// What its terminal shows, while it lives.
+    /// The screen of its terminal, while it runs.
     pub(crate) fn screen(&self) -> Option<Arc<Live>> {
         self.screen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// An emulator follows it from now on, or no longer does.
+    /// Sets the emulator that follows it.
     pub(crate) fn set_screen(&self, live: Option<Arc<Live>>) {
         *self.screen.lock().unwrap_or_else(PoisonError::into_inner) = live;
     }
@@ -226,39 +226,39 @@ impl Execution {
     /// Changes the size of its terminal.
     pub(crate) fn resize(&self, size: TtySize) -> Result<(), Fault> {
         let Some(terminal) = self.state().terminal.clone() else {
-            let fault = Fault::new(FaultKind::Conflict, format!("`{}` has no live terminal", self.id()));
+            let fault = Fault::new(FaultKind::Conflict, format!("`{}` has no running terminal", self.id()));
             return Err(fault.hint("start it with a terminal to be able to resize it"));
         };
-        // What is drawn for the new size must come after it.
+        // Noted first: output that is drawn for the new size must come after it.
         terminals::note_size(self, size);
         let size = Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(terminal.as_fd(), size)
             .map_err(|error| Fault::new(FaultKind::Internal, format!("cannot resize the terminal: {error}")))
     }
 
-    /// Waits until it has ended (or is closed), at most so long.
+    /// Waits until it has ended or, with `closed`, until its log is closed; at most this long.
     pub(crate) async fn wait(&self, at_most: Duration, closed: bool) {
         let log = match &self.state().log {
             LogState::Live(log) => Arc::clone(log),
             LogState::Sealed(_) => return,
         };
-        // A timeout is no failure: the caller looks at the state in any case.
+        // A timeout is not an error: the caller checks the state anyway.
         let _ = tokio::time::timeout(at_most, log.wait(closed)).await;
     }
 
-    /// As told to somebody who asked for this one: with all of its code, however long.
-    pub(crate) fn told_in_full(&self) -> Told {
-        let mut told = self.told();
+    /// Its info with all of its code, however long.
+    pub(crate) fn full_info(&self) -> ExecutionInfo {
+        let mut info = self.info();
         if self.shortened
             && let Ok(record) = ExecutionRecord::read(&self.dir)
         {
-            told.spec.command = record.spec.command;
+            info.spec.command = record.spec.command;
         }
-        told
+        info
     }
 
-    /// As told to others; code that is long is told in short.
-    pub(crate) fn told(&self) -> Told {
+    /// Its info for lists; long code is shortened.
+    pub(crate) fn info(&self) -> ExecutionInfo {
         let head = self.head();
         let verdict = head.verdict.as_deref().cloned();
         let state = match (verdict, head.closed, head.started) {
@@ -267,7 +267,7 @@ impl Execution {
             (None, _, Some(started)) => ExecutionState::Running { pid: started.pid },
             (None, _, None) => ExecutionState::Queued,
         };
-        Told {
+        ExecutionInfo {
             id: self.id(),
             session_id: self.session_id(),
             spec: self.record.spec.clone(),
@@ -283,7 +283,7 @@ impl Execution {
 
     /// Removes its folder.
     pub(crate) fn remove(&self) -> io::Result<()> {
-        // First of all its record: what is left without one, by a worker that is killed now, the next one removes.
+        // The record first: if the worker is killed now, the next one removes a folder without a record.
         ExecutionRecord::remove(&self.dir)?;
         std::fs::remove_dir_all(&self.dir)
     }

@@ -1,4 +1,4 @@
-//! Following a log over the contract: replay, then live, at the reader's own pace.
+//! Follows a log over the contract: replay, then live, at the pace of the reader.
 
 mod batch;
 
@@ -15,12 +15,12 @@ use tonic::Status;
 
 use self::batch::Batch;
 
-/// What a call answers with.
-pub(crate) type Responses = Pin<Box<dyn Stream<Item = Result<v1::FollowResponse, Status>> + Send>>;
+/// The response of `Run` and `Follow`.
+pub(crate) type FollowStream = Pin<Box<dyn Stream<Item = Result<v1::FollowResponse, Status>> + Send>>;
 
-/// The largest piece that is read at once. A follower that does not read holds it as read, as encoded, and in what the
-/// transport has taken (see `connections.rs`).
-const MAX_BYTES: usize = 32 << 10;
+/// The largest event. A follower that does not read keeps it in memory as read, as encoded, and in the buffers of the
+/// transport (see `connections.rs`).
+const MAX_EVENT_BYTES: usize = 32 << 10;
 /// The most events in one message.
 const MAX_EVENTS: usize = 256;
 
@@ -31,13 +31,13 @@ struct Follower {
     tail: Option<u64>,
     batch: Duration,
     batch_bytes: usize,
-    /// Whether output was sent. Until then nothing is held back: a screen shows the first output at once.
+    /// Whether output was sent. The first output is not held back, so that it appears at once.
     has_output: bool,
     ended: bool,
 }
 
-/// Follows a log as asked.
-pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Responses, Fault> {
+/// Follows a log with these options.
+pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<FollowStream, Fault> {
     let mut streams = Streams::NONE;
     for stream in &options.streams {
         streams = streams.and(headwater_contract::stream(*stream)?);
@@ -52,14 +52,14 @@ pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Resp
     if after > last {
         return Err(past_end(&LogError::PastEnd { after: after.0, last: last.0 }));
     }
-    let reader = ReaderOptions { max_bytes: MAX_BYTES, tail: options.tail_bytes, streams };
+    let reader = ReaderOptions { max_bytes: MAX_EVENT_BYTES, tail: options.tail_bytes, streams };
     let reader =
         if options.lossless { log.lossless_reader(after, reader) } else { Ok(log.reader(after, reader)) };
     let follower = Follower {
         reader: reader.map_err(|error| read_fault(&error))?,
         until,
         no_wait: options.no_wait,
-        // A lossless reader skips at most what is there when it comes.
+        // A lossless reader only skips output that was there when it started.
         tail: options.tail_bytes.filter(|_| !options.lossless),
         batch: Duration::from_millis(options.batch_ms.into()),
         batch_bytes: options.batch_bytes as usize,
@@ -75,27 +75,27 @@ pub(crate) fn follow(log: &Arc<Log>, options: &v1::FollowOptions) -> Result<Resp
 
 fn read_fault(error: &LogError) -> Fault {
     match error {
-        LogError::TooSlow => Fault::new(FaultKind::TooSlow, error.to_string())
-            .hint("output after this point may have been dropped; follow on without `lossless` to read what is kept"),
-        LogError::TooManyReaders => {
-            Fault::new(FaultKind::Exhausted, error.to_string()).hint("follow without `lossless`, or end one of them")
-        }
+        LogError::TooSlow => Fault::new(FaultKind::TooSlow, error.to_string()).hint(
+            "output after this point may have been dropped; follow without `lossless` to read what is kept",
+        ),
+        LogError::TooManyReaders => Fault::new(FaultKind::Exhausted, error.to_string())
+            .hint("follow without `lossless`, or close another lossless reader"),
         LogError::DiskFull { .. } => Fault::new(FaultKind::Unavailable, error.to_string())
             .hint("free space on the disk of the data folder, or follow without `lossless`"),
-        _ => Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}")),
+        _ => Fault::new(FaultKind::Internal, format!("cannot read the log: {error}")),
     }
 }
 
 fn past_end(error: &LogError) -> Fault {
-    let hint = "follow from the last event that there is, or from the beginning; if you were sent a later event, the log \
+    let hint = "follow from the last event or from the beginning; if you received a later event, the log \
                 lost its end when the host lost power";
     Fault::new(FaultKind::PastEnd, error.to_string()).hint(hint)
 }
 
 impl Follower {
-    /// The next events: what is there, or the first that comes and what joins it while it is held back.
+    /// The next events: those that exist, or the next one and those that arrive while it is held back.
     async fn next_batch(&mut self) -> Result<Option<v1::FollowResponse>, LogError> {
-        if self.ended || self.has_passed_the_end() {
+        if self.ended || self.is_past_last_event() {
             return Ok(None);
         }
         let first = match self.reader.try_next()? {
@@ -104,7 +104,7 @@ impl Follower {
             None => match self.reader.next().await? {
                 Some(event) => event,
                 None if self.reader.is_complete() => return Ok(None),
-                // Its writer gave up: to end here without a word would be to say that there is no more.
+                // The writer is gone: without an error the client would take the log for complete.
                 None => return Err(LogError::NotClosed),
             },
         };
@@ -129,8 +129,8 @@ impl Follower {
         Ok(Some(v1::FollowResponse { events: batch.events() }))
     }
 
-    /// Whether what was asked for as the last event lies before the first one that was asked for.
-    fn has_passed_the_end(&self) -> bool {
+    /// Whether the last requested event is before the first requested one.
+    fn is_past_last_event(&self) -> bool {
         self.until == v1::Until::Exited && self.reader.is_past_verdict()
     }
 

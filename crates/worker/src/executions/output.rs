@@ -1,4 +1,4 @@
-//! Kept output over the contract, by its bytes.
+//! Reads kept output over the contract, by byte ranges.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use tonic::Status;
 
 use headwater_log::{Log, LogError};
 
-/// What `Read` answers with.
-pub(crate) type Pieces = BoxStream<'static, Result<v1::ReadResponse, Status>>;
+/// The response of `Read`.
+pub(crate) type ReadStream = BoxStream<'static, Result<v1::ReadResponse, Status>>;
 
 /// Which bytes are kept.
 pub(crate) fn kept(log: &Log, request: &v1::KeptRequest) -> Result<v1::KeptResponse, Fault> {
@@ -25,20 +25,20 @@ pub(crate) fn kept(log: &Log, request: &v1::KeptRequest) -> Result<v1::KeptRespo
     })
 }
 
-/// The bytes that were asked for, read as they are taken.
-pub(crate) fn read(log: &Arc<Log>, request: &v1::ReadRequest) -> Result<Pieces, Fault> {
+/// The requested bytes, read as fast as the caller takes them.
+pub(crate) fn read(log: &Arc<Log>, request: &v1::ReadRequest) -> Result<ReadStream, Fault> {
     let bytes = log.bytes(stream(request.stream)?, request.from_byte, request.to_byte);
-    let pieces = unfold(Some(bytes), async |bytes| {
+    let chunks = unfold(Some(bytes), async |bytes| {
         let mut bytes = bytes?;
         match bytes.read_next() {
             Ok(data) => Some((Ok(v1::ReadResponse { data: data? }), Some(bytes))),
             Err(error) => Some((Err(Status::from(fault(&error))), None)),
         }
     });
-    Ok(pieces.boxed())
+    Ok(chunks.boxed())
 }
 
-/// The stream of this number; 0 means all of them.
+/// The stream with this number; 0 means all streams.
 fn stream(number: i32) -> Result<Option<Stream>, Fault> {
     if number == i32::from(v1::Stream::Unspecified) {
         return Ok(None);
@@ -48,7 +48,7 @@ fn stream(number: i32) -> Result<Option<Stream>, Fault> {
 
 fn fault(error: &LogError) -> Fault {
     if let LogError::NotKept { .. } = error {
-        return Fault::new(FaultKind::Conflict, error.to_string()).hint("ask again which bytes are kept");
+        return Fault::new(FaultKind::Conflict, error.to_string()).hint("query again which bytes are kept");
     }
-    Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}"))
+    Fault::new(FaultKind::Internal, format!("cannot read the log: {error}"))
 }

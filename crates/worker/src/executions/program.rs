@@ -1,4 +1,4 @@
-//! From what was asked for to what init runs: a command becomes arguments and, for code that is not one of them, a file.
+//! Turns a command into the program that init runs: arguments and, for long code, a file.
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Command, ExecutionId};
@@ -7,24 +7,24 @@ use headwater_workspace::WorkspacePath;
 
 use crate::languages::{Entry, Language, Languages};
 
-/// Code up to this size is an argument of its interpreter. The kernel takes 128 KiB for one.
-const ARGUMENT_BYTES: usize = 100 * 1024;
-/// The most code that is run: with its environment it has to fit into one message to init.
+/// Code up to this size is passed as an argument of its interpreter. The limit of the kernel is 128 KiB.
+const MAX_ARGUMENT_BYTES: usize = 100 * 1024;
+/// The longest code: with its environment it has to fit into one message to init.
 const MAX_CODE_BYTES: usize = 8 << 20;
 
-/// What init is told to run.
+/// The program that init starts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) argv: Vec<String>,
-    /// Where in the workspace the code is saved first, to stay.
+    /// The path in the workspace where the code is saved permanently before the start.
     pub(crate) save: Option<WorkspacePath>,
-    /// Where it is while it runs, if it is too long for an argument.
+    /// The temporary file of the code, if it is too long for an argument.
     pub(crate) code_file: Option<CodeFile>,
-    /// The folder in which it is compiled, there while it runs.
+    /// The temporary folder in which it is compiled.
     pub(crate) scratch: Option<String>,
 }
 
-/// Code in a language that can be run here.
+/// Code, with the language that runs it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) language: &'a Language,
@@ -34,7 +34,7 @@ pub(crate) struct Source<'a> {
 }
 
 impl Program {
-    /// The program of a command; `language` is that of its code. `home` is where programs of the session see the workspace.
+    /// The program of a command; `language` is the one of its code. `home` is the path of the workspace in the session.
     pub(crate) fn new(
         command: &Command,
         language: Option<&Language>,
@@ -59,8 +59,8 @@ impl Program {
         if let Some(file) = file {
             return Ok(Self::saved(language, WorkspacePath::parse(file, home)?, args, id, home));
         }
-        let as_argument = if code.len() > ARGUMENT_BYTES { None } else { language.run_code(code, args) };
-        Ok(as_argument.map_or_else(|| Self::in_file(source, id), Self::of))
+        let as_argument = if code.len() > MAX_ARGUMENT_BYTES { None } else { language.run_code(code, args) };
+        Ok(as_argument.map_or_else(|| Self::in_temporary_file(source, id), Self::of))
     }
 
     fn of(argv: Vec<String>) -> Self {
@@ -70,26 +70,26 @@ impl Program {
     fn saved(language: &Language, path: WorkspacePath, args: &[String], id: ExecutionId, home: &str) -> Self {
         let scratch = scratch(language, id);
         let folder = scratch.as_deref().unwrap_or_default();
-        let words = language.run_file(&path.inside(home), folder, args);
-        Self { argv: words, save: Some(path), code_file: None, scratch }
+        let argv = language.run_file(&path.in_session(home), folder, args);
+        Self { argv, save: Some(path), code_file: None, scratch }
     }
 
     /// In the session's `/tmp`, so that it is not among the user's files.
-    fn in_file(source: Source<'_>, id: ExecutionId) -> Self {
+    fn in_temporary_file(source: Source<'_>, id: ExecutionId) -> Self {
         let Source { language, code, args, .. } = source;
         let scratch = scratch(language, id);
         let dot = if language.suffix.is_empty() { "" } else { "." };
-        let (path, words) = if let Some(folder) = &scratch {
+        let (path, argv) = if let Some(folder) = &scratch {
             let path = format!("{folder}/main{dot}{}", language.suffix);
-            let words = language.run_file(&path, folder, args);
-            (path, words)
+            let argv = language.run_file(&path, folder, args);
+            (path, argv)
         } else {
             let path = format!("/tmp/headwater-{id}{dot}{}", language.suffix);
-            let words = language.run_long(&path, args);
-            (path, words)
+            let argv = language.run_long(&path, args);
+            (path, argv)
         };
         let code_file = CodeFile { path, text: code.to_owned() };
-        Self { argv: words, save: None, code_file: Some(code_file), scratch }
+        Self { argv, save: None, code_file: Some(code_file), scratch }
     }
 }
 
@@ -97,13 +97,13 @@ fn scratch(language: &Language, id: ExecutionId) -> Option<String> {
     language.needs_folder().then(|| format!("/tmp/headwater-{id}"))
 }
 
-/// The language of this name, if it is known.
+/// The language with this name.
 pub(crate) fn find<'a>(languages: &'a Languages, name: &str) -> Result<&'a Entry, Fault> {
     languages.get(name).map_err(|known| unknown(name, &known))
 }
 
-/// It is known, and its tool is not here.
-pub(crate) fn missing(entry: &Entry) -> Fault {
+/// The error for a language that is known but not installed.
+pub(crate) fn not_installed(entry: &Entry) -> Fault {
     let message = format!("the language `{}` is not installed on this server", entry.name);
     Fault::new(FaultKind::Invalid, message).hint(entry.remedy())
 }
@@ -111,12 +111,12 @@ pub(crate) fn missing(entry: &Entry) -> Fault {
 fn unknown(name: &str, known: &[&str]) -> Fault {
     let name: String = name.chars().take(64).collect();
     let fault = Fault::new(FaultKind::Invalid, format!("`{name}` is not a known language"));
-    fault.hint(format!("known are: {}", known.join(", ")))
+    fault.hint(format!("known languages: {}", known.join(", ")))
 }
 
 fn too_large(bytes: usize) -> Fault {
-    let message = format!("the code is {bytes} bytes long: {MAX_CODE_BYTES} are the most");
-    Fault::new(FaultKind::Invalid, message).hint("put its data into a file, or give them as its input")
+    let message = format!("the code is {bytes} bytes long, the maximum is {MAX_CODE_BYTES}");
+    Fault::new(FaultKind::Invalid, message).hint("put its data into a file, or pass it as stdin")
 }
 
 #[cfg(test)]
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn code_is_an_argument_until_it_is_too_long_for_one() {
-        let short = program("a".repeat(ARGUMENT_BYTES), None).unwrap();
+        let short = program("a".repeat(MAX_ARGUMENT_BYTES), None).unwrap();
         assert_eq!((short.code_file, short.argv.len()), (None, 5));
-        let long = program("a".repeat(ARGUMENT_BYTES + 1), None).unwrap();
+        let long = program("a".repeat(MAX_ARGUMENT_BYTES + 1), None).unwrap();
         let file = long.code_file.unwrap();
         assert_eq!(long.argv[1..], [file.path.clone(), "x".into()]);
         let name = file.path.strip_prefix("/tmp/headwater-exe_").unwrap();
         assert_eq!(name.split_once('.').unwrap().1, "sh");
-        assert_eq!(file.text.len(), ARGUMENT_BYTES + 1);
+        assert_eq!(file.text.len(), MAX_ARGUMENT_BYTES + 1);
         assert!(program("a".repeat(MAX_CODE_BYTES), None).is_ok());
         let fault = program("a".repeat(MAX_CODE_BYTES + 1), None).unwrap_err();
         assert_eq!(fault.kind, FaultKind::Invalid);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn code_with_a_file_is_saved_and_run_from_there_whatever_its_size() {
-        for size in [1, ARGUMENT_BYTES + 1] {
+        for size in [1, MAX_ARGUMENT_BYTES + 1] {
             let saved = program("a".repeat(size), Some("/src/a.sh")).unwrap();
             assert_eq!(saved.argv[1..], ["/workspace/src/a.sh", "x"]);
             assert!(saved.save.is_some() && saved.code_file.is_none());

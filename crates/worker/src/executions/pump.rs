@@ -1,9 +1,10 @@
-//! Moves an execution's output from its pipes, or its terminal, to its log, and writes its end there.
+//! Moves the output of an execution from its pipes or its terminal to its log, and writes the verdict.
 //!
-//! 1. Bytes go by splice from the pipe to the log's file; a terminal's go through a relay pipe that init holds too. So
-//!    they are in the kernel, or in the log, and never only here.
-//! 2. When init tells that the program has ended, what is in the pipes at that moment is moved, then `exited` is written.
-//! 3. When no writer is left, `closed` is written, and init lets go of the pipes.
+//! 1. Bytes are spliced from the pipe to the log's file; those of a terminal go through a relay pipe that init holds
+//!    too. So they are in the kernel or in the log, and never only in the worker.
+//! 2. When init reports that the program has ended, the bytes that are in the pipes at that moment are moved, then
+//!    `exited` is written.
+//! 3. When no writer is left, `closed` is written, and init releases the pipes.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -25,28 +26,28 @@ use tokio::time::Instant;
 
 use crate::async_fd::register;
 
-/// At most so much in one step, so that the two streams of a program take turns. A step is a record, and a record is
-/// never divided: it is what a follower that does not read holds in memory, several times over.
+/// The most bytes of one step, so that the two streams of a program alternate. A step is a record, and a record is
+/// never divided: a follower that does not read keeps it in memory, several times over.
 const STEP_BYTES: usize = 64 << 10;
-/// A terminal gives at most 4 KiB a read; its buffers hold less than this.
+/// More than the buffers of a terminal hold. One read returns at most 4 KiB.
 const TERMINAL_BYTES: usize = 128 << 10;
-/// How long to wait for room on a full disk before looking again.
-pub(crate) const DISK_RETRY: Duration = Duration::from_millis(200);
-/// The longest such wait: thousands of executions may wait for the same disk.
-pub(crate) const LONGEST_DISK_RETRY: Duration = Duration::from_secs(2);
-/// How long a verdict waits for room for the output before it; the rest follows when there is some.
-const DISK_PATIENCE: Duration = Duration::from_secs(2);
-/// A program that prints in tiny pieces gets at most so many records at once, then one for each pause.
-const BURST: u32 = 512;
-const PAUSE: Duration = Duration::from_millis(1);
-/// Pieces of at least this size are never held back.
-const LARGE: u64 = 4096;
-/// While a full log makes the program wait, its pipes are looked at this often: those without a writer are emptied.
-const FULL_LOOK: Duration = Duration::from_millis(100);
-/// How often a terminal is looked at that nobody has open, or that nobody had open once.
-const TERMINAL_RETRY: Duration = Duration::from_millis(50);
+/// The first pause before a write to a full disk is repeated.
+pub(crate) const MIN_DISK_RETRY: Duration = Duration::from_millis(200);
+/// The longest such pause: thousands of executions may wait for the same disk.
+pub(crate) const MAX_DISK_RETRY: Duration = Duration::from_secs(2);
+/// How long a verdict waits for disk space for the output before it; the rest of the output follows later.
+const VERDICT_DISK_WAIT: Duration = Duration::from_secs(2);
+/// A program that prints tiny pieces gets this many records at once, and then one for each [`RECORD_PAUSE`].
+const BURST_RECORDS: u32 = 512;
+const RECORD_PAUSE: Duration = Duration::from_millis(1);
+/// Pieces of at least this size are never delayed.
+const LARGE_BYTES: u64 = 4096;
+/// How often pipes are checked while a full log blocks the program: those without a writer are drained.
+const FULL_LOG_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+/// How often a terminal is checked that no process has open (or that no process had open at some time).
+const CLOSED_TERMINAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Where output comes from.
+/// A source of output.
 #[derive(Debug)]
 pub(crate) struct Source {
     stream: Stream,
@@ -59,12 +60,12 @@ pub(crate) struct Source {
 struct Terminal {
     master: AsyncFd<Arc<OwnedFd>>,
     relay: OwnedFd,
-    /// Not to be looked at before.
-    rest_until: Option<Instant>,
+    /// Not to be checked before this time.
+    idle_until: Option<Instant>,
 }
 
 impl Source {
-    /// A pipe's reading end (nonblocking).
+    /// The read end of a pipe (nonblocking).
     pub(crate) fn pipe(stream: Stream, pipe: OwnedFd) -> io::Result<Self> {
         let pipe = register(pipe, Interest::READABLE)?;
         Ok(Self { stream, pipe, terminal: None, ended: false })
@@ -74,37 +75,37 @@ impl Source {
     pub(crate) fn terminal(master: Arc<OwnedFd>, reading: OwnedFd, relay: OwnedFd) -> io::Result<Self> {
         let master = register(master, Interest::READABLE)?;
         let pipe = register(reading, Interest::READABLE)?;
-        let terminal = Some(Terminal { master, relay, rest_until: None });
+        let terminal = Some(Terminal { master, relay, idle_until: None });
         Ok(Self { stream: Stream::Output, pipe, terminal, ended: false })
     }
 
-    /// Waits until there is something to move, or the end; for ever if the end has been seen.
+    /// Waits until there are bytes to move, or the end; forever after the end.
     async fn ready(&self) {
         if self.ended {
             std::future::pending::<()>().await;
         }
-        if let Some(at) = self.terminal.as_ref().and_then(|terminal| terminal.rest_until) {
+        if let Some(at) = self.terminal.as_ref().and_then(|terminal| terminal.idle_until) {
             tokio::time::sleep_until(at).await;
         }
         let ready = match &self.terminal {
-            // What a killed worker left in the relay: the master tells nothing of it.
+            // Bytes that a killed worker left in the relay: the master does not report them.
             Some(_) if rustix::io::ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes > 0) => return,
             Some(terminal) => terminal.master.readable().await.map(drop),
             None => self.pipe.readable().await.map(drop),
         };
         if ready.is_err() {
-            std::future::pending::<()>().await; // the runtime is going away
+            std::future::pending::<()>().await; // the runtime is shutting down
         }
     }
 
-    /// Moves some of what is there.
+    /// Moves some of the available bytes.
     fn step(&mut self, writer: &mut Writer, program_ended: bool) -> Result<Taken, LogError> {
         if self.ended {
             return Ok(Taken::End);
         }
         let taken = match &mut self.terminal {
             None => {
-                // Taken before the look: readiness that comes after it must not be forgotten.
+                // Determined before the splice: later readiness must not be cleared.
                 let ready = ready_now(&self.pipe);
                 let taken = writer.splice(self.stream, self.pipe.get_ref().as_fd(), STEP_BYTES)?;
                 if let (Taken::Empty, Some(mut ready)) = (taken, ready) {
@@ -120,7 +121,7 @@ impl Source {
         Ok(taken)
     }
 
-    /// Whether nobody has it open for writing, so that no more than what it holds will ever come.
+    /// Whether no process has it open for writing, so that no more bytes will arrive.
     fn has_no_writer(&self) -> bool {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let fd = self.terminal.as_ref().map_or(self.pipe.as_fd(), |terminal| terminal.master.as_fd());
@@ -128,7 +129,7 @@ impl Source {
         !self.ended && poll(&mut fds, Some(&at_once)).is_ok() && fds[0].revents().contains(PollFlags::HUP)
     }
 
-    /// How much must be moved before the program's end may be told.
+    /// The bytes to move before the verdict may be written.
     fn waiting(&self) -> u64 {
         if self.ended {
             return 0;
@@ -141,7 +142,7 @@ impl Source {
     }
 }
 
-/// What the runtime knows of this descriptor's readiness now.
+/// The readiness of a descriptor as the runtime knows it now.
 fn ready_now<T: AsRawFd>(fd: &AsyncFd<T>) -> Option<AsyncFdReadyGuard<'_, T>> {
     match fd.poll_read_ready(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Ok(guard)) => Some(guard),
@@ -150,9 +151,9 @@ fn ready_now<T: AsRawFd>(fd: &AsyncFd<T>) -> Option<AsyncFdReadyGuard<'_, T>> {
 }
 
 impl Terminal {
-    /// A terminal gives at most 4 KiB at a time: takes what else is there, so that a flood becomes few large pieces
-    /// and is not held back as a trickle of small ones. Why it stops (nothing more, a full relay, the end) is for the
-    /// next step to see, when the relay is empty.
+    /// A terminal returns at most 4 KiB per read: moves what else is available, so that a flood becomes few large pieces
+    /// and is not delayed as a series of small ones. The next step finds out why it stopped (no more bytes, a full relay,
+    /// the end), when the relay is empty.
     fn gather(&self, mut moved: usize) {
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         while moved < STEP_BYTES {
@@ -163,7 +164,7 @@ impl Terminal {
         }
     }
 
-    /// What is in the relay goes first; then from the master into the relay, and on to the log.
+    /// Moves the content of the relay first; then from the master into the relay, and on to the log.
     fn step(
         &mut self,
         stream: Stream,
@@ -174,7 +175,7 @@ impl Terminal {
         if let Taken::Bytes(n) = writer.splice(stream, reading, STEP_BYTES)? {
             return Ok(Taken::Bytes(n));
         }
-        self.rest_until = None;
+        self.idle_until = None;
         let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
         let ready = ready_now(&self.master);
         match rustix::pipe::splice(&self.master, None, &self.relay, None, TERMINAL_BYTES, flags) {
@@ -189,73 +190,75 @@ impl Terminal {
                 }
                 Ok(Taken::Empty)
             }
-            // Nobody has it open, or nobody had once: the runtime takes it as ready for ever, so do not spin on it.
+            // No process has it open, or had at some time: the runtime reports it as ready forever, so do not spin.
             Err(error) if error == Errno::AGAIN || !program_ended => {
-                self.rest_until = Some(Instant::now() + TERMINAL_RETRY);
+                self.idle_until = Some(Instant::now() + CLOSED_TERMINAL_CHECK_INTERVAL);
                 Ok(Taken::Empty)
             }
-            // While the program lived it might have opened it again by name.
+            // Before the program ended, it could have opened the terminal again by name.
             Err(_) => Ok(Taken::End),
         }
     }
 }
 
-/// Keeps the number of records small when a program prints in tiny pieces.
-struct Pace {
+/// Limits the number of records when a program prints tiny pieces.
+struct RecordPacer {
     left: u32,
     since: Instant,
 }
 
-impl Pace {
+impl RecordPacer {
     fn new() -> Self {
-        Self { left: BURST, since: Instant::now() }
+        Self { left: BURST_RECORDS, since: Instant::now() }
     }
 
-    /// Waits if too many small pieces came lately: what follows piles up in the pipe and becomes one piece.
-    async fn keep(&mut self, bytes: u64) {
-        if bytes >= LARGE {
+    /// Waits after too many small pieces: the next ones accumulate in the pipe and become one piece.
+    async fn pause(&mut self, bytes: u64) {
+        if bytes >= LARGE_BYTES {
             return;
         }
         self.left = self.left.saturating_sub(1);
         if self.left > 0 {
             return;
         }
-        let earned = u32::try_from(self.since.elapsed().as_millis()).unwrap_or(BURST).min(BURST);
+        let earned =
+            u32::try_from(self.since.elapsed().as_millis()).unwrap_or(BURST_RECORDS).min(BURST_RECORDS);
         self.since = Instant::now();
         self.left = earned.max(1);
-        if earned < BURST {
-            tokio::time::sleep(PAUSE).await;
+        if earned < BURST_RECORDS {
+            tokio::time::sleep(RECORD_PAUSE).await;
         }
     }
 }
 
-/// What the pump needs to know from, and tell to, its surroundings.
-pub(crate) trait Surroundings {
-    /// The program has ended thus (`None`: nobody saw how), and all it printed is in the log: write the verdict.
+/// The execution that a pump works for.
+pub(crate) trait PumpHost {
+    /// Writes the verdict: the program has ended (`None`: how is not known), and its output is in the log, apart from
+    /// `waiting` bytes.
     fn exited(
         &self,
         exit: Option<Exit>,
         waiting: u64,
         writer: &mut Writer,
     ) -> impl Future<Output = ()> + Send;
-    /// More than `stop_at` bytes have been printed. Told once.
-    fn too_much(&self) -> impl Future<Output = ()> + Send;
-    /// Somebody has asked for the end of all this: what cannot be logged is waited for no more.
-    fn is_given_up(&self) -> bool;
+    /// Called once, when the program has printed more than `stop_at` bytes.
+    fn on_output_limit(&self) -> impl Future<Output = ()> + Send;
+    /// Whether the session is ending: output that cannot be logged is dropped.
+    fn is_stopping(&self) -> bool;
 }
 
-/// Runs until no writer is left; then the log has its verdict, and the caller closes it.
+/// Runs until no writer is left. Then the log has its verdict, and the caller closes it.
 pub(crate) async fn pump(
     mut sources: Vec<Source>,
     mut writer: Writer,
     exit: oneshot::Receiver<Exit>,
     stop_at: Option<u64>,
-    surroundings: impl Surroundings,
+    host: impl PumpHost,
 ) -> Writer {
     let mut stop_at = stop_at;
     let mut exit = Some(exit);
-    let mut pace = Pace::new();
-    let mut room = Backoff::new(DISK_RETRY, LONGEST_DISK_RETRY);
+    let mut pacer = RecordPacer::new();
+    let mut room = Backoff::new(MIN_DISK_RETRY, MAX_DISK_RETRY);
     let mut turn = 0;
     loop {
         if exit.is_none() && sources.iter().all(|source| source.ended) {
@@ -264,17 +267,17 @@ pub(crate) async fn pump(
         let next = if writer.is_full() {
             tokio::select! {
                 biased;
-                how = told(&mut exit) => Next::Exit(how),
+                how = exit_report(&mut exit) => Next::Exit(how),
                 () = writer.room() => Next::Room,
-                () = tokio::time::sleep(FULL_LOOK) => Next::Look,
+                () = tokio::time::sleep(FULL_LOG_CHECK_INTERVAL) => Next::CheckWriters,
             }
         } else {
-            let [first, second] = two(&sources, turn);
+            let [first, second] = ready_sources(&sources, turn);
             tokio::select! {
-                // A source may be ready without end (a flood, a terminal that nobody has open): it must keep neither
-                // the verdict nor the other source waiting.
+                // A source may be always ready (a flood, a terminal that no process has open): it must not delay the
+                // verdict or the other source.
                 biased;
-                how = told(&mut exit) => Next::Exit(how),
+                how = exit_report(&mut exit) => Next::Exit(how),
                 () = first => Next::Source(turn),
                 () = second => Next::Source(1 - turn),
             }
@@ -289,14 +292,14 @@ pub(crate) async fn pump(
                     Ok(Taken::Bytes(bytes)) => {
                         room.reset();
                         if stop_at.take_if(|limit| writer.total() > *limit).is_some() {
-                            surroundings.too_much().await;
+                            host.on_output_limit().await;
                         }
-                        pace.keep(bytes as u64).await;
+                        pacer.pause(bytes as u64).await;
                     }
                     Ok(_) => {}
-                    Err(error) if exit.is_none() && surroundings.is_given_up() => {
-                        // The verdict has waited for room long enough.
-                        tracing::warn!(%error, bytes = source.waiting(), "output of an ended session is dropped");
+                    Err(error) if exit.is_none() && host.is_stopping() => {
+                        // The verdict has waited for disk space long enough.
+                        tracing::warn!(%error, bytes = source.waiting(), "dropped output of an ended session");
                         source.ended = true;
                     }
                     Err(error) => wait_for_room(&error, &mut room).await,
@@ -304,10 +307,10 @@ pub(crate) async fn pump(
                 // A flood must not starve other executions.
                 tokio::task::consume_budget().await;
             }
-            Next::Room => writer.look_for_room(),
-            Next::Look => {
+            Next::Room => writer.update_room(),
+            Next::CheckWriters => {
                 for source in sources.iter_mut().filter(|source| source.has_no_writer()) {
-                    // At most what a pipe holds, which is logged past the limit: nothing else would ever end this wait.
+                    // At most the content of a pipe, which may exceed the limit: nothing else would end this wait.
                     drain(std::slice::from_mut(source), &mut writer).await;
                     source.ended |= matches!(source.step(&mut writer, exit.is_none()), Ok(Taken::End));
                 }
@@ -315,7 +318,7 @@ pub(crate) async fn pump(
             Next::Exit(how) => {
                 exit = None;
                 let waiting = drain(&mut sources, &mut writer).await;
-                surroundings.exited(how, waiting, &mut writer).await;
+                host.exited(how, waiting, &mut writer).await;
             }
         }
     }
@@ -326,12 +329,12 @@ enum Next {
     Exit(Option<Exit>),
     /// A full log may have room.
     Room,
-    /// Look at the pipes of a full log.
-    Look,
+    /// Check the pipes of a full log.
+    CheckWriters,
 }
 
-/// The readiness of the two sources (there are never more), the one whose turn it is first.
-fn two(sources: &[Source], turn: usize) -> [impl Future<Output = ()> + '_; 2] {
+/// The readiness of the two sources (there are never more); the one at `turn` is first.
+fn ready_sources(sources: &[Source], turn: usize) -> [impl Future<Output = ()> + '_; 2] {
     let ready = |n: usize| async move {
         match sources.get(n) {
             Some(source) => source.ready().await,
@@ -341,7 +344,7 @@ fn two(sources: &[Source], turn: usize) -> [impl Future<Output = ()> + '_; 2] {
     [ready(turn), ready(1 - turn)]
 }
 
-async fn told(exit: &mut Option<oneshot::Receiver<Exit>>) -> Option<Exit> {
+async fn exit_report(exit: &mut Option<oneshot::Receiver<Exit>>) -> Option<Exit> {
     match exit {
         Some(receiver) => receiver.await.ok(),
         None => std::future::pending().await,
@@ -350,17 +353,17 @@ async fn told(exit: &mut Option<oneshot::Receiver<Exit>>) -> Option<Exit> {
 
 async fn wait_for_room(error: &LogError, backoff: &mut Backoff) {
     if !error.is_disk_full() {
-        tracing::error!(%error, "output cannot be logged; it waits in its pipe");
+        tracing::error!(%error, "cannot log output; it waits in its pipe");
     }
     backoff.pause().await;
 }
 
-/// Moves what was in the pipes when the program ended, and no more: a child that prints on for ever must not delay the
-/// verdict. Answers with the bytes that had to stay behind because the disk is full.
+/// Moves the bytes that were in the pipes when the program ended, and no more: a child that keeps printing must not
+/// delay the verdict. Returns the bytes that could not be moved because the disk is full.
 async fn drain(sources: &mut [Source], writer: &mut Writer) -> u64 {
-    let deadline = Instant::now() + DISK_PATIENCE;
+    let deadline = Instant::now() + VERDICT_DISK_WAIT;
     let mut behind = 0;
-    let mut room = Backoff::new(DISK_RETRY, DISK_RETRY);
+    let mut room = Backoff::new(MIN_DISK_RETRY, MIN_DISK_RETRY);
     for source in sources {
         let mut left = source.waiting();
         while left > 0 {

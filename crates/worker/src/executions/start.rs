@@ -39,8 +39,8 @@ pub(crate) async fn start(
     let program = Program::new(&spec.command, language.as_ref(), id, &session.home())?;
     let program = engine.terminals.shell(program, &spec, id);
     let (running, terminals) = (engine.config.max_running, engine.config.terminals.of_owner);
-    let ticket = engine.tickets.take(session.whose(), &spec, running, terminals)?;
-    let accepted = session.start(id, spec, program, Granted { ticket, expects }).await?;
+    let permit = engine.execution_permits.try_acquire(session.permit_holder(), &spec, running, terminals)?;
+    let accepted = session.start(id, spec, program, Granted { permit, expects }).await?;
     engine.executions.insert(Arc::clone(&accepted.execution));
     Ok(accepted)
 }

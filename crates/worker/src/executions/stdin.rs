@@ -1,7 +1,7 @@
 //! A program's standard input: a pipe or a terminal, and how much was written to it.
 //!
-//! Positions make a chunk that is sent twice count once, also when the worker is killed in between: the position moves in
-//! the same system call as the bytes (see [`buffer`]), and init keeps it for the next worker.
+//! Because of its offset, a chunk that is sent twice is written once, even if the worker is killed in between: the
+//! offset advances in the same system call as the bytes (see [`buffer`]), and init keeps it for the next worker.
 
 mod buffer;
 #[cfg(test)]
@@ -20,10 +20,10 @@ use tokio::sync::Mutex;
 use self::buffer::Buffer;
 use crate::async_fd::register;
 
-/// The byte that a terminal takes as the end of input when it stands alone on a line.
+/// The byte that a terminal interprets as the end of input at the beginning of a line.
 const EOT: u8 = 0x04;
 
-/// The way to a program's input.
+/// The input of a program.
 #[derive(Debug)]
 pub(crate) struct StdinPipe {
     inner: Mutex<Inner>,
@@ -32,24 +32,24 @@ pub(crate) struct StdinPipe {
 
 #[derive(Debug)]
 struct Inner {
-    /// `None` once its end was sent.
+    /// `None` after the end of input.
     target: Option<AsyncFd<Arc<OwnedFd>>>,
     buffer: Buffer,
 }
 
 impl StdinPipe {
-    /// Takes the writing end (nonblocking) and the buffer of an execution's input. To be called within a runtime.
+    /// Takes the write end (nonblocking) and the buffer of an execution's input. Must be called within a runtime.
     pub(crate) fn new(target: Arc<OwnedFd>, buffer: OwnedFd, terminal: bool) -> io::Result<Self> {
         let target = Some(register(target, tokio::io::Interest::WRITABLE)?);
         Ok(Self { inner: Mutex::new(Inner { target, buffer: Buffer::new(buffer)? }), terminal })
     }
 
-    /// How much was written.
+    /// The number of bytes written.
     pub(crate) async fn written(&self) -> Result<u64, Fault> {
         self.inner.lock().await.written()
     }
 
-    /// Writes what is new of `data`, which belongs at `offset` (the end, if none is given); answers with the position
+    /// Writes the part of `data` that is new, where `data` begins at `offset` (by default at the end); returns the offset
     /// after it. Waits while the program does not read.
     pub(crate) async fn write(&self, offset: Option<u64>, mut data: Bytes) -> Result<u64, Fault> {
         let mut inner = self.inner.lock().await;
@@ -66,7 +66,7 @@ impl StdinPipe {
         inner.written()
     }
 
-    /// Sends the end. Answers whether init has to let go of the pipe as well, however often it was told to.
+    /// Ends the input. Returns whether init has to close the pipe as well; it may be asked to repeatedly.
     pub(crate) async fn end(&self) -> Result<bool, Fault> {
         let mut inner = self.inner.lock().await;
         if self.terminal {
@@ -83,10 +83,10 @@ impl Inner {
         self.buffer.sent().map_err(no_buffer)
     }
 
-    /// Writes one chunk, the beginning of `data`; says how long it was. A caller that goes away meanwhile leaves what
-    /// was sent of it sent and the rest not.
+    /// Writes one chunk from the beginning of `data`; returns its length. If the caller goes away meanwhile, a part of it
+    /// may have been sent.
     async fn write_some(&mut self, data: &[u8]) -> Result<usize, Fault> {
-        let closed = || Fault::new(FaultKind::Conflict, "the program reads no more input");
+        let closed = || Fault::new(FaultKind::Conflict, "the program no longer reads input");
         let target = self.target.as_ref().ok_or_else(closed)?;
         let length = self.buffer.fill(data).map_err(no_buffer)?;
         let mut left = length;
@@ -106,6 +106,6 @@ impl Inner {
 }
 
 fn no_buffer(error: Errno) -> Fault {
-    let fault = Fault::new(FaultKind::Unavailable, format!("cannot keep the input in memory: {error}"));
-    fault.hint("send it again: what has been written counts once")
+    let fault = Fault::new(FaultKind::Unavailable, format!("cannot buffer the input: {error}"));
+    fault.hint("send it again: nothing is written twice")
 }

@@ -1,4 +1,4 @@
-//! Archives: a workspace as tar or ZIP, and back.
+//! Archives: packs a workspace as tar or ZIP, and unpacks archives into it.
 
 pub(crate) mod pack;
 pub(crate) mod unpack;

@@ -1,26 +1,26 @@
-//! What is different in a workspace now from what it was at another time.
+//! Compares a workspace with a snapshot or with the session's start.
 
 use std::fs::File;
 use std::io::Read;
 
 use headwater_contract::{Fault, v1};
 use headwater_workspace::sparse::{self, IsCancelled};
-use headwater_workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
+use headwater_workspace::{Kind, MAX_DEPTH, WalkEntry, Workspace, WorkspacePath};
 
-use super::manifest::{Known, Manifest};
+use super::manifest::{Manifest, ManifestEntry};
 use crate::files::open_workspace::disk_fault;
 use crate::files::unified_diff::unified;
 
 /// Texts up to this size are compared line by line.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
-/// All such comparisons of one answer together, about.
+/// The approximate size of all line diffs of one response.
 const MAX_PATCH_BYTES: usize = 32 << 20;
 
-/// What to compare with.
+/// The state to compare with.
 #[derive(Debug)]
 pub(crate) struct Base {
     pub(crate) manifest: Manifest,
-    /// The files themselves, if they are kept.
+    /// The files, if they are kept.
     pub(crate) tree: Option<Workspace>,
 }
 
@@ -30,12 +30,12 @@ pub(crate) struct Diff<'a> {
     pub(crate) base: Base,
     pub(crate) content: bool,
     pub(crate) patched: usize,
-    /// Says whether nobody waits for it any more.
+    /// Whether the caller has gone.
     pub(crate) is_cancelled: IsCancelled<'a>,
 }
 
 impl Diff<'_> {
-    /// Tells of each difference, those that are there now first, until `tell` answers false.
+    /// Calls `tell` with each difference, existing paths first, until it returns false.
     pub(crate) fn run(mut self, mut tell: impl FnMut(v1::Difference) -> bool) -> Result<(), Fault> {
         for step in self.workspace.walk(&WorkspacePath::root(), MAX_DEPTH, None)? {
             if let Some(difference) = self.compare(&step)?
@@ -52,8 +52,8 @@ impl Diff<'_> {
         Ok(())
     }
 
-    fn compare(&mut self, step: &Step) -> Result<Option<v1::Difference>, Fault> {
-        let now = Known::of(&step.entry);
+    fn compare(&mut self, step: &WalkEntry) -> Result<Option<v1::Difference>, Fault> {
+        let now = ManifestEntry::of(&step.entry);
         let path = step.path.bytes();
         let before = self.base.manifest.take(&path);
         let change = match &before {
@@ -67,8 +67,8 @@ impl Diff<'_> {
         Ok(Some(v1::Difference { patch_too_long, ..told }))
     }
 
-    fn removed(&mut self, path: Vec<u8>, known: &Known) -> v1::Difference {
-        let lines = WorkspacePath::any(&path, "/workspace")
+    fn removed(&mut self, path: Vec<u8>, known: &ManifestEntry) -> v1::Difference {
+        let lines = WorkspacePath::parse_any(&path, "/workspace")
             .ok()
             .and_then(|path| self.patch(&path, Some(known), None));
         let patch_too_long = lines.is_none() && self.is_too_long([Some(known), None]);
@@ -76,15 +76,20 @@ impl Diff<'_> {
         v1::Difference { patch_too_long, ..told }
     }
 
-    /// Whether there is no comparison line by line for the length of these files alone.
-    fn is_too_long(&self, files: [Option<&Known>; 2]) -> bool {
-        let is_file = |known: &&Known| Kind::from(known.kind) == Kind::File;
-        let is_long = |known: &Known| known.size > MAX_TEXT_BYTES || self.patched > MAX_PATCH_BYTES;
+    /// Whether the files are too long for a line diff.
+    fn is_too_long(&self, files: [Option<&ManifestEntry>; 2]) -> bool {
+        let is_file = |known: &&ManifestEntry| Kind::from(known.kind) == Kind::File;
+        let is_long = |known: &ManifestEntry| known.size > MAX_TEXT_BYTES || self.patched > MAX_PATCH_BYTES;
         self.content && files.into_iter().flatten().filter(is_file).any(is_long)
     }
 
-    /// Whether nothing about it is different; it is read only if that cannot be seen otherwise.
-    fn is_same(&self, before: &Known, now: &Known, path: &WorkspacePath) -> Result<bool, Fault> {
+    /// Whether an entry is unchanged; a file is read only if its metadata does not decide.
+    fn is_same(
+        &self,
+        before: &ManifestEntry,
+        now: &ManifestEntry,
+        path: &WorkspacePath,
+    ) -> Result<bool, Fault> {
         if before.kind != now.kind || before.mode != now.mode || before.size != now.size {
             return Ok(false);
         }
@@ -100,23 +105,23 @@ impl Diff<'_> {
                     let hashed = sparse::hash(&File::from(file), self.is_cancelled);
                     Some(hashed.map_err(|error| disk_fault(&error))?.0)
                 }
-                Err(_) => None, // it is just being changed
+                Err(_) => None, // it is being changed
             },
         };
         Ok(hash.is_some() && hash == before.hash)
     }
 
-    /// The lines that differ, where both texts can be had.
+    /// The line diff, if both texts are available.
     fn patch(
         &mut self,
         path: &WorkspacePath,
-        before: Option<&Known>,
-        now: Option<&Known>,
+        before: Option<&ManifestEntry>,
+        now: Option<&ManifestEntry>,
     ) -> Option<Vec<u8>> {
         if !self.content || self.patched > MAX_PATCH_BYTES {
             return None;
         }
-        let is_file = |known: &&Known| Kind::from(known.kind) == Kind::File;
+        let is_file = |known: &&ManifestEntry| Kind::from(known.kind) == Kind::File;
         let old = match before.filter(is_file) {
             Some(_) => Some(text(self.base.tree.as_ref()?, path)?),
             None => None,
@@ -134,7 +139,7 @@ impl Diff<'_> {
     }
 }
 
-/// The content of a file, if it is a text and not too long.
+/// The content of a file, if it is text and not too long.
 fn text(tree: &Workspace, path: &WorkspacePath) -> Option<Vec<u8>> {
     let (file, entry) = tree.open_file(path).ok()?;
     if entry.size > MAX_TEXT_BYTES {

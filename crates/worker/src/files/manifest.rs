@@ -1,4 +1,4 @@
-//! What a tree held at one time: each path with what is needed to tell whether it is the same now.
+//! The content of a tree at one time: each path with what is needed to detect a change.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,36 +9,36 @@ use serde::{Deserialize, Serialize};
 
 use headwater_workspace::{Entry, Kind, WorkspacePath};
 
-/// Everything in a tree.
+/// All entries of a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Manifest(BTreeMap<Vec<u8>, Known>);
+pub(crate) struct Manifest(BTreeMap<Vec<u8>, ManifestEntry>);
 
-/// What is known of one thing.
+/// What is stored of one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Known {
-    pub(crate) kind: KnownKind,
+pub(crate) struct ManifestEntry {
+    pub(crate) kind: ManifestKind,
     pub(crate) size: u64,
     pub(crate) mode: u32,
-    /// In nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     pub(crate) modified_ns: i64,
-    /// When anything about it changed last, which no program can set: what has the same is the same.
+    /// The time of the last change of content or metadata, which no program can set: if it is equal, the entry is unchanged.
     pub(crate) changed_ns: i64,
     pub(crate) inode: u64,
-    /// Of a file's content or a link's text.
+    /// The hash of a file's content or of a link's target.
     pub(crate) hash: Option<String>,
 }
 
-/// [`Kind`] as it is written down.
+/// [`Kind`] in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum KnownKind {
+pub(crate) enum ManifestKind {
     File,
     Folder,
     Link,
     Other,
 }
 
-impl From<Kind> for KnownKind {
+impl From<Kind> for ManifestKind {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::File => Self::File,
@@ -49,13 +49,13 @@ impl From<Kind> for KnownKind {
     }
 }
 
-impl From<KnownKind> for Kind {
-    fn from(kind: KnownKind) -> Self {
+impl From<ManifestKind> for Kind {
+    fn from(kind: ManifestKind) -> Self {
         match kind {
-            KnownKind::File => Self::File,
-            KnownKind::Folder => Self::Folder,
-            KnownKind::Link => Self::Link,
-            KnownKind::Other => Self::Other,
+            ManifestKind::File => Self::File,
+            ManifestKind::Folder => Self::Folder,
+            ManifestKind::Link => Self::Link,
+            ManifestKind::Other => Self::Other,
         }
     }
 }
@@ -64,7 +64,7 @@ fn ns(at: i128) -> i64 {
     i64::try_from(at).unwrap_or(i64::MAX)
 }
 
-impl Known {
+impl ManifestEntry {
     pub(crate) fn of(entry: &Entry) -> Self {
         Self {
             kind: entry.kind.into(),
@@ -77,21 +77,21 @@ impl Known {
         }
     }
 
-    /// Whether it is for certain the same as when this was written, by what can be seen without reading it.
+    /// Whether the entry is certainly unchanged, by its metadata alone.
     pub(crate) fn is_untouched(&self, now: &Self) -> bool {
         (self.inode, self.changed_ns, self.size, self.mode) == (now.inode, now.changed_ns, now.size, now.mode)
             && self.kind == now.kind
     }
 }
 
-/// A line of the file. Names that are no text are written as numbers.
+/// A line of the file. Names that are not UTF-8 are written as numbers.
 #[derive(Serialize, Deserialize)]
 struct Line {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     bytes: Option<Vec<u8>>,
-    known: Known,
+    known: ManifestEntry,
 }
 
 impl Manifest {
@@ -99,20 +99,20 @@ impl Manifest {
         self.0.len()
     }
 
-    pub(crate) fn put(&mut self, path: &WorkspacePath, known: Known) {
+    pub(crate) fn put(&mut self, path: &WorkspacePath, known: ManifestEntry) {
         self.0.insert(path.bytes(), known);
     }
 
-    pub(crate) fn take(&mut self, path: &[u8]) -> Option<Known> {
+    pub(crate) fn take(&mut self, path: &[u8]) -> Option<ManifestEntry> {
         self.0.remove(path)
     }
 
-    /// What was not taken, by path.
-    pub(crate) fn rest(self) -> impl Iterator<Item = (Vec<u8>, Known)> {
+    /// The entries that were not taken, by path.
+    pub(crate) fn rest(self) -> impl Iterator<Item = (Vec<u8>, ManifestEntry)> {
         self.0.into_iter()
     }
 
-    /// Writes it, a line for each path.
+    /// Writes the manifest, one line for each path.
     pub(crate) fn write(&self, to: &Path) -> io::Result<()> {
         let mut out = BufWriter::new(File::create(to)?);
         for (path, known) in &self.0 {
@@ -126,7 +126,7 @@ impl Manifest {
         out.flush()
     }
 
-    /// Reads it. A tree of which none was written was empty.
+    /// Reads a manifest. A missing file means an empty tree.
     pub(crate) fn read(from: &Path) -> io::Result<Self> {
         let file = match File::open(from) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn a_manifest_is_read_as_it_was_written_whatever_the_names_are() {
         let folder = tempfile::tempdir().unwrap();
-        let known = Known {
-            kind: KnownKind::File,
+        let known = ManifestEntry {
+            kind: ManifestKind::File,
             size: 3,
             mode: 0o644,
             modified_ns: -5,
@@ -160,7 +160,7 @@ mod tests {
         };
         let mut manifest = Manifest::default();
         for name in [&b"a"[..], b"line\nend", b"\xff\xfe", "ü".as_bytes()] {
-            manifest.put(&WorkspacePath::any(name, "/workspace").unwrap(), known.clone());
+            manifest.put(&WorkspacePath::parse_any(name, "/workspace").unwrap(), known.clone());
         }
         let file = folder.path().join("manifest");
         manifest.write(&file).unwrap();

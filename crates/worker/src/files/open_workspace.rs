@@ -1,8 +1,8 @@
-//! A session's workspace, open for work on its files: the one way from a call to the files of a session.
+//! A session's workspace, opened for a call. All calls on files use it.
 //!
-//! The session may be hibernated; it is not woken for this. While its workspace is open a session is in use: its idle
-//! timeout does not end it. Calls that change files take turns (`lock`), measure what the session may still hold (`room`),
-//! and make trees where no program sees them (`stage`).
+//! The session may be hibernated; this does not resume it. While its workspace is open a session is in use: its idle
+//! timeout does not end it. Calls that change files are serialised (`lock`), measure the space that is left (`room`), and
+//! build trees where no program sees them (`stage`).
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::{Limits, SessionId};
-use headwater_workspace::{Room, Stage, Workspace, WorkspacePath};
+use headwater_workspace::{Room, StagingDir, Workspace, WorkspacePath};
 
 use crate::builds::reserved;
 use crate::engine::Engine;
@@ -24,9 +24,9 @@ use crate::sessions::update;
 pub(crate) struct OpenWorkspace {
     pub(crate) id: SessionId,
     pub(crate) workspace: Workspace,
-    /// Where programs of the session see it.
+    /// The path of the workspace for programs of the session.
     pub(crate) home: String,
-    /// What is remembered of the session.
+    /// The record of the session.
     pub(crate) record: SessionRecord,
     /// The session's folder on the host, which its programs cannot see.
     pub(crate) dir: PathBuf,
@@ -49,13 +49,13 @@ impl Drop for InUse {
 }
 
 impl OpenWorkspace {
-    /// Opens the workspace of a session that has not ended. Those of builds are nobody else's. Blocks for a moment.
+    /// Opens the workspace of a session that has not ended. Sessions of builds are excluded. Blocks for a moment.
     pub(crate) fn open(engine: &Arc<Engine>, id: SessionId) -> Result<Self, Fault> {
         reserved::refuse_build(engine, id)?;
         Self::open_any(engine, id)
     }
 
-    /// The same for a session of a build, too.
+    /// The same, including sessions of builds.
     pub(crate) fn open_any(engine: &Arc<Engine>, id: SessionId) -> Result<Self, Fault> {
         let (record, workspace_use) = engine.sessions.use_workspace(id)?;
         let in_use = InUse { engine: Arc::clone(engine), id, _use: workspace_use };
@@ -71,17 +71,17 @@ impl OpenWorkspace {
         })
     }
 
-    /// Understands the path of anything in it.
+    /// Parses the path of a file or folder.
     pub(crate) fn path(&self, path: &[u8]) -> Result<WorkspacePath, Fault> {
-        Ok(WorkspacePath::any(path, &self.home)?)
+        Ok(WorkspacePath::parse_any(path, &self.home)?)
     }
 
-    /// What the session may use.
+    /// The limits of the session.
     pub(crate) const fn limits(&self) -> &Limits {
         &self.record.spec.limits
     }
 
-    /// Whether work on it is to stop: its session has ended or is about to, or the worker is stopping.
+    /// Whether work on it must stop: the session has ended or is ending, or the worker is stopping.
     pub(crate) fn is_over(&self) -> bool {
         let engine = &self.in_use.engine;
         if engine.stop.is_cancelled() {
@@ -93,66 +93,65 @@ impl OpenWorkspace {
         }
     }
 
-    /// Waits for the turn to change its files; it lasts as long as what is returned. So of two who expect the same state of
-    /// a file one is told that it is another by now, and a restored snapshot is not mixed with what others write.
+    /// Waits for the lock to change its files; it is held as long as the guard. So if two callers expect the same state of
+    /// a file, one of them fails, and a restored snapshot is not mixed with other writes.
     pub(crate) async fn lock(&self) -> impl Drop + Send + use<> {
         self.in_use.engine.sessions.lock_workspace(self.id).await
     }
 
-    /// What may still be put into it, by a measurement that may be a moment old. Blocks while it is measured.
+    /// The space that is left, by a measurement that may be a moment old. Blocks while it is measured.
     pub(crate) fn room(&self) -> Result<Room, Fault> {
         self.in_use.engine.quotas.room(self)
     }
 
-    /// The same by a new measurement.
+    /// The space that is left, by a new measurement.
     pub(crate) fn room_now(&self) -> Result<Room, Fault> {
         self.has_changed();
         self.room()
     }
 
-    /// This much was put there.
+    /// Adds to the measured usage.
     pub(crate) fn has_grown(&self, bytes: u64, inodes: u64) {
         self.in_use.engine.quotas.add(self.id, bytes, inodes);
     }
 
-    /// Something was removed or replaced: it must be measured again.
+    /// Discards the measurement after something was removed or replaced.
     pub(crate) fn has_changed(&self) {
         self.in_use.engine.quotas.forget(self.id);
     }
 
-    /// What to answer when something does not fit.
+    /// The fault for a write that does not fit.
     pub(crate) fn full(&self, room: Room) -> Fault {
         let limits = self.limits();
         let message = match (limits.disk_bytes, limits.inodes) {
             (_, Some(inodes)) if room.inodes == 0 => {
-                format!("the workspace may hold {inodes} files and folders, and has them")
+                format!("the workspace has reached its limit of {inodes} files and folders")
             }
             (Some(bytes), _) => {
                 let left = room.bytes;
-                format!("it does not fit: the workspace may hold {bytes} bytes, of which {left} are left")
+                format!("it does not fit: the limit of the workspace is {bytes} bytes, {left} are left")
             }
             _ => "it does not fit".to_owned(),
         };
-        Fault::new(FaultKind::Full, message)
-            .hint("remove something first, or raise the session's `disk_bytes`")
+        Fault::new(FaultKind::Full, message).hint("remove files first, or raise the session's `disk_bytes`")
     }
 
-    /// The process that all programs of the session are below, if it is not hibernated and walls keep others out of there.
+    /// The init of the session, if it is not hibernated and runs in its own PID namespace.
     pub(crate) fn walled_init(&self) -> Option<i32> {
         self.in_use.engine.sessions.live(self.id).ok()?.walled_init()
     }
 
-    /// A folder where trees are made before programs of the session see them.
-    pub(crate) fn stage(&self) -> Result<Stage, Fault> {
-        Stage::new(&self.dir).map_err(|error| disk_fault(&error))
+    /// Creates a staging folder.
+    pub(crate) fn stage(&self) -> Result<StagingDir, Fault> {
+        StagingDir::new(&self.dir).map_err(|error| disk_fault(&error))
     }
 
-    /// A new folder of a stage for things that are to be moved into the workspace.
-    pub(crate) fn staged_tree(&self, stage: &Stage, name: &str) -> Result<Workspace, Fault> {
+    /// Creates a tree in a staging folder for entries that will be moved into the workspace.
+    pub(crate) fn staged_tree(&self, stage: &StagingDir, name: &str) -> Result<Workspace, Fault> {
         self.workspace.staged_tree(stage, name).map_err(|error| disk_fault(&error))
     }
 
-    /// Lets the kernel keep a second copy of the workspace for a moment, until the limits are set again.
+    /// Raises the kernel's quota so that a second copy of the workspace fits, until the limits are set again.
     pub(crate) fn make_room_for_two(&self) {
         let double = |limit: Option<u64>| limit.map(|limit| limit.saturating_mul(2));
         let limits = Limits {
@@ -163,14 +162,14 @@ impl OpenWorkspace {
         self.in_use.engine.projects.limit(&self.dir, || Some(limits));
     }
 
-    /// Has the kernel enforce what it may now hold: its limits or its snapshots have changed.
+    /// Updates the kernel's quota after its limits or its snapshots have changed.
     pub(crate) fn limit_disk(&self) {
         update::enforce_disk_limit(&self.in_use.engine, self.id);
     }
 }
 
-/// The disk of the data folder failed us.
+/// The fault for an error of the data folder's disk.
 pub(crate) fn disk_fault(error: &io::Error) -> Fault {
-    Fault::of_disk(format!("the session's folder cannot be used: {error}"), error)
-        .hint("is there room on the disk of the data folder?")
+    Fault::of_disk(format!("cannot use the session's folder: {error}"), error)
+        .hint("check the free space on the disk of the data folder")
 }

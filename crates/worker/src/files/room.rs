@@ -1,5 +1,5 @@
-//! How much a session may still put into its workspace. Programs are watched (`watch`); what comes over the contract is
-//! measured before it is written.
+//! The space that is left in a workspace. The janitor checks programs; calls over the contract are measured before they
+//! write.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,15 +12,15 @@ use headwater_workspace::Room;
 use crate::files::open_workspace::OpenWorkspace;
 use crate::usage::disk::{self, is_limited};
 
-/// A measure is believed for so long: walking a large workspace takes longer than writing a small file. What is written
-/// meanwhile over the contract is added to it.
-const BELIEVED: Duration = Duration::from_secs(1);
-/// Workspaces remembered at once.
-const REMEMBERED: usize = 1024;
+/// How long a measurement is used: walking a large workspace takes longer than writing a small file. Bytes that are
+/// written over the contract meanwhile are added to it.
+const MEASURE_VALID_FOR: Duration = Duration::from_secs(1);
+/// The most measurements in memory.
+const MAX_MEASURES: usize = 1024;
 
-/// What workspaces were found to hold.
+/// The measured usage of workspaces.
 #[derive(Debug, Default)]
-pub(crate) struct Quotas(Mutex<HashMap<SessionId, Measured>>);
+pub(crate) struct WorkspaceRoom(Mutex<HashMap<SessionId, Measured>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Measured {
@@ -29,19 +29,19 @@ struct Measured {
     at: Instant,
 }
 
-impl Quotas {
+impl WorkspaceRoom {
     fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Measured>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What may still be put into a workspace. Blocks while it is measured.
+    /// The space that is left in a workspace. Blocks while it is measured.
     pub(crate) fn room(&self, open: &OpenWorkspace) -> Result<Room, Fault> {
         let limits = open.limits();
         if !is_limited(limits) {
             return Ok(Room { bytes: u64::MAX, inodes: u64::MAX });
         }
         let known = self.known().get(&open.id).copied();
-        let used = match known.filter(|known| known.at.elapsed() < BELIEVED) {
+        let used = match known.filter(|known| known.at.elapsed() < MEASURE_VALID_FOR) {
             Some(used) => used,
             None => self.measure(open)?,
         };
@@ -55,14 +55,14 @@ impl Quotas {
         })?;
         let measured = Measured { bytes: now.bytes(), inodes: now.inodes(), at: Instant::now() };
         let mut known = self.known();
-        if known.len() >= REMEMBERED {
-            known.retain(|_, known| known.at.elapsed() < BELIEVED);
+        if known.len() >= MAX_MEASURES {
+            known.retain(|_, known| known.at.elapsed() < MEASURE_VALID_FOR);
         }
         known.insert(open.id, measured);
         Ok(measured)
     }
 
-    /// So much was put there.
+    /// Adds to the measured usage.
     pub(crate) fn add(&self, id: SessionId, bytes: u64, inodes: u64) {
         if let Some(known) = self.known().get_mut(&id) {
             known.bytes = known.bytes.saturating_add(bytes);
@@ -70,7 +70,7 @@ impl Quotas {
         }
     }
 
-    /// Something was removed or replaced: it must be measured again.
+    /// Discards the measurement after something was removed or replaced.
     pub(crate) fn forget(&self, id: SessionId) {
         self.known().remove(&id);
     }

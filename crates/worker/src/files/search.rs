@@ -1,7 +1,7 @@
-//! Looking through a workspace: for names by a glob, for lines by a regular expression.
+//! Searches a workspace: names by a glob, lines by a regular expression.
 //!
-//! The walk, and every file that is read, comes from the workspace's own helper: the walkers that come with the libraries open
-//! paths themselves, which programs of the session could turn meanwhile.
+//! The walk and the files come from the crate `workspace`: walkers of libraries open paths themselves, which programs of
+//! the session could replace by links meanwhile.
 
 mod ignored;
 mod lines;
@@ -16,38 +16,38 @@ use std::time::{Duration, Instant};
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use headwater_contract::{Fault, FaultKind, v1};
-use headwater_workspace::{Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
+use headwater_workspace::{Kind, MAX_DEPTH, WalkEntry, Workspace, WorkspacePath};
 
 use self::ignored::Ignored;
 use self::lines::Lines;
 
-/// Patterns are at most this long, ...
+/// The longest pattern.
 const MAX_PATTERN_BYTES: usize = 1000;
-/// ... and so large when they are understood.
+/// The largest compiled pattern.
 const MAX_REGEX_BYTES: usize = 4 << 20;
-/// Things that are looked at.
+/// The most entries of a search.
 const MAX_ENTRIES: u64 = 2_000_000;
-/// Matches of one search.
+/// The most matches of a search.
 const MAX_MATCHES: u64 = 10_000;
-/// The longest that a search takes.
-const MAX_TIME: Duration = Duration::from_mins(1);
+/// The longest time of a search.
+const MAX_SEARCH_TIME: Duration = Duration::from_mins(1);
 
-/// Why a search ends before everything was looked at.
+/// Why a search ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     Limit,
     Time,
     Entries,
-    /// Nobody waits for it any more.
-    Gone,
+    /// The caller has gone.
+    Cancelled,
 }
 
-/// A search.
+/// A parsed search request.
 #[derive(Debug)]
 pub(crate) struct Search {
     top: WorkspacePath,
     name: Option<GlobMatcher>,
-    /// The glob is for whole paths.
+    /// Whether the glob applies to whole paths.
     by_path: bool,
     content: Option<RegexMatcher>,
     hidden: bool,
@@ -57,15 +57,18 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Understands what is looked for.
+    /// Parses the request.
     pub(crate) fn new(request: &v1::SearchRequest, top: WorkspacePath) -> Result<Self, Fault> {
         let invalid = |message: String, hint: &str| Fault::new(FaultKind::Invalid, message).hint(hint);
         let patterns = [&request.name, &request.content];
         if patterns.iter().all(|pattern| pattern.is_none()) {
-            return Err(invalid("nothing to look for".into(), "give `name`, `content` or both"));
+            return Err(invalid("nothing to search for".into(), "give `name`, `content` or both"));
         }
         if patterns.into_iter().flatten().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
-            return Err(invalid(format!("a pattern has at most {MAX_PATTERN_BYTES} bytes"), "look for less"));
+            return Err(invalid(
+                format!("a pattern has at most {MAX_PATTERN_BYTES} bytes"),
+                "use a shorter pattern",
+            ));
         }
         let name = request.name.as_deref().map(|glob| {
             let built = GlobBuilder::new(glob)
@@ -73,9 +76,7 @@ impl Search {
                 .case_insensitive(request.ignore_case)
                 .backslash_escape(true)
                 .build();
-            built.map_err(|error| {
-                invalid(error.to_string(), "a glob is `*.py` or `src/**/test_*`, for example")
-            })
+            built.map_err(|error| invalid(error.to_string(), "for example `*.py` or `src/**/test_*`"))
         });
         let content = request.content.as_deref().map(|pattern| {
             let built = RegexMatcherBuilder::new()
@@ -85,7 +86,10 @@ impl Search {
                 .dfa_size_limit(MAX_REGEX_BYTES)
                 .build(pattern);
             built.map_err(|error| {
-                invalid(format!("`content`: {error}"), "it is a regular expression for one line")
+                invalid(
+                    format!("`content`: {error}"),
+                    "`content` must be a regular expression that matches within one line",
+                )
             })
         });
         Ok(Self {
@@ -96,11 +100,11 @@ impl Search {
             hidden: request.hidden,
             gitignore: request.gitignore,
             limit: request.limit.clamp(1, MAX_MATCHES),
-            timeout: Duration::from_millis(request.timeout_ms).min(MAX_TIME),
+            timeout: Duration::from_millis(request.timeout_ms).min(MAX_SEARCH_TIME),
         })
     }
 
-    /// Searches; `tell` answers whether somebody still listens, and so does `listens`.
+    /// Searches; `tell` and `listens` return whether the caller is still connected.
     pub(crate) fn run(
         &self,
         workspace: &Workspace,
@@ -109,15 +113,15 @@ impl Search {
     ) -> Result<v1::SearchSummary, Fault> {
         let deadline = Instant::now() + self.timeout;
         let stop = Cell::new(None);
-        let watch = Watch { deadline, listens: &listens, stop: &stop };
-        let mut run = Run { search: self, workspace, tell, watch, summary: v1::SearchSummary::default() };
+        let budget = Budget { deadline, listens: &listens, stop: &stop };
+        let mut run = Run { search: self, workspace, tell, budget, summary: v1::SearchSummary::default() };
         run.walk()?;
         let stopped = match stop.get() {
             None => "",
             Some(Stop::Limit) => "limit",
             Some(Stop::Time) => "time",
             Some(Stop::Entries) => "entries",
-            Some(Stop::Gone) => "gone",
+            Some(Stop::Cancelled) => "gone",
         };
         Ok(v1::SearchSummary { stopped: stopped.to_owned(), ..run.summary })
     }
@@ -136,20 +140,20 @@ fn as_path(bytes: &[u8]) -> &std::path::Path {
     std::path::Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
 }
 
-/// Whether the search is to go on.
-struct Watch<'a> {
+/// Decides whether the search continues.
+struct Budget<'a> {
     deadline: Instant,
     listens: &'a dyn Fn() -> bool,
     stop: &'a Cell<Option<Stop>>,
 }
 
-impl Watch<'_> {
+impl Budget<'_> {
     fn goes_on(&self) -> bool {
         if self.stop.get().is_none() {
             if Instant::now() >= self.deadline {
                 self.stop.set(Some(Stop::Time));
             } else if !(self.listens)() {
-                self.stop.set(Some(Stop::Gone));
+                self.stop.set(Some(Stop::Cancelled));
             }
         }
         self.stop.get().is_none()
@@ -160,7 +164,7 @@ struct Run<'a, T> {
     search: &'a Search,
     workspace: &'a Workspace,
     tell: T,
-    watch: Watch<'a>,
+    budget: Budget<'a>,
     summary: v1::SearchSummary,
 }
 
@@ -172,27 +176,27 @@ impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
         while let Some(step) = walk.next() {
             entries += 1;
             if entries > MAX_ENTRIES {
-                self.watch.stop.set(Some(Stop::Entries));
+                self.budget.stop.set(Some(Stop::Entries));
             }
-            if !self.watch.goes_on() {
+            if !self.budget.goes_on() {
                 return Ok(());
             }
             let is_folder = step.entry.kind == Kind::Folder;
             let hides = !self.search.hidden && step.path.name().starts_with(b".");
             if hides || ignored.is_ignored(&step.path, is_folder) {
                 if is_folder {
-                    walk.leave_out(&step.path);
+                    walk.skip_folder(&step.path);
                 }
                 continue;
             }
             if self.search.names(&step.path) {
-                self.look(&step);
+                self.visit(&step);
             }
         }
         Ok(())
     }
 
-    fn look(&mut self, step: &Step) {
+    fn visit(&mut self, step: &WalkEntry) {
         match &self.search.content {
             None => {
                 let found = v1::SearchMatch {
@@ -210,9 +214,9 @@ impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
                 };
                 self.summary.files += 1;
                 let matcher = matcher.clone();
-                let watch = Watch { ..self.watch };
+                let budget = Budget { ..self.budget };
                 let mut lines = Lines::new(&matcher, step.path.bytes().into(), |found| self.found(found));
-                let read = lines.search(Checked { inner: File::from(file), watch });
+                let read = lines.search(CancellableReader { inner: File::from(file), budget });
                 if !read {
                     self.summary.skipped += 1;
                 }
@@ -220,29 +224,29 @@ impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
         }
     }
 
-    /// Tells of a match; answers whether to go on.
+    /// Reports a match; returns whether to continue.
     fn found(&mut self, found: v1::SearchMatch) -> bool {
         if self.summary.matches >= self.search.limit {
-            self.watch.stop.set(Some(Stop::Limit));
+            self.budget.stop.set(Some(Stop::Limit));
             return false;
         }
         self.summary.matches += 1;
         if !(self.tell)(found) {
-            self.watch.stop.set(Some(Stop::Gone));
+            self.budget.stop.set(Some(Stop::Cancelled));
         }
-        self.watch.goes_on()
+        self.budget.goes_on()
     }
 }
 
-/// A file that is read only as long as the search is to go on.
-struct Checked<'a> {
+/// A file that can be read only while the search continues.
+struct CancellableReader<'a> {
     inner: File,
-    watch: Watch<'a>,
+    budget: Budget<'a>,
 }
 
-impl Read for Checked<'_> {
+impl Read for CancellableReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if !self.watch.goes_on() {
+        if !self.budget.goes_on() {
             return Err(io::Error::other("the search has ended"));
         }
         self.inner.read(buffer)

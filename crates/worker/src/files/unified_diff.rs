@@ -1,17 +1,17 @@
-//! How two texts differ, line by line, as a unified diff.
+//! The unified diff of two texts.
 
 use std::time::Duration;
 
 use similar::TextDiff;
 
-/// Lines that stay around those that change.
-const CONTEXT: usize = 3;
-/// How long the shortest diff is looked for. After that it may be longer than it needs to be, which is as true.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Unchanged lines around a change.
+const CONTEXT_LINES: usize = 3;
+/// How long the shortest diff is searched for. After that it may be longer than necessary, but is still correct.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The diff; empty if they are equal. A text that does not exist is not the same as an empty one.
+/// The diff; empty if the texts are equal. A missing text differs from an empty one.
 pub(crate) fn unified(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
-    with_context(CONTEXT, name, old, new)
+    with_context(CONTEXT_LINES, name, old, new)
 }
 
 fn with_context(lines: usize, name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
@@ -19,7 +19,7 @@ fn with_context(lines: usize, name: &str, old: Option<&[u8]>, new: Option<&[u8]>
         |side: &str, exists: bool| if exists { format!("{side}/{name}") } else { "/dev/null".to_owned() };
     let (from, to) = (side("a", old.is_some()), side("b", new.is_some()));
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
     let mut out = Vec::new();
     // Hunk by hunk: the library writes a whole diff with bytes that are not UTF-8 replaced, and a hunk as it is.
     for hunk in diff.unified_diff().context_radius(lines).iter_hunks() {

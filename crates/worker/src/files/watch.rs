@@ -1,7 +1,7 @@
-//! Telling what changes in a workspace, as it changes.
+//! Reports changes in a workspace as they happen.
 //!
-//! The kernel tells us ([`notes`]), changes that follow each other closely become one ([`pending`]), and what is told is bounded
-//! whatever programs do and however slowly somebody reads: what cannot be kept is said to be missing.
+//! The kernel reports them ([`inotify`]), and changes that follow each other closely are merged ([`pending`]). The memory
+//! is limited whatever programs do and however slow the reader is: changes that are dropped are reported as missing.
 
 mod inotify;
 pub(crate) mod instances;
@@ -25,17 +25,17 @@ use tonic::Status;
 use crate::async_fd::register;
 use crate::detached::blocking;
 use crate::files::open_workspace::disk_fault;
-use crate::files::watch::inotify::Notes;
+use crate::files::watch::inotify::InotifyWatch;
 
-/// Changes within so long are told together.
-const TOGETHER: Duration = Duration::from_millis(75);
-/// Messages that wait for their reader; each has at most [`MESSAGE`] changes.
-const MESSAGES: usize = 4;
-const MESSAGE: usize = 512;
+/// Changes within this time are sent together.
+const BATCH_INTERVAL: Duration = Duration::from_millis(75);
+/// Messages that wait for the reader; each has at most [`MAX_MESSAGE_CHANGES`] changes.
+const MAX_QUEUED_MESSAGES: usize = 4;
+const MAX_MESSAGE_CHANGES: usize = 512;
 
 type Message = Result<v1::WatchResponse, Status>;
 
-/// Begins to watch; the messages end with the session.
+/// Starts a watch; the messages end with the session.
 pub(crate) async fn watch(
     workspace: Workspace,
     path: WorkspacePath,
@@ -43,13 +43,14 @@ pub(crate) async fn watch(
     over: impl Future<Output = ()> + Send + 'static,
     permit: Permit,
 ) -> Result<Receiver<Message>, Fault> {
-    let notes = blocking(move || Notes::begin(workspace, path, recursive)).await?;
-    let inotify = register(notes.inotify(), Interest::READABLE).map_err(|error| disk_fault(&error))?;
-    let (sender, receiver) = mpsc::channel(MESSAGES);
+    let inotify_watch = blocking(move || InotifyWatch::begin(workspace, path, recursive)).await?;
+    let inotify =
+        register(inotify_watch.inotify(), Interest::READABLE).map_err(|error| disk_fault(&error))?;
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_MESSAGES);
     tokio::spawn(async move {
         let watcher = Watcher { inotify, sender, due: Some(Instant::now()) };
         tokio::select! {
-            () = watcher.run(notes) => {}
+            () = watcher.run(inotify_watch) => {}
             () = over => {}
         }
         drop(permit);
@@ -60,38 +61,38 @@ pub(crate) async fn watch(
 struct Watcher {
     inotify: AsyncFd<Arc<OwnedFd>>,
     sender: mpsc::Sender<Message>,
-    /// When what waits is to be told, if something does.
+    /// When to send the pending changes, if there are any.
     due: Option<Instant>,
 }
 
 impl Watcher {
-    async fn run(mut self, mut notes: Notes) {
+    async fn run(mut self, mut inotify_watch: InotifyWatch) {
         loop {
             let is_due = self.due.is_some_and(|due| due <= Instant::now());
             let later = self.due.unwrap_or_else(Instant::now);
             tokio::select! {
                 () = self.sender.closed() => return,
-                // Read even while nobody takes what we have: the kernel's own queue must not overflow.
+                // Read even while the reader is slow: the kernel's own queue must not overflow.
                 ready = self.inotify.readable() => {
                     let Ok(mut ready) = ready else { return };
-                    let read = blocking(move || Ok((notes.read(), notes))).await;
+                    let read = blocking(move || Ok((inotify_watch.read(), inotify_watch))).await;
                     let Ok((drained, read)) = read else { return };
                     if drained {
                         ready.clear_ready();
                     }
-                    notes = read;
-                    if notes.has_more() {
-                        self.due.get_or_insert_with(|| Instant::now() + TOGETHER);
+                    inotify_watch = read;
+                    if inotify_watch.has_more() {
+                        self.due.get_or_insert_with(|| Instant::now() + BATCH_INTERVAL);
                     }
                 }
                 () = sleep_until(later), if self.due.is_some() && !is_due => {}
                 permit = self.sender.reserve(), if is_due => {
                     let Ok(permit) = permit else { return };
-                    let changes = notes.take(MESSAGE);
+                    let changes = inotify_watch.take(MAX_MESSAGE_CHANGES);
                     if !changes.is_empty() {
                         permit.send(Ok(v1::WatchResponse { changes }));
                     }
-                    self.due = notes.has_more().then(Instant::now);
+                    self.due = inotify_watch.has_more().then(Instant::now);
                 }
             }
         }

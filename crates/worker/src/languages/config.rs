@@ -1,4 +1,4 @@
-//! A language as an operator writes it, and as those in the box are written.
+//! The configuration of a language, by the operator or built in.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,51 +12,51 @@ use crate::config::FileLimits;
 /// The longest name of a language.
 const MAX_NAME_BYTES: usize = 64;
 
-/// A language, or what is different from the one in the box. What is absent is as it is there.
+/// A language, or the changes to a built-in one: absent fields keep its values.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LanguageConfig {
-    /// Other names.
+    /// Aliases.
     pub aliases: Option<Vec<String>>,
-    /// How names of its files end, without the dot; the first is that of files that we make.
+    /// The file name suffixes without the dot; the first is used for files that the worker creates.
     pub suffixes: Option<Vec<String>>,
-    /// The same if there is only one.
+    /// The only suffix.
     pub suffix: Option<String>,
-    /// The interpreters or compilers to look for, best first: absolute paths, or names in the system folders.
+    /// The interpreters or compilers to search for, best first: absolute paths, or names in the system folders.
     pub interpreters: Option<Vec<String>>,
-    /// Other programs that must be there.
+    /// Other programs that must be installed.
     pub needs: Option<Vec<String>>,
-    /// The interpreter must be as new as this: `22.18`.
+    /// The minimum version of the interpreter, such as `22.18`.
     pub least_version: Option<String>,
-    /// Arguments that run code; `{code}` stands for it. The code's own arguments follow. Absent: code waits in a file.
+    /// Arguments that run code; `{code}` stands for it. The code's own arguments follow. If absent, code is run from a file.
     pub args: Option<Vec<String>>,
     /// Arguments that run a file; `{file}` stands for its path. Its own arguments follow.
     pub run_file: Option<Vec<String>>,
-    /// Likewise for code that is too long to be an argument and is in a file for that reason only: it should not notice.
+    /// Arguments that run a file with code that is too long for an argument; the code should not notice the difference.
     pub run_long: Option<Vec<String>>,
-    /// Arguments that compile `{file}` to `{out}`, a program in the folder `{dir}` that is there while it runs.
+    /// Arguments that compile `{file}` to `{out}`, a program in the temporary folder `{dir}`.
     pub build: Option<Vec<String>>,
-    /// Variables of the compiler.
+    /// Environment variables of the compiler.
     pub build_env: Option<BTreeMap<String, String>>,
-    /// What was built is run so: `["{out}"]` unless told. `{stem}` is the file's name without its suffix.
+    /// The command that runs the built program, by default `["{out}"]`. `{stem}` is the file's name without its suffix.
     pub run_built: Option<Vec<String>>,
-    /// It compiles before it runs, without a step of its own.
+    /// Whether it compiles before it runs, without a separate step.
     pub compiles: Option<bool>,
-    /// An interpreter in the workspace that is taken instead if it is there, as in a virtual environment.
+    /// An interpreter in the workspace that is used instead if it exists, as in a virtual environment.
     pub environment: Option<String>,
-    /// Arguments that make the interpreter tell its version: `["--version"]` unless told.
+    /// Arguments that make the interpreter print its version, by default `["--version"]`.
     pub version: Option<Vec<String>>,
-    /// The Debian package that brings the interpreter.
+    /// The Debian package of the interpreter.
     pub package: Option<String>,
-    /// The name of its icon: the language's own unless told.
+    /// The name of its icon, by default the name of the language.
     pub icon: Option<String>,
-    /// The longest that its code may run: `300s`.
+    /// The longest run time of its code, such as `300s`.
     #[serde(deserialize_with = "duration", serialize_with = "write_duration")]
     pub max_runtime: Option<Duration>,
-    /// What its code may use, if that is less than what its session may.
+    /// The limits of its code, if they are lower than those of the session.
     #[serde(deserialize_with = "limits", serialize_with = "write_limits")]
     pub limits: Limits,
-    /// Other ways, if the interpreter is not there: each says what is different.
+    /// Alternatives, if the interpreter is not installed: each has only the differences.
     pub otherwise: Vec<LanguageConfig>,
 }
 
@@ -80,13 +80,13 @@ fn write_limits<S: Serializer>(limits: &Limits, to: S) -> Result<S::Ok, S::Error
 }
 
 impl LanguageConfig {
-    /// This one with what the other says differently.
+    /// This configuration with the fields of the other.
     #[must_use]
     pub(super) fn overlaid(mut self, other: &Self) -> Self {
         let changes_tool = other.interpreters.is_some();
         let changes_run = other.args.is_some() || other.run_file.is_some();
         if changes_tool {
-            // What goes with one tool does not go with another.
+            // The arguments of one tool do not fit another.
             (self.otherwise, self.needs, self.least_version) = (Vec::new(), None, None);
         }
         if changes_run && other.build.is_none() {
@@ -110,7 +110,7 @@ impl LanguageConfig {
         self
     }
 
-    /// How names of its files end.
+    /// The file name suffixes.
     pub(super) fn all_suffixes(&self) -> Vec<String> {
         match (&self.suffixes, &self.suffix) {
             (Some(all), _) => all.clone(),
@@ -119,7 +119,7 @@ impl LanguageConfig {
         }
     }
 
-    /// What is wrong with it, if something is. `known`: it changes a language in the box.
+    /// Checks the configuration. `known`: it changes a built-in language.
     pub(super) fn check(&self, name: &str, known: bool) -> Result<(), String> {
         let is_name = |text: &str| {
             (1..=MAX_NAME_BYTES).contains(&text.len())
@@ -128,24 +128,24 @@ impl LanguageConfig {
                     .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'`' | b'%' | b'?'))
         };
         if !is_name(name) {
-            return Err(format!("languages: `{name}` cannot be the name of a language"));
+            return Err(format!("languages: `{name}` is not a valid name"));
         }
         if let Some(alias) = self.aliases.iter().flatten().find(|alias| !is_name(alias)) {
-            return Err(format!("languages.{name}.aliases: `{alias}` cannot be the name of a language"));
+            return Err(format!("languages.{name}.aliases: `{alias}` is not a valid name"));
         }
         let suffixes = self.all_suffixes();
         if let Some(suffix) = suffixes.iter().find(|suffix| suffix.is_empty() || suffix.contains(['/', '\0']))
         {
-            return Err(format!("languages.{name}.suffix: `{suffix}` cannot end a file's name"));
+            return Err(format!("languages.{name}.suffix: `{suffix}` is not a valid suffix"));
         }
         if !known && self.interpreters.is_none() {
-            return Err(format!("languages.{name}.interpreters: say which programs run it"));
+            return Err(format!("languages.{name}.interpreters: must name at least one program"));
         }
         if !known && self.args.is_none() && self.run_file.is_none() && self.build.is_none() {
-            return Err(format!("languages.{name}: say how it runs: `args`, `run_file` or `build`"));
+            return Err(format!("languages.{name}: needs `args`, `run_file` or `build`"));
         }
         if self.max_runtime.is_some_and(|time| time.is_zero()) {
-            return Err(format!("languages.{name}.max_runtime: `0` is no time to run in"));
+            return Err(format!("languages.{name}.max_runtime: must be more than 0"));
         }
         self.otherwise.iter().try_for_each(|other| other.check(name, true))
     }

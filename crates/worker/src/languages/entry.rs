@@ -1,4 +1,4 @@
-//! A language of the registry: what is told of it, and the way in which it runs here, if there is one.
+//! A language of the registry: its description, and how it is run on this host, if it is installed.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -9,24 +9,24 @@ use super::config::LanguageConfig;
 use super::language::Language;
 use super::{look_up, version};
 
-/// A language, whether or not it can be run here.
+/// A language, installed or not.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its one name.
+    /// Its name.
     pub name: String,
-    /// Others.
+    /// Its aliases.
     pub aliases: Vec<String>,
-    /// How names of its files end, without the dot.
+    /// The file name suffixes, without the dot.
     pub suffixes: Vec<String>,
     /// The name of its icon.
     pub icon: String,
-    /// The Debian package that brings its tool, if that is known.
+    /// The Debian package of its tool, if known.
     pub package: Option<String>,
-    /// Whether some way of it compiles.
+    /// Whether one of its variants compiles.
     pub can_build: bool,
-    /// Ways whose tools are there, best first.
+    /// The variants whose tools are installed, best first.
     ways: Vec<Way>,
-    /// Which of them.
+    /// The index of the variant that is used.
     chosen: OnceLock<Option<usize>>,
     version: OnceLock<Option<String>>,
 }
@@ -34,7 +34,7 @@ pub struct Entry {
 #[derive(Debug)]
 struct Way {
     language: Language,
-    /// The tool on the host, and how it is asked for its version.
+    /// The tool on the host, and the arguments that print its version.
     host: PathBuf,
     ask: Vec<String>,
     least_version: Option<String>,
@@ -57,12 +57,12 @@ impl Entry {
         }
     }
 
-    /// The way it runs here, if it does. The first time, a tool may be asked for its version: see [`Self::is_settled`].
+    /// The variant that is used on this host. The first call may run a tool for its version: see [`Self::is_settled`].
     pub fn language(&self) -> Option<&Language> {
         self.chosen_way().map(|way| &way.language)
     }
 
-    /// Whether [`Self::language`] answers at once.
+    /// Whether [`Self::language`] returns without running a tool.
     pub fn is_settled(&self) -> bool {
         self.chosen.get().is_some() || self.ways.first().is_none_or(|way| way.least_version.is_none())
     }
@@ -72,23 +72,23 @@ impl Entry {
         self.ways.get((*self.chosen.get_or_init(choose))?)
     }
 
-    /// Its version, if it was asked for and told.
+    /// Its version, if it was determined.
     pub fn version(&self) -> Option<&str> {
         self.version.get()?.as_deref()
     }
 
-    /// Whether its tool was asked for its version.
+    /// Whether its tool was run for its version.
     pub fn is_asked(&self) -> bool {
         self.version.get().is_some()
     }
 
-    /// Asks its tool for the version, once. This takes as long as the tool takes, and not for ever.
+    /// Runs its tool for the version, once. This takes as long as the tool takes, within a timeout.
     pub fn ask_version(&self) -> Option<&str> {
         let ask = || self.chosen_way().and_then(|way| version::ask(&way.host, &way.ask));
         self.version.get_or_init(ask).as_deref()
     }
 
-    /// What to do where it cannot be run.
+    /// How to install it.
     pub fn remedy(&self) -> String {
         match &self.package {
             Some(package) => format!("apt-get install {package}"),

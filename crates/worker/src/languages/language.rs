@@ -1,26 +1,26 @@
-//! A language that can be run here: from code or a file to a program and its arguments.
+//! An installed language: turns code or a file into a program and its arguments.
 
-use headwater_protocol::Limits;
+use headwater_protocol::{Limits, shell_quote};
 
 use super::config::LanguageConfig;
 
 const CODE: &str = "{code}";
 const FILE: &str = "{file}";
-/// The program that a build makes, in the folder of the run.
+/// The name of the built program in the temporary folder.
 const PROGRAM: &str = "program";
 
-/// A language that can be run here.
+/// A language that is installed on this host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Language {
-    /// Its one name.
+    /// Its name.
     pub name: String,
-    /// The interpreter or compiler, as seen inside a session.
+    /// The path of the interpreter or compiler in a session.
     pub interpreter: String,
-    /// How names of its files end, without the dot; maybe empty.
+    /// The file name suffix without the dot; may be empty.
     pub suffix: String,
-    /// What its code may use at most.
+    /// The limits of its code.
     pub limits: Limits,
-    /// An interpreter in the workspace that is taken instead if it is there.
+    /// An interpreter in the workspace that is used instead if it exists.
     pub environment: Option<String>,
     /// Whether it is compiled before it runs.
     pub can_build: bool,
@@ -73,31 +73,31 @@ impl Language {
         }
     }
 
-    /// The same with another interpreter of the same kind.
+    /// The language with another interpreter of the same kind.
     #[must_use]
     pub(crate) fn with_interpreter(mut self, interpreter: String) -> Self {
         self.interpreter = interpreter;
         self
     }
 
-    /// Whether a run needs a folder for what is compiled.
+    /// Whether a run needs a temporary folder for compilation.
     pub fn needs_folder(&self) -> bool {
         self.build.is_some()
     }
 
-    /// The program and arguments that run this code, if the language takes code as an argument.
+    /// The command that runs this code, if the language accepts code as an argument.
     pub fn run_code(&self, code: &str, args: &[String]) -> Option<Vec<String>> {
         let pattern = self.args.as_ref().filter(|_| self.build.is_none())?;
         Some(self.argv(pattern, CODE, code, args))
     }
 
-    /// Those that run the code in this file as if it had been an argument.
+    /// The command that runs the code in this file as if it were an argument.
     pub fn run_long(&self, file: &str, args: &[String]) -> Vec<String> {
         let pattern = if self.args.is_some() { &self.run_long } else { &self.run_file };
         self.argv(pattern, FILE, file, args)
     }
 
-    /// Those that run this file, whose path is as seen inside a session; `dir` is the folder for what is compiled.
+    /// The command that runs this file, whose path is the one in a session; `dir` is the folder for compilation.
     pub fn run_file(&self, file: &str, dir: &str, args: &[String]) -> Vec<String> {
         match &self.build {
             Some(build) => self.build_and_run(build, &Places { file, dir }, args),
@@ -111,14 +111,14 @@ impl Language {
         first.chain(pattern.iter().map(fill)).chain(args.iter().cloned()).collect()
     }
 
-    /// A shell that compiles and then becomes the program. The compiler's own files go into the run's folder too, and it
-    /// cannot take the program's input.
+    /// A shell command that compiles and then executes the program. The compiler's temporary files go into the same folder,
+    /// and it does not read the program's input.
     fn build_and_run(&self, build: &Build, places: &Places<'_>, args: &[String]) -> Vec<String> {
-        let mut words = vec![format!("TMPDIR={}", quoted(places.dir))];
-        words.extend(build.env.iter().map(|(name, value)| format!("{name}={}", quoted(value))));
-        words.push(quoted(&self.interpreter));
-        words.extend(build.args.iter().map(|arg| quoted(&places.fill(arg))));
-        let run: Vec<_> = build.run.iter().map(|arg| quoted(&places.fill(arg))).collect();
+        let mut words = vec![format!("TMPDIR={}", shell_quote(places.dir))];
+        words.extend(build.env.iter().map(|(name, value)| format!("{name}={}", shell_quote(value))));
+        words.push(shell_quote(&self.interpreter));
+        words.extend(build.args.iter().map(|arg| shell_quote(&places.fill(arg))));
+        let run: Vec<_> = build.run.iter().map(|arg| shell_quote(&places.fill(arg))).collect();
         let script = format!("{} </dev/null || exit $?\nexec {} \"$@\"", words.join(" "), run.join(" "));
         let shell = ["/bin/sh", "-c", &script, "build"].map(ToOwned::to_owned);
         shell.into_iter().chain(args.iter().cloned()).collect()
@@ -126,7 +126,7 @@ impl Language {
 }
 
 impl Places<'_> {
-    /// Puts the places into a word. The file's path last: it may contain what looks like one.
+    /// Replaces the placeholders in a word. The file's path last: it may contain text that looks like a placeholder.
     fn fill(&self, word: &str) -> String {
         let (folder, name) = self.file.rsplit_once('/').unwrap_or((".", self.file));
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -136,11 +136,6 @@ impl Places<'_> {
             .replace("{stem}", stem)
             .replace(FILE, self.file)
     }
-}
-
-/// One word for the shell, whatever is in it.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What is installed in a session's environments, read from the files that installers leave there. The session's programs
-//! can write them too: what is told is what they say, bounded in number and size.
+//! Lists the packages of a session's environments from the metadata that installers write. Programs of the session can
+//! write it too, so the number and the size of entries are limited.
 
 use std::io::Read;
 
@@ -8,19 +8,19 @@ use headwater_workspace::{Kind, WorkspacePath};
 
 use crate::files::open_workspace::OpenWorkspace;
 
-/// The most packages that are told.
+/// The most packages that are listed.
 const MAX_PACKAGES: usize = 5_000;
-/// So much of a package's own description is read.
+/// The bytes of a package's metadata that are read.
 const MAX_DESCRIPTION: u64 = 256 << 10;
-/// The longest name or version that is told.
+/// The longest name or version.
 const MAX_CHARS: usize = 200;
 
-/// Where a session's virtual environment is.
+/// The path of a session's virtual environment.
 const PYTHON: &str = ".venv";
-/// ... and its modules.
+/// The path of a session's Node modules.
 const NODE: &str = "node_modules";
 
-/// The environment of this kind, and what is in it.
+/// The environment of this ecosystem, and its packages.
 pub(crate) fn list(open: &OpenWorkspace, ecosystem: v1::Ecosystem) -> v1::ListPackagesResponse {
     let (place, (version, packages)) = match ecosystem {
         v1::Ecosystem::Python => (PYTHON, python(open)),
@@ -64,7 +64,7 @@ fn python(open: &OpenWorkspace) -> (Version, Option<Vec<v1::Package>>) {
     (version, Some(packages))
 }
 
-/// A package by its `METADATA`, or else by the name of its folder: `requests-2.32.0.dist-info`.
+/// A package by its `METADATA`, or by the name of its folder: `requests-2.32.0.dist-info`.
 fn distribution(open: &OpenWorkspace, folder: &WorkspacePath, stem: &str) -> v1::Package {
     let metadata = folder.join(b"METADATA").and_then(|path| text(open, &path)).unwrap_or_default();
     let head = metadata.split("\n\n").next().unwrap_or_default();
@@ -90,7 +90,7 @@ fn node(open: &OpenWorkspace) -> Option<Vec<v1::Package>> {
     Some(packages)
 }
 
-/// A module by its `package.json`; what has none is no package.
+/// A module by its `package.json`; a folder without one is not a package.
 fn module(open: &OpenWorkspace, folder: &WorkspacePath) -> Option<v1::Package> {
     let described = text(open, &folder.join(b"package.json")?)?;
     let described: serde_json::Value = serde_json::from_str(&described).ok()?;
@@ -111,7 +111,7 @@ fn folders(open: &OpenWorkspace, folder: &WorkspacePath) -> Vec<WorkspacePath> {
     folders.take(4 * MAX_PACKAGES).collect()
 }
 
-/// The beginning of an ordinary file.
+/// The beginning of a regular file.
 fn text(open: &OpenWorkspace, path: &WorkspacePath) -> Option<String> {
     let (file, _) = open.workspace.open_file(path).ok()?;
     let mut bytes = Vec::new();
@@ -128,7 +128,7 @@ fn field(text: &str, name: &str, separator: char) -> Option<String> {
     value.filter(|value| !value.is_empty())
 }
 
-/// Names are data of the session's: short, and without anything that moves a cursor.
+/// Names come from the session: they are shortened, and control characters are removed.
 fn short(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect()
 }

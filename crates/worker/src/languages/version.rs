@@ -1,19 +1,19 @@
-//! What a tool of the host calls itself. It is the operator's, and may still hang: it has a bounded time.
+//! Gets the version of a tool of the host, with a timeout.
 
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a tool may take to tell its version.
+/// How long a tool may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked at meanwhile.
+/// How often the tool is polled meanwhile.
 const LOOK: Duration = Duration::from_millis(5);
-/// So much of what it says is kept.
+/// The most bytes of its output.
 const MAX_CHARS: usize = 200;
 const MAX_BYTES: u64 = 16 << 10;
 
-/// The first line that says something, if it ends in time.
+/// The first line that is not empty, if the tool ends in time.
 pub(super) fn ask(program: &Path, args: &[String]) -> Option<String> {
     let mut child = Command::new(program)
         .args(args)
@@ -52,7 +52,7 @@ fn ends_in_time(child: &mut Child) -> bool {
     false
 }
 
-/// Whether a version is at least another: the first number with dots in each counts.
+/// Whether a version is at least another: compares the first dotted number in each.
 pub(super) fn is_at_least(said: &str, least: &str) -> bool {
     let (said, least) = (numbers(said), numbers(least));
     !said.is_empty() && said >= least

@@ -1,7 +1,7 @@
-//! The journal of removed logs (`DIR/removed.jsonl`): which log was removed when and why.
+//! The journal of removed logs (`DIR/removed.jsonl`): when and why each was removed.
 //!
-//! A log is written here before its files go. So a worker that is killed in between finishes the removal at its next
-//! start, and a reader that comes later gets the reason instead of "does not exist". The newest entries are kept.
+//! A removal is recorded before the files are removed. So after a crash the next worker completes it, and later readers
+//! get the reason instead of "does not exist". The newest entries are kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -9,33 +9,32 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use headwater_protocol::{Execution, ExecutionId, Seq, Verdict};
+use headwater_protocol::{Execution, ExecutionId, Seq, Verdict, now_ms};
 use serde::{Deserialize, Serialize};
 
 use super::policy::Why;
-use crate::clock::now_ms;
 
 /// Entries that are kept: about 8 MB of file and of memory.
-const KEPT: usize = 20_000;
+const MAX_ENTRIES: usize = 20_000;
 
 /// One removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// Grows with each removal.
+    /// The number of the removal, which increases.
     pub(crate) number: u64,
     pub(crate) id: ExecutionId,
-    /// Why, by its name.
+    /// The name of the reason.
     pub(crate) reason: String,
-    /// In milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub(crate) at_ms: u64,
-    /// How the execution ended: a gateway that was away may not have noted it.
+    /// The verdict of the execution: a gateway that was not running may not have stored it.
     pub(crate) verdict: Option<Verdict>,
     pub(crate) started_at_ms: u64,
     pub(crate) last_seq: Seq,
 }
 
 impl Entry {
-    /// The removal of this execution's log, now. The journal gives the number.
+    /// A removal now. The journal assigns the number.
     pub(super) fn new(execution: &Execution, why: Why) -> Self {
         Self {
             number: 0,
@@ -56,13 +55,13 @@ pub(crate) struct Journal {
     file: Option<File>,
     entries: VecDeque<Entry>,
     numbers: HashMap<ExecutionId, u64>,
-    /// Lines in the file, those of entries that are no longer kept included.
+    /// Lines in the file, including entries that are no longer kept.
     lines: usize,
     last: u64,
 }
 
 impl Journal {
-    /// Reads the journal. A torn last line is of a removal that had not begun.
+    /// Reads the journal. An incomplete last line belongs to a removal that had not begun.
     pub(crate) fn open(folder: &Path) -> Self {
         let path = folder.join("removed.jsonl");
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -87,19 +86,19 @@ impl Journal {
         self.last = self.last.max(entry.number);
         self.numbers.insert(entry.id, entry.number);
         self.entries.push_back(entry);
-        if self.entries.len() > KEPT
+        if self.entries.len() > MAX_ENTRIES
             && let Some(oldest) = self.entries.pop_front()
         {
             self.numbers.remove(&oldest.id);
         }
     }
 
-    /// Notes removals that are about to happen. On a full disk they are noted in memory only: the removal makes room.
+    /// Records removals before they happen. On a full disk they are recorded in memory only: the removal frees space.
     pub(crate) fn add(&mut self, removed: impl IntoIterator<Item = Entry>) {
         let mut text = Vec::new();
         for entry in removed {
             let entry = Entry { number: self.last + 1, ..entry };
-            // Strings and numbers become JSON, and memory takes them.
+            // Serialising strings and numbers to memory does not fail.
             if serde_json::to_writer(&mut text, &entry).is_ok() {
                 text.push(b'\n');
             }
@@ -107,10 +106,10 @@ impl Journal {
             self.remember(entry);
         }
         if let Err(error) = self.append(&text) {
-            tracing::warn!(%error, "removed logs cannot be noted in `removed.jsonl`");
+            tracing::warn!(%error, "cannot record removed logs in `removed.jsonl`");
             self.file = None;
         }
-        if self.lines > 2 * KEPT {
+        if self.lines > 2 * MAX_ENTRIES {
             self.rewrite();
         }
     }
@@ -123,7 +122,7 @@ impl Journal {
         file.write_all(text)
     }
 
-    /// Writes the file anew with what is kept.
+    /// Rewrites the file with the entries that are kept.
     fn rewrite(&mut self) {
         let fresh = self.path.with_extension("jsonl.new");
         let written = (|| {
@@ -137,7 +136,7 @@ impl Journal {
         })();
         match written {
             Ok(()) => (self.file, self.lines) = (None, self.entries.len()),
-            Err(error) => tracing::warn!(%error, "`removed.jsonl` cannot be rewritten"),
+            Err(error) => tracing::warn!(%error, "cannot rewrite `removed.jsonl`"),
         }
     }
 
@@ -146,12 +145,12 @@ impl Journal {
         self.place(*self.numbers.get(&id)?).and_then(|place| self.entries.get(place))
     }
 
-    /// The place of a number: entries are in the order of their numbers.
+    /// The index of a number: entries are ordered by their numbers.
     fn place(&self, number: u64) -> Option<usize> {
         self.entries.binary_search_by_key(&number, |entry| entry.number).ok()
     }
 
-    /// The removals after a number, at most so many.
+    /// Up to `limit` removals after a number.
     pub(crate) fn after(&self, number: u64, limit: usize) -> Vec<Entry> {
         let from = self.entries.partition_point(|entry| entry.number <= number);
         self.entries.iter().skip(from).take(limit).cloned().collect()
@@ -199,11 +198,11 @@ mod tests {
         let first = ExecutionId::random();
         journal.add([entry(first)]);
         for _ in 0..5 {
-            journal.add((0..KEPT / 2).map(|_| entry(ExecutionId::random())));
+            journal.add((0..MAX_ENTRIES / 2).map(|_| entry(ExecutionId::random())));
         }
-        assert!(journal.of(first).is_none() && journal.entries.len() == KEPT);
+        assert!(journal.of(first).is_none() && journal.entries.len() == MAX_ENTRIES);
         let lines = fs::read_to_string(folder.path().join("removed.jsonl")).unwrap().lines().count();
-        assert!(lines <= 2 * KEPT, "{lines}");
+        assert!(lines <= 2 * MAX_ENTRIES, "{lines}");
         assert_eq!(Journal::open(folder.path()).last, journal.last);
     }
 }

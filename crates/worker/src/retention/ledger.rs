@@ -16,7 +16,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// A log was closed, or found at the start.
+    /// Adds a log that was closed, or found at the start.
     pub(crate) fn add(&mut self, session: SessionId, owner: &str, bytes: u64) {
         let owner = match self.owners.get_key_value(owner) {
             Some((known, _)) => Arc::clone(known),
@@ -27,7 +27,7 @@ impl Ledger {
         self.all.add(1, bytes);
     }
 
-    /// Logs of a session are gone.
+    /// Subtracts logs of a session.
     pub(crate) fn subtract(&mut self, session: SessionId, logs: u64, bytes: u64) {
         let Some((owner, sum)) = self.sessions.get_mut(&session) else { return };
         sum.subtract(logs, bytes);
@@ -43,19 +43,19 @@ impl Ledger {
         self.all.subtract(logs, bytes);
     }
 
-    /// All logs of a session are gone.
+    /// Subtracts all logs of a session.
     pub(crate) fn forget(&mut self, session: SessionId) {
         if let Some((_, sum)) = self.sessions.get(&session) {
             self.subtract(session, sum.logs, sum.bytes);
         }
     }
 
-    /// What is kept of a session.
+    /// The totals of a session.
     pub(crate) fn session(&self, session: SessionId) -> Sum {
         self.sessions.get(&session).map(|(_, sum)| *sum).unwrap_or_default()
     }
 
-    /// What is kept of each owner.
+    /// The totals of each owner.
     pub(crate) fn owners(&self) -> impl Iterator<Item = (&str, Sum)> {
         self.owners.iter().map(|(owner, sum)| (&**owner, *sum))
     }
@@ -69,8 +69,8 @@ impl Ledger {
             || rules.all.exceeded_by(self.all).is_some()
     }
 
-    /// Whether there is no room for more logs of this owner: all logs together are over their bound, and this owner has
-    /// more than an equal share of it. Others may go on.
+    /// Whether there is no room for more logs of this owner: all logs together exceed their bound, and this owner has more
+    /// than an equal share of it. Other owners are not affected.
     pub(crate) fn is_full_for(&self, owner: &str, rules: &Rules) -> bool {
         let Some(most) = rules.all.bytes.filter(|most| self.all.bytes > *most) else { return false };
         let share = most / (self.owners.len() as u64).max(1);

@@ -1,4 +1,4 @@
-//! The policy: which logs of ended executions are removed. A pure function of what is kept, the rules and the time.
+//! The policy: which logs of ended executions are removed. A pure function of the logs, the rules and the time.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -10,13 +10,13 @@ use headwater_protocol::{ExecutionId, SessionId};
 /// Why a log is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
-    /// It is older than the configuration keeps logs.
+    /// It is older than the configured age.
     Age,
     /// There are too many newer ones.
     Number,
-    /// They hold too many bytes.
+    /// They have too many bytes.
     Size,
-    /// Somebody asked for it.
+    /// A caller requested it.
     Prune,
 }
 
@@ -32,12 +32,12 @@ impl Why {
     }
 }
 
-/// The most that is kept for a session, for an owner or in all. Absent: any amount.
+/// The bounds of a session, of an owner or of all. Absent: unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {
     /// Logs of ended executions.
     pub logs: Option<u64>,
-    /// Allocated bytes of all logs, those of running executions included.
+    /// Allocated bytes of all logs, including those of running executions.
     pub bytes: Option<u64>,
 }
 
@@ -53,9 +53,9 @@ impl Bounds {
 /// The rules of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// A log is kept at least so long after its execution has ended, so that a reader can fetch the result.
+    /// The minimum time that a log is kept after the end of its execution, so that a client can fetch the result.
     pub keep_at_least: Duration,
-    /// A log is removed when its execution ended longer ago. Absent: never.
+    /// The age after which a log is removed. Absent: never.
     pub age: Option<Duration>,
     /// The bounds for one session.
     pub session: Bounds,
@@ -65,7 +65,7 @@ pub struct Rules {
     pub all: Bounds,
 }
 
-/// A log as the policy sees it.
+/// A log, for the policy.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     pub(crate) id: ExecutionId,
@@ -74,7 +74,7 @@ pub(crate) struct Kept {
     /// When it was closed, in milliseconds since 1970; `None` while the execution runs.
     pub(crate) ended_at_ms: Option<u64>,
     pub(crate) bytes: u64,
-    /// Somebody reads it at the moment.
+    /// Whether it has readers.
     pub(crate) is_read: bool,
 }
 
@@ -98,13 +98,13 @@ impl Sum {
     }
 }
 
-/// What a prune is asked to remove.
+/// The logs that a prune removes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     pub(crate) owner: Option<String>,
     pub(crate) session: Option<SessionId>,
     pub(crate) older_than_ms: Option<u64>,
-    /// All but the newest so many.
+    /// All but this many of the newest.
     pub(crate) keep: Option<u64>,
     /// All that have ended.
     pub(crate) all: bool,
@@ -117,7 +117,7 @@ impl Filter {
     }
 }
 
-/// Which logs the rules remove, by their place in `kept`, oldest first for each reason.
+/// The logs that the rules remove, by their index in `kept`, oldest first for each reason.
 pub(crate) fn choose(kept: &[Kept], rules: &Rules, now_ms: u64) -> Vec<(usize, Why)> {
     let mut choice = Choice::new(kept, rules, now_ms);
     choice.by_age();
@@ -127,8 +127,8 @@ pub(crate) fn choose(kept: &[Kept], rules: &Rules, now_ms: u64) -> Vec<(usize, W
     choice.chosen
 }
 
-/// Which logs a prune removes. With a time, a number or `all` it removes what the caller names, without the floor; else
-/// it applies the rules to what fits.
+/// The logs that a prune removes. With a time, a number or `all` it removes what the caller names, without the minimum
+/// time; otherwise it applies the rules to the logs that match.
 pub(crate) fn prune(kept: &[Kept], filter: &Filter, rules: &Rules, now_ms: u64) -> Vec<(usize, Why)> {
     if filter.older_than_ms.is_none() && filter.keep.is_none() && !filter.all {
         let mut chosen = choose(kept, rules, now_ms);
@@ -153,7 +153,7 @@ struct Choice<'a> {
     kept: &'a [Kept],
     rules: &'a Rules,
     now_ms: u64,
-    /// What may be removed, the oldest first.
+    /// The logs that may be removed, oldest first.
     removable: Vec<usize>,
     is_gone: Vec<bool>,
     chosen: Vec<(usize, Why)>,
@@ -183,7 +183,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// What is left of each group, by a name of the group.
+    /// The totals of each group, by its name.
     fn sums<K: Hash + Eq>(&self, group: impl Fn(&Kept) -> K) -> HashMap<K, Sum> {
         let mut sums: HashMap<K, Sum> = HashMap::new();
         for (one, _) in self.kept.iter().zip(&self.is_gone).filter(|(_, is_gone)| !**is_gone) {
@@ -204,8 +204,8 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Over the bounds of all, the owner that has most pays first: nobody can push out the logs of others by filling the
-    /// disk with new ones.
+    /// Over the bounds of all, logs of the owner that has most are removed first: an owner cannot push out the logs of others
+    /// by filling the disk with new ones.
     fn in_all(&mut self) {
         let sums = self.sums(|one| Arc::clone(&one.owner));
         let mut total = Sum::default();

@@ -1,41 +1,41 @@
 //! The sweep: removes the logs that the policy names, and the folders of ended sessions that have no log left.
 //!
-//! A removal is noted in the journal first, then the log leaves the tables, then its folder goes. Whoever is killed in
-//! between leaves work for the next worker, never a log that is there in part.
+//! A removal is recorded in the journal first, then the log is removed from the tables, then its folder. After a crash
+//! the next worker completes the removal, so there is never a partial log.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind, v1};
-use headwater_protocol::SessionId;
+use headwater_protocol::{SessionId, now_ms};
 
 use super::journal::Entry;
 use super::policy::{self, Kept, Sum, Why};
 use super::{Filter, lock};
-use crate::clock::now_ms;
 use crate::engine::Engine;
 use crate::executions::ended;
 use crate::executions::execution::Execution;
 use crate::sessions::end;
 
-/// Between two sweeps without a reason: for what becomes too old. More often where `age` is shorter.
-const EVERY: Duration = Duration::from_mins(1);
-/// After a sweep that removed nothing although a bound is exceeded: what is over it is still too new.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The time between two regular sweeps, for logs that become too old. Shorter if `age` is shorter.
+const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
+/// The pause after a sweep that removed nothing although a bound is exceeded, because the logs are too new.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// A reader keeps a log from being removed, but no longer than this after the end.
-const READERS_MS: u64 = 3_600_000;
-/// Ids that the answer to a prune names.
-const NAMED: usize = 1_000;
+const MAX_READER_HOLD_MS: u64 = 3_600_000;
+/// The most ids in the response to a prune.
+const MAX_NAMED_IDS: usize = 1_000;
 
 /// Sweeps until the worker stops.
 pub(crate) async fn run(engine: Arc<Engine>) {
-    let every = engine.retention.rules.age.map_or(EVERY, |age| age.clamp(PAUSE, EVERY));
+    let every =
+        engine.retention.rules.age.map_or(SWEEP_INTERVAL, |age| age.clamp(RETRY_PAUSE, SWEEP_INTERVAL));
     loop {
         if sweep(&engine).await.logs == 0 {
             tokio::select! {
                 () = engine.stop.cancelled() => return,
-                () = tokio::time::sleep(PAUSE) => {}
+                () = tokio::time::sleep(RETRY_PAUSE) => {}
             }
         }
         tokio::select! {
@@ -46,7 +46,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     }
 }
 
-/// Applies the rules once. Answers what was removed.
+/// Applies the rules once. Returns what was removed.
 async fn sweep(engine: &Arc<Engine>) -> Sum {
     let engine = Arc::clone(engine);
     let work = move || {
@@ -78,7 +78,7 @@ pub(crate) async fn prune(
         v1::PruneResponse {
             logs: chosen.len() as u64,
             bytes: chosen.iter().map(|(n, _)| kept[*n].bytes).sum(),
-            execution_ids: chosen.iter().take(NAMED).map(|(n, _)| kept[*n].id.to_string()).collect(),
+            execution_ids: chosen.iter().take(MAX_NAMED_IDS).map(|(n, _)| kept[*n].id.to_string()).collect(),
         }
     };
     let stopping = |_| Fault::new(FaultKind::Internal, "the worker is stopping");
@@ -107,7 +107,7 @@ fn snapshot(engine: &Engine) -> (Vec<Arc<Execution>>, Vec<Kept>) {
         let session = execution.session_id();
         let owner = owners.entry(session).or_insert_with(|| engine.sessions.owner(session));
         let ended_at_ms = execution.closed_at_ms();
-        let is_recent = ended_at_ms.is_some_and(|at| now.saturating_sub(at) < READERS_MS);
+        let is_recent = ended_at_ms.is_some_and(|at| now.saturating_sub(at) < MAX_READER_HOLD_MS);
         kept.push(Kept {
             id: execution.id(),
             session,
@@ -127,11 +127,11 @@ fn remove(engine: &Engine, executions: &[Arc<Execution>], kept: &[Kept], chosen:
         return total;
     }
     let retention = &engine.retention;
-    lock(&retention.journal).add(chosen.iter().map(|(n, why)| Entry::new(&executions[*n].told(), *why)));
+    lock(&retention.journal).add(chosen.iter().map(|(n, why)| Entry::new(&executions[*n].info(), *why)));
     let mut reasons: BTreeMap<Why, Sum> = BTreeMap::new();
     for (n, why) in chosen {
         if let Err(error) = ended::remove(engine, &executions[*n]) {
-            tracing::warn!(execution = %kept[*n].id, %error, "a log cannot be removed");
+            tracing::warn!(execution = %kept[*n].id, %error, "cannot remove a log");
         }
         reasons.entry(*why).or_default().add(1, kept[*n].bytes);
         total.add(1, kept[*n].bytes);
@@ -149,7 +149,7 @@ fn remove(engine: &Engine, executions: &[Arc<Execution>], kept: &[Kept], chosen:
         number = count(Why::Number),
         size = count(Why::Size),
         prune = count(Why::Prune),
-        "logs of ended executions removed"
+        "removed logs of ended executions"
     );
     total
 }

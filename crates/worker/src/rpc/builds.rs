@@ -1,4 +1,4 @@
-//! The service of builds: takes calls apart and hands them to [`crate::builds`].
+//! The gRPC service `Builds`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,38 +7,38 @@ use headwater_contract::v1::builds_server::Builds as Contract;
 use headwater_contract::{Fault, FaultKind, v1};
 use tonic::{Request, Response, Status};
 
-use crate::builds::run::{Order, State, Workshop};
-use crate::detached::to_the_end;
+use crate::builds::service::{BuildService, BuildSpec, State};
+use crate::detached::detached;
 use crate::engine::Engine;
 
-/// The longest that a call waits for an end.
+/// The longest wait of a call for the end of a build.
 const MAX_WAIT: Duration = Duration::from_mins(10);
 
-/// Answers the contract's calls.
+/// Serves the calls of `Builds`.
 #[derive(Debug)]
-pub(crate) struct Builds {
-    workshop: Arc<Workshop>,
+pub(crate) struct BuildsService {
+    service: Arc<BuildService>,
 }
 
-impl Builds {
-    /// To be called within the runtime that answers calls.
+impl BuildsService {
+    /// Must be called within the runtime that answers calls.
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        let workshop = Workshop::new(engine);
-        tokio::spawn(Arc::clone(&workshop).take_up());
-        Self { workshop }
+        let service = BuildService::new(engine);
+        tokio::spawn(Arc::clone(&service).resume());
+        Self { service }
     }
 }
 
 #[tonic::async_trait]
-impl Contract for Builds {
+impl Contract for BuildsService {
     async fn begin(
         &self,
         request: Request<v1::BeginBuildRequest>,
     ) -> Result<Response<v1::BuildState>, Status> {
-        let order = order(request.into_inner())?;
-        let workshop = Arc::clone(&self.workshop);
-        let begun = to_the_end(async move { workshop.begin(order).await }).await?;
-        Ok(Response::new(told(begun)))
+        let build = build_spec(request.into_inner())?;
+        let service = Arc::clone(&self.service);
+        let begun = detached(async move { service.begin(build).await }).await?;
+        Ok(Response::new(to_proto(begun)))
     }
 
     async fn get_build(
@@ -48,15 +48,14 @@ impl Contract for Builds {
         let request = request.into_inner();
         let id = request.build_id.parse().map_err(Fault::from)?;
         let wait = Duration::from_millis(request.wait_ms).min(MAX_WAIT);
-        Ok(Response::new(told(self.workshop.state(id, wait).await?)))
+        Ok(Response::new(to_proto(self.service.state(id, wait).await?)))
     }
 }
 
-fn order(request: v1::BeginBuildRequest) -> Result<Order, Fault> {
-    let nonsense = |error: serde_json::Error| {
-        Fault::new(FaultKind::Invalid, format!("what is to be built makes no sense: {error}"))
-    };
-    Ok(Order {
+fn build_spec(request: v1::BeginBuildRequest) -> Result<BuildSpec, Fault> {
+    let invalid =
+        |error: serde_json::Error| Fault::new(FaultKind::Invalid, format!("invalid build request: {error}"));
+    Ok(BuildSpec {
         id: request.build_id.parse()?,
         session: request.session_id.parse()?,
         execution: request.execution_id.parse()?,
@@ -66,12 +65,12 @@ fn order(request: v1::BeginBuildRequest) -> Result<Order, Fault> {
         spec: match request.compile {
             Some(spec) => spec.try_into()?,
             // From a gateway of an earlier version.
-            None => serde_json::from_slice(&request.spec).map_err(nonsense)?,
+            None => serde_json::from_slice(&request.spec).map_err(invalid)?,
         },
     })
 }
 
-fn told(state: State) -> v1::BuildState {
+fn to_proto(state: State) -> v1::BuildState {
     match state {
         State::Running(None) => v1::BuildState { executed: true, ..v1::BuildState::default() },
         State::Running(Some(specs)) => v1::BuildState {
@@ -110,8 +109,8 @@ mod tests {
         let now = v1::BeginBuildRequest { compile: Some((&spec).into()), ..request() };
         let earlier = v1::BeginBuildRequest { spec: json.into(), ..request() };
         for request in [now, earlier] {
-            assert_eq!(order(request).unwrap().spec, spec);
+            assert_eq!(build_spec(request).unwrap().spec, spec);
         }
-        assert_eq!(order(request()).unwrap_err().kind, FaultKind::Invalid);
+        assert_eq!(build_spec(request()).unwrap_err().kind, FaultKind::Invalid);
     }
 }

@@ -1,5 +1,5 @@
-//! The worker's connections: HTTP/2 by hand, because what a stream may hold that its reader does not take has to be
-//! bounded, and tonic's own server does not let that be said.
+//! The worker's HTTP/2 connections. Not tonic's own server, because it cannot limit the buffer of a stream whose reader
+//! does not read.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use tokio_util::task::TaskTracker;
 
 use crate::rpc::Services;
 
-/// What one stream may hold of input that was not taken yet; and all of one connection.
+/// The receive window of one stream, and of a whole connection.
 const WINDOW_BYTES: u32 = 8 << 20;
 /// The largest frame.
 const FRAME_BYTES: u32 = 1 << 20;
-/// What is encoded ahead for a reader that does not read; the default of 400 KiB is most of what a stuck one costs.
-const AHEAD_BYTES: usize = 64 << 10;
-/// Streams that were opened and dropped before they were looked at; more in one moment is taken for an attack. A
-/// gateway carries all its watchers on few connections, and many may leave at the same moment.
+/// The send buffer of a stream: the default of 400 KiB is most of the memory of a stalled reader.
+const MAX_SEND_BUFFER_BYTES: usize = 64 << 10;
+/// Streams that may be reset before they were accepted; more at a time count as an attack. A gateway has all its clients
+/// on a few connections, and many of them may disconnect at the same moment.
 const MAX_RESETS: usize = 100_000;
 
-/// Waits when no connection can be taken, at first and at last: the kernel keeps those that come meanwhile.
-const REST: Duration = Duration::from_millis(20);
-const LONGEST_REST: Duration = Duration::from_secs(1);
+/// Pauses when no connection can be accepted, at first and at last: the kernel queues new ones meanwhile.
+const MIN_ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+const MAX_ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Serves until told to stop, then waits for the calls that are answered.
+/// Serves until the worker stops, then waits for running calls.
 pub(crate) async fn serve(listener: UnixListener, services: Services, stop: CancellationToken) {
     let connections = TaskTracker::new();
-    let mut backoff = Backoff::new(REST, LONGEST_REST);
+    let mut backoff = Backoff::new(MIN_ACCEPT_PAUSE, MAX_ACCEPT_PAUSE);
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -41,8 +41,8 @@ pub(crate) async fn serve(listener: UnixListener, services: Services, stop: Canc
                 connections.spawn(connection(stream, services.clone(), stop.clone()));
             }
             Err(error) => {
-                // Out of descriptors, or whoever called has gone: neither ends the worker.
-                tracing::warn!(%error, "a connection could not be taken");
+                // Out of descriptors, or the client is gone: neither ends the worker.
+                tracing::warn!(%error, "cannot accept a connection");
                 backoff.pause().await;
             }
         }
@@ -57,7 +57,7 @@ async fn connection(stream: UnixStream, services: Services, stop: CancellationTo
         .initial_stream_window_size(WINDOW_BYTES)
         .initial_connection_window_size(WINDOW_BYTES)
         .max_frame_size(FRAME_BYTES)
-        .max_send_buf_size(AHEAD_BYTES)
+        .max_send_buf_size(MAX_SEND_BUFFER_BYTES)
         .max_concurrent_streams(None)
         .max_pending_accept_reset_streams(MAX_RESETS);
     let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(services));
@@ -70,6 +70,6 @@ async fn connection(stream: UnixStream, services: Services, stop: CancellationTo
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended badly");
+        tracing::debug!(%error, "connection closed with an error");
     }
 }

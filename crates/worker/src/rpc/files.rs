@@ -1,5 +1,5 @@
-//! Files of a workspace, one at a time: the service. Each call opens the workspace, does what it was asked on a thread that
-//! may block, and tells what lies there then.
+//! The gRPC service `Files`: single files of a workspace. Each call opens the workspace, works on a blocking thread, and
+//! returns the new metadata.
 
 mod entry;
 mod read;
@@ -9,35 +9,35 @@ use std::sync::Arc;
 
 use headwater_contract::v1::files_server::Files as Contract;
 use headwater_contract::{Fault, FaultKind, v1};
-use headwater_workspace::{Copied, Entry, Kind, Overwrite, Room, WorkspaceError, WorkspacePath};
+use headwater_workspace::{CopyTotals, Entry, Kind, Overwrite, Room, WorkspaceError, WorkspacePath};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::detached::blocking;
 use crate::engine::Engine;
 use crate::files::open_workspace::OpenWorkspace;
-use crate::rpc::files::entry::{told, told_at};
+use crate::rpc::files::entry::{entry_at, to_proto};
 
 type Answer<T> = Result<Response<T>, Status>;
 
-/// What one answer lists at most.
+/// The most entries of one list response.
 const MAX_LISTED: u32 = 1000;
-/// What one answer lists, unless told.
-const LISTED: u32 = 100;
-/// The name of a folder's copy before it has its place.
-const TREE: &str = "tree";
+/// The default number of entries of one list response.
+const DEFAULT_LISTED: u32 = 100;
+/// The name of a folder's copy in the staging folder.
+const TREE_NAME: &str = "tree";
 
-/// Answers the contract's calls.
+/// Serves the calls of `Files`.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct FilesService {
     engine: Arc<Engine>,
 }
 
-impl Files {
+impl FilesService {
     pub(crate) const fn new(engine: Arc<Engine>) -> Self {
         Self { engine }
     }
 
-    /// Looks at a session's workspace.
+    /// Reads from a session's workspace.
     async fn look<T: Send + 'static>(
         &self,
         session: &str,
@@ -47,7 +47,7 @@ impl Files {
         blocking(move || work(&OpenWorkspace::open(&engine, id)?)).await
     }
 
-    /// Changes something in a session's workspace, to the end, whoever still waits for it.
+    /// Changes a session's workspace, to the end even if the caller goes away.
     async fn change<T: Send + 'static>(
         &self,
         session: &str,
@@ -66,12 +66,12 @@ impl Files {
 }
 
 #[tonic::async_trait]
-impl Contract for Files {
+impl Contract for FilesService {
     async fn stat(&self, request: Request<v1::StatFileRequest>) -> Answer<v1::FileEntry> {
         let request = request.into_inner();
         let look = move |open: &OpenWorkspace| {
             let path = open.path(&request.path)?;
-            told_at(open, &path)
+            entry_at(open, &path)
         };
         Ok(Response::new(self.look(&request.session_id, look).await?))
     }
@@ -108,9 +108,9 @@ impl Contract for Files {
             if room.inodes < missing && open.workspace.stat(&path).is_err() {
                 return Err(open.full(room));
             }
-            let (entry, created) = open.workspace.make_folder(&path)?;
+            let (entry, created) = open.workspace.create_folder(&path)?;
             open.has_grown(4096 * u64::from(created), u64::from(created));
-            Ok(v1::WriteFileResponse { entry: Some(told(&path, &entry, None)), created })
+            Ok(v1::WriteFileResponse { entry: Some(to_proto(&path, &entry, None)), created })
         };
         Ok(Response::new(self.change(&request.session_id.clone(), make).await?))
     }
@@ -121,7 +121,7 @@ impl Contract for Files {
             let (from, to) = (open.path(&request.from)?, open.path(&request.to)?);
             open.workspace.rename(&from, &to, overwrite(request.overwrite))?;
             open.has_changed();
-            told_at(open, &to)
+            entry_at(open, &to)
         };
         Ok(Response::new(self.change(&request.session_id.clone(), rename).await?))
     }
@@ -146,15 +146,16 @@ impl Contract for Files {
     async fn chmod(&self, request: Request<v1::ChmodFileRequest>) -> Answer<v1::FileEntry> {
         let request = request.into_inner();
         if request.mode > 0o777 {
-            let message = format!("the mode `{:o}` has more than rights in it", request.mode);
-            return Err(Fault::new(FaultKind::Invalid, message).hint("`0` to `777` can be given").into());
+            let message =
+                format!("the mode `{:o}` is not valid: it may only contain permission bits", request.mode);
+            return Err(Fault::new(FaultKind::Invalid, message).hint("use a mode from `0` to `777`").into());
         }
         let change = move |open: &OpenWorkspace| {
             let path = open.path(&request.path)?;
             if path.is_root() {
                 return Err(WorkspaceError::Root.into());
             }
-            Ok(told(&path, &open.workspace.chmod(&path, request.mode)?, None))
+            Ok(to_proto(&path, &open.workspace.chmod(&path, request.mode)?, None))
         };
         Ok(Response::new(self.change(&request.session_id.clone(), change).await?))
     }
@@ -167,14 +168,14 @@ const fn overwrite(yes: bool) -> Overwrite {
 fn list(open: &OpenWorkspace, request: &v1::ListFilesRequest) -> Result<v1::ListFilesResponse, Fault> {
     let path = open.path(&request.path)?;
     let after = request.after.as_deref().map(|after| open.path(after)).transpose()?;
-    let limit = if request.limit == 0 { LISTED } else { request.limit.min(MAX_LISTED) };
+    let limit = if request.limit == 0 { DEFAULT_LISTED } else { request.limit.min(MAX_LISTED) };
     let depth = usize::try_from(request.depth.max(1)).unwrap_or(usize::MAX);
-    let folder = told_at(open, &path)?;
+    let folder = entry_at(open, &path)?;
     let mut walk = open.workspace.walk(&path, depth, after.as_ref())?;
     let mut entries = Vec::new();
     for step in walk.by_ref().take(limit as usize) {
         let target = (step.entry.kind == Kind::Link).then(|| open.workspace.read_link(&step.path).ok());
-        entries.push(told(&step.path, &step.entry, target.flatten()));
+        entries.push(to_proto(&step.path, &step.entry, target.flatten()));
     }
     let last = entries.last().filter(|_| entries.len() == limit as usize && walk.next().is_some());
     let next = last.map(|last| last.path.clone());
@@ -185,7 +186,7 @@ fn copy(open: &OpenWorkspace, request: &v1::CopyFileRequest) -> Result<v1::CopyF
     let (from, to) = (open.path(&request.from)?, open.path(&request.to)?);
     let (room, overwrite) = (open.room()?, overwrite(request.overwrite));
     let workspace = &open.workspace;
-    let copied: Result<(Entry, Copied), Fault> = match workspace.stat(&from)?.kind {
+    let copied: Result<(Entry, CopyTotals), Fault> = match workspace.stat(&from)?.kind {
         Kind::File if room.inodes == 0 => return Err(open.full(room)),
         Kind::Folder => copy_folder(open, &from, &to, overwrite, room),
         _ => workspace.copy_file(&from, &to, overwrite, room, &|| open.is_over()).map_err(
@@ -198,7 +199,7 @@ fn copy(open: &OpenWorkspace, request: &v1::CopyFileRequest) -> Result<v1::CopyF
     open.has_changed();
     let (entry, copied) = copied?;
     Ok(v1::CopyFileResponse {
-        entry: Some(told(&to, &entry, None)),
+        entry: Some(to_proto(&to, &entry, None)),
         bytes: copied.bytes,
         files: copied.inodes,
         skipped: copied.skipped,
@@ -211,14 +212,14 @@ fn copy_folder(
     to: &WorkspacePath,
     overwrite: Overwrite,
     room: Room,
-) -> Result<(Entry, Copied), Fault> {
+) -> Result<(Entry, CopyTotals), Fault> {
     let workspace = &open.workspace;
     let (stage, mode) = (open.stage()?, workspace.stat(from)?.mode);
-    let tree = open.staged_tree(&stage, TREE)?;
+    let tree = open.staged_tree(&stage, TREE_NAME)?;
     let copied = match workspace.copy_tree(from, to, &tree, room, &|| open.is_over()) {
         Err(WorkspaceError::Full { .. }) => return Err(open.full(room)),
         copied => copied?,
     };
-    workspace.publish(&stage, TREE, to, overwrite)?;
+    workspace.publish(&stage, TREE_NAME, to, overwrite)?;
     Ok((workspace.chmod(to, mode)?, copied))
 }

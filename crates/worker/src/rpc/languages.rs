@@ -1,4 +1,4 @@
-//! What is known of languages and packages: the service.
+//! The gRPC service `Languages`: languages and installed packages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::files::open_workspace::OpenWorkspace;
 use crate::languages::Entry;
 use crate::languages::packages;
 
-/// The longest that a call waits for versions.
+/// The longest wait of a call for versions.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Answers the contract's calls.
+/// Serves the calls of `Languages`.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct LanguagesService {
     engine: Arc<Engine>,
 }
 
-impl Known {
+impl LanguagesService {
     pub(crate) const fn new(engine: Arc<Engine>) -> Self {
         Self { engine }
     }
 
-    /// Sees to it that every tool is asked for its version once, and waits for that at most so long.
+    /// Determines the version of every tool once, and waits for that at most this long.
     async fn versions(&self, wait: Duration) {
         let asks = self.engine.languages.all().filter(|entry| !entry.is_asked()).map(|entry| {
             let (languages, name) = (self.engine.languages.clone(), entry.name.clone());
@@ -37,19 +37,19 @@ impl Known {
             })
         });
         let asks: Vec<_> = asks.collect();
-        // What is not waited for goes on.
+        // Tools that take longer continue in the background.
         let _ = tokio::time::timeout(wait.min(MAX_WAIT), futures_util::future::join_all(asks)).await;
     }
 }
 
 #[tonic::async_trait]
-impl Contract for Known {
+impl Contract for LanguagesService {
     async fn list_languages(
         &self,
         request: Request<v1::ListLanguagesRequest>,
     ) -> Result<Response<v1::ListLanguagesResponse>, Status> {
         self.versions(Duration::from_millis(request.into_inner().wait_ms)).await;
-        let languages = self.engine.languages.all().map(told).collect();
+        let languages = self.engine.languages.all().map(to_proto).collect();
         Ok(Response::new(v1::ListLanguagesResponse { languages }))
     }
 
@@ -61,13 +61,13 @@ impl Contract for Known {
         let ecosystem = request.ecosystem();
         let session: SessionId = request.session_id.parse().map_err(Fault::from)?;
         let engine = Arc::clone(&self.engine);
-        let look = move || Ok(packages::list(&OpenWorkspace::open(&engine, session)?, ecosystem));
-        Ok(Response::new(blocking(look).await?))
+        let list = move || Ok(packages::list(&OpenWorkspace::open(&engine, session)?, ecosystem));
+        Ok(Response::new(blocking(list).await?))
     }
 }
 
-/// Whatever could be asked has been by now, or takes too long and counts as not there.
-fn told(entry: &Entry) -> v1::KnownLanguage {
+/// A tool whose version is not known yet takes too long and counts as not installed.
+fn to_proto(entry: &Entry) -> v1::KnownLanguage {
     let language = entry.is_settled().then(|| entry.language()).flatten();
     v1::KnownLanguage {
         name: entry.name.clone(),

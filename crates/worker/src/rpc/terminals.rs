@@ -1,4 +1,4 @@
-//! The service of terminals: screens, sizes and marks of executions on a terminal.
+//! The gRPC service `Terminals`: screens, sizes and marks of executions on a terminal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,26 +13,26 @@ use crate::terminals::live::Shown;
 use crate::terminals::sizes::{self, Change};
 use crate::terminals::{marks, rebuild};
 
-/// How long a snapshot waits for the screen to have taken all that is in the log.
-const CATCH_UP: Duration = Duration::from_secs(2);
+/// How long a snapshot waits until the whole log was applied to the screen.
+const MAX_CATCH_UP: Duration = Duration::from_secs(2);
 
-/// Answers the contract's calls.
+/// Serves the calls of `Terminals`.
 #[derive(Debug)]
-pub(crate) struct Terminals {
+pub(crate) struct TerminalsService {
     engine: Arc<Engine>,
 }
 
-impl Terminals {
+impl TerminalsService {
     pub(crate) const fn new(engine: Arc<Engine>) -> Self {
         Self { engine }
     }
 
-    /// An execution that has, or had, a terminal.
+    /// An execution with a terminal, running or ended.
     fn execution(&self, id: &str) -> Result<Arc<Execution>, Fault> {
         let execution = self.engine.execution(id.parse()?)?;
         if execution.record().spec.tty.is_none() {
             let fault = Fault::new(FaultKind::Conflict, format!("`{id}` has no terminal"));
-            return Err(fault.hint("start it with a terminal to be able to look at its screen"));
+            return Err(fault.hint("start it with a terminal to get a screen"));
         }
         Ok(execution)
     }
@@ -40,12 +40,12 @@ impl Terminals {
     async fn shown(&self, execution: &Arc<Execution>, scrollback: Option<usize>) -> Result<Shown, Fault> {
         if let Some(live) = execution.screen() {
             live.touch();
-            live.wait_for(execution.head().last_seq.0, CATCH_UP).await;
+            live.wait_for(execution.head().last_seq.0, MAX_CATCH_UP).await;
             return Ok(live.show(scrollback));
         }
         let (engine, execution) = (Arc::clone(&self.engine), Arc::clone(execution));
         let failed = |error: &dyn std::fmt::Display| {
-            Fault::new(FaultKind::Internal, format!("the terminal's log cannot be read: {error}"))
+            Fault::new(FaultKind::Internal, format!("cannot read the terminal's log: {error}"))
         };
         let work = move || rebuild::shown(&engine.terminals, &execution, scrollback);
         let built = tokio::task::spawn_blocking(work).await.map_err(|error| failed(&error))?;
@@ -54,7 +54,7 @@ impl Terminals {
 }
 
 #[tonic::async_trait]
-impl Contract for Terminals {
+impl Contract for TerminalsService {
     async fn snapshot(
         &self,
         request: Request<v1::SnapshotRequest>,
@@ -72,13 +72,13 @@ impl Contract for Terminals {
         request: Request<v1::ListSizesRequest>,
     ) -> Result<Response<v1::ListSizesResponse>, Status> {
         let execution = self.execution(&request.into_inner().execution_id)?;
-        let told = |change: Change| v1::SizeChange {
+        let to_proto = |change: Change| v1::SizeChange {
             at_ms: change.at_ms,
             after_seq: change.after,
             rows: change.size.rows.into(),
             cols: change.size.cols.into(),
         };
-        let sizes = sizes::read(execution.dir(), execution.record()).into_iter().map(told).collect();
+        let sizes = sizes::read(execution.dir(), execution.record()).into_iter().map(to_proto).collect();
         Ok(Response::new(v1::ListSizesResponse { sizes }))
     }
 

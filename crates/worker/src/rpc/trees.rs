@@ -13,12 +13,12 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::response_stream::{Chunks, ResponseStream, responses, run};
 use crate::builds::reserved;
-use crate::detached::{blocking, to_the_end};
+use crate::detached::{blocking, detached};
 use crate::engine::Engine;
 use crate::files::archive::pack::{pack, survey};
 use crate::files::archive::upload::{Upload, max_length};
 use crate::files::diff::Diff;
-use crate::files::fork::{self, Order};
+use crate::files::fork::{self, ForkSpec};
 use crate::files::open_workspace::OpenWorkspace;
 use crate::files::search::Search;
 use crate::files::snapshots;
@@ -131,10 +131,10 @@ impl Contract for TreesService {
         let permit = acquire(&self.work, &open, "searches")?;
         Ok(Response::new(run(&self.work, permit, move |sender| {
             use v1::search_response::Told;
-            let say = |told| sender.send(v1::SearchResponse { told: Some(told) });
+            let send = |message| sender.send(v1::SearchResponse { told: Some(message) });
             let summary =
-                search.run(&open.workspace, |found| say(Told::Match(found)), || sender.is_open())?;
-            say(Told::Summary(summary));
+                search.run(&open.workspace, |found| send(Told::Match(found)), || sender.is_open())?;
+            send(Told::Summary(summary));
             Ok(())
         })))
     }
@@ -271,12 +271,12 @@ impl Contract for TreesService {
         reserved::strip(&mut spec);
         let lock = open.lock().await;
         let engine = Arc::clone(&self.engine);
-        let told = to_the_end(async move {
-            let created = fork::fork(&engine, Order { from, id, snapshot, spec }).await;
+        let forked = detached(async move {
+            let created = fork::fork(&engine, ForkSpec { from, id, snapshot, spec }).await;
             drop((lock, permit, open));
             created
         })
         .await?;
-        Ok(Response::new(v1::ForkResponse { session_id: told.id.to_string() }))
+        Ok(Response::new(v1::ForkResponse { session_id: forked.id.to_string() }))
     }
 }

@@ -1,4 +1,4 @@
-//! The contract, served: each call is checked, handed to the engine, and its answer put into messages.
+//! The gRPC service `Worker`: sessions, executions, output, usage and retention.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use headwater_sandbox::wire::{Cause, Target};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::builds::reserved;
-use crate::detached::{blocking, to_the_end};
+use crate::detached::{blocking, detached};
 use crate::engine::Engine;
 use crate::executions::execution::Execution;
-use crate::executions::follow::{self, Responses};
+use crate::executions::follow::{self, FollowStream};
 use crate::executions::output;
 use crate::executions::stdin::StdinPipe;
 use crate::executions::{ended, start};
@@ -26,19 +26,19 @@ use crate::usage::processes;
 
 type Answer<T> = Result<Response<T>, Status>;
 
-/// The longest that a call waits for an end.
+/// The longest wait of a call for the end of an execution.
 const MAX_WAIT: Duration = Duration::from_mins(10);
 
-/// The most removals in one answer.
+/// The most removals in one response.
 const MAX_REMOVED: usize = 1_000;
 
-/// The worker's end of the contract.
+/// Serves the calls of `Worker`.
 #[derive(Debug)]
-pub(crate) struct Service {
+pub(crate) struct WorkerService {
     engine: Arc<Engine>,
 }
 
-impl Service {
+impl WorkerService {
     pub(crate) const fn new(engine: Arc<Engine>) -> Self {
         Self { engine }
     }
@@ -65,7 +65,7 @@ impl Service {
         let spec: StartSpec =
             request.spec.ok_or_else(|| Fault::new(FaultKind::Invalid, "nothing to start"))?.try_into()?;
         let engine = Arc::clone(&self.engine);
-        to_the_end(async move { start::start(&engine, session, id, spec, expects).await }).await
+        detached(async move { start::start(&engine, session, id, spec, expects).await }).await
     }
 }
 
@@ -74,7 +74,7 @@ const fn expects(lossless: bool) -> Expects {
 }
 
 #[tonic::async_trait]
-impl Worker for Service {
+impl Worker for WorkerService {
     async fn info(&self, _: Request<v1::InfoRequest>) -> Answer<v1::InfoResponse> {
         let engine = &self.engine;
         let sessions = engine.sessions.all_live();
@@ -92,9 +92,12 @@ impl Worker for Service {
             running,
             prepared: u32::try_from(engine.pool.len()).unwrap_or(u32::MAX),
             languages: engine.languages.present().map(language).collect(),
-            enforcement: crate::usage::enforcement::told(engine.cgroups.as_ref(), engine.projects.are_on())
-                .into_iter()
-                .collect::<HashMap<_, _>>(),
+            enforcement: crate::usage::enforcement::describe(
+                engine.cgroups.as_ref(),
+                engine.projects.are_on(),
+            )
+            .into_iter()
+            .collect::<HashMap<_, _>>(),
         }))
     }
 
@@ -104,7 +107,7 @@ impl Worker for Service {
         let mut spec: SessionSpec = request.spec.map(TryInto::try_into).transpose()?.unwrap_or_default();
         reserved::strip(&mut spec);
         let engine = Arc::clone(&self.engine);
-        let session = to_the_end(async move { create::create(&engine, id, spec).await }).await?;
+        let session = detached(async move { create::create(&engine, id, spec).await }).await?;
         Ok(Response::new((&session).into()))
     }
 
@@ -132,15 +135,15 @@ impl Worker for Service {
         let request = request.into_inner();
         let id = request.session_id.parse().map_err(Fault::from)?;
         let engine = Arc::clone(&self.engine);
-        let ended = to_the_end(async move { end::end(&engine, id, request.forget).await }).await?;
+        let ended = detached(async move { end::end(&engine, id, request.forget).await }).await?;
         Ok(Response::new((&ended).into()))
     }
 
     async fn hibernate_session(&self, request: Request<v1::HibernateSessionRequest>) -> Answer<v1::Session> {
         let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
         let engine = Arc::clone(&self.engine);
-        let told = to_the_end(async move { hibernation::hibernate(&engine, id).await }).await?;
-        Ok(Response::new((&told).into()))
+        let session = detached(async move { hibernation::hibernate(&engine, id).await }).await?;
+        Ok(Response::new((&session).into()))
     }
 
     async fn list_usage(&self, _: Request<v1::ListUsageRequest>) -> Answer<v1::ListUsageResponse> {
@@ -174,7 +177,7 @@ impl Worker for Service {
         };
         let engine = Arc::clone(&self.engine);
         let pruned =
-            to_the_end(async move { retention::prune(&engine, filter, request.dry_run).await }).await?;
+            detached(async move { retention::prune(&engine, filter, request.dry_run).await }).await?;
         Ok(Response::new(pruned))
     }
 
@@ -182,14 +185,14 @@ impl Worker for Service {
         let request = request.into_inner();
         let expects = expects(request.lossless);
         let accepted = self.begin(Some(request), expects).await?;
-        // Dropped without a word when there is nothing to wait for.
+        // The sender is dropped if there is nothing to wait for.
         let _ = accepted.answered.await;
-        Ok(Response::new((&accepted.execution.told()).into()))
+        Ok(Response::new((&accepted.execution.info()).into()))
     }
 
-    type RunStream = Responses;
+    type RunStream = FollowStream;
 
-    async fn run(&self, request: Request<v1::RunRequest>) -> Answer<Responses> {
+    async fn run(&self, request: Request<v1::RunRequest>) -> Answer<FollowStream> {
         let v1::RunRequest { start, follow } = request.into_inner();
         let follow = follow.unwrap_or_default();
         let accepted = self.begin(start, expects(follow.lossless)).await?;
@@ -204,7 +207,7 @@ impl Worker for Service {
             let closed = request.until == i32::from(v1::Until::Closed);
             execution.wait(Duration::from_millis(request.wait_ms).min(MAX_WAIT), closed).await;
         }
-        Ok(Response::new((&execution.told_in_full()).into()))
+        Ok(Response::new((&execution.full_info()).into()))
     }
 
     async fn list_executions(
@@ -213,21 +216,21 @@ impl Worker for Service {
     ) -> Answer<v1::ListExecutionsResponse> {
         let request = request.into_inner();
         let session = request.session_id.map(|id| id.parse()).transpose().map_err(Fault::from)?;
-        let told = self.engine.executions.list(session).into_iter().map(|execution| execution.told());
-        let wanted = told.filter(|told| !request.running_only || told.state.verdict().is_none());
-        let executions = wanted.map(|mut told| {
+        let infos = self.engine.executions.list(session).into_iter().map(|execution| execution.info());
+        let wanted = infos.filter(|info| !request.running_only || info.state.verdict().is_none());
+        let executions = wanted.map(|mut info| {
             if request.brief {
-                told.spec.env.clear();
+                info.spec.env.clear();
             }
-            (&told).into()
+            (&info).into()
         });
         let executions = executions.collect();
         Ok(Response::new(v1::ListExecutionsResponse { executions }))
     }
 
-    type FollowStream = Responses;
+    type FollowStream = FollowStream;
 
-    async fn follow(&self, request: Request<v1::FollowRequest>) -> Answer<Responses> {
+    async fn follow(&self, request: Request<v1::FollowRequest>) -> Answer<FollowStream> {
         let request = request.into_inner();
         let log = self.execution(&request.execution_id)?.log()?;
         Ok(Response::new(follow::follow(&log, &request.options.unwrap_or_default())?))
@@ -239,9 +242,9 @@ impl Worker for Service {
         Ok(Response::new(output::kept(&log, &request)?))
     }
 
-    type ReadStream = output::Pieces;
+    type ReadStream = output::ReadStream;
 
-    async fn read(&self, request: Request<v1::ReadRequest>) -> Answer<output::Pieces> {
+    async fn read(&self, request: Request<v1::ReadRequest>) -> Answer<output::ReadStream> {
         let request = request.into_inner();
         let log = self.execution(&request.execution_id)?.log()?;
         Ok(Response::new(output::read(&log, &request)?))
@@ -277,7 +280,7 @@ impl Worker for Service {
                 if chunk.eof
                     && let Err(fault) = end_input(&stdin, &session, execution.id()).await
                 {
-                    // A program that has ended reads no more, and the caller has what it wants.
+                    // A program that has ended no longer reads, so its input has ended as requested.
                     if execution.head().verdict.is_none() {
                         return Err(fault.into());
                     }
@@ -291,7 +294,7 @@ impl Worker for Service {
     async fn signal(&self, request: Request<v1::SignalRequest>) -> Answer<v1::SignalResponse> {
         let request = request.into_inner();
         if !(1..=64).contains(&request.signal) {
-            let fault = Fault::new(FaultKind::Invalid, format!("there is no signal {}", request.signal));
+            let fault = Fault::new(FaultKind::Invalid, format!("signal {} does not exist", request.signal));
             return Err(fault.hint("signals are numbered from 1 to 64").into());
         }
         let (execution, session) = self.running(&request.execution_id)?;
@@ -303,7 +306,7 @@ impl Worker for Service {
     async fn cancel(&self, request: Request<v1::CancelRequest>) -> Answer<v1::CancelResponse> {
         let request = request.into_inner();
         let execution = self.execution(&request.execution_id)?;
-        // Cancelling what has ended is no failure: the caller has what it wants.
+        // Cancelling an execution that has ended is not an error.
         if !execution.head().closed {
             let session = self.engine.sessions.live(execution.session_id())?;
             let own = grace(&execution.record().spec);
@@ -315,7 +318,7 @@ impl Worker for Service {
 
     async fn resize(&self, request: Request<v1::ResizeRequest>) -> Answer<v1::ResizeResponse> {
         let request = request.into_inner();
-        let size = request.size.ok_or_else(|| Fault::new(FaultKind::Invalid, "a size is needed"))?;
+        let size = request.size.ok_or_else(|| Fault::new(FaultKind::Invalid, "the size is missing"))?;
         let size: TtySize = size.try_into()?;
         self.execution(&request.execution_id)?.resize(size)?;
         Ok(Response::new(v1::ResizeResponse {}))
@@ -342,7 +345,7 @@ impl Worker for Service {
 
     async fn shutdown(&self, request: Request<v1::ShutdownRequest>) -> Answer<v1::ShutdownResponse> {
         let (engine, request) = (Arc::clone(&self.engine), request.into_inner());
-        to_the_end(async move {
+        detached(async move {
             let mut done = v1::ShutdownResponse::default();
             if request.hibernate || request.sessions {
                 done = hibernation::hibernate_all(&engine).await;
@@ -355,7 +358,7 @@ impl Worker for Service {
     }
 }
 
-/// Ends a program's input, here and in init.
+/// Ends a program's input, in the worker and in init.
 async fn end_input(stdin: &StdinPipe, session: &Session, id: ExecutionId) -> Result<(), Fault> {
     if stdin.end().await? {
         session.close_stdin(id).await?;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headwater_limits::descriptors;
-use headwater_log::{HoldOptions, Log, Writer};
-use headwater_protocol::{ExecutionId, Reason, Seq};
+use headwater_log::{Log, LosslessOptions, Writer};
+use headwater_protocol::{ExecutionId, Reason, Seq, now_ms, now_us};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch;
 use headwater_sandbox::link::{self, Received};
@@ -21,7 +21,6 @@ use headwater_sandbox::wire::{Exit, Fds, FromInit, ToInit, VERSION};
 use headwater_workspace::tree;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use crate::clock::{now_ms, now_us};
 use crate::engine::Engine;
 use crate::executions::ended;
 use crate::executions::execution::Execution;
@@ -37,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Finds everything in the data folder. To be called once, before any call is answered.
 pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
-    if let Err(error) = tree::remove(&engine.folder.staging()) {
+    if let Err(error) = tree::remove(&engine.folder.staging_root()) {
         tracing::warn!(%error, "what another worker was copying cannot be removed");
     }
     for entry in fs::read_dir(engine.folder.sessions())? {
@@ -59,7 +58,7 @@ pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
 fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
     let found = if record.ended_at_ms.is_some() { None } else { call(&dir) };
     if record.ended_at_ms.is_none() {
-        files::tidy(&dir, record.host_uid);
+        files::recover(&dir, record.host_uid);
         // The other worker may have been killed while it had raised them.
         engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
     }
@@ -196,7 +195,7 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
             adopt_past(engine, id, &path, Unstarted::NeverRan);
             continue;
         };
-        match take_up(&path, &held, engine.config.holds) {
+        match take_up(&path, &held, engine.config.lossless) {
             Ok((execution, writer)) => {
                 engine.executions.insert(Arc::clone(&execution));
                 session.adopt(execution, writer, held.kind, held.fds, held.exit);
@@ -214,7 +213,7 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
     Ok(())
 }
 
-fn take_up(path: &Path, held: &Held, holds: HoldOptions) -> io::Result<(Arc<Execution>, Writer)> {
+fn take_up(path: &Path, held: &Held, holds: LosslessOptions) -> io::Result<(Arc<Execution>, Writer)> {
     let record = ExecutionRecord::read(path)?;
     let options = record.log_options(holds);
     let (log, mut writer) = Log::recover(path, options).map_err(io::Error::other)?;
@@ -243,7 +242,7 @@ fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarte
         }
         return;
     }
-    match past(path, unstarted, engine.config.holds) {
+    match past(path, unstarted, engine.config.lossless) {
         Ok(Some(execution)) => engine.executions.insert(execution),
         Ok(None) => {
             if let Err(error) = tree::remove(path) {
@@ -254,7 +253,7 @@ fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarte
     }
 }
 
-fn past(path: &Path, unstarted: Unstarted, holds: HoldOptions) -> io::Result<Option<Arc<Execution>>> {
+fn past(path: &Path, unstarted: Unstarted, holds: LosslessOptions) -> io::Result<Option<Arc<Execution>>> {
     let Ok(record) = ExecutionRecord::read(path) else {
         return Ok(None); // the record comes before the start and goes first of all
     };

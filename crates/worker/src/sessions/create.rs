@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headwater_contract::{Fault, FaultKind};
-use headwater_protocol::{Limits, Session as SessionInfo, SessionId, SessionSpec};
+use headwater_protocol::{Limits, Session as SessionInfo, SessionId, SessionSpec, now_ms};
 use headwater_sandbox::link;
 
-use crate::clock::now_ms;
 use crate::engine::Engine;
 use crate::layout::SessionRecord;
 use crate::sessions::pool::{self, Prepared};

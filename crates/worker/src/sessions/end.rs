@@ -5,10 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use headwater_contract::{Fault, FaultKind};
-use headwater_protocol::{Session as SessionInfo, SessionId};
+use headwater_protocol::{Session as SessionInfo, SessionId, now_ms};
 use headwater_workspace::tree;
 
-use crate::clock::now_ms;
 use crate::engine::Engine;
 use crate::layout::SessionRecord;
 use crate::sessions::cleanup;

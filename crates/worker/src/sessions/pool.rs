@@ -21,7 +21,7 @@ use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::launch::{Launch, LaunchError, launch, own_binary};
 use headwater_sandbox::orphans;
 use headwater_sandbox::wire::{Bind, KernelLimits, NetworkNamespace, Setup};
-use headwater_workspace::make_private;
+use headwater_workspace::create_private_folder;
 use headwater_workspace::tree;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -239,8 +239,8 @@ fn make(
     };
     let descriptors = descriptors::hold(descriptors::SESSION, Purpose::Start)?;
     let workspace = layout::workspace(dir);
-    make_private(&workspace).map_err(cannot)?;
-    make_private(&layout::executions(dir)).map_err(cannot)?;
+    create_private_folder(&workspace).map_err(cannot)?;
+    create_private_folder(&layout::executions(dir)).map_err(cannot)?;
     if host_uid.is_some() {
         chown(&workspace, host_uid, host_uid).map_err(cannot)?;
     }

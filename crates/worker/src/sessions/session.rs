@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_limits::descriptors::Hold;
-use headwater_protocol::{ExecutionId, Process, Session as Told, SessionId, SessionState};
+use headwater_protocol::{ExecutionId, OWNER_METADATA, Process, Session as Told, SessionId, SessionState};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
 use headwater_sandbox::wire::{Cause as StopCause, FromInit, Target, ToInit};
@@ -33,7 +33,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use tokio::sync::{Notify, RwLock, oneshot};
 
 use crate::engine::Engine;
-use crate::executions::open_limits::{self, Whose};
+use crate::executions::permits::PermitHolder;
 use crate::layout::{self, SessionRecord};
 use crate::sessions::cleanup;
 use crate::sessions::end;
@@ -167,9 +167,9 @@ impl Session {
     }
 
     /// Whom its executions count for.
-    pub(crate) fn whose(&self) -> Whose {
-        let owner = self.record().spec.metadata.get(open_limits::OWNER).cloned().unwrap_or_default();
-        Whose { session: self.id, owner }
+    pub(crate) fn permit_holder(&self) -> PermitHolder {
+        let owner = self.record().spec.metadata.get(OWNER_METADATA).cloned().unwrap_or_default();
+        PermitHolder { session: self.id, owner }
     }
 
     /// As told to others.

@@ -1,22 +1,22 @@
-//! Checkpoints: what a screen showed after some record, in a file beside the log, so that it can be built again from there,
-//! soon, and also when the records before are no longer kept.
+//! Checkpoints: the screen after some record, in a file beside the log, so that it can be built again quickly, even if the
+//! records before are no longer kept.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-const FILE: &str = "screen";
-const FRESH: &str = "screen.new";
-const REPLAYS: &str = "replays";
-/// A log that ended the worker so many times while it was read is not read again.
+const CHECKPOINT_NAME: &str = "screen";
+const NEW_CHECKPOINT_NAME: &str = "screen.new";
+const REPLAYS_NAME: &str = "replays";
+/// A log that crashed the worker this many times is not read again.
 const MAX_REPLAYS: u8 = 3;
 
-/// What a screen showed.
+/// The screen after a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
-    /// All records up to this one are in it.
+    /// The last record that is included.
     pub(crate) seq: u64,
-    /// So many changes of size are in it, the first size included.
+    /// The number of size changes that are included, with the first size.
     pub(crate) sizes: u64,
     pub(crate) rows: u16,
     pub(crate) cols: u16,
@@ -24,18 +24,18 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Writes it, replacing the last one in one step.
+    /// Writes the checkpoint and replaces the last one atomically.
     pub(crate) fn write(&self, dir: &Path) -> io::Result<()> {
         let head = format!("1 {} {} {} {}\n", self.seq, self.sizes, self.rows, self.cols);
         let crc = crc32fast::hash(&self.snapshot);
         let bytes = [head.as_bytes(), &crc.to_le_bytes(), &self.snapshot].concat();
-        fs::write(dir.join(FRESH), bytes)?;
-        fs::rename(dir.join(FRESH), dir.join(FILE))
+        fs::write(dir.join(NEW_CHECKPOINT_NAME), bytes)?;
+        fs::rename(dir.join(NEW_CHECKPOINT_NAME), dir.join(CHECKPOINT_NAME))
     }
 
-    /// Reads the last one, if there is one that is whole.
+    /// Reads the last checkpoint, if it is intact.
     pub(crate) fn read(dir: &Path) -> Option<Self> {
-        let bytes = fs::read(dir.join(FILE)).ok()?;
+        let bytes = fs::read(dir.join(CHECKPOINT_NAME)).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let mut words = std::str::from_utf8(bytes.get(..end)?).ok()?.split(' ');
         if words.next() != Some("1") {
@@ -53,19 +53,19 @@ impl Checkpoint {
     }
 }
 
-/// Notes that the log is about to be read again; answers whether it may be. The emulator is a library: should a program
-/// print what makes it panic, the worker must not end for ever over one terminal.
+/// Records that the log is about to be read again; returns whether it may be. The emulator is a library: if the output of
+/// a program makes it panic, the worker must not crash again and again because of one terminal.
 pub(crate) fn may_replay(dir: &Path) -> bool {
-    let tried = fs::read(dir.join(REPLAYS)).ok().and_then(|tried| tried.first().copied()).unwrap_or(0);
-    // Without room on the disk it is tried all the same.
-    let _ = fs::write(dir.join(REPLAYS), [tried.saturating_add(1)]);
+    let tried = fs::read(dir.join(REPLAYS_NAME)).ok().and_then(|tried| tried.first().copied()).unwrap_or(0);
+    // On a full disk it is read anyway.
+    let _ = fs::write(dir.join(REPLAYS_NAME), [tried.saturating_add(1)]);
     tried < MAX_REPLAYS
 }
 
-/// The log was read.
+/// Records that the log was read.
 pub(crate) fn replayed(dir: &Path) {
-    // If it is there the next worker counts one too many.
-    let _ = fs::remove_file(dir.join(REPLAYS));
+    // On failure the next worker counts one too many.
+    let _ = fs::remove_file(dir.join(REPLAYS_NAME));
 }
 
 #[cfg(test)]
@@ -79,9 +79,9 @@ mod tests {
         let written = Checkpoint { seq: 7, sizes: 2, rows: 24, cols: 80, snapshot: b"\x1bc\nx".to_vec() };
         written.write(dir.path()).unwrap();
         assert_eq!(Checkpoint::read(dir.path()), Some(written));
-        let whole = fs::read(dir.path().join(FILE)).unwrap();
+        let whole = fs::read(dir.path().join(CHECKPOINT_NAME)).unwrap();
         for end in 0..whole.len() {
-            fs::write(dir.path().join(FILE), &whole[..end]).unwrap();
+            fs::write(dir.path().join(CHECKPOINT_NAME), &whole[..end]).unwrap();
             assert_eq!(Checkpoint::read(dir.path()), None, "{end}");
         }
     }

@@ -1,5 +1,5 @@
-//! The task of a terminal: follows its log, feeds its screen, passes on the answers to its program's questions, and ends it
-//! when nobody has used it for long.
+//! The task of a terminal: follows its log, feeds its screen, sends the emulator's replies to its program, and ends it
+//! when it was idle for too long.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,28 +19,28 @@ use crate::engine::Engine;
 use crate::executions::execution::Execution;
 use crate::sessions::session::{Session, grace};
 
-/// A screen that nothing is printed on for so long sleeps.
+/// A screen without output for this long is compressed.
 const SLEEP_AFTER: Duration = Duration::from_secs(2);
-/// So much output between two checkpoints.
-const CHECKPOINT_BYTES: u64 = 4 << 20;
-/// So many answers that the program does not read wait for it; more are dropped.
-const MAX_REPLIES: usize = 64 << 10;
+/// The output between two checkpoints.
+const CHECKPOINT_INTERVAL_BYTES: u64 = 4 << 20;
+/// The most replies that wait for a program that does not read them; more are dropped.
+const MAX_REPLY_BYTES: usize = 64 << 10;
 
-/// What the task has.
+/// The state of the task.
 pub(super) struct Feeder {
     pub(super) engine: std::sync::Weak<Engine>,
     pub(super) session: Arc<Session>,
     pub(super) execution: Arc<Execution>,
     pub(super) log: Arc<Log>,
     pub(super) live: Arc<Live>,
-    /// Questions up to this record were asked of another worker.
+    /// Queries up to this record were answered by an earlier worker.
     pub(super) answered: u64,
     pub(super) replaying: bool,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) replies: Arc<Replies>,
 }
 
-/// Answers on their way to the program.
+/// Replies that wait to be sent to the program.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     waiting: std::sync::Mutex<Vec<u8>>,
@@ -66,7 +66,7 @@ impl Feeder {
                 Next::Take(event) => {
                     awake = true;
                     bytes += self.take(event).await;
-                    if bytes >= CHECKPOINT_BYTES {
+                    if bytes >= CHECKPOINT_INTERVAL_BYTES {
                         bytes = 0;
                         self.keep().await;
                     }
@@ -79,10 +79,10 @@ impl Feeder {
                 Next::Over => break,
             }
         }
-        if bytes > 0 && self.log.head().ends.total() > CHECKPOINT_BYTES {
+        if bytes > 0 && self.log.head().ends.total() > CHECKPOINT_INTERVAL_BYTES {
             self.keep().await;
         }
-        // From now on it is built from what is kept.
+        // From now on it is rebuilt from the log.
         self.execution.set_screen(None);
     }
 
@@ -90,7 +90,7 @@ impl Feeder {
         let sleep = awake.then(|| Instant::now() + SLEEP_AFTER);
         loop {
             let idle = self.idle_timeout.map(|timeout| {
-                // While somebody looks it is looked again later.
+                // While it has viewers, check again later.
                 self.live.idle_since().unwrap_or_else(Instant::now) + timeout
             });
             let until = [sleep, idle].into_iter().flatten().min();
@@ -102,7 +102,7 @@ impl Feeder {
                 Ok(Ok(Some(event))) => return Next::Take(event),
                 Ok(Ok(None)) => return Next::Over,
                 Ok(Err(error)) => {
-                    tracing::warn!(execution = %self.execution.id(), %error, "a terminal's log cannot be read");
+                    tracing::warn!(execution = %self.execution.id(), %error, "cannot read a terminal's log");
                     return Next::Over;
                 }
                 Err(_) if sleep.is_some_and(|sleep| Instant::now() >= sleep) => return Next::Sleep,
@@ -117,7 +117,7 @@ impl Feeder {
         self.idle_timeout.zip(since).is_some_and(|(timeout, since)| since.elapsed() >= timeout)
     }
 
-    /// Takes a record; says how many bytes it had.
+    /// Applies a record; returns its length.
     async fn take(&self, event: headwater_protocol::Event) -> u64 {
         let bytes = match event.kind {
             EventKind::Output { bytes, .. } => bytes,
@@ -125,7 +125,7 @@ impl Feeder {
         };
         let fed = {
             let engine = self.engine.upgrade();
-            // Closed never: it lives as long as the engine.
+            // Never closed: it lives as long as the engine.
             let _permit = match &engine {
                 Some(engine) if !bytes.is_empty() => engine.terminals.drawing.acquire().await.ok(),
                 _ => None,
@@ -139,17 +139,17 @@ impl Feeder {
         bytes.len() as u64
     }
 
-    /// Sends answers to the program, without waiting for it: one that does not read must not hold up its screen.
+    /// Sends replies to the program without waiting for it: a program that does not read must not block its screen.
     fn answer(&self, replies: &[u8]) {
         let all = Arc::clone(&self.replies);
         {
             let mut waiting = all.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if waiting.len() + replies.len() > MAX_REPLIES {
+            if waiting.len() + replies.len() > MAX_REPLY_BYTES {
                 return;
             }
             waiting.extend_from_slice(replies);
             if waiting.len() > replies.len() {
-                return; // whoever sends what was there sends this too
+                return; // the running sender sends this too
             }
         }
         let execution = Arc::clone(&self.execution);
@@ -161,7 +161,7 @@ impl Feeder {
                     let waiting = all.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     Bytes::copy_from_slice(&waiting)
                 };
-                // What was taken stays until it is sent, so that nobody else begins to send.
+                // The entry stays until it is sent, so that no second sender starts.
                 if next.is_empty() || stdin.write(None, next.clone()).await.is_err() {
                     return;
                 }
@@ -174,12 +174,12 @@ impl Feeder {
         });
     }
 
-    /// Keeps what the screen shows.
+    /// Writes a checkpoint.
     async fn keep(&self) {
         let (live, dir) = (Arc::clone(&self.live), self.execution.dir().to_owned());
         let kept = tokio::task::spawn_blocking(move || live.checkpoint().write(&dir)).await;
         if let Ok(Err(error)) = kept {
-            tracing::warn!(execution = %self.execution.id(), %error, "what a terminal shows cannot be kept");
+            tracing::warn!(execution = %self.execution.id(), %error, "cannot write a checkpoint of a terminal");
         }
     }
 
@@ -192,15 +192,15 @@ impl Feeder {
 
     async fn end_idle(&self) {
         tracing::info!(execution = %self.execution.id(), "terminal idle for too long");
-        // Not again before it has had the time to end.
+        // Not again before it had time to end.
         self.live.touch();
-        // A session that is gone has nothing left to stop.
+        // If the session has ended, there is nothing to stop.
         let grace = grace(&self.execution.record().spec);
         let _ = self.session.stop(self.execution.id(), Cause::Cancelled, grace).await;
     }
 }
 
-/// Begins to follow an execution that is a terminal.
+/// Starts to follow an execution on a terminal.
 pub(crate) fn begin(engine: &Arc<Engine>, session: &Arc<Session>, execution: &Arc<Execution>) {
     let hub: &Hub = &engine.terminals;
     let record = execution.record();
@@ -213,7 +213,7 @@ pub(crate) fn begin(engine: &Arc<Engine>, session: &Arc<Session>, execution: &Ar
     let live = if !replaying || checkpoint::may_replay(execution.dir()) {
         rebuild::live(hub, execution)
     } else {
-        tracing::error!(execution = %execution.id(), "a terminal's log cannot be drawn: its screen begins empty");
+        tracing::error!(execution = %execution.id(), "cannot replay a terminal's log: its screen begins empty");
         rebuild::empty(hub, execution)
     };
     execution.set_screen(Some(Arc::clone(&live)));

@@ -1,4 +1,4 @@
-//! What all terminals of a worker have in common: how they are kept, and the key that their secrets come from.
+//! Shared state of all terminals of a worker: their configuration, and the key from which their secrets are derived.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -17,12 +17,12 @@ pub(crate) const TERMINAL: &str = "headwater.terminal";
 
 const KEY: &str = "terminals.key";
 
-/// What terminals have in common.
+/// Shared state of all terminals.
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) config: TerminalConfig,
     key: [u8; 32],
-    /// So many screens are drawn at once: a flood in one terminal must not take all cores.
+    /// Limits the screens that are drawn at once: a flood in one terminal must not take all cores.
     pub(crate) drawing: Semaphore,
 }
 
@@ -30,20 +30,20 @@ impl Hub {
     /// The hub of this data folder.
     pub(crate) fn open(folder: &Folder, config: TerminalConfig) -> Self {
         let key = key(folder).unwrap_or_else(|error| {
-            tracing::warn!(%error, "no key can be kept: prompts of terminals that run are not told after a restart");
+            tracing::warn!(%error, "cannot store a key: marks of running terminals are not recognised after a restart");
             random()
         });
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { config, key, drawing: Semaphore::new((cores / 4).max(1)) }
     }
 
-    /// What the marks of this terminal's shell carry, so that its programs cannot forge them. The same after a restart.
+    /// The secret in the marks of this terminal's shell, so that its programs cannot forge them. The same after a restart.
     pub(crate) fn secret(&self, id: ExecutionId) -> String {
         let hash = blake3::keyed_hash(&self.key, id.to_string().as_bytes());
         hash.to_hex().chars().take(32).collect()
     }
 
-    /// A login shell on a terminal tells of its prompts and commands.
+    /// Lets a login shell on a terminal mark its prompts and commands.
     pub(crate) fn shell(&self, program: Program, spec: &StartSpec, id: ExecutionId) -> Program {
         if spec.metadata.contains_key(TERMINAL) && spec.tty.is_some() && shell::is_login_shell(&program.argv)
         {

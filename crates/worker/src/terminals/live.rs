@@ -1,4 +1,4 @@
-//! What a terminal shows while it lives, and who looks at it.
+//! The screen of a running terminal, and its viewers.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use super::sizes::{self, Change};
 pub(crate) struct Live {
     dir: PathBuf,
     state: Mutex<State>,
-    /// The last record that the screen has taken.
+    /// The last record that was applied to the screen.
     fed: watch::Sender<u64>,
     viewers: AtomicUsize,
     used_at: Mutex<Instant>,
@@ -29,17 +29,17 @@ pub(crate) struct Live {
 #[derive(Debug)]
 struct State {
     screen: Screen,
-    /// Sizes whose place in the log has not been reached.
+    /// Size changes whose position in the log has not been reached.
     ahead: VecDeque<Change>,
-    /// So many sizes were applied.
+    /// The number of sizes that were applied.
     sizes: u64,
 }
 
-/// Somebody looks at a terminal, until this is dropped.
+/// A viewer of a terminal, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Viewer(Arc<Live>);
 
-/// What a terminal shows.
+/// A screen with its position in the log.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) seq: u64,
@@ -64,41 +64,41 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last record that the screen has taken.
+    /// The last record that was applied to the screen.
     pub(crate) fn fed(&self) -> u64 {
         *self.fed.borrow()
     }
 
-    /// Waits until the screen has taken this record, at most so long.
+    /// Waits until this record was applied, at most this long.
     pub(crate) async fn wait_for(&self, seq: u64, at_most: Duration) {
         let mut fed = self.fed.subscribe();
-        // What it has by then is good too.
+        // After a timeout the current screen is returned.
         let _ = tokio::time::timeout(at_most, fed.wait_for(|fed| *fed >= seq)).await;
     }
 
-    /// Takes a record.
+    /// Applies a record.
     pub(crate) fn feed(&self, seq: u64, bytes: &[u8]) -> Fed {
         let mut state = self.state();
         state.apply_sizes(seq.saturating_sub(1));
         let fed = if bytes.is_empty() { Fed::default() } else { state.screen.feed(bytes) };
-        // Under the lock: a size belongs after what was taken before it.
+        // Under the lock: a size applies after the records before it.
         self.fed.send_replace(seq);
         fed
     }
 
-    /// The terminal has another size from now on.
+    /// Records a new size of the terminal.
     pub(crate) fn resize(&self, log: &Log, at_ms: u64, size: TtySize) {
         let mut state = self.state();
         let change = Change { at_ms, after: log.head().last_seq.0, size };
         if let Err(error) = sizes::append(&self.dir, change) {
-            tracing::warn!(dir = %self.dir.display(), %error, "a terminal's size cannot be remembered");
+            tracing::warn!(dir = %self.dir.display(), %error, "cannot record a terminal's size");
         }
         state.ahead.push_back(change);
         let fed = self.fed();
         state.without_waking(|state| state.apply_sizes(fed));
     }
 
-    /// What it shows.
+    /// The current screen.
     pub(crate) fn show(&self, scrollback: Option<usize>) -> Shown {
         let mut state = self.state();
         let seq = self.fed();
@@ -108,7 +108,7 @@ impl Live {
         })
     }
 
-    /// What it shows, to be kept.
+    /// The current screen as a checkpoint.
     pub(crate) fn checkpoint(&self) -> Checkpoint {
         let mut state = self.state();
         let seq = self.fed();
@@ -117,23 +117,23 @@ impl Live {
         Checkpoint { seq, sizes: state.sizes, rows, cols, snapshot }
     }
 
-    /// Gives its memory back until there is more to take.
+    /// Releases memory until the next record.
     pub(crate) fn sleep(&self) {
         self.state().screen.sleep();
     }
 
-    /// Somebody types, or looks.
+    /// Records that the terminal is used.
     pub(crate) fn touch(&self) {
         *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Somebody looks at it until the answer is dropped.
+    /// Registers a viewer.
     pub(crate) fn viewer(self: &Arc<Self>) -> Viewer {
         self.viewers.fetch_add(1, Ordering::Relaxed);
         Viewer(Arc::clone(self))
     }
 
-    /// Since when nobody has looked or typed; `None` while somebody looks.
+    /// Since when it is idle; `None` while it has viewers.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let used_at = *self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
         (self.viewers.load(Ordering::Relaxed) == 0).then_some(used_at)
@@ -148,7 +148,7 @@ impl Drop for Viewer {
 }
 
 impl State {
-    /// A screen that sleeps does so afterwards too.
+    /// Runs `act` on the screen; a compressed screen is compressed again afterwards.
     fn without_waking<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
         let was_awake = self.screen.is_awake();
         let done = act(self);
@@ -158,7 +158,7 @@ impl State {
         done
     }
 
-    /// Applies the sizes that belong before what follows this record.
+    /// Applies the sizes up to this record.
     fn apply_sizes(&mut self, after: u64) {
         while let Some(change) = self.ahead.front().filter(|change| change.after <= after) {
             self.screen.resize(change.size.rows, change.size.cols);
@@ -168,7 +168,7 @@ impl State {
     }
 }
 
-/// What a screen shows after this record.
+/// The screen after this record.
 pub(crate) fn show(screen: &mut Screen, seq: u64, scrollback: Option<usize>) -> Shown {
     let (rows, cols) = screen.size();
     let data = screen.snapshot(scrollback);

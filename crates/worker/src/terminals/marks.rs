@@ -1,4 +1,4 @@
-//! Following what a shell told of its prompts and commands: another reader of its log.
+//! Follows the marks of a shell for its prompts and commands, with a reader of its log.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use tonic::Status;
 use super::live::Viewer;
 use crate::executions::execution::Execution;
 
-/// What `FollowMarks` answers with.
+/// The response of `FollowMarks`.
 pub(crate) type Marks = BoxStream<'static, Result<v1::FollowMarksResponse, Status>>;
 
-/// A mark may have begun so many records before the one it ends in.
-const BEFORE: u64 = 32;
+/// The most records that one mark may span.
+const MAX_MARK_RECORDS: u64 = 32;
 
 struct Follower {
     reader: Reader,
     finder: MarkFinder,
     after: u64,
-    /// Held while somebody listens.
+    /// Keeps the terminal in use while the stream is open.
     _viewer: Option<Viewer>,
     ended: bool,
 }
 
-/// The marks after this record, and those that come.
+/// The marks after this record, and later ones.
 pub(crate) fn follow(execution: &Arc<Execution>, secret: &str, after: u64) -> Result<Marks, Fault> {
     let log = execution.log()?;
-    // One record at a time: a mark is told with the record that carried it.
+    // One record at a time: a mark is reported with its record.
     let options = ReaderOptions { max_bytes: 1, tail: None, streams: Streams::ALL };
     let follower = Follower {
-        reader: log.reader(Seq(after.saturating_sub(BEFORE)), options),
+        reader: log.reader(Seq(after.saturating_sub(MAX_MARK_RECORDS)), options),
         finder: MarkFinder::new(secret),
         after,
         _viewer: execution.screen().map(|live| live.viewer()),
@@ -49,7 +49,7 @@ pub(crate) fn follow(execution: &Arc<Execution>, secret: &str, after: u64) -> Re
 }
 
 fn fault(error: &LogError) -> Fault {
-    Fault::new(FaultKind::Internal, format!("the log cannot be read: {error}"))
+    Fault::new(FaultKind::Internal, format!("cannot read the log: {error}"))
 }
 
 impl Follower {
@@ -68,14 +68,14 @@ impl Follower {
             if event.seq.0 <= self.after || found.is_empty() {
                 continue;
             }
-            let marks = found.drain(..).map(|mark| told(event.seq, mark)).collect();
+            let marks = found.drain(..).map(|mark| to_proto(event.seq, mark)).collect();
             return Ok(Some(v1::FollowMarksResponse { marks }));
         }
         Ok(None)
     }
 }
 
-fn told(seq: Seq, mark: Mark) -> v1::Mark {
+fn to_proto(seq: Seq, mark: Mark) -> v1::Mark {
     use v1::mark::Kind;
     let kind = match mark {
         Mark::Prompt => Kind::Prompt(v1::PromptShown {}),

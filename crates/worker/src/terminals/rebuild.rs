@@ -1,4 +1,4 @@
-//! A screen from what was kept: the last checkpoint, the sizes, and the log after it.
+//! Rebuilds a screen from the last checkpoint, the sizes, and the log after it.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::live::{Live, Shown, show};
 use super::sizes::{self, Change};
 use crate::executions::execution::Execution;
 
-/// Without a checkpoint, a log that is longer is read from so far before its end.
+/// Without a checkpoint, only this much of the end of a longer log is read.
 const MAX_REPLAY_BYTES: u64 = 8 << 20;
 
-/// Where a screen begins: what it shows, and what follows.
+/// The beginning of a screen: a checkpoint, and what follows.
 struct Beginning {
     screen: Screen,
     seq: u64,
@@ -44,7 +44,7 @@ fn begin(hub: &Hub, execution: &Execution) -> Beginning {
     Beginning { screen, seq: kept.map_or(0, |kept| kept.seq), sizes, ahead }
 }
 
-/// The emulator of an execution that lives, at its last checkpoint.
+/// The emulator of a running execution, at its last checkpoint.
 pub(crate) fn live(hub: &Hub, execution: &Execution) -> Arc<Live> {
     let Beginning { screen, seq, sizes, ahead } = begin(hub, execution);
     Live::new(execution.dir(), screen, seq, sizes, ahead)
@@ -65,12 +65,12 @@ pub(crate) fn empty(hub: &Hub, execution: &Execution) -> Arc<Live> {
     Live::new(execution.dir(), Screen::new(&options), seq, sizes, Vec::new())
 }
 
-/// One record at a time: a size may belong between any two.
+/// One record at a time: a size may be between any two.
 pub(crate) fn reader(log: &Arc<Log>, after: u64) -> Reader {
     log.reader(Seq(after), ReaderOptions { max_bytes: 1, tail: None, streams: Streams::ALL })
 }
 
-/// What the terminal of an execution that nobody follows any more shows. Reads files, which may take a moment.
+/// The screen of an execution that has ended. Reads files, so it may block for a moment.
 pub(crate) fn shown(hub: &Hub, execution: &Execution, scrollback: Option<usize>) -> Result<Shown, LogError> {
     let Beginning { mut screen, seq, ahead, .. } = begin(hub, execution);
     let log = execution.log().map_err(|_| LogError::NotClosed)?;

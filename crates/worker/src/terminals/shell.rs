@@ -1,4 +1,4 @@
-//! A login shell that tells of its prompts, its commands and its folder, by marks in its output that carry a secret.
+//! A login shell that marks its prompts, its commands and its folder in its output, with a secret.
 
 use headwater_protocol::ExecutionId;
 use headwater_sandbox::wire::CodeFile;
@@ -14,7 +14,7 @@ pub(super) fn is_login_shell(argv: &[String]) -> bool {
     matches!(argv, [bash, login] if (bash == "bash" || BASH.contains(&bash.as_str())) && login == "-l")
 }
 
-/// The login shell; a plain one where there is no bash.
+/// The login shell; a plain one if bash is not installed.
 pub(super) fn integrated(secret: &str, id: ExecutionId) -> Program {
     let bash = BASH.into_iter().find(|path| Path::new(path).exists());
     with(bash, secret, id)
@@ -29,7 +29,7 @@ fn with(bash: Option<&str>, secret: &str, id: ExecutionId) -> Program {
             scratch: None,
         };
     };
-    // The session's own, and gone as soon as the shell has read it: the secret is for nobody else.
+    // In the session, and removed as soon as the shell has read it: other programs must not learn the secret.
     let path = format!("/tmp/headwater-{id}.bashrc");
     let argv = [bash, "--rcfile", &path, "-i"].map(str::to_owned).to_vec();
     let text = SCRIPT.replace("@SECRET@", secret);

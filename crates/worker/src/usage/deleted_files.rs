@@ -1,8 +1,8 @@
-//! Files without a name: what programs hold open after removing it fills the disk as well, and no walk finds it.
+//! Deleted files that programs hold open: they use disk space, and no walk finds them.
 //!
-//! They are looked for where the kernel lists what the session's processes hold: open descriptors, and, where that may
-//! be read, mapped files. Not seen: what is under way in a socket, held by nobody; and all of it on kernels without
-//! `CONFIG_PROC_CHILDREN`, which distributions have.
+//! They are found in the kernel's lists of the session's processes: open descriptors and, where permitted, mapped files.
+//! Not found: files in flight in a socket; and none at all on kernels without `CONFIG_PROC_CHILDREN`, which
+//! distributions have.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,31 +12,31 @@ use std::path::Path;
 
 use headwater_workspace::tree::Usage;
 
-/// More descriptors than this in one session are an attack on whoever counts them.
-const MOST: usize = 300_000;
+/// The most descriptors of one session that are checked: more are an attack on the worker.
+const MAX_DESCRIPTORS: usize = 300_000;
 
-/// The process that a descriptor of one stands for.
+/// The process of a pidfd.
 pub(crate) fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
     let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
     let pid = info.lines().find_map(|line| line.strip_prefix("Pid:"))?;
     pid.trim().parse().ok().filter(|pid| *pid > 0)
 }
 
-/// Adds what the processes below this init hold of files without a name on the workspace's disk.
+/// Adds the deleted files on the workspace's disk that the processes below this init hold open.
 pub(crate) fn add(init: i32, workspace: &Path, usage: &mut Usage) {
     let Ok(mut found) = fs::metadata(workspace).map(|meta| Found::new(&meta)) else {
         return;
     };
-    // Without init itself: its own program is a file without a name after an upgrade.
+    // Without init itself: its own executable is a deleted file after an upgrade.
     for pid in below(init).into_iter().skip(1) {
         for kind in ["fd", "map_files"] {
             found.look(Path::new(&format!("/proc/{pid}/{kind}")), usage);
         }
     }
-    usage.too_deep |= found.looked > MOST;
+    usage.too_deep |= found.looked > MAX_DESCRIPTORS;
 }
 
-/// The processes below a first one, which gets all orphans of its session.
+/// The processes below init, which adopts all orphans of its session.
 fn below(init: i32) -> Vec<i32> {
     let mut all = vec![init];
     let mut next = 0;
@@ -48,15 +48,15 @@ fn below(init: i32) -> Vec<i32> {
     all
 }
 
-/// What a process has started, thread by thread, as the kernel lists it.
+/// The children of a process, by thread, as the kernel lists them.
 fn children(pid: i32) -> Vec<i32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     lists.flat_map(|list| list.split(' ').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// The files found, each once. Only those of the session's user: a library of the host's that was replaced while a
-/// program uses it is none of its doing.
+/// The files that were found, each once. Only files of the session's user: a library of the host that was replaced while
+/// a program uses it does not count.
 struct Found {
     disk: u64,
     owner: u32,
@@ -72,11 +72,11 @@ impl Found {
     fn look(&mut self, folder: &Path, usage: &mut Usage) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             self.looked += 1;
-            if self.looked > MOST {
+            if self.looked > MAX_DESCRIPTORS {
                 return;
             }
             let Ok(file) = fs::metadata(entry.path()) else {
-                continue; // closed meanwhile, or not for us to see
+                continue; // closed meanwhile, or not accessible
             };
             let its_own = file.dev() == self.disk && file.uid() == self.owner;
             if file.nlink() == 0 && its_own && self.seen.insert(file.ino()) {

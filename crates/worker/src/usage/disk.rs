@@ -1,8 +1,8 @@
-//! What a session uses of the disk, against what it may use.
+//! The disk usage of a session and its limit.
 //!
-//! Disk use has no limit in the kernel that works on every host, so it is measured. The last measurement is kept here; the
-//! free space of the disk, which costs nothing to read, decides when the next one is due. `watch` ends what runs in a
-//! session that is over its limit, and nothing more starts in it until a fresh measurement finds it below the limit.
+//! The kernel has no disk limit that works on every host, so the usage is measured. The last measurement is kept here; the
+//! free space of the disk, which is cheap to read, decides when the next one is due. The janitor ends the programs of a
+//! session that is over its limit, and nothing more starts in it until a new measurement is below the limit.
 
 use std::io;
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::layout;
 use crate::usage::deleted_files;
 
 /// A program may always write a file of this size: one that cannot write 1 MiB to `/tmp` cannot clean up either.
-const LEAST_FILE_BYTES: u64 = 1 << 20;
-/// A session that is over its limit by more than this part of it is ended without a grace period.
-const FAR_OVER: u64 = 8;
+const MIN_FILE_BYTES: u64 = 1 << 20;
+/// Programs of a session that exceeds its limit by more than an eighth are ended without a grace period.
+const FAR_OVER_DIVISOR: u64 = 8;
 
-/// What is free on a disk.
+/// The free space of a disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Free {
     pub(crate) bytes: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    /// Of the disk that holds this folder.
+    /// The free space of the disk of this folder.
     pub(crate) fn of(folder: &Path) -> Self {
         let stat = rustix::fs::statvfs(folder);
         stat.map_or(Self::default(), |stat| Self {
@@ -45,12 +45,12 @@ impl Free {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     usage: Usage,
-    /// The part of `usage` that its snapshots take.
+    /// The part of `usage` for its snapshots.
     snapshot_bytes: u64,
     at: Instant,
-    /// How long the walk took.
+    /// The duration of the walk.
     took: Duration,
-    /// Free on the disk when it began.
+    /// The free space when it began.
     free: Free,
 }
 
@@ -68,7 +68,7 @@ impl Measured {
         Ok(Self { usage, snapshot_bytes, at, took: at.elapsed(), free })
     }
 
-    /// A workspace that was just made.
+    /// The measurement of a new, empty workspace.
     pub(crate) fn empty(session: &Path) -> Self {
         let free = Free::of(session);
         Self { usage: Usage::default(), snapshot_bytes: 0, at: Instant::now(), took: Duration::ZERO, free }
@@ -94,12 +94,12 @@ impl Measured {
         self.at.elapsed()
     }
 
-    /// Whether the session uses more than it may.
+    /// Whether the session is over its limit.
     pub(crate) fn is_over(&self, limits: &Limits) -> bool {
         self.exceeded(limits).is_some() || (self.usage.too_deep && is_limited(limits))
     }
 
-    /// The limit that the session is over, with its value.
+    /// The limit that the session exceeds, with its value.
     pub(crate) fn exceeded(&self, limits: &Limits) -> Option<(LimitKind, u64)> {
         let over = |which, used: u64, limit: Option<u64>| {
             limit.filter(|limit| used > *limit).map(|limit| (which, limit))
@@ -108,12 +108,14 @@ impl Measured {
             .or_else(|| over(LimitKind::Inodes, self.usage.inodes, limits.inodes))
     }
 
-    /// Whether it is so far over its limit that what runs in it must end at once.
+    /// Whether it exceeds its limit so far that its programs must end at once.
     pub(crate) fn is_far_over(&self, limits: &Limits) -> bool {
-        limits.disk_bytes.is_some_and(|limit| self.usage.bytes > limit.saturating_add(limit / FAR_OVER))
+        limits
+            .disk_bytes
+            .is_some_and(|limit| self.usage.bytes > limit.saturating_add(limit / FAR_OVER_DIVISOR))
     }
 
-    /// Whether the disk has lost so much since that this session could have used half of what it had left.
+    /// Whether the disk has lost so much free space since then that this session may have used half of its remaining space.
     pub(crate) fn is_near(&self, limits: &Limits, free: Free) -> bool {
         let half =
             |limit: Option<u64>, used: u64| limit.map_or(u64::MAX, |limit| limit.saturating_sub(used) / 2);
@@ -121,15 +123,15 @@ impl Measured {
             || self.free.inodes.saturating_sub(free.inodes) > half(limits.inodes, self.usage.inodes)
     }
 
-    /// The largest file that a program may write: what is left, and as much again as the largest file that is there
-    /// already, which the program may rewrite or extend. Never more than the limit itself.
+    /// The largest file that a program may write: the space that is left plus the size of the largest existing file, which
+    /// the program may rewrite or extend. Never more than the limit itself.
     pub(crate) fn file_bytes(&self, limits: &Limits) -> Option<u64> {
         let limit = limits.disk_bytes?;
         let left = limit.saturating_sub(self.usage.bytes);
-        Some(left.saturating_add(self.usage.largest_bytes).min(limit).max(LEAST_FILE_BYTES))
+        Some(left.saturating_add(self.usage.largest_bytes).min(limit).max(MIN_FILE_BYTES))
     }
 
-    /// Refuses to start anything in a session that is over its limit.
+    /// Refuses a start in a session that is over its limit.
     pub(crate) fn refuse_if_over(&self, limits: &Limits) -> Result<(), Fault> {
         if !self.is_over(limits) {
             return Ok(());
@@ -148,7 +150,7 @@ impl Measured {
     }
 }
 
-/// Whether a session's disk use has a limit at all.
+/// Whether a session has a disk limit.
 pub(crate) const fn is_limited(limits: &Limits) -> bool {
     limits.disk_bytes.is_some() || limits.inodes.is_some()
 }
@@ -157,7 +159,7 @@ pub(crate) const fn is_limited(limits: &Limits) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     last: Mutex<Option<Measured>>,
-    /// Held by whoever measures, so that one walk serves all who wait for it.
+    /// Held during a measurement, so that one walk serves all callers that wait for it.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -174,12 +176,12 @@ impl Gauge {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = measured;
     }
 
-    /// The turn to measure, unless somebody measures already.
+    /// The lock to measure, unless a measurement is running.
     pub(crate) fn try_turn(&self) -> Option<OwnedMutexGuard<()>> {
         Arc::clone(&self.turn).try_lock_owned().ok()
     }
 
-    /// Refuses to start anything while the session is over its limit, after a measurement if one is due. `walk` blocks.
+    /// Refuses a start while the session is over its limit, after a measurement if one is due. `walk` blocks.
     pub(crate) async fn admit(
         &self,
         limits: &Limits,
@@ -191,7 +193,7 @@ impl Gauge {
         }
         let asked = Instant::now();
         let is_good = |last: &Measured| {
-            // One that began after this start was asked for is fresh, whatever it says.
+            // A measurement that began after this request is new enough.
             last.at >= asked || !(last.is_over(limits) || last.is_near(limits, Free::of(session)))
         };
         if self.last().as_ref().is_some_and(is_good) {
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!(most(60 << 20, 0), Some(4 << 20), "what is left");
         assert_eq!(most(60 << 20, 50 << 20), Some(54 << 20), "an existing file can grow by what is left");
         assert_eq!(most(64 << 20, 1 << 40), Some(64 << 20), "never more than the limit");
-        assert_eq!(most(64 << 20, 0), Some(LEAST_FILE_BYTES));
+        assert_eq!(most(64 << 20, 0), Some(MIN_FILE_BYTES));
         assert_eq!(measured(0, 0).file_bytes(&Limits::default()), None);
     }
 

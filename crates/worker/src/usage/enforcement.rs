@@ -1,20 +1,20 @@
-//! How each limit is enforced on this host, in words: nobody should believe in a wall that is not there.
+//! Describes how each limit is enforced on this host, so that nobody relies on one that is not.
 
 use std::collections::BTreeMap;
 
 use headwater_sandbox::cgroup::CgroupRoot;
 
-/// Where the file system of the data folder has project quotas.
-const QUOTA: &str =
+/// If the file system of the data folder has project quotas.
+const BY_PROJECT_QUOTA: &str =
     "project quota: the kernel refuses to programs what passes the limit (EDQUOT, ENOSPC). Besides, ";
 /// On every host.
-const MEASURED: &str = "RLIMIT_FSIZE at what is left, of each file; the workspace is measured while programs run, more \
+const BY_MEASUREMENT: &str = "RLIMIT_FSIZE at what is left, of each file; the workspace is measured while programs run, more \
                         often the faster the disk fills; what runs in a session that is over its limit is ended, and \
                         nothing more starts in it until files are removed. /tmp and /dev/shm are file systems of a \
                         fixed size";
 
-/// Limit by limit.
-pub fn told(cgroups: Option<&CgroupRoot>, project_quotas: bool) -> BTreeMap<String, String> {
+/// How each limit is enforced, by its name.
+pub fn describe(cgroups: Option<&CgroupRoot>, project_quotas: bool) -> BTreeMap<String, String> {
     let has = cgroups.map(CgroupRoot::controllers).unwrap_or_default();
     let either = |there: bool, with: &str, without: &str| if there { with } else { without }.to_owned();
     let limits = [
@@ -37,7 +37,7 @@ pub fn told(cgroups: Option<&CgroupRoot>, project_quotas: bool) -> BTreeMap<Stri
         ),
         ("open_files", "RLIMIT_NOFILE, of each process".to_owned()),
         ("file_bytes", "RLIMIT_FSIZE, of each file".to_owned()),
-        ("disk_bytes", either(project_quotas, QUOTA, "") + MEASURED),
+        ("disk_bytes", either(project_quotas, BY_PROJECT_QUOTA, "") + BY_MEASUREMENT),
         ("inodes", "as disk_bytes".to_owned()),
         (
             "output_bytes",

@@ -1,5 +1,5 @@
-//! What a session uses now: its processes and their processor time. Measured by looking at the processes of its cgroup,
-//! because the host need not count processor time for each cgroup.
+//! The current usage of a session: its processes and their CPU time. Read from the processes of its cgroup, because the
+//! host may not account CPU time for each cgroup.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,36 +12,36 @@ use crate::sessions::session::Session;
 use crate::usage::disk::Measured;
 
 /// Ticks of the kernel's clock in a second, as `/proc` counts: 100 on every Linux.
-const TICKS: u64 = 100;
+const TICKS_PER_SECOND: u64 = 100;
 
 /// A process of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Its number on the host.
+    /// Its process id on the host.
     pub(crate) pid: i32,
-    /// The name of its program, as it calls itself.
+    /// Its name, which the program can change.
     pub(crate) name: String,
-    /// Its own processor time, in milliseconds.
+    /// Its CPU time in milliseconds.
     pub(crate) cpu_ms: u64,
 }
 
-/// What a session uses.
+/// The usage of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// Processor time of all that ever ran in it since it was woken, in milliseconds, as far as it can be seen.
+    /// The CPU time of all its processes since it was resumed, in milliseconds, as far as known.
     pub(crate) cpu_ms: u64,
-    /// What was printed by what still runs, in bytes.
+    /// The output of running executions, in bytes.
     pub(crate) printed_bytes: u64,
     /// Its processes, without its init.
     pub(crate) members: Vec<Member>,
 }
 
-/// Looks at a session. Blocks for a moment: a few reads in `/proc` for each process.
+/// Measures a session. Blocks for a moment: a few reads in `/proc` for each process.
 pub(crate) fn measure(session: &Session) -> Usage {
     let init = session.init_pid();
     let mut usage = Usage { printed_bytes: session.printed_bytes(), ..Usage::default() };
     for pid in session.cgroup().map(SessionCgroup::processes).unwrap_or_default() {
-        // Gone since: init counts it.
+        // Ended meanwhile: init counts it.
         let Some(stat) = fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|text| parse(&text))
         else {
             continue;
@@ -57,9 +57,10 @@ pub(crate) fn measure(session: &Session) -> Usage {
     usage
 }
 
-/// What all sessions use, those that sleep included. Blocks.
+/// The usage of all sessions, including hibernated ones. Blocks.
 pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
-    let awake: Vec<_> = engine.sessions.all_live().iter().map(|session| told(engine, session)).collect();
+    let awake: Vec<_> =
+        engine.sessions.all_live().iter().map(|session| session_usage(engine, session)).collect();
     let asleep = engine.sessions.all_hibernated().into_iter().map(|asleep| {
         let id = asleep.record.id;
         let (disk_bytes, snapshot_bytes) = asleep.disk_bytes.unwrap_or_else(|| {
@@ -79,8 +80,8 @@ pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
     awake.into_iter().chain(asleep).collect()
 }
 
-/// A session's usage as told to others.
-pub(crate) fn told(engine: &Engine, session: &Session) -> v1::SessionUsage {
+/// The usage of a session for the contract.
+pub(crate) fn session_usage(engine: &Engine, session: &Session) -> v1::SessionUsage {
     let usage = measure(session);
     let process = |member: Member| v1::SessionProcess { name: member.name, cpu_ms: member.cpu_ms };
     v1::SessionUsage {
@@ -95,7 +96,7 @@ pub(crate) fn told(engine: &Engine, session: &Session) -> v1::SessionUsage {
     }
 }
 
-/// What each owner keeps on the disk, from totals in memory.
+/// The disk usage of each owner, from totals in memory.
 pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
     let mut owners: BTreeMap<String, v1::OwnerDisk> = BTreeMap::new();
     for (owner, sum) in engine.retention.of_owners() {
@@ -125,16 +126,16 @@ pub(crate) fn disk(engine: &Engine) -> v1::DiskResponse {
 struct Stat {
     name: String,
     own_ms: u64,
-    /// Of its children that have ended and were waited for.
+    /// The CPU time of its children that have ended and were waited for.
     children_ms: u64,
 }
 
-/// Reads `/proc/PID/stat`. The name is in brackets and may hold anything, brackets too.
+/// Reads `/proc/PID/stat`. The name is in brackets and may contain anything, even brackets.
 fn parse(text: &str) -> Option<Stat> {
     let (open, close) = (text.find('(')?, text.rfind(')')?);
     let name = text.get(open + 1..close)?.to_owned();
     let fields: Vec<_> = text.get(close + 1..)?.split_whitespace().collect();
-    let ms = |n: usize| Some(fields.get(n)?.parse::<u64>().ok()? * 1000 / TICKS);
+    let ms = |n: usize| Some(fields.get(n)?.parse::<u64>().ok()? * 1000 / TICKS_PER_SECOND);
     Some(Stat { name, own_ms: ms(11)? + ms(12)?, children_ms: ms(13)? + ms(14)? })
 }
 

@@ -1,9 +1,9 @@
-//! Project quotas: where the file system of the data folder has them, the kernel enforces the disk limit of each session.
+//! Project quotas: if the file system of the data folder has them, the kernel enforces the disk limit of each session.
 //!
-//! Each new workspace gets a project id of its own, which stays with the folder for as long as it is there: over
-//! hibernation and over workers. The kernel counts all that is in the workspace and refuses what passes the limit to
-//! programs; what we write as root is measured before (`quota`). Snapshots are not in the project: what they take of the
-//! limit is subtracted. Workspaces from before quotas were turned on have no project, and are watched only (`watch`).
+//! Each new workspace gets its own project id, which stays with the folder over hibernation and restarts. The kernel
+//! counts the content of the workspace and refuses writes of programs over the limit; writes of the worker as root are
+//! measured before (`files::room`). Snapshots are not in the project: they are subtracted from the limit. Workspaces from
+//! before quotas were turned on have no project; the janitor only measures them.
 
 use std::fs::File;
 use std::io;
@@ -17,21 +17,21 @@ use headwater_sandbox::quota::{self, ProjectLimits, State};
 use crate::files;
 use crate::layout;
 
-/// What a worker does about project quotas.
+/// The project quotas of a worker.
 #[derive(Debug)]
 pub(crate) struct Projects {
     /// Whether new workspaces get a project.
     on: bool,
-    /// Held while limits are looked up and set, so that the last one who sets them sets the newest.
+    /// Held while limits are read and set, so that the last caller sets the newest.
     turn: Mutex<()>,
 }
 
-/// Whether the kernel enforces the disk limits of sessions in this data folder. A folder that is in a project of the
-/// operator's stays in it: taking workspaces out would evade the operator's limit.
+/// Whether the kernel enforces the disk limits of sessions in this data folder. A folder in a project of the operator
+/// stays in it: taking workspaces out would evade the operator's limit.
 pub fn are_usable(data: &Path) -> bool {
     let Ok(data) = File::open(data) else { return false };
     let data = data.as_fd();
-    // Asking for the usage of a project takes the same right as setting its limits. XFS knows no project without files.
+    // Reading the usage of a project needs the same privilege as setting its limits. XFS has no project without files.
     let may_set =
         || quota::usage(data, 1).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |_| true);
     rustix::process::geteuid().is_root()
@@ -41,7 +41,7 @@ pub fn are_usable(data: &Path) -> bool {
 }
 
 impl Projects {
-    /// For the sessions of this data folder.
+    /// Checks the data folder for support.
     pub(crate) fn find(data: &Path) -> Self {
         let on = are_usable(data);
         if on {
@@ -55,19 +55,21 @@ impl Projects {
         self.on
     }
 
-    /// Gives a new, empty workspace a project. Without walls it gets none: its programs are root, whom ext4 refuses nothing.
+    /// Assigns a project to a new, empty workspace. Not without isolation: its programs are root, for whom ext4 has no limit.
     pub(crate) fn begin(&self, session: &Path, uid: Option<u32>, limits: &Limits) {
         let Some(uid) = uid.filter(|_| self.on) else { return };
-        // The host user's number is as good as any: no other session of this host has it at the same time.
+        // The id of the host user: no other session of this host has it at the same time.
         let claimed =
             File::open(layout::workspace(session)).and_then(|folder| quota::claim(folder.as_fd(), uid));
         match claimed {
             Ok(_) => self.limit(session, || Some(limits.clone())),
-            Err(error) => tracing::warn!(%error, "a workspace has no project quota: its disk use is watched"),
+            Err(error) => {
+                tracing::warn!(%error, "a workspace has no project quota: its disk usage is only measured")
+            }
         }
     }
 
-    /// Sets what a session's workspace may hold, if it has a project.
+    /// Sets the limits of a session's workspace, if it has a project.
     pub(crate) fn limit(&self, session: &Path, limits: impl FnOnce() -> Option<Limits>) {
         if !self.on {
             return;
@@ -79,24 +81,24 @@ impl Projects {
             inodes: limits.inodes.map(|inodes| inodes.saturating_add(1)), // the workspace itself
         };
         if let Err(error) = quota::set_limits(folder.as_fd(), project, limits) {
-            tracing::warn!(%error, session = %session.display(), "the project quota cannot be set");
+            tracing::warn!(%error, session = %session.display(), "cannot set the project quota");
         }
     }
 }
 
-/// The project of a session's workspace, if that is one of ours, and the session's folder.
+/// The project of a session's workspace, if the worker assigned it, and the session's folder.
 pub(crate) fn project_of(session: &Path) -> Option<(File, u32)> {
     let top = File::open(session).ok()?;
     let workspace = File::open(layout::workspace(session)).ok()?;
     let project = quota::project(workspace.as_fd()).ok().flatten()?;
-    // One that the folder above has, too, is the operator's.
+    // If the parent folder has the same project, it is the operator's.
     quota::project(top.as_fd()).is_ok_and(|above| above.is_none()).then_some((top, project))
 }
 
-/// Removes the limits of a project whose files are gone.
+/// Removes the limits of a project whose files were removed.
 pub(crate) fn end((folder, project): (File, u32)) {
     if let Err(error) = quota::set_limits(folder.as_fd(), project, ProjectLimits::default()) {
-        // Harmless: whoever gets the id next sets limits of its own.
-        tracing::debug!(%error, project, "the limits of a project cannot be removed");
+        // Harmless: the next workspace with this id sets its own limits.
+        tracing::debug!(%error, project, "cannot remove the limits of a project");
     }
 }

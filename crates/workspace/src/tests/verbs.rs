@@ -8,7 +8,7 @@ use crate::copy::Room;
 const ROOM: Room = Room { bytes: u64::MAX, inodes: u64::MAX };
 
 fn path(text: &str) -> WorkspacePath {
-    WorkspacePath::any(text.as_bytes(), "/workspace").unwrap()
+    WorkspacePath::parse_any(text.as_bytes(), "/workspace").unwrap()
 }
 
 type Verb = fn(&Workspace, &WorkspacePath, &Path) -> Result<Vec<u8>, WorkspaceError>;
@@ -25,7 +25,7 @@ fn nothing<T>(done: Result<T, WorkspaceError>) -> Result<Vec<u8>, WorkspaceError
     done.map(|_| Vec::new())
 }
 
-/// All that can be done with a path. Those that need a second one use `own`, a file that is there for them.
+/// Every operation on a path. Those that need a second path use the existing file `own`.
 const VERBS: [(&str, Verb); 14] = [
     ("read", |w, p, _| read(w, p)),
     ("list", |w, p, _| nothing(w.walk(p, 9, None))),
@@ -41,12 +41,12 @@ const VERBS: [(&str, Verb); 14] = [
         draft.write(b"put")?;
         nothing(w.write_into(p, draft.fd(), Some(1), &Expect::Anything))
     }),
-    ("make folder", |w, p, _| nothing(w.make_folder(p))),
+    ("make folder", |w, p, _| nothing(w.create_folder(p))),
     ("chmod", |w, p, _| nothing(w.chmod(p, 0o777))),
     ("copy from", |w, p, _| nothing(w.copy_file(p, &path("copy"), Overwrite::Never, ROOM, &|| false))),
     ("copy to", |w, p, _| nothing(w.copy_file(&path("own"), p, Overwrite::Replace, ROOM, &|| false))),
     ("copy tree from", |w, p, top| {
-        let stage = Stage::new(top).unwrap();
+        let stage = StagingDir::new(top).unwrap();
         let tree = w.staged_tree(&stage, "tree").unwrap();
         nothing(w.copy_tree(p, &path("copied"), &tree, ROOM, &|| false))
     }),
@@ -115,7 +115,7 @@ fn a_link_is_never_opened_and_only_the_link_itself_is_moved_or_removed() {
             assert_eq!(still, !of_the_name, "{name} {link}");
         }
     }
-    // The control: whoever follows them reaches the outside.
+    // The control: following them leaves the workspace.
     let ground = hostile();
     fs::write(ground.at("workspace/file"), "changed").unwrap();
     assert!(!ground.outside_is_untouched());
@@ -143,7 +143,7 @@ fn fifos_sockets_and_devices_are_listed_and_never_opened() {
         }
     }
     // They are left out of a copy, and counted.
-    let stage = Stage::new(ground.top.path()).unwrap();
+    let stage = StagingDir::new(ground.top.path()).unwrap();
     let tree = workspace.staged_tree(&stage, "tree").unwrap();
     fs::create_dir(ground.at("workspace/kinds")).unwrap();
     fs::rename(ground.at("workspace/fifo"), ground.at("workspace/kinds/fifo")).unwrap();
@@ -247,7 +247,7 @@ fn odd_names_are_names_like_others() {
     let workspace = Workspace::open(&ground.at("workspace"), None).unwrap();
     let long = [b'n'; 255];
     for name in [&b"\xff\xfe"[..], b"new\nline", b"\x1b[2J", b" ", b"-rf", b"*", b"...", b"%2e%2e", &long] {
-        let at = WorkspacePath::any(&[b"d/", name].concat(), "/workspace").unwrap();
+        let at = WorkspacePath::parse_any(&[b"d/", name].concat(), "/workspace").unwrap();
         workspace.save(&at, name).unwrap();
         assert_eq!(read(&workspace, &at).unwrap(), name);
         assert!(workspace.walk(&path("d"), 1, None).unwrap().any(|step| step.path == at));
@@ -263,7 +263,7 @@ fn names_are_moved_in_one_step_and_nothing_is_overwritten_unasked() {
     for file in ["a", "b", "full/x"] {
         workspace.save(&path(file), file.as_bytes()).unwrap();
     }
-    workspace.make_folder(&path("empty")).unwrap();
+    workspace.create_folder(&path("empty")).unwrap();
     let rename = |from: &str, to: &str, overwrite| workspace.rename(&path(from), &path(to), overwrite);
     for to in ["b", "full", "empty"] {
         assert!(matches!(rename("a", to, Overwrite::Never), Err(WorkspaceError::Exists { .. })), "{to}");

@@ -5,10 +5,10 @@ use crate::copy::Room;
 use crate::walk::{MAX_DEPTH, Walk};
 
 fn path(text: &str) -> WorkspacePath {
-    WorkspacePath::any(text.as_bytes(), "/workspace").unwrap()
+    WorkspacePath::parse_any(text.as_bytes(), "/workspace").unwrap()
 }
 
-fn told(walk: Walk) -> Vec<String> {
+fn from_errno(walk: Walk) -> Vec<String> {
     walk.map(|step| step.path.to_string()).collect()
 }
 
@@ -21,21 +21,28 @@ fn a_walk_meets_everything_once_in_order_and_goes_on_after_any_path() {
     }
     symlink("../outside", ground.at("workspace/link")).unwrap();
     let root = WorkspacePath::root();
-    let all = told(workspace.walk(&root, 9, None).unwrap());
+    let all = from_errno(workspace.walk(&root, 9, None).unwrap());
     let expected =
         ["a", "a/z", "a.txt", "b", "b/x", "b/x/1", "b/x/2", "b/y", "b.txt", "c", "link"].map(str::to_owned);
     assert_eq!(all, expected);
     for (n, after) in all.iter().enumerate() {
-        assert_eq!(told(workspace.walk(&root, 9, Some(&path(after))).unwrap()), all[n + 1..], "{after}");
+        assert_eq!(
+            from_errno(workspace.walk(&root, 9, Some(&path(after))).unwrap()),
+            all[n + 1..],
+            "{after}"
+        );
     }
     // What it is to go on after may be gone by now, or never have been there.
     for (after, next) in [("a/zz", "a.txt"), ("b/x/10", "b/x/2"), ("bb", "c"), ("b/x/2/9", "b/y")] {
-        assert_eq!(told(workspace.walk(&root, 9, Some(&path(after))).unwrap())[0], next, "{after}");
+        assert_eq!(from_errno(workspace.walk(&root, 9, Some(&path(after))).unwrap())[0], next, "{after}");
     }
-    assert_eq!(told(workspace.walk(&root, 1, None).unwrap()), ["a", "a.txt", "b", "b.txt", "c", "link"]);
-    assert_eq!(told(workspace.walk(&path("b"), 1, None).unwrap()), ["b/x", "b/y"]);
-    assert_eq!(told(workspace.walk(&path("b"), 1, Some(&path("b/x"))).unwrap()), ["b/y"]);
-    assert_eq!(told(workspace.walk(&root, 2, Some(&path("b/x"))).unwrap())[0], "b/y");
+    assert_eq!(
+        from_errno(workspace.walk(&root, 1, None).unwrap()),
+        ["a", "a.txt", "b", "b.txt", "c", "link"]
+    );
+    assert_eq!(from_errno(workspace.walk(&path("b"), 1, None).unwrap()), ["b/x", "b/y"]);
+    assert_eq!(from_errno(workspace.walk(&path("b"), 1, Some(&path("b/x"))).unwrap()), ["b/y"]);
+    assert_eq!(from_errno(workspace.walk(&root, 2, Some(&path("b/x"))).unwrap())[0], "b/y");
     assert!(matches!(workspace.walk(&path("c"), 1, None), Err(WorkspaceError::NoFolder { .. })));
 }
 
@@ -47,10 +54,10 @@ fn a_walk_of_a_wide_folder_holds_some_names_at_a_time() {
         fs::File::create(ground.at(&format!("workspace/{n:05}"))).unwrap();
     }
     let workspace = Workspace::open(&ground.at("workspace"), None).unwrap();
-    let names = told(workspace.walk(&WorkspacePath::root(), 1, None).unwrap());
+    let names = from_errno(workspace.walk(&WorkspacePath::root(), 1, None).unwrap());
     assert_eq!(names.len(), count);
     assert!(names.is_sorted());
-    let after = told(workspace.walk(&WorkspacePath::root(), 1, Some(&path("19990"))).unwrap());
+    let after = from_errno(workspace.walk(&WorkspacePath::root(), 1, Some(&path("19990"))).unwrap());
     assert_eq!(after.len(), 9);
 }
 
@@ -65,7 +72,7 @@ fn a_walk_of_a_deep_folder_ends_and_says_that_it_was_cut() {
     let workspace = Workspace::open(&ground.at("workspace"), None).unwrap();
     let mut walk = workspace.walk(&WorkspacePath::root(), usize::MAX, None).unwrap();
     let met = walk.by_ref().count();
-    assert!(walk.is_cut() && met == MAX_DEPTH, "{met}");
+    assert!(walk.is_incomplete() && met == MAX_DEPTH, "{met}");
     workspace.remove(&path("d"), true).unwrap();
     assert!(!ground.at("workspace/d").exists());
 }
@@ -82,7 +89,7 @@ fn a_tree_is_copied_whole_with_rights_and_links_or_not_at_all() {
     symlink("../../outside", ground.at("workspace/tree/link")).unwrap();
     let room = Room { bytes: 10 << 20, inodes: 100 };
     let copy = |to: &str, room| {
-        let stage = Stage::new(ground.top.path()).unwrap();
+        let stage = StagingDir::new(ground.top.path()).unwrap();
         let tree = workspace.staged_tree(&stage, "tree").unwrap();
         workspace.copy_tree(&path("tree"), &path(to), &tree, room, &|| false)?;
         workspace.publish(&stage, "tree", &path(to), Overwrite::Never)

@@ -1,24 +1,24 @@
-//! Events on their way out in one message.
+//! Batches of events in one message.
 
 use bytes::{Bytes, BytesMut};
 use headwater_contract::v1;
 use headwater_protocol::{Event, EventKind, Seq, Stream};
 
-use super::{MAX_BYTES, MAX_EVENTS};
+use super::{MAX_EVENT_BYTES, MAX_EVENTS};
 
-/// Events are joined up to this size; larger ones are large enough, and copying them would cost more than it saves.
+/// Events are joined up to this size: copying larger ones would cost more than it saves.
 const JOIN_BYTES: usize = 16 << 10;
 
-/// What goes out in one message.
+/// The events of one message.
 #[derive(Default)]
 pub(crate) struct Batch {
     events: Vec<v1::Event>,
     bytes: usize,
-    /// The last event, while more may join it.
+    /// The last event, to which more output may be joined.
     open: Option<Open>,
 }
 
-/// Output of one stream that came in several events, as one.
+/// Output of one stream, joined from several events.
 struct Open {
     seq: Seq,
     at_ms: u64,
@@ -27,7 +27,7 @@ struct Open {
     bytes: Joined,
 }
 
-/// Bytes that are copied only when there are more.
+/// Bytes that are copied only when more are joined.
 enum Joined {
     One(Bytes),
     More(BytesMut),
@@ -65,8 +65,8 @@ impl Open {
 }
 
 impl Batch {
-    /// Takes an event. Output that goes on where the event before ended becomes a part of it, so that whoever holds
-    /// events back gets fewer of them.
+    /// Adds an event. Output that continues the previous event is joined to it, so that a client that batches gets fewer
+    /// events.
     pub(crate) fn add(&mut self, event: Event) {
         let Event { seq, at_ms, kind } = event;
         let EventKind::Output { stream, offset, bytes } = kind else {
@@ -95,15 +95,15 @@ impl Batch {
         self.events.extend(self.open.take().map(|open| open.event().into()));
     }
 
-    /// All of it.
+    /// All events.
     pub(crate) fn events(mut self) -> Vec<v1::Event> {
         self.close();
         self.events
     }
 
-    /// Whether it must go out now; one that is held back goes out early when it has as much as was asked for.
+    /// Whether to send the batch now; one that is held back is sent early when it has `batch_bytes`.
     pub(crate) fn is_full(&self, batch_bytes: usize, held: bool) -> bool {
-        let wanted = if held && batch_bytes > 0 { batch_bytes.min(MAX_BYTES) } else { MAX_BYTES };
+        let wanted = if held && batch_bytes > 0 { batch_bytes.min(MAX_EVENT_BYTES) } else { MAX_EVENT_BYTES };
         self.events.len() >= MAX_EVENTS || self.bytes >= wanted
     }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
-use headwater_log::{HoldOptions, Log, LogOptions};
+use headwater_log::{Log, LogOptions, LosslessOptions};
 use headwater_protocol::{ExecutionId, Reason, Usage};
 use rustix::fs::{Mode, OFlags, fcntl_setfl};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -19,15 +19,15 @@ struct Noted {
     exited_at: Mutex<Option<Instant>>,
 }
 
-impl Surroundings for &Noted {
+impl PumpHost for &Noted {
     async fn exited(&self, _: Option<Exit>, _: u64, writer: &mut Writer) {
         *self.exited_at.lock().unwrap() = Some(Instant::now());
         writer.exited(&unseen(Reason::Exited, ""), 1).unwrap();
     }
 
-    async fn too_much(&self) {}
+    async fn on_output_limit(&self) {}
 
-    fn is_given_up(&self) -> bool {
+    fn is_stopping(&self) -> bool {
         false
     }
 }
@@ -102,8 +102,8 @@ async fn a_terminal_that_is_left_before_its_program_ends_does_not_delay_the_verd
 /// A log that holds little, with a lossless reader that reads nothing.
 fn full_log() -> (TempDir, Arc<Log>, Writer, headwater_log::Reader) {
     let folder = tempfile::tempdir().unwrap();
-    let holds = HoldOptions { min_lag: 512, ..HoldOptions::DEFAULT };
-    let options = LogOptions { holds, ..LogOptions::new(8192) };
+    let holds = LosslessOptions { min_lag: 512, ..LosslessOptions::DEFAULT };
+    let options = LogOptions { lossless: holds, ..LogOptions::new(8192) };
     let (log, writer) = Log::create(&folder.path().join("log"), ExecutionId::random(), options).unwrap();
     let reader =
         log.lossless_reader(headwater_protocol::Seq(0), headwater_log::ReaderOptions::default()).unwrap();

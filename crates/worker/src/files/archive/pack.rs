@@ -1,7 +1,7 @@
-//! A tree as an archive, written as it is read: nothing of it is held but what is on its way.
+//! Packs a tree as an archive, written while it is read, with little memory.
 //!
-//! Each file is as it was while it was read. One that shrinks meanwhile is filled up with zeros, one that grows is cut: the
-//! archive has said its size by then. What is no file, folder or link is left out, and counted beforehand.
+//! Each file is as it was while it was read. One that shrinks meanwhile is padded with zeros, one that grows is truncated:
+//! its size was written before. Other kinds of entries are left out, and counted beforehand.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,23 +14,23 @@ use flate2::write::GzEncoder;
 use headwater_contract::v1::ArchiveFormat;
 use headwater_contract::{Fault, FaultKind};
 use headwater_workspace::sparse::IsCancelled;
-use headwater_workspace::{Entry, Kind, MAX_DEPTH, Step, Workspace, WorkspacePath};
+use headwater_workspace::{Entry, Kind, MAX_DEPTH, WalkEntry, Workspace, WorkspacePath};
 use tar::{EntryType, Header};
 
 use super::zip::ZipWriter;
 
-/// Things in an archive, at most.
+/// The most entries of an archive.
 const MAX_ENTRIES: u64 = 1_000_000;
 
-/// What takes a tree, entry by entry.
+/// The writer of an archive format.
 trait Packer {
     fn folder(&mut self, name: &[u8], entry: &Entry) -> io::Result<()>;
     fn file(&mut self, name: &[u8], entry: &Entry, data: &mut dyn Read) -> io::Result<()>;
     fn link(&mut self, name: &[u8], entry: &Entry, target: &[u8]) -> io::Result<()>;
 }
 
-/// Counts what an archive of a folder would leave out. Refuses a folder that is too much for one: of what is refused here
-/// nothing has been sent yet. `length` bounds all files together, holes included: an archive of ours has none.
+/// Counts the entries that an archive of a folder would leave out. Refuses a folder that is too large, before anything is
+/// sent. `length` limits all files together, holes included, because the archive has no holes.
 pub(crate) fn survey(
     workspace: &Workspace,
     folder: &WorkspacePath,
@@ -46,8 +46,8 @@ pub(crate) fn survey(
             return Err(crate::files::copy::cancelled());
         }
         if entries > MAX_ENTRIES {
-            let message = format!("more than {MAX_ENTRIES} files and folders are too many for one archive");
-            return refused(message, "take an archive of each folder in it");
+            let message = format!("an archive may have at most {MAX_ENTRIES} files and folders");
+            return refused(message, "archive the folders in it separately");
         }
         match step.entry.kind {
             Kind::File => total = total.saturating_add(step.entry.size),
@@ -56,21 +56,21 @@ pub(crate) fn survey(
         }
         if total > length {
             let message =
-                format!("with `{}` the files are longer than the `{length}` bytes of one archive", step.path);
+                format!("the files exceed the limit of {length} bytes for one archive at `{}`", step.path);
             return refused(
                 message,
-                "a sparse file counts with all of its length; take an archive without it",
+                "a sparse file counts with its full length; archive a folder without it",
             );
         }
     }
-    if walk.is_cut() {
+    if walk.is_incomplete() {
         let message = "a folder cannot be read, or is nested too deep".to_owned();
-        return refused(message, "make all folders readable in the session, and none deeper than 128");
+        return refused(message, "make all folders readable in the session, and nest them at most 128 deep");
     }
     Ok(left_out)
 }
 
-/// Writes a folder's tree.
+/// Writes the archive of a folder.
 pub(crate) fn pack(
     workspace: &Workspace,
     folder: &WorkspacePath,
@@ -98,7 +98,7 @@ pub(crate) fn pack(
     }
 }
 
-/// What is packed.
+/// The tree to pack.
 struct Tree<'a> {
     workspace: &'a Workspace,
     folder: &'a WorkspacePath,
@@ -111,21 +111,21 @@ impl Tree<'_> {
         let mut entries = 0;
         for step in &mut walk {
             entries += 1;
-            // It may have grown since it was surveyed.
+            // It may have grown since the survey.
             if entries > MAX_ENTRIES {
-                return Err(io::Error::other("too much is in the folder for one archive"));
+                return Err(io::Error::other("the folder is too large for one archive"));
             }
             self.pack_one(&step, packer)?;
         }
-        // An archive that lacks something must not look whole.
-        if walk.is_cut() {
+        // An incomplete archive must not look complete.
+        if walk.is_incomplete() {
             Err(io::Error::other("a folder cannot be read, or is nested too deep"))
         } else {
             Ok(())
         }
     }
 
-    fn pack_one(&self, step: &Step, packer: &mut dyn Packer) -> io::Result<()> {
+    fn pack_one(&self, step: &WalkEntry, packer: &mut dyn Packer) -> io::Result<()> {
         let workspace = self.workspace;
         let names = step.path.names().get(self.folder.names().len()..).unwrap_or_default();
         let mut name = names.join(&b'/');
@@ -184,7 +184,7 @@ impl<W: Write> Packer for TarPacker<'_, W> {
 
     fn link(&mut self, name: &[u8], entry: &Entry, target: &[u8]) -> io::Result<()> {
         let mut header = header(EntryType::Symlink, entry, 0);
-        // As it is, byte for byte, where it fits: the library would make `a//b` into `a/b`.
+        // The exact bytes where they fit: the library would turn `a//b` into `a/b`.
         if header.set_link_name_literal(target).is_ok() {
             return self.0.append_data(&mut header, path(name), io::empty());
         }
@@ -208,7 +208,7 @@ impl<W: Write> Packer for ZipPacker<'_, W> {
     }
 }
 
-/// So many bytes, whatever the file has by now.
+/// Exactly `left` bytes, whatever the size of the file is now.
 struct Exactly<'a> {
     inner: File,
     left: u64,
@@ -218,7 +218,7 @@ struct Exactly<'a> {
 impl Read for Exactly<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if (self.is_cancelled)() {
-            return Err(io::Error::other("nobody waits for it any more"));
+            return Err(io::Error::other("the archive was cancelled"));
         }
         let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         let Some(buffer) = buffer.get_mut(..wanted).filter(|buffer| !buffer.is_empty()) else {

@@ -1,5 +1,5 @@
-//! The parts of a ZIP archive that reading and writing share. Names are bytes here, as they are on the disk, and nothing of
-//! an archive is held but what is being read or written; libraries for ZIP hold its whole directory and want text.
+//! The parts of a ZIP archive that reading and writing share. Names are bytes, as on the disk, and only the current entry
+//! is in memory; libraries for ZIP keep the whole directory in memory and require text.
 
 mod read;
 mod write;
@@ -22,11 +22,11 @@ const DEFLATED: u16 = 8;
 const UTF8: u16 = 1 << 11;
 /// Sizes and checksum come after the data.
 const STREAMED: u16 = 1 << 3;
-/// What makes an archive of Unix: the rights are in the upper half of the attributes.
+/// The system code of Unix: the mode is in the upper half of the attributes.
 const UNIX: u8 = 3;
 
-/// Where 32 bits are no longer enough; the same bits say so in a header.
-const MORE: u32 = u32::MAX;
+/// The value of a 32-bit field whose real value is in the 64-bit extra field; also the largest 32-bit size.
+const IN_EXTRA_64: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {

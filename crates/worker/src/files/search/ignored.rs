@@ -1,4 +1,4 @@
-//! What `.gitignore` files say is to be left out.
+//! Applies `.gitignore` files.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,19 +9,19 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use headwater_workspace::{Workspace, WorkspacePath};
 
-/// Longer ones are not heeded.
-const MAX_BYTES: u64 = 256 << 10;
+/// Longer files are ignored.
+const MAX_GITIGNORE_BYTES: u64 = 256 << 10;
 
-/// The files on the way to where the walk is.
+/// The `.gitignore` files from the workspace down to the current folder of a walk.
 pub(crate) struct Ignored<'a> {
     workspace: &'a Workspace,
     heeded: bool,
-    /// From the workspace down; each folder has a place, also one without a file.
+    /// One entry for each folder from the workspace down, even without a file.
     files: Vec<(WorkspacePath, Option<Gitignore>)>,
 }
 
 impl<'a> Ignored<'a> {
-    /// Those from the workspace to the folder where the walk begins.
+    /// Reads the files from the workspace down to the folder where the walk begins.
     pub(crate) fn new(workspace: &'a Workspace, top: &WorkspacePath, heeded: bool) -> Self {
         let mut ignored = Self { workspace, heeded, files: Vec::new() };
         let mut folder = WorkspacePath::root();
@@ -41,13 +41,13 @@ impl<'a> Ignored<'a> {
         }
     }
 
-    /// Whether it is to be left out. To be asked of all that the walk meets, in its order.
+    /// Whether a path is excluded. Must be called for every entry of the walk, in order.
     pub(crate) fn is_ignored(&mut self, path: &WorkspacePath, is_folder: bool) -> bool {
         while self.files.last().is_some_and(|(folder, _)| !path.is_within(folder)) {
             self.files.pop();
         }
         let text = PathBuf::from(super::as_path(&path.bytes()));
-        // The innermost that says something decides.
+        // The innermost file with a matching rule decides.
         let said = self.files.iter().rev().filter_map(|(_, file)| file.as_ref()).find_map(|file| match file
             .matched(&text, is_folder)
         {
@@ -66,14 +66,14 @@ impl<'a> Ignored<'a> {
 fn read(workspace: &Workspace, folder: &WorkspacePath) -> Option<Gitignore> {
     let path = folder.join(b".gitignore")?;
     let (file, entry) = workspace.open_file(&path).ok()?;
-    if entry.size > MAX_BYTES {
+    if entry.size > MAX_GITIGNORE_BYTES {
         return None;
     }
     let mut text = Vec::new();
-    File::from(file).take(MAX_BYTES).read_to_end(&mut text).ok()?;
+    File::from(file).take(MAX_GITIGNORE_BYTES).read_to_end(&mut text).ok()?;
     let mut builder = GitignoreBuilder::new(super::as_path(&folder.bytes()));
     for line in String::from_utf8_lossy(&text).lines() {
-        let _ = builder.add_line(None, line); // what makes no sense says nothing
+        let _ = builder.add_line(None, line); // invalid lines are ignored
     }
     builder.build().ok()
 }

@@ -1,4 +1,4 @@
-//! The lines of one file that match.
+//! Searches one file for matching lines.
 
 use std::io::{self, Read};
 
@@ -8,14 +8,14 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 use headwater_contract::v1;
 
-/// A line is held in memory: files with longer ones are passed over.
+/// The longest line, which is kept in memory: files with longer lines are skipped.
 const MAX_LINE_BYTES: usize = 4 << 20;
-/// What is shown of a line.
-const SHOWN_BYTES: usize = 400;
-/// Of a match far into a line, so much of what comes before it is shown.
-const BEFORE_BYTES: usize = 80;
+/// The most bytes of a line that are returned.
+const MAX_SHOWN_BYTES: usize = 400;
+/// The bytes before a match that are returned, if it is far into a line.
+const MAX_CONTEXT_BYTES: usize = 80;
 
-/// Searches files.
+/// Searches a file.
 pub(crate) struct Lines<'a, F> {
     matcher: &'a RegexMatcher,
     path: Bytes,
@@ -28,12 +28,12 @@ impl<'a, F: FnMut(v1::SearchMatch) -> bool> Lines<'a, F> {
         Self { matcher, path, found, binary: false }
     }
 
-    /// Tells of the lines that match. Answers whether it could be read, and is a text.
+    /// Reports matching lines. Returns whether the file could be read and is text.
     pub(crate) fn search(&mut self, file: impl Read) -> bool {
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MAX_LINE_BYTES))
-            .memory_map(MmapChoice::never()) // a program that truncates the file would end us
+            .memory_map(MmapChoice::never()) // a program that truncates the file would kill the worker
             .line_number(true)
             .build();
         let done = searcher.search_reader(self.matcher, file, &mut *self);
@@ -50,8 +50,8 @@ impl<F: FnMut(v1::SearchMatch) -> bool> Sink for &mut Lines<'_, F> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let at = self.matcher.find(line).map_err(|error| io::Error::other(error.to_string()))?;
         let (start, end) = at.map_or((0, 0), |at| (at.start(), at.end()));
-        let from = if end <= SHOWN_BYTES { 0 } else { start.saturating_sub(BEFORE_BYTES) };
-        let shown = line.get(from..line.len().min(from + SHOWN_BYTES)).unwrap_or_default();
+        let from = if end <= MAX_SHOWN_BYTES { 0 } else { start.saturating_sub(MAX_CONTEXT_BYTES) };
+        let shown = line.get(from..line.len().min(from + MAX_SHOWN_BYTES)).unwrap_or_default();
         Ok((self.found)(v1::SearchMatch {
             path: self.path.clone(),
             kind: v1::FileKind::File.into(),

@@ -22,7 +22,7 @@ impl Ground {
 
     fn run(&self, request: &v1::SearchRequest) -> (Vec<v1::SearchMatch>, v1::SearchSummary) {
         let workspace = Workspace::open(self.0.path(), None).unwrap();
-        let top = WorkspacePath::any(&request.path, "/").unwrap();
+        let top = WorkspacePath::parse_any(&request.path, "/").unwrap();
         let mut all = Vec::new();
         let search = Search::new(request, top).unwrap();
         let summary = search
@@ -121,7 +121,7 @@ fn links_are_not_followed() {
     symlink(outside.path().join("secret"), ground.0.path().join("file")).unwrap();
     assert_eq!(ground.paths(&by_content("needle")), ["f"]);
     assert_eq!(ground.paths(&by_name("secret")), Vec::<String>::new());
-    let top = WorkspacePath::any(b"folder", "/").unwrap();
+    let top = WorkspacePath::parse_any(b"folder", "/").unwrap();
     let workspace = Workspace::open(ground.0.path(), None).unwrap();
     assert!(Search::new(&by_name("*"), top).unwrap().run(&workspace, |_| true, || true).is_err());
 }

@@ -1,5 +1,5 @@
-//! What the kernel notes of a workspace: an inotify watch on each folder, set on a descriptor that was reached without
-//! following a link, never by a path that a program could turn.
+//! Watches a workspace with inotify: one kernel watch for each folder, set on a descriptor that was opened without
+//! following a link, never by a path that a program could replace by a link.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -16,35 +16,35 @@ use rustix::io::Errno;
 use super::instances;
 use super::pending::Pending;
 
-/// Folders of one watch.
+/// The most folders of one watch.
 const MAX_FOLDERS: usize = 8192;
-/// Notes that are read in one go, at most, before what they say is told.
-const MAX_READ: usize = 16_384;
+/// The most events that are read before they are reported.
+const MAX_EVENTS_PER_READ: usize = 16_384;
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A watch on a workspace, and what it has to tell.
+/// A watch on a workspace, with its pending changes.
 #[derive(Debug)]
-pub(crate) struct Notes {
+pub(crate) struct InotifyWatch {
     inotify: Arc<OwnedFd>,
     workspace: Workspace,
-    /// The folder that is watched; of a single file, the one it is in.
+    /// The watched folder; for a single file, its parent.
     top: WorkspacePath,
-    /// The single file.
+    /// The name of the single file.
     only: Option<Vec<u8>>,
     recursive: bool,
-    /// The folder of each watch.
+    /// The folder of each kernel watch.
     folders: HashMap<i32, WorkspacePath>,
     pending: Pending,
-    /// What has left its place and may turn up at another one.
+    /// Entries that were moved away and may appear at another path.
     moving: Option<(u32, WorkspacePath, FileKind)>,
-    /// It was said that there are too many folders.
+    /// Whether it was reported that there are too many folders.
     full: bool,
-    #[allow(dead_code)] // held for its end
+    #[allow(dead_code)] // released when dropped
     descriptors: Hold,
 }
 
-/// One note, as far as it concerns us.
-struct Note {
+/// The parts of an inotify event that are used.
+struct InotifyEvent {
     wd: i32,
     flags: ReadFlags,
     cookie: u32,
@@ -62,18 +62,18 @@ fn wanted() -> WatchFlags {
         | WatchFlags::EXCL_UNLINK
 }
 
-impl Drop for Notes {
+impl Drop for InotifyWatch {
     fn drop(&mut self) {
-        instances::give_back(&self.inotify, self.folders.keys().copied());
+        instances::release(&self.inotify, self.folders.keys().copied());
     }
 }
 
-impl Notes {
+impl InotifyWatch {
     pub(crate) fn begin(workspace: Workspace, path: WorkspacePath, recursive: bool) -> Result<Self, Fault> {
         let descriptors = descriptors::hold(descriptors::WATCH, Purpose::Start)?;
         let entry = workspace.stat(&path)?;
         let (top, only) = if entry.kind == Kind::Folder { (path, None) } else { above(&path) };
-        let inotify = instances::take().map_err(no_more)?;
+        let inotify = instances::take().map_err(watch_fault)?;
         let mut notes = Self {
             inotify,
             workspace,
@@ -86,7 +86,7 @@ impl Notes {
             full: false,
             descriptors,
         };
-        notes.pending.say(ChangeType::Ready, &notes.top.bytes());
+        notes.pending.announce(ChangeType::Ready, &notes.top.bytes());
         let top = notes.top.clone();
         notes.add(&top)?;
         notes.add_below(&top, false);
@@ -97,21 +97,21 @@ impl Notes {
         Arc::clone(&self.inotify)
     }
 
-    /// Whether there is something to tell.
+    /// Whether there are pending changes.
     pub(crate) fn has_more(&self) -> bool {
         !self.pending.is_empty() || self.moving.is_some()
     }
 
-    /// What there is to tell.
+    /// Takes pending changes.
     pub(crate) fn take(&mut self, at_most: usize) -> Vec<Change> {
-        self.give_up_moving();
+        self.drop_unmatched_moves();
         self.pending.take(at_most)
     }
 
-    /// Sets a watch on a folder.
+    /// Watches a folder.
     fn add(&mut self, folder: &WorkspacePath) -> Result<(), Fault> {
         if self.folders.len() >= MAX_FOLDERS {
-            self.is_full(folder);
+            self.report_too_many(folder);
             return Ok(());
         }
         let opened = self.workspace.open_dir(folder)?;
@@ -122,22 +122,22 @@ impl Notes {
                 Ok(())
             }
             Err(Errno::NOSPC | Errno::NOMEM) if !self.folders.is_empty() => {
-                self.is_full(folder);
+                self.report_too_many(folder);
                 Ok(())
             }
-            Err(error) => Err(no_more(error)),
+            Err(error) => Err(watch_fault(error)),
         }
     }
 
-    fn is_full(&mut self, folder: &WorkspacePath) {
+    fn report_too_many(&mut self, folder: &WorkspacePath) {
         if !self.full {
             self.full = true;
-            self.pending.say(ChangeType::Limit, &folder.bytes());
+            self.pending.announce(ChangeType::Limit, &folder.bytes());
         }
     }
 
-    /// Watches the folders below this one. Of a folder that is new, what is in it is new as well: the watch is set first, so
-    /// that whatever is made meanwhile is met by one or the other.
+    /// Watches the folders below this one. The content of a new folder is new as well: the watch is set before the folder is
+    /// listed, so that entries that are created meanwhile are found by one or the other.
     fn add_below(&mut self, folder: &WorkspacePath, is_new: bool) {
         if !self.recursive {
             return;
@@ -145,27 +145,27 @@ impl Notes {
         let Ok(walk) = self.workspace.walk(folder, MAX_DEPTH, None) else { return };
         for step in walk {
             if is_new {
-                self.pending.note(
+                self.pending.add(
                     ChangeType::Created,
                     &step.path.bytes(),
                     super::super::node_kind(step.entry.kind),
                 );
             }
             if step.entry.kind == Kind::Folder && !self.full {
-                // It may be gone by now.
+                // It may have been removed meanwhile.
                 let _ = self.add(&step.path);
             }
         }
     }
 
-    /// Reads what the kernel has noted; answers whether that was all of it.
+    /// Reads events from the kernel; returns whether those were all.
     pub(crate) fn read(&mut self) -> bool {
         let mut buffer = vec![MaybeUninit::uninit(); BUFFER_BYTES];
         let inotify = Arc::clone(&self.inotify);
         let mut reader = Reader::new(&*inotify, &mut buffer);
-        for _ in 0..MAX_READ {
-            let note = match reader.next() {
-                Ok(event) => Note {
+        for _ in 0..MAX_EVENTS_PER_READ {
+            let event = match reader.next() {
+                Ok(event) => InotifyEvent {
                     wd: event.wd(),
                     flags: event.events(),
                     cookie: event.cookie(),
@@ -174,60 +174,60 @@ impl Notes {
                 Err(Errno::INTR) => continue,
                 Err(_) => return true,
             };
-            self.hear(&note);
+            self.handle(&event);
         }
         false
     }
 
-    fn hear(&mut self, note: &Note) {
-        if note.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-            return self.begin_again();
+    fn handle(&mut self, event: &InotifyEvent) {
+        if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+            return self.rescan();
         }
-        if note.flags.contains(ReadFlags::IGNORED) {
-            self.folders.remove(&note.wd);
+        if event.flags.contains(ReadFlags::IGNORED) {
+            self.folders.remove(&event.wd);
             return;
         }
-        let Some(folder) = self.folders.get(&note.wd) else { return };
-        if note.flags.contains(ReadFlags::DELETE_SELF) {
-            // Of a folder within another the latter tells.
+        let Some(folder) = self.folders.get(&event.wd) else { return };
+        if event.flags.contains(ReadFlags::DELETE_SELF) {
+            // The watch on its parent reports it.
             if *folder == self.top {
                 let path = self.top.bytes();
-                self.pending.note(ChangeType::Removed, &path, FileKind::Folder);
+                self.pending.add(ChangeType::Removed, &path, FileKind::Folder);
             }
             return;
         }
-        if note.name.is_empty() || self.only.as_ref().is_some_and(|only| *only != note.name) {
+        if event.name.is_empty() || self.only.as_ref().is_some_and(|only| *only != event.name) {
             return;
         }
-        let Some(path) = folder.join(&note.name) else { return };
-        self.hear_of(note, path);
+        let Some(path) = folder.join(&event.name) else { return };
+        self.handle_entry(event, path);
     }
 
-    fn hear_of(&mut self, note: &Note, path: WorkspacePath) {
-        let is_folder = note.flags.contains(ReadFlags::ISDIR);
+    fn handle_entry(&mut self, event: &InotifyEvent, path: WorkspacePath) {
+        let is_folder = event.flags.contains(ReadFlags::ISDIR);
         let kind = if is_folder { FileKind::Folder } else { FileKind::File };
-        if note.flags.contains(ReadFlags::MOVED_TO) {
+        if event.flags.contains(ReadFlags::MOVED_TO) {
             match self.moving.take() {
-                Some((cookie, from, _)) if cookie == note.cookie => {
+                Some((cookie, from, _)) if cookie == event.cookie => {
                     return self.has_moved(&from, &path, kind);
                 }
                 other => self.moving = other,
             }
         }
-        self.give_up_moving();
-        if note.flags.contains(ReadFlags::MOVED_FROM) {
-            self.moving = Some((note.cookie, path, kind));
+        self.drop_unmatched_moves();
+        if event.flags.contains(ReadFlags::MOVED_FROM) {
+            self.moving = Some((event.cookie, path, kind));
             return;
         }
-        let change = if note.flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
+        let change = if event.flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
             ChangeType::Created
-        } else if note.flags.contains(ReadFlags::DELETE) {
+        } else if event.flags.contains(ReadFlags::DELETE) {
             ChangeType::Removed
         } else {
             ChangeType::Modified
         };
         let kind = if change == ChangeType::Created && !is_folder { self.kind_of(&path) } else { kind };
-        self.pending.note(change, &path.bytes(), kind);
+        self.pending.add(change, &path.bytes(), kind);
         if change == ChangeType::Created && is_folder && self.recursive && self.add(&path).is_ok() {
             self.add_below(&path, true);
         }
@@ -238,7 +238,7 @@ impl Notes {
         found.map_or(FileKind::File, |entry| super::super::node_kind(entry.kind))
     }
 
-    /// Something went from one place that is watched to another; so did the watches in it.
+    /// An entry was moved between watched folders, with the watches below it.
     fn has_moved(&mut self, from: &WorkspacePath, to: &WorkspacePath, kind: FileKind) {
         self.pending.moved(&from.bytes(), &to.bytes(), kind);
         if kind != FileKind::Folder {
@@ -251,21 +251,21 @@ impl Notes {
         }
     }
 
-    /// What left its place turned up nowhere: it is gone, with all that was in it.
-    fn give_up_moving(&mut self) {
+    /// Entries that were moved away and did not reappear are reported as removed, with their content.
+    fn drop_unmatched_moves(&mut self) {
         let Some((_, path, kind)) = self.moving.take() else { return };
-        self.pending.note(ChangeType::Removed, &path.bytes(), kind);
+        self.pending.add(ChangeType::Removed, &path.bytes(), kind);
         let gone: Vec<_> =
             self.folders.iter().filter(|(_, folder)| folder.is_within(&path)).map(|(wd, _)| *wd).collect();
         for wd in gone {
             self.folders.remove(&wd);
-            // It may be gone by itself.
+            // The kernel may have removed it already.
             let _ = inotify::remove_watch(&*self.inotify, wd);
         }
     }
 
-    /// The kernel could not note everything: folders may have come that are not watched.
-    fn begin_again(&mut self) {
+    /// The kernel's queue overflowed: there may be new folders that are not watched.
+    fn rescan(&mut self) {
         self.moving = None;
         self.pending.overflow();
         let top = self.top.clone();
@@ -278,17 +278,17 @@ impl Notes {
 fn above(path: &WorkspacePath) -> (WorkspacePath, Option<Vec<u8>>) {
     let names = path.names().split_last();
     let folders = names.map(|(_, folders)| folders.join(&b'/')).unwrap_or_default();
-    // The folders of a path that was understood are one, too.
-    let top = WorkspacePath::any(&folders, "/").unwrap_or_else(|_| WorkspacePath::root());
+    // The parents of a valid path are a valid path.
+    let top = WorkspacePath::parse_any(&folders, "/").unwrap_or_else(|_| WorkspacePath::root());
     (top, Some(path.name().to_vec()))
 }
 
-fn no_more(error: Errno) -> Fault {
+fn watch_fault(error: Errno) -> Fault {
     match error {
         Errno::NOSPC | Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
-            Fault::new(FaultKind::Exhausted, "the host can watch no more folders")
+            Fault::new(FaultKind::Exhausted, "the host's limit of watched folders is reached")
                 .hint("close other watches, or raise `fs.inotify.max_user_watches` and `max_user_instances`")
         }
-        error => Fault::new(FaultKind::Unavailable, format!("the folder cannot be watched: {error}")),
+        error => Fault::new(FaultKind::Unavailable, format!("cannot watch the folder: {error}")),
     }
 }

@@ -1,5 +1,5 @@
-//! The kernel's inotify instances. It gives a user 128 of them, and the sessions of an ordinary user's worker are that
-//! user: programs can take them all. So some are made when the worker starts, and are kept for watches of the API.
+//! The kernel's inotify instances. A user has 128 of them, and if the worker is not root, its sessions run as the same
+//! user: programs can take them all. So some are created when the worker starts and reserved for watches of the API.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,55 +7,55 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::fs::inotify::{self, CreateFlags};
 use rustix::io::Errno;
 
-/// Instances that are kept: enough for all watches of one session.
-const RESERVE: usize = 16;
+/// Reserved instances: enough for all watches of one session.
+const RESERVED_INSTANCES: usize = 16;
 
-/// How many are kept. None if the worker is root: its sessions are other users, who cannot take those of root.
+/// How many instances to reserve. None if the worker is root: its sessions run as other users.
 fn wanted() -> usize {
-    if rustix::process::geteuid().is_root() { 0 } else { RESERVE }
+    if rustix::process::geteuid().is_root() { 0 } else { RESERVED_INSTANCES }
 }
 
-/// Those that nobody uses.
-static RESERVED: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
+/// The reserved instances that are not in use.
+static RESERVE: Mutex<Vec<Arc<OwnedFd>>> = Mutex::new(Vec::new());
 
 fn reserved() -> MutexGuard<'static, Vec<Arc<OwnedFd>>> {
-    RESERVED.lock().unwrap_or_else(PoisonError::into_inner)
+    RESERVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn make() -> Result<OwnedFd, Errno> {
+fn create() -> Result<OwnedFd, Errno> {
     inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
 }
 
-/// Makes the reserve, before any session is there.
+/// Creates the reserve, before the first session starts.
 pub(crate) fn reserve() {
     let mut reserved = reserved();
     while reserved.len() < wanted() {
-        match make() {
+        match create() {
             Ok(instance) => reserved.push(Arc::new(instance)),
             Err(error) => {
-                tracing::warn!(%error, "no inotify instances can be kept for watches");
+                tracing::warn!(%error, "cannot reserve inotify instances for watches");
                 return;
             }
         }
     }
 }
 
-/// An instance: a new one, or one of the reserve if the kernel gives no more.
+/// A new instance, or one of the reserve if the kernel's limit is reached.
 pub(crate) fn take() -> Result<Arc<OwnedFd>, Errno> {
-    make().map(Arc::new).or_else(|error| match error {
+    create().map(Arc::new).or_else(|error| match error {
         Errno::MFILE | Errno::NFILE => reserved().pop().ok_or(error),
         _ => Err(error),
     })
 }
 
-/// Takes back an instance with these watches, if the reserve is not full.
-pub(crate) fn give_back(instance: &Arc<OwnedFd>, watches: impl Iterator<Item = i32>) {
+/// Returns an instance with these watches to the reserve, unless it is full.
+pub(crate) fn release(instance: &Arc<OwnedFd>, watches: impl Iterator<Item = i32>) {
     let mut reserved = reserved();
     if reserved.len() >= wanted() {
         return;
     }
     for watch in watches {
-        // A folder that is gone has no watch any more.
+        // A folder that was removed has no watch any more.
         let _ = inotify::remove_watch(&**instance, watch);
     }
     let mut buffer = [0_u8; 4096];

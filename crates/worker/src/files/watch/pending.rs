@@ -1,20 +1,20 @@
-//! Changes that wait to be told: in order, and what happens to one path in short succession as one change.
+//! Changes that wait to be sent, in order; changes of one path in short succession are merged.
 
 use std::collections::{HashMap, VecDeque};
 
 use headwater_contract::v1::{Change, ChangeType, FileKind};
 
-/// Changes that may wait. More than that are dropped, and it is said that they were.
-const MAX_WAITING: usize = 4096;
+/// The most pending changes. If there are more, they are dropped and an overflow is reported.
+const MAX_PENDING_CHANGES: usize = 4096;
 
-/// Changes that wait.
+/// Pending changes.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// None: a change that was taken back.
+    /// The changes; `None` for one that was undone.
     waiting: VecDeque<Option<Change>>,
     /// The last change of each path, by its number; the first that waits has the number `told`.
     last: HashMap<Vec<u8>, usize>,
-    told: usize,
+    first: usize,
     live: usize,
 }
 
@@ -23,11 +23,11 @@ impl Pending {
         self.live == 0
     }
 
-    /// Something was made, changed or removed.
-    pub(crate) fn note(&mut self, change: ChangeType, path: &[u8], kind: FileKind) {
+    /// An entry was created, changed or removed.
+    pub(crate) fn add(&mut self, change: ChangeType, path: &[u8], kind: FileKind) {
         use ChangeType::{Created, Modified, Removed};
         let before = self.last.get(path).copied();
-        let slot = before.and_then(|n| self.waiting.get_mut(n.checked_sub(self.told)?));
+        let slot = before.and_then(|n| self.waiting.get_mut(n.checked_sub(self.first)?));
         let Some(slot) = slot else { return self.push(change, path, kind, &[]) };
         let was = slot.as_ref().map(Change::r#type);
         let now = match (was, change) {
@@ -52,31 +52,31 @@ impl Pending {
         }
     }
 
-    /// Something has another path now. What is told of either path from here on comes after that.
+    /// An entry was moved. Later changes of either path are not merged with earlier ones.
     pub(crate) fn moved(&mut self, from: &[u8], to: &[u8], kind: FileKind) {
-        self.last.clear(); // also of what is in a folder
+        self.last.clear(); // also for the content of a folder
         self.push(ChangeType::Moved, to, kind, from);
         self.last.remove(to);
     }
 
-    /// Something that concerns all of it, or a folder.
-    pub(crate) fn say(&mut self, change: ChangeType, path: &[u8]) {
+    /// A change that concerns everything, or a folder.
+    pub(crate) fn announce(&mut self, change: ChangeType, path: &[u8]) {
         self.push(change, path, FileKind::Folder, &[]);
         self.last.remove(path);
     }
 
     fn push(&mut self, change: ChangeType, path: &[u8], kind: FileKind, from: &[u8]) {
         // Those that were taken back take room, too, until they would have been told.
-        if self.live >= MAX_WAITING || self.waiting.len() >= 4 * MAX_WAITING {
+        if self.live >= MAX_PENDING_CHANGES || self.waiting.len() >= 4 * MAX_PENDING_CHANGES {
             return self.overflow();
         }
-        self.last.insert(path.to_vec(), self.told + self.waiting.len());
+        self.last.insert(path.to_vec(), self.first + self.waiting.len());
         let (path, from) = (path.to_vec().into(), from.to_vec().into());
         self.waiting.push_back(Some(Change { r#type: change.into(), path, kind: kind.into(), from }));
         self.live += 1;
     }
 
-    /// Too much happened: all that waits is dropped, and whoever reads is told to look for themselves.
+    /// Drops all pending changes and tells the reader to list the folder again.
     pub(crate) fn overflow(&mut self) {
         *self = Self::default();
         self.push(ChangeType::Overflow, &[], FileKind::Folder, &[]);
@@ -84,12 +84,12 @@ impl Pending {
         self.last.clear();
     }
 
-    /// The first of them.
+    /// Takes the first changes.
     pub(crate) fn take(&mut self, at_most: usize) -> Vec<Change> {
         let mut taken = Vec::new();
         while taken.len() < at_most {
             let Some(change) = self.waiting.pop_front() else { break };
-            self.told += 1;
+            self.first += 1;
             taken.extend(change);
         }
         self.live -= taken.len();
@@ -104,7 +104,7 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn told(pending: &mut Pending) -> Vec<(ChangeType, String)> {
+    fn taken(pending: &mut Pending) -> Vec<(ChangeType, String)> {
         let text = |change: &Change| String::from_utf8(change.path.to_vec()).unwrap();
         pending.take(usize::MAX).iter().map(|change| (change.r#type(), text(change))).collect()
     }
@@ -128,11 +128,11 @@ mod tests {
             (Modified, "gone"),
             (Removed, "gone"),
         ] {
-            pending.note(change, path.as_bytes(), FileKind::File);
+            pending.add(change, path.as_bytes(), FileKind::File);
         }
         pending.moved(b"old", b"young", FileKind::File);
-        pending.note(Modified, b"young", FileKind::File);
-        pending.note(Created, b"old", FileKind::File);
+        pending.add(Modified, b"young", FileKind::File);
+        pending.add(Created, b"old", FileKind::File);
         let expected = [
             (Created, "new"),
             (Modified, "old"),
@@ -142,31 +142,31 @@ mod tests {
             (Modified, "young"),
             (Created, "old"),
         ];
-        assert_eq!(told(&mut pending), expected.map(|(change, path)| (change, path.to_owned())));
+        assert_eq!(taken(&mut pending), expected.map(|(change, path)| (change, path.to_owned())));
         assert!(pending.is_empty());
     }
 
     #[test]
     fn more_than_can_be_kept_is_said_to_be_missing() {
         let mut pending = Pending::default();
-        for n in 0..=MAX_WAITING {
-            pending.note(ChangeType::Created, format!("f{n}").as_bytes(), FileKind::File);
+        for n in 0..=MAX_PENDING_CHANGES {
+            pending.add(ChangeType::Created, format!("f{n}").as_bytes(), FileKind::File);
         }
-        let told = told(&mut pending);
-        assert_eq!(told, [(ChangeType::Overflow, String::new()), (ChangeType::Rescan, String::new())]);
-        pending.note(ChangeType::Created, b"after", FileKind::File);
+        let first = taken(&mut pending);
+        assert_eq!(first, [(ChangeType::Overflow, String::new()), (ChangeType::Rescan, String::new())]);
+        pending.add(ChangeType::Created, b"after", FileKind::File);
         assert!(!pending.is_empty());
     }
 
     #[test]
     fn taken_changes_are_final() {
         let mut pending = Pending::default();
-        pending.note(ChangeType::Created, b"a", FileKind::File);
-        pending.note(ChangeType::Created, b"b", FileKind::File);
+        pending.add(ChangeType::Created, b"a", FileKind::File);
+        pending.add(ChangeType::Created, b"b", FileKind::File);
         assert_eq!(pending.take(1).len(), 1);
-        pending.note(ChangeType::Modified, b"a", FileKind::File);
-        pending.note(ChangeType::Modified, b"b", FileKind::File);
+        pending.add(ChangeType::Modified, b"a", FileKind::File);
+        pending.add(ChangeType::Modified, b"b", FileKind::File);
         let expected = [(ChangeType::Created, "b".to_owned()), (ChangeType::Modified, "a".to_owned())];
-        assert_eq!(told(&mut pending), expected);
+        assert_eq!(taken(&mut pending), expected);
     }
 }

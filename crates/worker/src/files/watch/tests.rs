@@ -7,22 +7,23 @@ use headwater_contract::v1::{Change, ChangeType};
 use headwater_workspace::{Workspace, WorkspacePath};
 use tempfile::TempDir;
 
-use crate::files::watch::inotify::Notes;
+use crate::files::watch::inotify::InotifyWatch;
 
-fn watch(folder: &TempDir, path: &str, recursive: bool) -> Notes {
+fn watch(folder: &TempDir, path: &str, recursive: bool) -> InotifyWatch {
     let workspace = Workspace::open(folder.path(), None).unwrap();
     let mut notes =
-        Notes::begin(workspace, WorkspacePath::any(path.as_bytes(), "/").unwrap(), recursive).unwrap();
+        InotifyWatch::begin(workspace, WorkspacePath::parse_any(path.as_bytes(), "/").unwrap(), recursive)
+            .unwrap();
     let ready = notes.take(10);
     assert_eq!(ready[0].r#type(), ChangeType::Ready);
     notes
 }
 
-fn told(notes: &mut Notes) -> Vec<(ChangeType, String, String)> {
+fn reported(notes: &mut InotifyWatch) -> Vec<(ChangeType, String, String)> {
     while !notes.read() {}
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let told = |change: &Change| (change.r#type(), text(&change.path), text(&change.from));
-    notes.take(usize::MAX).iter().map(told).collect()
+    let changes = |change: &Change| (change.r#type(), text(&change.path), text(&change.from));
+    notes.take(usize::MAX).iter().map(changes).collect()
 }
 
 fn is(change: ChangeType, path: &str, from: &str) -> (ChangeType, String, String) {
@@ -39,27 +40,30 @@ fn changes_are_reported_with_their_paths_even_in_new_or_moved_folders() {
     fs::write(at("file"), "y").unwrap();
     fs::write(at("old/deep/f"), "x").unwrap();
     assert_eq!(
-        told(&mut notes),
+        reported(&mut notes),
         [is(ChangeType::Modified, "file", ""), is(ChangeType::Created, "old/deep/f", "")]
     );
     fs::create_dir_all(at("new/inner")).unwrap();
     fs::write(at("new/inner/f"), "x").unwrap();
-    let changes = told(&mut notes);
+    let changes = reported(&mut notes);
     for path in ["new", "new/inner", "new/inner/f"] {
         let count =
             changes.iter().filter(|change| change.1 == path && change.0 == ChangeType::Created).count();
         assert_eq!(count, 1, "{path}: {changes:?}");
     }
     fs::rename(at("new"), at("young")).unwrap();
-    assert_eq!(told(&mut notes), [is(ChangeType::Moved, "young", "new")]);
+    assert_eq!(reported(&mut notes), [is(ChangeType::Moved, "young", "new")]);
     fs::write(at("young/inner/g"), "x").unwrap();
-    assert_eq!(told(&mut notes), [is(ChangeType::Created, "young/inner/g", "")]);
+    assert_eq!(reported(&mut notes), [is(ChangeType::Created, "young/inner/g", "")]);
     let outside = tempfile::tempdir().unwrap();
     fs::rename(at("young"), outside.path().join("gone")).unwrap();
     fs::remove_file(at("file")).unwrap();
-    assert_eq!(told(&mut notes), [is(ChangeType::Removed, "young", ""), is(ChangeType::Removed, "file", "")]);
+    assert_eq!(
+        reported(&mut notes),
+        [is(ChangeType::Removed, "young", ""), is(ChangeType::Removed, "file", "")]
+    );
     fs::write(outside.path().join("gone/inner/h"), "x").unwrap();
-    assert_eq!(told(&mut notes), [], "what left the workspace is watched no more");
+    assert_eq!(reported(&mut notes), [], "what left the workspace is watched no more");
 }
 
 #[test]
@@ -72,10 +76,10 @@ fn one_file_or_one_folder_can_be_watched() {
     fs::write(at("d/other"), "x").unwrap();
     fs::write(at("new"), "x").unwrap();
     fs::rename(at("new"), at("d/f")).unwrap();
-    assert_eq!(told(&mut file), [is(ChangeType::Created, "d/f", "")]);
+    assert_eq!(reported(&mut file), [is(ChangeType::Created, "d/f", "")]);
     fs::write(at("kept"), "x").unwrap();
     // What came and went within one telling is not told, and what is in folders below is not watched.
-    assert_eq!(told(&mut flat), [is(ChangeType::Created, "kept", "")]);
+    assert_eq!(reported(&mut flat), [is(ChangeType::Created, "kept", "")]);
 }
 
 #[test]
@@ -83,18 +87,18 @@ fn a_link_leads_no_watch_outside() {
     let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     symlink(outside.path(), folder.path().join("link")).unwrap();
     let workspace = || Workspace::open(folder.path(), None).unwrap();
-    let path = |text: &str| WorkspacePath::any(text.as_bytes(), "/").unwrap();
+    let path = |text: &str| WorkspacePath::parse_any(text.as_bytes(), "/").unwrap();
     let mut notes = watch(&folder, "", true);
     fs::write(outside.path().join("secret"), "x").unwrap();
     symlink(outside.path(), folder.path().join("later")).unwrap();
     fs::write(outside.path().join("secret2"), "x").unwrap();
-    assert_eq!(told(&mut notes), [is(ChangeType::Created, "later", "")]);
-    assert!(Notes::begin(workspace(), path("link/secret"), true).is_err());
+    assert_eq!(reported(&mut notes), [is(ChangeType::Created, "later", "")]);
+    assert!(InotifyWatch::begin(workspace(), path("link/secret"), true).is_err());
     // The link itself can be watched: as a name in its folder.
-    let mut link = Notes::begin(workspace(), path("link"), true).unwrap();
+    let mut link = InotifyWatch::begin(workspace(), path("link"), true).unwrap();
     link.take(10);
     fs::write(outside.path().join("secret3"), "x").unwrap();
-    assert_eq!(told(&mut link), []);
+    assert_eq!(reported(&mut link), []);
 }
 
 #[test]
@@ -104,8 +108,8 @@ fn a_flood_of_changes_is_reported_as_an_overflow() {
     for n in 0..5000 {
         fs::write(folder.path().join(format!("f{n}")), "").unwrap();
     }
-    let told = told(&mut notes);
-    assert_eq!(told[..2], [is(ChangeType::Overflow, "", ""), is(ChangeType::Rescan, "", "")]);
+    let changes = reported(&mut notes);
+    assert_eq!(changes[..2], [is(ChangeType::Overflow, "", ""), is(ChangeType::Rescan, "", "")]);
     fs::create_dir(folder.path().join("after")).unwrap();
     fs::write(folder.path().join("after/f"), "").unwrap();
     while !notes.read() {}

@@ -1,12 +1,12 @@
-//! Things in a workspace as the contract tells of them.
+//! Entries of a workspace in the contract.
 
 use headwater_contract::{Fault, v1};
 use headwater_workspace::{Entry, Kind, WorkspacePath};
 
 use crate::files::open_workspace::OpenWorkspace;
 
-/// What is known of the thing at a path, with what it says if it is a link.
-pub(crate) fn told(path: &WorkspacePath, entry: &Entry, target: Option<Vec<u8>>) -> v1::FileEntry {
+/// An entry in the contract, with the target of a link.
+pub(crate) fn to_proto(path: &WorkspacePath, entry: &Entry, target: Option<Vec<u8>>) -> v1::FileEntry {
     let kind = match entry.kind {
         Kind::File => v1::FileKind::File,
         Kind::Folder => v1::FileKind::Folder,
@@ -25,9 +25,9 @@ pub(crate) fn told(path: &WorkspacePath, entry: &Entry, target: Option<Vec<u8>>)
     }
 }
 
-/// What lies at a path.
-pub(crate) fn told_at(open: &OpenWorkspace, path: &WorkspacePath) -> Result<v1::FileEntry, Fault> {
+/// The entry at a path.
+pub(crate) fn entry_at(open: &OpenWorkspace, path: &WorkspacePath) -> Result<v1::FileEntry, Fault> {
     let entry = open.workspace.stat(path)?;
     let target = (entry.kind == Kind::Link).then(|| open.workspace.read_link(path).ok());
-    Ok(told(path, &entry, target.flatten()))
+    Ok(to_proto(path, &entry, target.flatten()))
 }

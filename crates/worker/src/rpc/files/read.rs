@@ -1,4 +1,4 @@
-//! Reading a file: a piece at a time, each when the one before is on its way.
+//! Reads a file chunk by chunk, each when the previous one was sent.
 
 use std::os::fd::OwnedFd;
 
@@ -11,16 +11,16 @@ use tonic::Status;
 
 use crate::detached::blocking;
 use crate::files::open_workspace::OpenWorkspace;
-use crate::rpc::files::entry::told;
+use crate::rpc::files::entry::to_proto;
 
-/// What `Read` answers with.
+/// The response of `Read`.
 pub(crate) type Pieces = BoxStream<'static, Result<v1::ReadFileResponse, Status>>;
 
-/// So much is read at a time: two of these are all that a reader holds here, and one or two at the gateway, which a
-/// client that does not read keeps there.
-const PIECE_BYTES: u64 = 128 << 10;
+/// The bytes of one read. A reader keeps two chunks in the worker, and one or two in the gateway if its client does not
+/// read.
+const CHUNK_BYTES: u64 = 128 << 10;
 
-/// A file that is read from here to there.
+/// A range of an open file.
 pub(crate) struct Opened {
     entry: v1::FileEntry,
     file: OwnedFd,
@@ -28,7 +28,7 @@ pub(crate) struct Opened {
     to: u64,
 }
 
-/// Opens the file that was asked for.
+/// Opens the requested file.
 pub(crate) fn open(open: &OpenWorkspace, request: &v1::ReadFileRequest) -> Result<Opened, Fault> {
     let path = open.path(&request.path)?;
     let (file, entry) = open.workspace.open_file(&path)?;
@@ -36,7 +36,7 @@ pub(crate) fn open(open: &OpenWorkspace, request: &v1::ReadFileRequest) -> Resul
         Expect::Tags(vec![etag.clone()]).check(&path, Some(&entry))?;
     }
     let to = request.to_byte.unwrap_or(entry.size).min(entry.size);
-    Ok(Opened { entry: told(&path, &entry, None), file, at: request.from_byte, to })
+    Ok(Opened { entry: to_proto(&path, &entry, None), file, at: request.from_byte, to })
 }
 
 enum Next {
@@ -44,7 +44,7 @@ enum Next {
     Bytes(Opened),
 }
 
-/// What it is, and then its bytes.
+/// The metadata first, and then the bytes.
 pub(crate) fn pieces(opened: Opened) -> Pieces {
     let pieces = unfold(Some(Next::Head(opened)), async |next| match next? {
         Next::Head(opened) => {
@@ -63,16 +63,16 @@ pub(crate) fn pieces(opened: Opened) -> Pieces {
 }
 
 fn piece(mut opened: Opened) -> Result<(Bytes, Opened), Fault> {
-    let length = usize::try_from((opened.to - opened.at).min(PIECE_BYTES)).unwrap_or(usize::MAX);
+    let length = usize::try_from((opened.to - opened.at).min(CHUNK_BYTES)).unwrap_or(usize::MAX);
     let mut data = Vec::with_capacity(length);
     let read = || rustix::io::pread(&opened.file, rustix::buffer::spare_capacity(&mut data), opened.at);
     let n = rustix::io::retry_on_intr(read)
-        .map_err(|error| Fault::new(FaultKind::Unavailable, format!("the file cannot be read: {error}")))?;
+        .map_err(|error| Fault::new(FaultKind::Unavailable, format!("cannot read the file: {error}")))?;
     if n == 0 {
-        let fault = Fault::new(FaultKind::Mismatch, "the file became shorter while it was read");
+        let fault = Fault::new(FaultKind::Mismatch, "the file was truncated while it was read");
         return Err(fault.hint("read it again"));
     }
-    data.truncate(length); // there may have been room for more
+    data.truncate(length); // the buffer may be longer
     opened.at += data.len() as u64;
     Ok((Bytes::from(data), opened))
 }

@@ -1,5 +1,5 @@
-//! Writing a file: all bytes go to a file without a name first, whatever is to become of them. So half a request changes
-//! nothing, two requests do not mix, and no program sees half of it.
+//! Writes a file: all bytes go to a file without a name first. So an incomplete request changes nothing, two requests are
+//! not mixed, and no program sees an incomplete file.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use tonic::{Status, Streaming};
 use crate::detached::blocking;
 use crate::engine::Engine;
 use crate::files::open_workspace::OpenWorkspace;
-use crate::rpc::files::entry::told;
+use crate::rpc::files::entry::to_proto;
 
-/// So much is gathered before it is written: each time costs a hop to another thread.
-const GATHERED_BYTES: usize = 1 << 20;
+/// Bytes are collected up to this size before they are written: each write needs another thread.
+const WRITE_BUFFER_BYTES: usize = 1 << 20;
 
-/// What was asked for.
-struct Order {
+/// A requested write.
+struct WriteSpec {
     session: SessionId,
     path: Vec<u8>,
     place: Place,
@@ -36,24 +36,24 @@ struct Draft {
     written: u64,
 }
 
-/// Takes the whole request, and then does what it says.
+/// Receives the whole request, and then carries it out.
 pub(crate) async fn write(
     engine: &Arc<Engine>,
     mut chunks: Streaming<v1::WriteFileRequest>,
 ) -> Result<v1::WriteFileResponse, Status> {
-    let nothing = || Fault::new(FaultKind::Invalid, "nothing says what to write");
+    let nothing = || Fault::new(FaultKind::Invalid, "the request has no head");
     let mut first = chunks.message().await?.ok_or_else(nothing)?;
     let head = first.head.take().ok_or_else(nothing)?;
     let size = head.size;
-    let order = order(head)?;
-    let (engine, session, path, place) = (Arc::clone(engine), order.session, order.path.clone(), order.place);
+    let spec = spec(head)?;
+    let (engine, session, path, place) = (Arc::clone(engine), spec.session, spec.path.clone(), spec.place);
     let mut draft = blocking(move || begin(&engine, session, &path, &place, size)).await?;
     let mut gathered = BytesMut::new();
     let mut chunk = Some(first);
     let whole = loop {
         let Some(next) = chunk else { break false };
         gathered.extend_from_slice(&next.data);
-        if gathered.len() >= GATHERED_BYTES || next.last {
+        if gathered.len() >= WRITE_BUFFER_BYTES || next.last {
             let bytes = gathered.split();
             draft = blocking(move || add(draft, &bytes)).await?;
         }
@@ -63,22 +63,20 @@ pub(crate) async fn write(
         chunk = chunks.message().await?;
     };
     if !whole {
-        return Err(
-            Fault::new(FaultKind::Invalid, "the bytes did not arrive whole: nothing was changed").into()
-        );
+        return Err(Fault::new(FaultKind::Invalid, "the upload was incomplete: nothing was changed").into());
     }
     let lock = draft.open.lock().await;
     let written = blocking(move || {
-        let written = finish(draft, &order);
+        let written = finish(draft, &spec);
         drop(lock);
         written
     });
     Ok(written.await?)
 }
 
-fn order(head: v1::WriteFileHead) -> Result<Order, Fault> {
+fn spec(head: v1::WriteFileHead) -> Result<WriteSpec, Fault> {
     if head.mode.is_some_and(|mode| mode > 0o777) {
-        return Err(Fault::new(FaultKind::Invalid, "the mode has more than rights in it"));
+        return Err(Fault::new(FaultKind::Invalid, "`mode` may only contain permission bits"));
     }
     let expect = head.expect.unwrap_or_default();
     let expect = match expect {
@@ -87,7 +85,7 @@ fn order(head: v1::WriteFileHead) -> Result<Order, Fault> {
         v1::Expectation { etags, .. } if etags.is_empty() => Expect::Anything,
         v1::Expectation { etags, .. } => Expect::Tags(etags),
     };
-    Ok(Order {
+    Ok(WriteSpec {
         session: head.session_id.parse()?,
         path: head.path.to_vec(),
         place: head.place.unwrap_or(Place::Whole(true)),
@@ -110,11 +108,11 @@ fn begin(
     }
     let there = match open.workspace.stat(&path) {
         Err(WorkspaceError::Missing { .. }) => None,
-        there => Some(there?), // what lies in the way is told before the bytes are sent
+        there => Some(there?), // an obstacle is reported before the bytes are sent
     };
     let mut room = open.room()?;
     match place {
-        // What is replaced goes.
+        // The file that is replaced is removed.
         Place::Whole(_) => {
             room.bytes = room.bytes.saturating_add(there.map_or(0, |there| there.allocated_bytes));
         }
@@ -139,44 +137,44 @@ fn add(mut draft: Draft, bytes: &[u8]) -> Result<Draft, Fault> {
     Ok(draft)
 }
 
-fn finish(draft: Draft, order: &Order) -> Result<v1::WriteFileResponse, Fault> {
+fn finish(draft: Draft, spec: &WriteSpec) -> Result<v1::WriteFileResponse, Fault> {
     let Draft { open, path, file, written, .. } = draft;
     let there = match open.workspace.stat(&path) {
         Err(WorkspaceError::Missing { .. }) => None,
         there => Some(there?),
     };
     let created = there.is_none();
-    let at = match order.place {
+    let at = match spec.place {
         Place::Offset(offset) => Some(offset),
         Place::Append(_) | Place::Whole(_) => None,
     };
-    let is_new = matches!(order.place, Place::Whole(_)) || (created && at.is_none());
+    let is_new = matches!(spec.place, Place::Whole(_)) || (created && at.is_none());
     let entry = if is_new {
-        file.commit(&order.expect, order.mode)?
+        file.commit(&spec.expect, spec.mode)?
     } else {
-        write_into(&open, &path, &file, at, order, created)?
+        write_into(&open, &path, &file, at, spec, created)?
     };
     open.has_grown(written, u64::from(created));
-    Ok(v1::WriteFileResponse { entry: Some(told(&path, &entry, None)), created })
+    Ok(v1::WriteFileResponse { entry: Some(to_proto(&path, &entry, None)), created })
 }
 
-/// Puts what was gathered into the file that is there, or into a new and empty one.
+/// Writes the draft into an existing file, or into a new and empty one.
 fn write_into(
     open: &OpenWorkspace,
     path: &WorkspacePath,
     draft: &NewFile,
     at: Option<u64>,
-    order: &Order,
+    spec: &WriteSpec,
     created: bool,
 ) -> Result<Entry, Fault> {
     let workspace = &open.workspace;
     if created {
-        order.expect.check(path, None)?;
-        workspace.create(path)?.commit(&Expect::Nothing, order.mode)?;
+        spec.expect.check(path, None)?;
+        workspace.create(path)?.commit(&Expect::Nothing, spec.mode)?;
         return Ok(workspace.write_into(path, draft.fd(), at, &Expect::Anything)?);
     }
-    let entry = workspace.write_into(path, draft.fd(), at, &order.expect)?;
-    Ok(match order.mode {
+    let entry = workspace.write_into(path, draft.fd(), at, &spec.expect)?;
+    Ok(match spec.mode {
         Some(mode) => workspace.chmod(path, mode)?,
         None => entry,
     })

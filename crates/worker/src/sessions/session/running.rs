@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_contract::{Backoff, panics};
-use headwater_log::{HoldOptions, Log, LogError, Writer};
-use headwater_protocol::{ExecutionId, ExitDetail, OnOutputLimit, Reason, Stream, Verdict};
+use headwater_log::{Log, LogError, LosslessOptions, Writer};
+use headwater_protocol::{ExecutionId, ExitDetail, OnOutputLimit, Reason, Stream, Verdict, now_us};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::wire::{Cause as StopCause, Exit, Fds, StartFailure, ToInit};
 use tokio::sync::oneshot;
@@ -16,11 +16,10 @@ use super::Session;
 use super::phase::Cause;
 use super::start::{grace, remove_later};
 use super::verdict::{self, Asked, Circumstances};
-use crate::clock::now_us;
 use crate::executions::ended;
 use crate::executions::execution::Execution;
-use crate::executions::open_limits::Ticket;
-use crate::executions::pump::{self, Source, Surroundings};
+use crate::executions::permits::ExecutionPermit;
+use crate::executions::pump::{self, PumpHost, Source};
 use crate::executions::stdin::StdinPipe;
 use crate::layout::ExecutionRecord;
 use crate::terminals;
@@ -34,7 +33,7 @@ pub(crate) struct Running {
     pub(crate) cgroup: Option<SessionCgroup>,
     /// Its place among those that may run at once.
     #[allow(dead_code)] // held for its end
-    pub(crate) ticket: Option<Ticket>,
+    pub(crate) permit: Option<ExecutionPermit>,
 }
 
 #[derive(Debug)]
@@ -126,10 +125,10 @@ impl Session {
         }
         let record = execution.record();
         let stop_at = (record.spec.on_output_limit == OnOutputLimit::Stop).then_some(record.output_bytes);
-        let around = Around { session: Arc::clone(self), execution };
+        let host = ExecutionHost { session: Arc::clone(self), execution };
         tokio::spawn(async move {
-            let (session, execution) = (Arc::clone(&around.session), Arc::clone(&around.execution));
-            match panics::caught(pump::pump(sources, writer, exited, stop_at, around)).await {
+            let (session, execution) = (Arc::clone(&host.session), Arc::clone(&host.execution));
+            match panics::caught(pump::pump(sources, writer, exited, stop_at, host)).await {
                 Some(writer) => session.close(&execution, writer).await,
                 None => session.abandon(&execution).await,
             }
@@ -209,7 +208,7 @@ impl Session {
 
     /// No writer is left: the log is closed, init lets go, and so do we.
     async fn close(self: &Arc<Self>, execution: &Arc<Execution>, mut writer: Writer) {
-        let mut backoff = Backoff::new(pump::DISK_RETRY, pump::LONGEST_DISK_RETRY);
+        let mut backoff = Backoff::new(pump::MIN_DISK_RETRY, pump::MAX_DISK_RETRY);
         while let Err(error) = writer.closed(now_us()) {
             if !error.is_disk_full() {
                 tracing::error!(execution = %execution.id(), %error, "the log cannot be closed");
@@ -253,7 +252,7 @@ impl Session {
 
 /// The log of an execution whose writer is lost, with its end written if nobody wrote it.
 fn reopened(record: &ExecutionRecord, dir: &Path) -> Result<(Arc<Log>, Writer), LogError> {
-    let (log, mut writer) = Log::recover(dir, record.log_options(HoldOptions::DEFAULT))?;
+    let (log, mut writer) = Log::recover(dir, record.log_options(LosslessOptions::DEFAULT))?;
     if log.head().verdict.is_none() {
         let message = "the worker failed while it read the output";
         writer.exited(&verdict::unseen(Reason::Lost, message), now_us())?;
@@ -293,19 +292,19 @@ fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Resu
 }
 
 /// The pump's view of the session.
-struct Around {
+struct ExecutionHost {
     session: Arc<Session>,
     execution: Arc<Execution>,
 }
 
-impl Surroundings for Around {
+impl PumpHost for ExecutionHost {
     async fn exited(&self, exit: Option<Exit>, waiting: u64, writer: &mut Writer) {
         let id = self.execution.id();
         let (verdict, at_us) = match &exit {
             Some(exit) => (self.judge(exit, waiting), exit.at_us),
             None => (self.session.unseen_end(waiting), now_us()),
         };
-        let mut backoff = Backoff::new(pump::DISK_RETRY, pump::LONGEST_DISK_RETRY);
+        let mut backoff = Backoff::new(pump::MIN_DISK_RETRY, pump::MAX_DISK_RETRY);
         loop {
             match writer.exited(&verdict, at_us) {
                 // Told before, by a worker that was killed before it could say so to init.
@@ -328,18 +327,18 @@ impl Surroundings for Around {
         }
     }
 
-    async fn too_much(&self) {
+    async fn on_output_limit(&self) {
         let grace = grace(&self.execution.record().spec);
         // If the session is gone, so is the program.
         let _ = self.session.stop(self.execution.id(), StopCause::OutputLimit, grace).await;
     }
 
-    fn is_given_up(&self) -> bool {
+    fn is_stopping(&self) -> bool {
         self.session.phase().is_stopping()
     }
 }
 
-impl Around {
+impl ExecutionHost {
     fn judge(&self, exit: &Exit, waiting_bytes: u64) -> Verdict {
         let record = self.execution.record();
         let session_limits = self.session.record().spec.limits.clone();

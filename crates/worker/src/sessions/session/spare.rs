@@ -41,7 +41,7 @@ fn place(session: &Path) -> PathBuf {
 /// Makes the folder: one that a killed worker left half made will do.
 pub(crate) fn make(session: &Path) -> io::Result<()> {
     let dir = place(session);
-    headwater_workspace::make_private(&dir)?;
+    headwater_workspace::create_private_folder(&dir)?;
     layout::make_empty(&dir.join(layout::EXECUTION))?;
     layout::make_empty(&dir.join("index"))
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use headwater_contract::{Fault, FaultKind};
-use headwater_log::{HoldOptions, Log, LogError, Writer};
-use headwater_protocol::{Children, Command, ExecutionId, Limits, SessionId, StartSpec, Stdin};
+use headwater_log::{Log, LogError, LosslessOptions, Writer};
+use headwater_protocol::{Children, Command, ExecutionId, Limits, SessionId, StartSpec, Stdin, now_ms};
 use headwater_sandbox::cgroup::{Controllers, SessionCgroup};
 use headwater_sandbox::wire::{Exit, Fds, Start, StdinFrom, ToInit};
 use headwater_workspace::WorkspacePath;
@@ -18,9 +18,8 @@ use tokio::sync::oneshot;
 use super::running::{Running, Stage};
 use super::verdict::Asked;
 use super::{Session, env, link_fault, spare};
-use crate::clock::now_ms;
 use crate::executions::execution::Execution;
-use crate::executions::open_limits::Ticket;
+use crate::executions::permits::ExecutionPermit;
 use crate::executions::program::Program;
 use crate::layout::{self, ExecutionRecord};
 
@@ -49,7 +48,7 @@ pub(crate) enum Expects {
 /// What a start was granted.
 pub(crate) struct Granted {
     /// Its place among those that may run at once.
-    pub(crate) ticket: Ticket,
+    pub(crate) permit: ExecutionPermit,
     /// See [`Expects`].
     pub(crate) expects: Expects,
 }
@@ -152,7 +151,7 @@ impl Session {
             execution: Arc::clone(&execution),
             stage: Stage::Starting { writer: Box::new(writer), answer, asked },
             cgroup,
-            ticket: Some(granted.ticket),
+            permit: Some(granted.permit),
         };
         self.running().insert(id, running);
         let fds: Vec<_> = given.into_iter().chain(&files).map(AsFd::as_fd).collect();
@@ -176,7 +175,7 @@ impl Session {
         let (session_id, queued_at_ms, lossless) = (self.id, now_ms(), expects == Expects::LosslessReader);
         let record = ExecutionRecord { id, session_id, spec, queued_at_ms, output_bytes, lossless };
         self.use_spare(id);
-        let holds = self.engine.upgrade().map_or(HoldOptions::DEFAULT, |engine| engine.config.holds);
+        let holds = self.engine.upgrade().map_or(LosslessOptions::DEFAULT, |engine| engine.config.lossless);
         let dir = layout::executions(&self.dir).join(id.to_string());
         let (log, writer) = Log::create(&dir, id, record.log_options(holds)).map_err(|error| {
             spare::discard(&dir);
@@ -316,10 +315,9 @@ impl Session {
             stage: Stage::Moving { exit: sender },
             cgroup: None,
             // What runs already runs, however many there are.
-            ticket: self
-                .engine
-                .upgrade()
-                .map(|engine| engine.tickets.take_anyway(self.whose(), &execution.record().spec)),
+            permit: self.engine.upgrade().map(|engine| {
+                engine.execution_permits.acquire_unchecked(self.permit_holder(), &execution.record().spec)
+            }),
         };
         if let Some(session) = &self.cgroup {
             running.cgroup = session.reopen_child(&execution.id().to_string()).ok();

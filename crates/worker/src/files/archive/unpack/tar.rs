@@ -1,4 +1,4 @@
-//! Unpacking a tar archive.
+//! Unpacks tar archives.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -8,40 +8,42 @@ use headwater_contract::Fault;
 use tar::{Archive, EntryType};
 
 use super::refused;
-use crate::files::archive::unpack::extract::Sower;
+use crate::files::archive::unpack::extract::Extractor;
 
-/// What may come between the content of two files: headers with long names and links. All of that is held.
-const HEADER_BYTES: u64 = 256 << 10;
+/// The most bytes between the content of two files: headers with long names and links, which are kept in memory.
+const MAX_HEADER_BYTES: u64 = 256 << 10;
 
-pub(crate) fn unpack(archive: impl Read, sower: &mut Sower<'_>) -> Result<(), Fault> {
-    let budget = Rc::new(Cell::new(HEADER_BYTES));
-    let mut archive = Archive::new(Gate { inner: archive, budget: Rc::clone(&budget) });
+pub(crate) fn unpack(archive: impl Read, extractor: &mut Extractor<'_>) -> Result<(), Fault> {
+    let budget = Rc::new(Cell::new(MAX_HEADER_BYTES));
+    let mut archive = Archive::new(LimitedReader { inner: archive, budget: Rc::clone(&budget) });
     let mut entries = archive.entries().map_err(refused)?;
     let mut seen = 0;
     loop {
-        budget.set(HEADER_BYTES);
+        budget.set(MAX_HEADER_BYTES);
         let Some(entry) = entries.next() else {
             return if seen == 0 { at_end(&budget) } else { Ok(()) };
         };
         let mut entry = entry.map_err(refused)?;
         seen += 1;
-        if seen > sower.max_entries() {
-            return Err(refused(format!("it has more than {} entries", sower.max_entries())));
+        if seen > extractor.max_entries() {
+            return Err(refused(format!("it has more than {} entries", extractor.max_entries())));
         }
-        budget.set(u64::MAX); // the sower counts
+        budget.set(u64::MAX); // the extractor limits the content
         let kind = entry.header().entry_type();
         let name = entry.path_bytes().into_owned();
         let mode = entry.header().mode().unwrap_or(0o644);
         match kind {
             EntryType::Regular | EntryType::Continuous if !name.ends_with(b"/") => {
                 let modified = entry.header().mtime().ok();
-                sower.file(&name, mode, modified, &mut entry)?;
+                extractor.file(&name, mode, modified, &mut entry)?;
             }
-            // Archives of old have folders as files whose names end with a slash.
-            EntryType::Regular | EntryType::Directory if entry.size() == 0 => sower.folder(&name, mode)?,
+            // Old archives have folders as files whose names end with a slash.
+            EntryType::Regular | EntryType::Directory if entry.size() == 0 => {
+                extractor.folder(&name, mode)?
+            }
             EntryType::Symlink => {
                 let target = entry.link_name_bytes().unwrap_or_default().into_owned();
-                sower.link(&name, &target)?;
+                extractor.link(&name, &target)?;
             }
             EntryType::XGlobalHeader => {}
             other => return Err(refused(format!("`{}` is {}", name.escape_ascii(), what(other)))),
@@ -49,9 +51,9 @@ pub(crate) fn unpack(archive: impl Read, sower: &mut Sower<'_>) -> Result<(), Fa
     }
 }
 
-/// An archive without entries is one all the same, if there was something at all.
+/// An archive without entries is valid, unless it is completely empty.
 fn at_end(budget: &Cell<u64>) -> Result<(), Fault> {
-    if budget.get() == HEADER_BYTES { Err(refused("it is empty")) } else { Ok(()) }
+    if budget.get() == MAX_HEADER_BYTES { Err(refused("it is empty")) } else { Ok(()) }
 }
 
 const fn what(kind: EntryType) -> &'static str {
@@ -61,17 +63,17 @@ const fn what(kind: EntryType) -> &'static str {
         EntryType::Fifo => "a FIFO",
         EntryType::GNUSparse => "a file with holes",
         EntryType::Directory => "a folder with content",
-        _ => "of a kind that is not unpacked",
+        _ => "of an unsupported kind",
     }
 }
 
-/// Lets so much through and then fails: what a library reads at once, on the word of the archive, is bounded so.
-struct Gate<R> {
+/// A reader with a budget: it limits what the library reads into memory because of sizes in the archive.
+struct LimitedReader<R> {
     inner: R,
     budget: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Gate<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.budget.get();
         if left == 0 {

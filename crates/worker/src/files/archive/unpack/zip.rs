@@ -1,4 +1,4 @@
-//! Unpacking a ZIP archive.
+//! Unpacks ZIP archives.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,40 +7,40 @@ use headwater_contract::Fault;
 
 use super::super::zip::{Entry, Zip};
 use super::refused;
-use crate::files::archive::unpack::extract::Sower;
+use crate::files::archive::unpack::extract::Extractor;
 
-/// The kinds of a file, in the upper bits of its mode.
+/// The file types, in the upper bits of the mode.
 const KIND: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
-/// The longest text of a link, and a byte more.
-const TARGET_BYTES: u64 = 4097;
+/// One byte more than the longest target of a link.
+const MAX_TARGET_BYTES: u64 = 4097;
 
-pub(crate) fn unpack(archive: File, sower: &mut Sower<'_>) -> Result<(), Fault> {
-    let mut zip = Zip::open(archive, sower.max_entries()).map_err(refused)?;
+pub(crate) fn unpack(archive: File, extractor: &mut Extractor<'_>) -> Result<(), Fault> {
+    let mut zip = Zip::open(archive, extractor.max_entries()).map_err(refused)?;
     while let Some(entry) = zip.next().map_err(refused)? {
-        unpack_one(&mut zip, &entry, sower)?;
+        unpack_one(&mut zip, &entry, extractor)?;
     }
     Ok(())
 }
 
-fn unpack_one(zip: &mut Zip<File>, entry: &Entry, sower: &mut Sower<'_>) -> Result<(), Fault> {
+fn unpack_one(zip: &mut Zip<File>, entry: &Entry, extractor: &mut Extractor<'_>) -> Result<(), Fault> {
     let is_folder = entry.name.ends_with(b"/");
-    // An archive that says nothing of them says 0.
+    // 0 if the archive has no modes.
     let rights = (entry.mode != 0).then_some(entry.mode & 0o777);
     match entry.mode & KIND {
-        FOLDER | 0 if is_folder && entry.size == 0 => sower.folder(&entry.name, rights.unwrap_or(0o755)),
+        FOLDER | 0 if is_folder && entry.size == 0 => extractor.folder(&entry.name, rights.unwrap_or(0o755)),
         FILE | 0 if !is_folder => {
             let mut content = zip.content(entry).map_err(refused)?;
-            sower.file(&entry.name, rights.unwrap_or(0o644), None, &mut content)
+            extractor.file(&entry.name, rights.unwrap_or(0o644), None, &mut content)
         }
         LINK if !is_folder => {
             let mut target = Vec::new();
             let content = zip.content(entry).map_err(refused)?;
-            content.take(TARGET_BYTES).read_to_end(&mut target).map_err(refused)?;
-            sower.link(&entry.name, &target)
+            content.take(MAX_TARGET_BYTES).read_to_end(&mut target).map_err(refused)?;
+            extractor.link(&entry.name, &target)
         }
-        _ => Err(refused(format!("`{}` is of a kind that is not unpacked", entry.name.escape_ascii()))),
+        _ => Err(refused(format!("`{}` is of an unsupported kind", entry.name.escape_ascii()))),
     }
 }

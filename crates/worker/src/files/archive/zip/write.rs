@@ -1,4 +1,4 @@
-//! Writing a ZIP archive to where nothing can be gone back to: sizes come after the data.
+//! Writes a ZIP archive to a stream without seeking: sizes follow the data.
 
 use std::io::{self, Read, Write};
 
@@ -6,16 +6,16 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::{
-    CENTRAL, DEFLATED, DESCRIPTOR, END, END_64, EXTRA_64, LOCAL, LOCATOR_64, MORE, STORED, STREAMED, UNIX,
-    UTF8,
+    CENTRAL, DEFLATED, DESCRIPTOR, END, END_64, EXTRA_64, IN_EXTRA_64, LOCAL, LOCATOR_64, STORED, STREAMED,
+    UNIX, UTF8,
 };
 
-/// The directory at the end is held until then: so much of it.
+/// The largest directory, which is kept in memory until the end.
 const MAX_DIRECTORY_BYTES: usize = 64 << 20;
-/// From here on sizes are written with 64 bits. Packing may make a file larger, by less than the rest.
-const LARGE: u64 = 3 << 30;
-/// 1 January 1980: the earliest that the format knows.
-const DATE: u16 = (1 << 5) | 1;
+/// From this size on 64-bit sizes are used. Compression may enlarge a file, but by less than the rest.
+const ZIP64_BYTES: u64 = 3 << 30;
+/// 1 January 1980, the earliest date of the format.
+const EARLIEST_DATE: u16 = (1 << 5) | 1;
 
 /// An archive that is being written.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct ZipWriter<W: Write> {
     entries: u64,
 }
 
-/// What is known of an entry when its data are written.
+/// What is known of an entry after its data was written.
 struct Written {
     crc: u32,
     packed: u64,
@@ -59,7 +59,7 @@ impl<W: Write> ZipWriter<W> {
 
     /// Appends a file of exactly this size.
     pub(crate) fn file(&mut self, name: &[u8], mode: u32, size: u64, data: &mut impl Read) -> io::Result<()> {
-        let (at, large) = (self.out.written, size >= LARGE);
+        let (at, large) = (self.out.written, size >= ZIP64_BYTES);
         let flags = flags(name) | STREAMED;
         self.local(name, DEFLATED, flags, (0, 0, 0), large)?;
         let begun = self.out.written;
@@ -94,10 +94,10 @@ impl<W: Write> ZipWriter<W> {
     ) -> io::Result<()> {
         let mut header = Vec::with_capacity(64 + name.len());
         put32(&mut header, LOCAL);
-        for field in [if large { 45 } else { 20 }, flags, method, 0, DATE] {
+        for field in [if large { 45 } else { 20 }, flags, method, 0, EARLIEST_DATE] {
             put16(&mut header, field);
         }
-        let (packed, size) = if large { (MORE, MORE) } else { (packed, size) };
+        let (packed, size) = if large { (IN_EXTRA_64, IN_EXTRA_64) } else { (packed, size) };
         for field in [crc, packed, size] {
             put32(&mut header, field);
         }
@@ -123,12 +123,12 @@ impl<W: Write> ZipWriter<W> {
         written: &Written,
     ) -> io::Result<()> {
         let large: Vec<u64> =
-            [written.size, written.packed, at].into_iter().filter(|size| low(*size) == MORE).collect();
+            [written.size, written.packed, at].into_iter().filter(|size| low(*size) == IN_EXTRA_64).collect();
         let extra = if large.is_empty() { 0 } else { 4 + 8 * large.len() };
         let out = &mut self.directory;
         put32(out, CENTRAL);
         out.extend_from_slice(&[45, UNIX]);
-        for field in [45, flags, method, 0, DATE] {
+        for field in [45, flags, method, 0, EARLIEST_DATE] {
             put16(out, field);
         }
         for field in [written.crc, low(written.packed), low(written.size)] {
@@ -149,7 +149,7 @@ impl<W: Write> ZipWriter<W> {
         }
         self.entries += 1;
         if out.len() > MAX_DIRECTORY_BYTES {
-            return Err(io::Error::other("too many names for a ZIP archive: take a tar"));
+            return Err(io::Error::other("too many names for a ZIP archive: use tar"));
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl<W: Write> ZipWriter<W> {
         self.out.write_all(&self.directory)?;
         let mut end = Vec::new();
         let entries = u16::try_from(self.entries).unwrap_or(u16::MAX);
-        if entries == u16::MAX || low(at) == MORE {
+        if entries == u16::MAX || low(at) == IN_EXTRA_64 {
             let here = self.out.written;
             put32(&mut end, END_64);
             put64(&mut end, 44);
@@ -196,9 +196,9 @@ fn length(name: &[u8]) -> io::Result<u16> {
     u16::try_from(name.len()).map_err(io::Error::other)
 }
 
-/// As 32 bits, or the mark that they are not enough.
+/// The low 32 bits, or the value that refers to the extra field.
 fn low(size: u64) -> u32 {
-    u32::try_from(size).unwrap_or(MORE)
+    u32::try_from(size).unwrap_or(IN_EXTRA_64)
 }
 
 fn put16(out: &mut Vec<u8>, value: u16) {
@@ -213,7 +213,7 @@ fn put64(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Counts what goes through.
+/// Counts the bytes that are written.
 #[derive(Debug)]
 struct Counted<W> {
     inner: W,

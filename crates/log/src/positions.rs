@@ -1,4 +1,4 @@
-//! Positions: how far each stream had come at a record, and what a stretch of records costs to keep.
+//! Positions in a log: a record and the ends of all streams after it; and selections of streams.
 
 use headwater_protocol::Stream;
 
@@ -11,7 +11,7 @@ pub struct Ends(pub [u64; 3]);
 impl Ends {
     /// Bytes written to this stream.
     pub const fn of(&self, stream: Stream) -> u64 {
-        self.0[slot(stream)]
+        self.0[stream_index(stream)]
     }
 
     /// Bytes written to all streams.
@@ -19,69 +19,69 @@ impl Ends {
         self.0.iter().fold(0, |sum, end| sum.saturating_add(*end))
     }
 
-    /// The same with `bytes` more in one stream.
+    /// These ends with `bytes` more in one stream.
     #[must_use]
     pub const fn plus(mut self, stream: Stream, bytes: u64) -> Self {
-        self.0[slot(stream)] = self.0[slot(stream)].saturating_add(bytes);
+        self.0[stream_index(stream)] = self.0[stream_index(stream)].saturating_add(bytes);
         self
     }
 
-    /// Whether no stream is further here than there.
+    /// Whether no stream is longer here than in `other`.
     pub fn within(&self, other: &Self) -> bool {
         self.0.iter().zip(other.0).all(|(mine, theirs)| *mine <= theirs)
     }
 
-    /// For each stream the further of the two.
+    /// For each stream the larger of the two ends.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i].max(other.0[i])))
     }
 }
 
-/// The place of a stream in an array.
-pub(crate) const fn slot(stream: Stream) -> usize {
+/// The index of a stream in an array of all streams.
+pub(crate) const fn stream_index(stream: Stream) -> usize {
     stream as usize - 1
 }
 
-/// A record's number, and how far each stream had come with it.
+/// A record, and the end of each stream after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct Position {
     pub seq: u64,
     pub ends: Ends,
 }
 
-impl Mark {
-    /// What it costs to keep everything up to here: the bytes, and the records that number them.
+impl Position {
+    /// The cost of everything up to here in bytes: the output, and the records that number it.
     pub fn cost(&self) -> u64 {
         self.ends.total().saturating_add(self.seq.saturating_mul(RECORD_BYTES))
     }
 }
 
-/// Which streams a reader wants to see.
+/// The streams that a reader returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Streams(u8);
 
 impl Streams {
-    /// All of them.
+    /// All streams.
     pub const ALL: Self = Self(0b111);
-    /// None: only the events of the life of the execution.
+    /// No stream: only `started`, `exited` and `closed`.
     pub const NONE: Self = Self(0);
 
-    /// One of them.
+    /// One stream.
     #[must_use]
     pub const fn only(stream: Stream) -> Self {
         Self::NONE.and(stream)
     }
 
-    /// These and one more.
+    /// These streams and one more.
     #[must_use]
     pub const fn and(self, stream: Stream) -> Self {
-        Self(self.0 | 1 << slot(stream))
+        Self(self.0 | 1 << stream_index(stream))
     }
 
-    /// Whether this stream is among them.
+    /// Whether this stream is included.
     pub const fn has(self, stream: Stream) -> bool {
-        self.0 & (1 << slot(stream)) != 0
+        self.0 & (1 << stream_index(stream)) != 0
     }
 }
 

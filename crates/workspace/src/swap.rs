@@ -1,5 +1,5 @@
-//! Moving whole things between a workspace and a folder beside it on the same disk, by name and without opening what
-//! programs have put there: each takes its place in one step.
+//! Moves staged entries into a workspace and existing ones out of it, each atomically, by name and without opening what
+//! programs have created there.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -7,55 +7,56 @@ use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::entry::{Entry, Kind};
-use super::{Workspace, WorkspaceError, WorkspacePath, open_beneath, told};
+use super::{Workspace, WorkspaceError, WorkspacePath, from_errno, open_beneath};
 
-/// How often a folder is looked through again for what programs have put there meanwhile.
-const ROUNDS: usize = 64;
+/// How often a folder is listed again for entries that programs created meanwhile.
+const MAX_PASSES: usize = 64;
 
 impl Workspace {
-    /// Whether everything in `staged` may take its place in a folder: a folder where a folder or nothing is, anything
-    /// else where no folder is. For people: programs may change it right after.
-    pub fn fits(&self, staged: &Self, into: &WorkspacePath) -> Result<(), WorkspaceError> {
+    /// Whether everything in `staged` can be moved into a folder: a folder only over a folder or nothing, anything else
+    /// not over a folder. Only for the error message: programs may change the folder right after.
+    pub fn check_move_in(&self, staged: &Self, into: &WorkspacePath) -> Result<(), WorkspaceError> {
         let folder = match self.open_dir(into) {
             Ok(folder) => folder,
             Err(WorkspaceError::Missing { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
         let top = staged.open_dir(&WorkspacePath::root())?;
-        fits(top.as_fd(), folder.as_fd(), into)
+        check_move_in(top.as_fd(), folder.as_fd(), into)
     }
 
-    /// Moves everything in `staged` to its place in a folder, which is made if it is not there.
-    pub fn settle(&self, staged: &Self, into: &WorkspacePath) -> Result<(), WorkspaceError> {
-        let folder = self.enter_all(into.names()).map_err(|error| told(into, error))?;
+    /// Moves everything in `staged` into a folder, which is created if it does not exist.
+    pub fn move_in(&self, staged: &Self, into: &WorkspacePath) -> Result<(), WorkspaceError> {
+        let folder = self.enter_all(into.names()).map_err(|error| from_errno(into, error))?;
         let top = staged.open_dir(&WorkspacePath::root())?;
-        settle(top.as_fd(), folder.as_fd(), into)
+        move_in(top.as_fd(), folder.as_fd(), into)
     }
 
-    /// Moves everything that is in it to `aside`, until nothing is left.
+    /// Moves the whole content of the workspace to `aside`.
     pub fn clear_into(&self, aside: &Self) -> Result<(), WorkspaceError> {
         let root = WorkspacePath::root();
         let here = self.open_dir(&root)?;
-        for _ in 0..ROUNDS {
-            let names = names(here.as_fd()).map_err(|error| told(&root, error))?;
+        for _ in 0..MAX_PASSES {
+            let names = names(here.as_fd()).map_err(|error| from_errno(&root, error))?;
             if names.is_empty() {
                 return Ok(());
             }
             for name in names {
-                put_aside(here.as_fd(), &name, aside.root.as_fd()).map_err(|error| told(&root, error))?;
+                put_aside(here.as_fd(), &name, aside.root.as_fd())
+                    .map_err(|error| from_errno(&root, error))?;
             }
         }
-        Ok(()) // programs make more all the time: what they make from now on is of the new time
+        Ok(()) // programs keep creating entries: from now on they belong to the new content
     }
 
-    /// Moves everything that is in `fresh` here; what programs have put there meanwhile goes `aside`.
+    /// Moves everything in `fresh` into the workspace; entries that programs created meanwhile go to `aside`.
     pub fn fill_from(&self, fresh: &Self, aside: &Self) -> Result<(), WorkspaceError> {
         let root = WorkspacePath::root();
         let (here, from) = (self.open_dir(&root)?, fresh.open_dir(&root)?);
-        let shift = || -> Result<(), Errno> {
+        let move_all = || -> Result<(), Errno> {
             for name in names(from.as_fd())? {
                 let mut moved = rename(from.as_fd(), &name, here.as_fd());
-                for _ in 0..ROUNDS {
+                for _ in 0..MAX_PASSES {
                     if moved != Err(Errno::EXIST) {
                         break;
                     }
@@ -66,16 +67,16 @@ impl Workspace {
             }
             Ok(())
         };
-        shift().map_err(|error| told(&root, error))
+        move_all().map_err(|error| from_errno(&root, error))
     }
 }
 
 fn rename(from: BorrowedFd<'_>, name: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
-    even_if_shut(from, name, || rustix::fs::renameat_with(from, name, to, name, RenameFlags::NOREPLACE))
+    with_write_access(from, name, || rustix::fs::renameat_with(from, name, to, name, RenameFlags::NOREPLACE))
 }
 
-/// Moves a folder also if its owner may not write into it, which a move does (`..` changes). It keeps its rights.
-fn even_if_shut(
+/// Renames a folder even if its owner may not write into it, which a rename does (`..` changes). It keeps its mode.
+fn with_write_access(
     from: BorrowedFd<'_>,
     name: &[u8],
     rename: impl Fn() -> Result<(), Errno>,
@@ -94,10 +95,10 @@ fn even_if_shut(
     moved
 }
 
-/// Under a name that nothing has: what was put aside before may have had the same.
+/// Moves an entry aside under a unique name: one that was moved before may have had the same name.
 fn put_aside(from: BorrowedFd<'_>, name: &[u8], aside: BorrowedFd<'_>) -> Result<(), Errno> {
-    let hidden = super::put::hidden_name();
-    match even_if_shut(from, name, || rustix::fs::renameat(from, name, aside, &hidden)) {
+    let hidden = super::write::hidden_name();
+    match with_write_access(from, name, || rustix::fs::renameat(from, name, aside, &hidden)) {
         Err(Errno::NOENT) => Ok(()),
         moved => moved,
     }
@@ -114,7 +115,7 @@ fn names(folder: BorrowedFd<'_>) -> Result<Vec<Vec<u8>>, Errno> {
     Ok(names)
 }
 
-fn look(folder: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Entry>, Errno> {
+fn stat_at(folder: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Entry>, Errno> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(Entry::from(&stat))),
         Err(Errno::NOENT) => Ok(None),
@@ -130,68 +131,72 @@ fn at(folder: &WorkspacePath, name: &[u8]) -> WorkspacePath {
     folder.join(name).unwrap_or_else(|| folder.clone())
 }
 
-/// What becomes of one thing that is to take its place.
-enum Fate {
-    /// It moves there whole.
-    Moves,
-    /// Both are folders: what is in it does.
-    Joins,
+/// How one staged entry is moved in.
+enum Merge {
+    /// It is renamed as a whole.
+    Move,
+    /// Both are folders: its content is moved.
+    Descend,
 }
 
-fn fate(staged: &Entry, there: Option<&Entry>, path: &WorkspacePath) -> Result<Fate, WorkspaceError> {
-    match (staged.kind, there.map(|there| there.kind)) {
-        (Kind::Folder, Some(Kind::Folder)) => Ok(Fate::Joins),
+fn merge(staged: &Entry, existing: Option<&Entry>, path: &WorkspacePath) -> Result<Merge, WorkspaceError> {
+    match (staged.kind, existing.map(|existing| existing.kind)) {
+        (Kind::Folder, Some(Kind::Folder)) => Ok(Merge::Descend),
         (Kind::Folder, Some(_)) => Err(WorkspaceError::NoFolder { path: path.to_string() }),
         (_, Some(Kind::Folder)) => Err(WorkspaceError::NoFile { path: path.to_string() }),
-        _ => Ok(Fate::Moves),
+        _ => Ok(Merge::Move),
     }
 }
 
-/// Looks at each thing that is staged and at what lies in its place.
+/// Calls `act` with each staged entry and how to move it.
 fn each(
     staged: BorrowedFd<'_>,
     folder: BorrowedFd<'_>,
     path: &WorkspacePath,
-    mut act: impl FnMut(&[u8], &Entry, Fate, &WorkspacePath) -> Result<(), WorkspaceError>,
+    mut act: impl FnMut(&[u8], &Entry, Merge, &WorkspacePath) -> Result<(), WorkspaceError>,
 ) -> Result<(), WorkspaceError> {
-    for name in names(staged).map_err(|error| told(path, error))? {
+    for name in names(staged).map_err(|error| from_errno(path, error))? {
         let path = at(path, &name);
-        let told = |error| told(&path, error);
-        let Some(entry) = look(staged, &name).map_err(told)? else { continue };
-        let there = look(folder, &name).map_err(told)?;
-        act(&name, &entry, fate(&entry, there.as_ref(), &path)?, &path)?;
+        let from_errno = |error| from_errno(&path, error);
+        let Some(entry) = stat_at(staged, &name).map_err(from_errno)? else { continue };
+        let existing = stat_at(folder, &name).map_err(from_errno)?;
+        act(&name, &entry, merge(&entry, existing.as_ref(), &path)?, &path)?;
     }
     Ok(())
 }
 
-fn fits(staged: BorrowedFd<'_>, folder: BorrowedFd<'_>, path: &WorkspacePath) -> Result<(), WorkspaceError> {
-    each(staged, folder, path, |name, _, fate, path| match fate {
-        Fate::Moves => Ok(()),
-        Fate::Joins => {
-            let inner = open(staged, name).and_then(|inner| Ok((inner, open(folder, name)?)));
-            let (inner, there) = inner.map_err(|error| told(path, error))?;
-            fits(inner.as_fd(), there.as_fd(), path)
-        }
-    })
-}
-
-fn settle(
+fn check_move_in(
     staged: BorrowedFd<'_>,
     folder: BorrowedFd<'_>,
     path: &WorkspacePath,
 ) -> Result<(), WorkspaceError> {
-    each(staged, folder, path, |name, entry, fate, path| match fate {
-        Fate::Moves => {
-            // A folder replaces nothing, not even an empty one.
+    each(staged, folder, path, |name, _, merge, path| match merge {
+        Merge::Move => Ok(()),
+        Merge::Descend => {
+            let inner = open(staged, name).and_then(|inner| Ok((inner, open(folder, name)?)));
+            let (inner, existing) = inner.map_err(|error| from_errno(path, error))?;
+            check_move_in(inner.as_fd(), existing.as_fd(), path)
+        }
+    })
+}
+
+fn move_in(
+    staged: BorrowedFd<'_>,
+    folder: BorrowedFd<'_>,
+    path: &WorkspacePath,
+) -> Result<(), WorkspaceError> {
+    each(staged, folder, path, |name, entry, merge, path| match merge {
+        Merge::Move => {
+            // A folder replaces nothing, not even an empty folder.
             let flags =
                 if entry.kind == Kind::Folder { RenameFlags::NOREPLACE } else { RenameFlags::empty() };
             let moved = rustix::fs::renameat_with(staged, name, folder, name, flags);
-            moved.map_err(|error| told(path, error))
+            moved.map_err(|error| from_errno(path, error))
         }
-        Fate::Joins => {
+        Merge::Descend => {
             let inner = open(staged, name).and_then(|inner| Ok((inner, open(folder, name)?)));
-            let (inner, there) = inner.map_err(|error| told(path, error))?;
-            settle(inner.as_fd(), there.as_fd(), path)
+            let (inner, existing) = inner.map_err(|error| from_errno(path, error))?;
+            move_in(inner.as_fd(), existing.as_fd(), path)
         }
     })
 }

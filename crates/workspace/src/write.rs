@@ -1,7 +1,7 @@
-//! Writing files: a new one in place of the old in one step, or into the one that is there.
+//! Writes files: replaces one atomically, or writes into an existing one.
 //!
-//! A new file has no name while it is written, so that nobody sees half of it, no program meets it, and nothing is left
-//! of it if we are killed.
+//! A new file has no name while it is written, so that no program sees an incomplete file, and nothing is left of it if
+//! the worker is killed.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -11,56 +11,56 @@ use rustix::io::Errno;
 
 use super::entry::{Entry, Kind};
 use super::find::reopen;
-use super::{FILE_MODE, Workspace, WorkspaceError, WorkspacePath, hand_over, open_beneath, told};
+use super::{FILE_MODE, Workspace, WorkspaceError, WorkspacePath, from_errno, hand_over, open_beneath};
 
-/// What must lie at a path for something to be written there.
+/// The condition for a write: what must exist at the path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Expect {
-    /// Anything that may be replaced, or nothing.
+    /// No condition.
     #[default]
     Anything,
-    /// Nothing.
+    /// The path must not exist.
     Nothing,
-    /// Something, in whatever state.
+    /// The path must exist, in any state.
     Something,
-    /// The state with one of these tags.
+    /// The path must exist with one of these entity tags.
     Tags(Vec<String>),
 }
 
 impl Expect {
-    /// Whether what lies there is what was expected.
-    pub fn check(&self, path: &WorkspacePath, there: Option<&Entry>) -> Result<(), WorkspaceError> {
-        let met = match (self, there) {
+    /// Checks the condition.
+    pub fn check(&self, path: &WorkspacePath, existing: Option<&Entry>) -> Result<(), WorkspaceError> {
+        let met = match (self, existing) {
             (Self::Anything, _) | (Self::Nothing, None) | (Self::Something, Some(_)) => true,
             (Self::Nothing, Some(_)) => return Err(WorkspaceError::Exists { path: path.to_string() }),
             (Self::Something | Self::Tags(_), None) => false,
-            (Self::Tags(tags), Some(there)) => tags.contains(&there.etag()),
+            (Self::Tags(tags), Some(existing)) => tags.contains(&existing.etag()),
         };
         if met { Ok(()) } else { Err(WorkspaceError::Changed { path: path.to_string() }) }
     }
 }
 
-/// A file that is written and has no name yet.
+/// A file that is being written and has no name yet.
 #[derive(Debug)]
 pub struct NewFile {
     workspace: Workspace,
     path: WorkspacePath,
     file: OwnedFd,
-    /// The name that it has after all, where the file system knows no files without one.
+    /// A temporary name, on file systems that do not support files without a name.
     named: Option<String>,
 }
 
 impl Workspace {
-    /// Begins a file that is to lie at this path. Nothing is made or looked at there before it is committed.
+    /// Begins a file for this path. The path is not touched before the commit.
     pub fn create(&self, path: &WorkspacePath) -> Result<NewFile, WorkspaceError> {
         let begun = self.again().and_then(|workspace| {
             let (file, named) = new_file(workspace.root.as_fd())?;
             Ok(NewFile { workspace, path: path.clone(), file, named })
         });
-        begun.map_err(|error| told(path, error))
+        begun.map_err(|error| from_errno(path, error))
     }
 
-    /// Opens an ordinary file with one name to write into it.
+    /// Opens a regular file with a single hard link for writing.
     pub fn open_to_write(&self, path: &WorkspacePath, expect: &Expect) -> Result<OwnedFd, WorkspaceError> {
         let found = match self.find(path) {
             Err(WorkspaceError::Missing { .. }) if *expect != Expect::Anything => {
@@ -71,29 +71,29 @@ impl Workspace {
         };
         expect.check(path, Some(&found.entry))?;
         may_change(path, &found.entry)?;
-        reopen(found.fd.as_fd(), OFlags::WRONLY).map_err(|error| told(path, error))
+        reopen(found.fd.as_fd(), OFlags::WRONLY).map_err(|error| from_errno(path, error))
     }
 }
 
 impl NewFile {
-    /// To write to.
+    /// The descriptor, for writing.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// Writes at the end of what was written before.
+    /// Appends bytes.
     pub fn write(&self, bytes: &[u8]) -> Result<(), WorkspaceError> {
-        write_all(self.fd(), bytes).map_err(|error| told(&self.path, error))
+        write_all(self.fd(), bytes).map_err(|error| from_errno(&self.path, error))
     }
 
-    /// Gives the file to the session and puts it in its place, in one step; the folders above it are made. Without a mode it gets that of the file whose
-    /// place it takes.
+    /// Gives the file to the session and moves it to its path atomically; missing parents are created. Without a mode it
+    /// gets that of the file that it replaces.
     pub fn commit(mut self, expect: &Expect, mode: Option<u32>) -> Result<Entry, WorkspaceError> {
         let path = self.path.clone();
         let folder = self.workspace.parent(&path, true)?.0;
-        let there = look_at(folder.as_fd(), &path)?;
-        expect.check(&path, there.as_ref())?;
-        let kept = there.map_or(FILE_MODE, |there| Mode::from_raw_mode(there.mode & 0o777));
+        let existing = replaceable(folder.as_fd(), &path)?;
+        expect.check(&path, existing.as_ref())?;
+        let kept = existing.map_or(FILE_MODE, |existing| Mode::from_raw_mode(existing.mode & 0o777));
         let mode = mode.map_or(kept, |mode| Mode::from_raw_mode(mode & 0o777));
         let placed = hand_over(self.workspace.owner, self.file.as_fd(), mode).and_then(|()| {
             if *expect == Expect::Nothing { self.appear(&folder) } else { self.replace(&folder) }
@@ -101,11 +101,11 @@ impl NewFile {
         let stat = placed.and_then(|()| rustix::fs::fstat(&self.file));
         stat.map(|stat| Entry::from(&stat)).map_err(|error| match error {
             Errno::EXIST if *expect == Expect::Nothing => WorkspaceError::Exists { path: path.to_string() },
-            error => told(&path, error),
+            error => from_errno(&path, error),
         })
     }
 
-    /// Takes its name, which nothing may have.
+    /// Gets its name, which must not exist.
     fn appear(&mut self, folder: &OwnedFd) -> Result<(), Errno> {
         let (_, name) = self.path.split();
         if let Some(named) = &self.named {
@@ -117,7 +117,7 @@ impl NewFile {
         link(self.file.as_fd(), folder.as_fd(), name)
     }
 
-    /// Takes its name, whatever has it.
+    /// Gets its name and replaces an existing entry.
     fn replace(&mut self, folder: &OwnedFd) -> Result<(), Errno> {
         let (_, name) = self.path.split();
         if self.named.is_none() {
@@ -142,7 +142,7 @@ impl Drop for NewFile {
     }
 }
 
-/// Writes all of it at the file's position.
+/// Writes all bytes at the file position.
 fn write_all(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     let mut left = bytes;
     while !left.is_empty() {
@@ -152,7 +152,7 @@ fn write_all(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Nobody can guess it and be there first.
+/// A name that no program can guess.
 pub(crate) fn hidden_name() -> String {
     format!(".headwater-{}", ExecutionId::random())
 }
@@ -168,31 +168,31 @@ fn new_file(folder: BorrowedFd<'_>) -> Result<(OwnedFd, Option<String>), Errno> 
     Ok((open_beneath(folder, name.as_bytes(), flags, mode)?, Some(name)))
 }
 
-/// Gives a file without a name this one.
+/// Gives a name to a file without one.
 fn link(file: BorrowedFd<'_>, folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
     let fd = format!("/proc/self/fd/{}", file.as_raw_fd());
     rustix::fs::linkat(CWD, fd, folder, name, AtFlags::SYMLINK_FOLLOW)
 }
 
-/// What lies there, if it may be replaced. For people: it is replaced by name and not opened, so that nothing depends on
-/// it being still the same then.
-fn look_at(folder: BorrowedFd<'_>, path: &WorkspacePath) -> Result<Option<Entry>, WorkspaceError> {
+/// The existing entry, if it may be replaced. Only for the error message: it is replaced by name and not opened, so it
+/// does not matter if it changes meanwhile.
+fn replaceable(folder: BorrowedFd<'_>, path: &WorkspacePath) -> Result<Option<Entry>, WorkspaceError> {
     let (_, name) = path.split();
-    let there = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(there) => Entry::from(&there),
+    let existing = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(existing) => Entry::from(&existing),
         Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(told(path, error)),
+        Err(error) => return Err(from_errno(path, error)),
     };
-    may_change(path, &there)?;
-    Ok(Some(there))
+    may_change(path, &existing)?;
+    Ok(Some(existing))
 }
 
-/// Only an ordinary file that has no other name: whoever changes one of several changes what the others show.
-fn may_change(path: &WorkspacePath, there: &Entry) -> Result<(), WorkspaceError> {
-    if there.kind != Kind::File {
+/// Only a regular file with a single hard link: a write would also change the file under its other names.
+fn may_change(path: &WorkspacePath, existing: &Entry) -> Result<(), WorkspaceError> {
+    if existing.kind != Kind::File {
         return Err(WorkspaceError::NoFile { path: path.to_string() });
     }
-    if there.links != 1 {
+    if existing.links != 1 {
         return Err(WorkspaceError::Linked { path: path.to_string() });
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Whole files, for builds: taken out of one workspace, put into another.
+//! Files of builds: read from one workspace, written to another.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,23 +7,23 @@ use super::entry::Kind;
 use super::walk::MAX_DEPTH;
 use super::{Expect, Workspace, WorkspaceError, WorkspacePath};
 
-/// A file of a workspace that is there.
+/// A regular file that is open for reading.
 #[derive(Debug)]
-pub struct Whole {
+pub struct WholeFile {
     pub file: File,
     pub bytes: u64,
 }
 
-/// The mode of what can be run.
+/// The mode of executables.
 const PROGRAM_MODE: u32 = 0o755;
-/// What is copied at a time.
-const PIECE: usize = 256 << 10;
+/// The bytes of one read.
+const CHUNK_BYTES: usize = 256 << 10;
 
 impl Workspace {
-    /// Opens an ordinary file to read, through no link. None if there is none.
-    pub fn take(&self, path: &WorkspacePath) -> Result<Option<Whole>, WorkspaceError> {
+    /// Opens a regular file for reading, through no link. `None` if it does not exist.
+    pub fn open_whole(&self, path: &WorkspacePath) -> Result<Option<WholeFile>, WorkspaceError> {
         match self.open_file(path) {
-            Ok((fd, entry)) => Ok(Some(Whole { file: fd.into(), bytes: entry.size })),
+            Ok((fd, entry)) => Ok(Some(WholeFile { file: fd.into(), bytes: entry.size })),
             Err(
                 WorkspaceError::Missing { .. }
                 | WorkspaceError::NoFolder { .. }
@@ -34,23 +34,28 @@ impl Workspace {
         }
     }
 
-    /// All of a file, if it is there and no longer than this.
-    pub fn take_all(&self, path: &WorkspacePath, most: u64) -> Result<Option<Vec<u8>>, WorkspaceError> {
-        let Some(whole) = self.take(path)? else { return Ok(None) };
+    /// The content of a file, if it exists and has at most `most` bytes.
+    pub fn read_limited(&self, path: &WorkspacePath, most: u64) -> Result<Option<Vec<u8>>, WorkspaceError> {
+        let Some(whole) = self.open_whole(path)? else { return Ok(None) };
         let mut bytes = Vec::with_capacity(usize::try_from(whole.bytes.min(most)).unwrap_or(0));
-        // One more than may be: a program may make it longer while it is read.
+        // One byte more, because a program may extend it during the read.
         let read = whole.file.take(most + 1).read_to_end(&mut bytes);
         read.map_err(|error| WorkspaceError::io(path, &error))?;
         Ok((bytes.len() as u64 <= most).then_some(bytes))
     }
 
-    /// Writes a file from what can be read, in place of the one that is there; the folders above it are made.
-    pub fn put(&self, path: &WorkspacePath, source: &mut dyn Read, runs: bool) -> Result<(), WorkspaceError> {
+    /// Writes a file from a reader and replaces an existing one; missing parents are created.
+    pub fn write_from(
+        &self,
+        path: &WorkspacePath,
+        source: &mut dyn Read,
+        runs: bool,
+    ) -> Result<(), WorkspaceError> {
         let new = self.create(path)?;
-        let mut piece = vec![0; PIECE];
+        let mut chunk = vec![0; CHUNK_BYTES];
         loop {
-            let n = source.read(&mut piece).map_err(|error| WorkspaceError::io(path, &error))?;
-            match piece.get(..n) {
+            let n = source.read(&mut chunk).map_err(|error| WorkspaceError::io(path, &error))?;
+            match chunk.get(..n) {
                 None | Some([]) => break,
                 Some(bytes) => new.write(bytes)?,
             }
@@ -58,8 +63,8 @@ impl Workspace {
         new.commit(&Expect::Anything, runs.then_some(PROGRAM_MODE)).map(drop)
     }
 
-    /// The paths of all ordinary files whose name is text, but for those that `skip` says; none if there are more than
-    /// `most` of anything.
+    /// The paths of all regular files with a UTF-8 name, except those that `skip` excludes; `None` if the workspace has more
+    /// than `most` entries.
     pub fn all_files(
         &self,
         most: usize,
