@@ -70,8 +70,8 @@ impl Program {
     fn saved(language: &Language, path: WorkspacePath, args: &[String], id: ExecutionId, home: &str) -> Self {
         let scratch = scratch(language, id);
         let folder = scratch.as_deref().unwrap_or_default();
-        let argv = language.run_file(&path.in_session(home), folder, args);
-        Self { argv, save: Some(path), code_file: None, scratch }
+        let command = language.run_file(&path.in_session(home), folder, args);
+        Self { argv: command, save: Some(path), code_file: None, scratch }
     }
 
     /// In the session's `/tmp`, so that it is not among the user's files.
@@ -79,17 +79,17 @@ impl Program {
         let Source { language, code, args, .. } = source;
         let scratch = scratch(language, id);
         let dot = if language.suffix.is_empty() { "" } else { "." };
-        let (path, argv) = if let Some(folder) = &scratch {
+        let (path, command) = if let Some(folder) = &scratch {
             let path = format!("{folder}/main{dot}{}", language.suffix);
-            let argv = language.run_file(&path, folder, args);
-            (path, argv)
+            let command = language.run_file(&path, folder, args);
+            (path, command)
         } else {
             let path = format!("/tmp/headwater-{id}{dot}{}", language.suffix);
-            let argv = language.run_long(&path, args);
-            (path, argv)
+            let command = language.run_long(&path, args);
+            (path, command)
         };
         let code_file = CodeFile { path, text: code.to_owned() };
-        Self { argv, save: None, code_file: Some(code_file), scratch }
+        Self { argv: command, save: None, code_file: Some(code_file), scratch }
     }
 }
 

@@ -64,7 +64,7 @@ impl Projects {
         match claimed {
             Ok(_) => self.limit(session, || Some(limits.clone())),
             Err(error) => {
-                tracing::warn!(%error, "a workspace has no project quota: its disk usage is only measured")
+                tracing::warn!(%error, "a workspace has no project quota: its disk usage is only measured");
             }
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn unpack(archive: impl Read, extractor: &mut Extractor<'_>) -> Resul
             }
             // Old archives have folders as files whose names end with a slash.
             EntryType::Regular | EntryType::Directory if entry.size() == 0 => {
-                extractor.folder(&name, mode)?
+                extractor.folder(&name, mode)?;
             }
             EntryType::Symlink => {
                 let target = entry.link_name_bytes().unwrap_or_default().into_owned();
