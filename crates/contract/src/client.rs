@@ -12,8 +12,8 @@ use headwater_protocol::{
 };
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
-use tonic::Status;
 use tonic::transport::{Channel, Endpoint, Uri};
+use tonic::{Code, Status};
 use tower::service_fn;
 
 use crate::error::{ContractError, Fault};
@@ -209,9 +209,13 @@ impl Client {
         Ok(self.raw().disk(v1::DiskRequest {}).await?.into_inner())
     }
 
-    /// Logs that were removed after the removal with this number.
+    /// Logs that were removed after the removal with this number. A worker of an earlier version does not know the call,
+    /// and removes no logs.
     pub async fn removed(&self, after: u64, limit: u32) -> Result<Vec<v1::RemovedLog>> {
-        Ok(self.raw().list_removed(v1::ListRemovedRequest { after, limit }).await?.into_inner().logs)
+        match self.raw().list_removed(v1::ListRemovedRequest { after, limit }).await {
+            Err(status) if status.code() == Code::Unimplemented => Ok(Vec::new()),
+            answer => Ok(answer?.into_inner().logs),
+        }
     }
 
     /// Removes logs of ended executions, or reports which ones it would remove.

@@ -99,6 +99,21 @@ impl FaultKind {
         }
     }
 
+    /// The kind of a status that names none: of the transport, or of a worker of an earlier version, which used these
+    /// codes.
+    const fn without_name(code: Code) -> Self {
+        match code {
+            Code::InvalidArgument | Code::OutOfRange => Self::Invalid,
+            Code::NotFound => Self::NotFound,
+            Code::FailedPrecondition => Self::Conflict,
+            Code::AlreadyExists => Self::Mismatch,
+            Code::ResourceExhausted => Self::Exhausted,
+            Code::PermissionDenied => Self::Full,
+            Code::Aborted => Self::Unavailable,
+            _ => Self::Internal,
+        }
+    }
+
     /// The kind that the metadata names, if the worker sent the status.
     fn of(status: &Status) -> Option<Self> {
         let name = status.metadata().get(KIND_KEY)?.to_str().ok()?;
@@ -195,15 +210,13 @@ impl From<Status> for ContractError {
     fn from(status: Status) -> Self {
         let kind = match (FaultKind::of(&status), status.code()) {
             (Some(kind), _) => kind,
-            // Without a kind, the status comes from the transport.
+            // Without a kind, the status comes from the transport or from a worker of an earlier version.
             (None, Code::Unavailable) => return Self::Disconnected(status.message().to_owned()),
             (None, _) if is_broken_connection(&status) => {
                 return Self::Disconnected(status.message().to_owned());
             }
-            (None, Code::InvalidArgument | Code::OutOfRange) => FaultKind::Invalid,
-            (None, Code::ResourceExhausted) => FaultKind::Exhausted,
             (None, Code::Unimplemented) => return Self::Malformed(status.message().to_owned()),
-            (None, _) => FaultKind::Internal,
+            (None, code) => FaultKind::without_name(code),
         };
         let hint = status.metadata().get_bin(HINT_KEY).and_then(|value| value.to_bytes().ok());
         let hint = hint.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
