@@ -12,9 +12,14 @@ const TICK: Duration = Duration::from_millis(10);
 pub(crate) fn tick_after(least: Duration) -> Instant {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = *FIRST.get_or_init(Instant::now);
-    let since = Instant::now().saturating_duration_since(first) + least;
-    let over = u64::try_from(since.as_nanos() % TICK.as_nanos()).unwrap_or(0);
-    first + since + TICK.saturating_sub(Duration::from_nanos(over))
+    let at = Instant::now() + least;
+    let nanos = |duration: Duration| u64::try_from(duration.as_nanos() % TICK.as_nanos()).unwrap_or(0);
+    // How long after the last tick. A test's clock may be behind the first tick, which another test set.
+    let over = match at.checked_duration_since(first) {
+        Some(since) => Duration::from_nanos(nanos(since)),
+        None => TICK.saturating_sub(Duration::from_nanos(nanos(first - at))),
+    };
+    at + TICK.saturating_sub(over)
 }
 
 #[cfg(test)]
