@@ -249,14 +249,7 @@ impl<D: Dialect> Outgoing<D> {
 
     /// What the client has is left out, and text is cut on the borders of characters.
     fn take(&mut self, mut event: Event) {
-        if let EventKind::Output { offset, bytes, .. } = &mut event.kind
-            && self.skip > 0
-        {
-            let known = usize::try_from(self.skip).unwrap_or(usize::MAX).min(bytes.len());
-            let _ = bytes.split_to(known);
-            *offset += known as u64;
-            self.skip -= known as u64;
-        }
+        skip_bytes(&mut event, &mut self.skip);
         if self.dialect.is_text() {
             for event in self.views.push(event) {
                 self.put(event);
@@ -358,6 +351,16 @@ impl<D: Dialect> Outgoing<D> {
     }
 }
 
+/// Leaves out bytes at the beginning of an output event that the client has, and counts them off `skip`.
+fn skip_bytes(event: &mut Event, skip: &mut u64) {
+    if let EventKind::Output { offset, bytes, .. } = &mut event.kind {
+        let known = usize::try_from(*skip).unwrap_or(usize::MAX).min(bytes.len());
+        let _ = bytes.split_to(known);
+        *offset += known as u64;
+        *skip -= known as u64;
+    }
+}
+
 /// The first `bytes` bytes of an output event, if there are any, and the rest.
 fn divide(event: Event, bytes: usize, position: Seq) -> (Option<Event>, Event) {
     let Event { seq, at_ms, kind } = event;
@@ -387,6 +390,20 @@ mod tests {
     fn output(seq: u64, offset: u64, bytes: &'static [u8]) -> Event {
         let kind = EventKind::Output { stream: Stream::Stdout, offset, bytes: Bytes::from_static(bytes) };
         Event { seq: Seq(seq), at_ms: 3, kind }
+    }
+
+    #[test]
+    fn a_client_that_comes_back_within_an_event_gets_the_rest_of_it() {
+        let mut skip = 4;
+        let mut events = [output(9, 100, b"abc"), output(10, 103, b"def"), output(11, 106, b"gh")];
+        for event in &mut events {
+            skip_bytes(event, &mut skip);
+        }
+        assert_eq!(events, [output(9, 103, b""), output(10, 104, b"ef"), output(11, 106, b"gh")]);
+        let mut closed = Event { seq: Seq(12), at_ms: 3, kind: EventKind::Closed };
+        skip = 5;
+        skip_bytes(&mut closed, &mut skip);
+        assert_eq!((closed.kind, skip), (EventKind::Closed, 5), "only output counts");
     }
 
     #[test]
