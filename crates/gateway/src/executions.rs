@@ -5,6 +5,8 @@ pub(crate) mod reconcile;
 pub(crate) mod recorder;
 pub(crate) mod removed_logs;
 pub(crate) mod start;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;

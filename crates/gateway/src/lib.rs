@@ -25,6 +25,8 @@ mod state;
 mod store_ticks;
 mod streams;
 mod terminals;
+#[cfg(test)]
+mod test_gateway;
 mod worker;
 
 pub use crate::routes::table::openapi_json;

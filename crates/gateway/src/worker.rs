@@ -4,6 +4,8 @@
 
 mod calls;
 #[cfg(test)]
+pub(crate) mod scripted;
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;

@@ -1,49 +1,22 @@
 //! Which calls are repeated over a restart of the worker, shown with a worker that follows a script.
 
-use std::collections::HashMap;
-use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
+mod resume;
+mod skew;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use bytes::Bytes;
 use futures_util::stream;
-use headwater_contract::{BuildSpec, Fault, FollowOptions, OutputSelector, WorkerRestart, connect, v1};
+use headwater_contract::{BuildSpec, Fault, FollowOptions, OutputSelector, v1};
 use headwater_protocol::build::CompileSpec;
 use headwater_protocol::{
     BuildId, Command, ExecutionId, Seq, SessionId, SessionSpec, SnapshotId, StartSpec, TtySize,
 };
-use http_body_util::StreamBody;
-use hyper::body::{Frame, Incoming};
-use hyper::server::conn::http2;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use tempfile::TempDir;
-use tokio::net::{UnixListener, UnixStream};
 
+use super::scripted::{Answer, NoRestarter, ScriptedWorker};
 use super::*;
 
-/// gRPC's `UNAVAILABLE`: to the client it is a lost connection.
-const LOST: &str = "14";
-/// gRPC's `NOT_FOUND`: an answer of the worker.
-const REFUSED: &str = "5";
-
-/// How often each method was called.
-type Counts = Arc<Mutex<HashMap<String, usize>>>;
-
-/// Somebody else starts the worker again.
-#[derive(Debug)]
-struct Nobody;
-
-impl WorkerRestarter for Nobody {
-    fn restart(&self, _: Duration) -> WorkerRestart<'_> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
-/// What a scripted worker does. It always tells of itself (`Info`).
+/// A worker that always describes itself (`Info`), and for the rest does the same with all calls.
 #[derive(Debug, Clone, Copy)]
-enum Script {
+enum Behaviour {
     /// The first call of each method is lost, the others are refused.
     LoseFirst,
     /// Each call is lost.
@@ -54,77 +27,43 @@ enum Script {
     BreakFirst,
 }
 
+impl Behaviour {
+    fn answer(self, number: usize) -> Answer {
+        match self {
+            Self::Break => Answer::Broken,
+            Self::LoseFirst if number > 1 => Answer::fault(Fault::new(FaultKind::NotFound, "no")),
+            Self::BreakFirst if number == 1 => Answer::Broken,
+            Self::LoseFirst | Self::Lose | Self::BreakFirst => Answer::lost(),
+        }
+    }
+}
+
 struct Scripted {
     worker: Worker,
-    counts: Counts,
-    _folder: TempDir,
+    server: ScriptedWorker,
 }
 
 impl Scripted {
-    async fn start(script: Script) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("worker.sock");
-        let listener = UnixListener::bind(&socket).unwrap();
-        let counts = Counts::default();
-        let seen = Arc::clone(&counts);
-        tokio::spawn(async move {
-            while let Ok((connection, _)) = listener.accept().await {
-                tokio::spawn(serve(connection, Arc::clone(&seen), script));
-            }
-        });
-        let worker = Worker::new(connect(&socket).await.unwrap(), Arc::new(Nobody)).await.unwrap();
-        Self { worker, counts, _folder: folder }
-    }
-
-    /// The methods that were called, each with its number of calls, in order.
-    fn take(&self) -> Vec<(String, usize)> {
-        let counts = std::mem::take(&mut *self.counts.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort();
-        counts
-    }
-}
-
-/// The answer to a call: a message without fields, and that all is well.
-fn empty_message() -> Body {
-    let well =
-        HeaderMap::from_iter([(HeaderName::from_static("grpc-status"), HeaderValue::from_static("0"))]);
-    let frames = [Frame::data(Bytes::from_static(&[0; 5])), Frame::trailers(well)];
-    Body::new(StreamBody::new(stream::iter(frames.map(Ok::<_, Infallible>))))
-}
-
-/// The answer to a call: a stream that opens, and breaks a moment later.
-fn broken_stream() -> Body {
-    let broken = async {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        Err::<Bytes, _>("broken")
-    };
-    Body::from_stream(stream::once(broken))
-}
-
-async fn serve(connection: UnixStream, counts: Counts, script: Script) {
-    let service = service_fn(move |request: Request<Incoming>| {
-        let method = request.uri().path().trim_start_matches("/headwater.worker.v1.").to_owned();
-        let answer = Response::builder().header("content-type", "application/grpc");
-        let answer = if method == "Worker/Info" {
-            answer.body(empty_message())
-        } else {
-            let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
-            let count = counts.entry(method).or_default();
-            *count += 1;
-            match script {
-                Script::Break => answer.body(broken_stream()),
-                Script::LoseFirst if *count > 1 => answer.header("grpc-status", REFUSED).body(Body::empty()),
-                Script::BreakFirst if *count == 1 => answer.body(broken_stream()),
-                Script::LoseFirst | Script::Lose | Script::BreakFirst => {
-                    answer.header("grpc-status", LOST).body(Body::empty())
+    async fn start(behaviour: Behaviour) -> Self {
+        let server = ScriptedWorker::start(Arc::new(move |call| {
+            let is_info = call.method == "Worker/Info";
+            let answer = move || {
+                if is_info {
+                    Answer::message(&v1::InfoResponse::default())
+                } else {
+                    behaviour.answer(call.number)
                 }
-            }
-        };
-        async move { Ok::<_, Infallible>(answer.unwrap()) }
-    });
-    let builder = http2::Builder::new(TokioExecutor::new());
-    let _ = builder.serve_connection(TokioIo::new(connection), service).await;
+            };
+            Box::pin(async move { answer() })
+        }));
+        let worker = Worker::new(server.connect().await, Arc::new(NoRestarter)).await.unwrap();
+        Self { worker, server }
+    }
+
+    /// The methods that were called since the last time, each with its number of calls, in order.
+    fn take(&self) -> Vec<(String, usize)> {
+        self.server.take()
+    }
 }
 
 fn ids() -> (SessionId, ExecutionId) {
@@ -150,7 +89,7 @@ macro_rules! refused {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_can_be_made_twice_are_repeated_over_a_lost_connection() {
-    let scripted = Scripted::start(Script::LoseFirst).await;
+    let scripted = Scripted::start(Behaviour::LoseFirst).await;
     let worker = &scripted.worker;
     let ((session, id), snapshot, path) = (ids(), SnapshotId::random(), Bytes::from_static(b"a"));
     let (spec, minute) = (StartSpec::new(Command::Shell("true".into())), Duration::from_mins(1));
@@ -207,7 +146,7 @@ async fn calls_that_can_be_made_twice_are_repeated_over_a_lost_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_must_not_be_made_twice_are_made_once() {
-    let scripted = Scripted::start(Script::Lose).await;
+    let scripted = Scripted::start(Behaviour::Lose).await;
     let (once, (session, id)) = (scripted.worker.once(), ids());
     let path = Bytes::from_static(b"a");
     let lost = [
@@ -238,14 +177,14 @@ async fn gives_up<T: std::fmt::Debug>(
 
 #[tokio::test(start_paused = true)]
 async fn a_repeated_call_backs_off_and_gives_up() {
-    let scripted = Scripted::start(Script::Lose).await;
+    let scripted = Scripted::start(Behaviour::Lose).await;
     gives_up(&scripted, scripted.worker.session(ids().0)).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_breaks_is_opened_again_with_a_back_off_and_given_up() {
-    for script in [Script::Break, Script::BreakFirst] {
-        let scripted = Scripted::start(script).await;
+    for behaviour in [Behaviour::Break, Behaviour::BreakFirst] {
+        let scripted = Scripted::start(behaviour).await;
         let mut follower = scripted.worker.follow(ids().1, FollowOptions::default()).await.unwrap();
         gives_up(&scripted, follower.next()).await;
         let mut marks = scripted.worker.follow_marks(ids().1, Seq(0)).await.unwrap();
