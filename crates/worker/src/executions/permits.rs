@@ -74,11 +74,11 @@ impl ExecutionPermits {
         let of_session = counts.sessions.get(&holder.session).copied().unwrap_or(0);
         let of_owner = counts.owners.get(&holder.owner).copied().unwrap_or(0);
         if of_session >= limits.of_session {
-            let what = format!("this session already has {of_session} open executions");
+            let what = format!("{of_session} executions of this session are already open");
             return Err(refusal(what, "max_running_of_session"));
         }
         if of_owner >= limits.of_owner {
-            let what = format!("this owner already has {of_owner} open executions");
+            let what = format!("{of_owner} executions of this owner are already open");
             return Err(refusal(
                 what,
                 "max_running_of_owner` and the limit of open files of the worker, `ulimit -Hn",
@@ -86,7 +86,7 @@ impl ExecutionPermits {
         }
         let with_terminal = counts.terminals.get(&holder.owner).copied().unwrap_or(0);
         if spec.tty.is_some() && with_terminal >= terminals {
-            let what = format!("this owner already has {with_terminal} open terminals");
+            let what = format!("{with_terminal} terminals of this owner are already open");
             return Err(refusal(what, "terminals.of_owner"));
         }
         if counts.all >= limits.of_all {
