@@ -13,7 +13,7 @@ use super::{build_spec, is_compiled};
 use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
-use crate::streams::sse::last;
+use crate::streams::sse::text_tail;
 
 /// One question for an end.
 const LONG_POLL: Duration = Duration::from_mins(1);
@@ -203,7 +203,7 @@ impl Gateway {
         }
         text.push_str(&decoder.finish());
         truncated |= text.len() > TAIL_BYTES;
-        Ok((last(text, TAIL_BYTES), truncated))
+        Ok((text_tail(text, TAIL_BYTES), truncated))
     }
 }
 

@@ -167,7 +167,7 @@ async fn serve(
         id,
         sink,
         shared: Arc::clone(&shared),
-        dialect: query.mode.unwrap_or_default(),
+        encoder: query.mode.unwrap_or_default(),
         views: EventViews::default(),
         position: follower.position(),
         follower,

@@ -30,7 +30,7 @@ use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::packages::in_workspace;
 use crate::state::Gateway;
-use crate::streams::sse::last;
+use crate::streams::sse::text_tail;
 
 /// At most this much code is logged, at the level `HEADWATER_LOG=debug`.
 const LOGGED_CHARS: usize = 100;
@@ -308,7 +308,7 @@ async fn tail(gateway: &Gateway, execution: &Execution, streams: Vec<Stream>) ->
         text.push_str(&decoder.finish());
     }
     let truncated = truncated || text.len() > TAIL_BYTES;
-    Ok(Tail { text: Some(last(text, TAIL_BYTES)), truncated })
+    Ok(Tail { text: Some(text_tail(text, TAIL_BYTES)), truncated })
 }
 
 #[cfg(test)]

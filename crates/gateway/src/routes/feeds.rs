@@ -61,7 +61,7 @@ impl FeedQuery {
         match header.filter(|text| !text.is_empty() && *text != AT_START).or(self.after.as_deref()) {
             None | Some("") => Ok(From::Start),
             Some("now") => Ok(From::Now),
-            Some(text) => text.parse().map(From::Token).map_err(|_| {
+            Some(text) => text.parse().map(From::Cursor).map_err(|_| {
                 ApiError::invalid("`after` (or `Last-Event-ID`) is not a valid position")
                     .hint("send the unchanged `id` of the last event, or `now`, or leave it out")
             }),

@@ -236,11 +236,11 @@ impl Viewer {
         if let Some(size) = self.window
             && let Err(error) = registration.set_window(size).await
         {
-            shared.tell(error.into());
+            shared.send_error(error.into());
         }
         let position = self.follower.position();
         let marks = gateway.worker.follow_marks(id, position).await;
-        let dialect = ViewerEncoder {
+        let encoder = ViewerEncoder {
             gateway: Arc::clone(&gateway),
             id,
             name: self.name,
@@ -256,7 +256,7 @@ impl Viewer {
             id,
             sink,
             shared: Arc::clone(&shared),
-            dialect,
+            encoder,
             views: EventViews::default(),
             position,
             follower: self.follower,

@@ -1,13 +1,15 @@
 //! Feeds: the executions of one conversation or one session in one stream, as they start, print and end.
 //!
-//! 1. [`Hub`] wakes the feeds of a conversation or session when something starts in it; what started, the store tells.
+//! 1. [`Hub`] wakes the feeds of a conversation or session when an execution starts in it; the feeds read the
+//!    new row from the store.
 //! 2. [`Feed`] follows up to [`MAX_OPEN`] logs at once, each only as fast as its client reads.
-//! 3. A [`Dialect`] makes frames of events: a pure step from a place in a log to the next one.
-//! 4. A [`Token`] is all places of a feed, and so where it goes on: each frame carries one as its SSE `id`.
+//! 3. A [`Dialect`] turns events into frames: a pure step from a position in a log to the next one.
+//! 4. A [`Cursor`] has all positions of a feed, so a feed can continue after it: each frame carries one as
+//!    its SSE `id`.
 
-mod body;
 mod cursor;
 mod dialect;
+mod feed_body;
 mod followed;
 mod hub;
 mod merge;
@@ -18,8 +20,8 @@ mod text;
 mod tool_calls;
 mod tool_progress;
 
-pub(crate) use self::body::{feed_response, result_response};
 pub(crate) use self::dialect::Dialect;
+pub(crate) use self::feed_body::{feed_response, result_response};
 pub(crate) use self::followed::Followed;
 pub(crate) use self::hub::{Hub, Topic};
 pub(crate) use self::merge::{Feed, From};

@@ -1,6 +1,6 @@
-//! Streams of events to clients: what a client may ask for, how events look as SSE, and the body that follows a log.
+//! One log as SSE: the query parameters of a client, the frames, and the body that follows the log.
 
-mod body;
+mod event_body;
 mod frame;
 mod gauge;
 mod query;
@@ -13,13 +13,13 @@ use axum::response::{IntoResponse, Response};
 use headwater_contract::Follower;
 use headwater_protocol::ExecutionId;
 
-use self::body::EventBody;
+use self::event_body::EventBody;
 pub(crate) use self::gauge::OpenStream;
 pub(crate) use self::query::{EventQuery, Until};
 use crate::state::Gateway;
 
-/// The SSE answer that follows this log: heartbeats, `reconnect` when the server ends, and no `exited` before the store
-/// has it.
+/// The SSE response that follows this log: with heartbeats, with `reconnect` when the server shuts down, and
+/// with no `exited` before the store has it.
 pub(crate) fn sse(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -> Response {
     let body = EventBody::new(gateway, id, follower);
     let headers = [
@@ -31,9 +31,9 @@ pub(crate) fn sse(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -
     (headers, Body::new(body)).into_response()
 }
 
-/// The last of a text, no more than this many bytes: a tail of a log is cut at records, which can be long, and what is no
-/// text becomes longer.
-pub(crate) fn last(mut text: String, most: usize) -> String {
+/// The end of a text, at most this many bytes: the tail of a log is cut at records, which can be long, and
+/// invalid UTF-8 becomes longer.
+pub(crate) fn text_tail(mut text: String, most: usize) -> String {
     let excess = text.len().saturating_sub(most);
     let from = (excess..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     text.drain(..from);
@@ -47,8 +47,8 @@ mod tests {
     #[test]
     fn the_last_of_a_text_begins_with_a_whole_character() {
         let long = "é".repeat(1000);
-        let cut = last(format!("x{long}"), 100);
+        let cut = text_tail(format!("x{long}"), 100);
         assert!(cut.len() <= 100 && cut.len() > 96 && long.ends_with(&cut));
-        assert_eq!(last("short".into(), 100), "short");
+        assert_eq!(text_tail("short".into(), 100), "short");
     }
 }

@@ -10,8 +10,8 @@ use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::socket::frames::{Command, parse_binary, parse_text};
-use crate::streams::socket::incoming::Listener;
 use crate::streams::socket::input::Input;
+use crate::streams::socket::receive::FrameHandler;
 use crate::streams::socket::shared::Shared;
 
 /// Carries out the client's commands.
@@ -25,7 +25,7 @@ pub(crate) struct ClientCommands {
     pub(crate) refusal: Option<ApiError>,
 }
 
-impl Listener for ClientCommands {
+impl FrameHandler for ClientCommands {
     async fn binary(&mut self, frame: Bytes) -> Result<(), ApiError> {
         self.carry_out(parse_binary(&frame)?).await
     }

@@ -7,9 +7,9 @@ use headwater_protocol::api::write_event;
 use super::Mode;
 use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
 use crate::streams::socket::note::Note;
-use crate::streams::socket::outgoing::Dialect;
+use crate::streams::socket::outgoing::Encoder;
 
-impl Dialect for Mode {
+impl Encoder for Mode {
     fn is_text(&self) -> bool {
         *self == Self::Json
     }

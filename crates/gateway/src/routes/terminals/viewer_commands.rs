@@ -12,8 +12,8 @@ use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::socket::frames::{Command, parse_binary};
-use crate::streams::socket::incoming::Listener;
 use crate::streams::socket::input::Input;
+use crate::streams::socket::receive::FrameHandler;
 use crate::streams::socket::shared::Shared;
 
 const SIGINT: i32 = 2;
@@ -33,7 +33,7 @@ pub(crate) struct ViewerCommands {
     pub(crate) refusal: Option<ApiError>,
 }
 
-impl Listener for ViewerCommands {
+impl FrameHandler for ViewerCommands {
     async fn binary(&mut self, frame: Bytes) -> Result<(), ApiError> {
         self.shared.speaks_binary();
         let command = match parse_binary(&frame)? {
@@ -86,7 +86,7 @@ impl ViewerCommands {
     /// Types `^C`, which the terminal turns into SIGINT for the foreground process group. If the program has
     /// not read earlier input, `^C` would wait behind it, so the signal is sent directly.
     async fn interrupt(&mut self) -> Result<(), ApiError> {
-        if self.input.is_through() {
+        if self.input.is_written() {
             return self.write(Bytes::from_static(CTRL_C)).await;
         }
         self.registration.note_typing().await?;

@@ -17,7 +17,7 @@ use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
 use crate::streams::socket::note::Note;
-use crate::streams::socket::outgoing::{Dialect, Screen};
+use crate::streams::socket::outgoing::{Encoder, Screen};
 use crate::streams::socket::shared::Shared;
 
 /// Small output in JSON waits this long for more: half a frame of a screen.
@@ -41,7 +41,7 @@ pub(crate) struct ViewerEncoder {
     pub(crate) held: Option<Mark>,
 }
 
-impl Dialect for ViewerEncoder {
+impl Encoder for ViewerEncoder {
     fn is_text(&self) -> bool {
         !self.shared.is_binary()
     }

@@ -1,9 +1,9 @@
-//! The resume token: all places of a feed in one line, for the SSE `id`.
+//! The cursor of a feed: all its positions in one line, for the SSE `id`.
 //!
-//! `<n>` is the number of the newest execution that the feed has taken up, and `;<m>.<seq>` (then `,<m>.<seq>`) each
-//! execution that it has not finished. What a place remembers besides follows: `.p<bytes or frames>`, and for output
-//! and error `.o<hex>`/`.e<hex>` the beginning of a character, `.o!`/`.e!` a stream that is not shown. To clients it is
-//! opaque.
+//! `<n>` is the number of the newest execution that the feed has started to follow, and `;<m>.<seq>` (then
+//! `,<m>.<seq>`) each execution that has not finished. The state of a position follows: `.p<bytes or
+//! frames>`, and for output and error `.o<hex>`/`.e<hex>` an incomplete character, `.o!`/`.e!` a stream that
+//! is not shown. The cursor is opaque to clients.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -13,35 +13,35 @@ use headwater_protocol::Seq;
 
 use super::merge::MAX_OPEN;
 use super::text::Carry;
-use crate::streams::feed::position::{Place, View};
+use crate::streams::feed::position::{Position, View};
 
-/// Longer than any that was given out: 64 places of at most 75 characters.
-const MAX_BYTES: usize = 6_000;
+/// Longer than any valid cursor: 64 positions of at most 75 characters.
+const MAX_CURSOR_BYTES: usize = 6_000;
 
-/// Where a feed goes on.
+/// The position of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Token {
-    /// The newest execution that was taken up, by its number in the store.
+pub(crate) struct Cursor {
+    /// The newest execution that is followed, by its number in the store.
     pub(crate) newest: i64,
-    /// Those that are not finished.
-    pub(crate) open: BTreeMap<i64, Place>,
+    /// The positions of the executions that have not finished.
+    pub(crate) open: BTreeMap<i64, Position>,
 }
 
-/// A text is not a token.
+/// The text is not a valid cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoToken;
+pub(crate) struct InvalidCursor;
 
-impl fmt::Display for Token {
+impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.newest)?;
-        for (n, (number, place)) in self.open.iter().enumerate() {
+        for (n, (number, position)) in self.open.iter().enumerate() {
             let between = if n == 0 { ';' } else { ',' };
-            write!(f, "{between}{number}.{}", place.seq)?;
-            if place.part > 0 {
-                write!(f, ".p{}", place.part)?;
+            write!(f, "{between}{number}.{}", position.seq)?;
+            if position.part > 0 {
+                write!(f, ".p{}", position.part)?;
             }
-            write_view(f, 'o', place.out)?;
-            write_view(f, 'e', place.err)?;
+            write_view(f, 'o', position.out)?;
+            write_view(f, 'e', position.err)?;
         }
         Ok(())
     }
@@ -61,63 +61,63 @@ fn write_view(f: &mut fmt::Formatter<'_>, name: char, view: View) -> fmt::Result
     }
 }
 
-impl FromStr for Token {
-    type Err = NoToken;
+impl FromStr for Cursor {
+    type Err = InvalidCursor;
 
-    fn from_str(text: &str) -> Result<Self, NoToken> {
-        if text.len() > MAX_BYTES {
-            return Err(NoToken);
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        if text.len() > MAX_CURSOR_BYTES {
+            return Err(InvalidCursor);
         }
-        let (newest, places) = match text.split_once(';') {
-            Some((newest, places)) => (newest, Some(places)),
+        let (newest, positions) = match text.split_once(';') {
+            Some((newest, positions)) => (newest, Some(positions)),
             None => (text, None),
         };
         let newest = number(newest)?;
         let mut open = BTreeMap::new();
-        for text in places.into_iter().flat_map(|places| places.split(',')) {
-            let (number, place) = read_place(text)?;
-            // Each once, none that was not taken up, and no more than can be open.
-            if number > newest || open.insert(number, place).is_some() || open.len() > MAX_OPEN {
-                return Err(NoToken);
+        for text in positions.into_iter().flat_map(|positions| positions.split(',')) {
+            let (number, position) = read_position(text)?;
+            // No duplicates, none that is newer than `newest`, and no more than can be open.
+            if number > newest || open.insert(number, position).is_some() || open.len() > MAX_OPEN {
+                return Err(InvalidCursor);
             }
         }
         Ok(Self { newest, open })
     }
 }
 
-fn read_place(text: &str) -> Result<(i64, Place), NoToken> {
+fn read_position(text: &str) -> Result<(i64, Position), InvalidCursor> {
     let mut parts = text.split('.');
-    let execution = number(parts.next().ok_or(NoToken)?)?;
-    let seq = number(parts.next().ok_or(NoToken)?)?.unsigned_abs();
-    let mut place = Place { seq: Seq(seq), ..Place::default() };
+    let execution = number(parts.next().ok_or(InvalidCursor)?)?;
+    let seq = number(parts.next().ok_or(InvalidCursor)?)?.unsigned_abs();
+    let mut position = Position { seq: Seq(seq), ..Position::default() };
     for part in parts {
-        let (name, value) = part.split_at_checked(1).ok_or(NoToken)?;
+        let (name, value) = part.split_at_checked(1).ok_or(InvalidCursor)?;
         match name {
-            "p" => place.part = number(value)?.try_into().map_err(|_| NoToken)?,
-            "o" => place.out = read_view(value)?,
-            "e" => place.err = read_view(value)?,
-            _ => return Err(NoToken),
+            "p" => position.part = number(value)?.try_into().map_err(|_| InvalidCursor)?,
+            "o" => position.out = read_view(value)?,
+            "e" => position.err = read_view(value)?,
+            _ => return Err(InvalidCursor),
         }
     }
-    Ok((execution, place))
+    Ok((execution, position))
 }
 
-fn read_view(text: &str) -> Result<View, NoToken> {
+fn read_view(text: &str) -> Result<View, InvalidCursor> {
     if text == "!" {
         return Ok(View::Binary);
     }
     if text.len() > 6 || !text.len().is_multiple_of(2) || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(NoToken);
+        return Err(InvalidCursor);
     }
     let pairs = (0..text.len()).step_by(2).filter_map(|at| text.get(at..at + 2));
     let bytes: Result<Vec<u8>, _> = pairs.map(|pair| u8::from_str_radix(pair, 16)).collect();
-    Carry::new(&bytes.map_err(|_| NoToken)?).map(View::Text).ok_or(NoToken)
+    Carry::new(&bytes.map_err(|_| InvalidCursor)?).map(View::Text).ok_or(InvalidCursor)
 }
 
 /// Digits only: no sign, no space.
-fn number(text: &str) -> Result<i64, NoToken> {
+fn number(text: &str) -> Result<i64, InvalidCursor> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if plain { text.parse().map_err(|_| NoToken) } else { Err(NoToken) }
+    if plain { text.parse().map_err(|_| InvalidCursor) } else { Err(InvalidCursor) }
 }
 
 #[cfg(test)]
@@ -132,9 +132,9 @@ mod tests {
         prop_oneof![Just(View::Binary), carries.prop_map(|bytes| View::Text(Carry::new(&bytes).unwrap()))]
     }
 
-    fn places() -> impl Strategy<Value = Place> {
+    fn positions() -> impl Strategy<Value = Position> {
         let seq = 0..i64::MAX.unsigned_abs();
-        (seq, any::<u32>(), views(), views()).prop_map(|(seq, part, out, err)| Place {
+        (seq, any::<u32>(), views(), views()).prop_map(|(seq, part, out, err)| Position {
             seq: Seq(seq),
             part,
             out,
@@ -145,19 +145,19 @@ mod tests {
     proptest! {
         #[test]
         fn every_token_reads_back_as_it_was_written(
-            open in proptest::collection::btree_map(0..i64::MAX, places(), 0..=MAX_OPEN),
+            open in proptest::collection::btree_map(0..i64::MAX, positions(), 0..=MAX_OPEN),
         ) {
             let newest = open.keys().max().copied().unwrap_or(7);
-            let token = Token { newest, open };
-            let text = token.to_string();
-            prop_assert!(text.len() <= MAX_BYTES, "{} bytes", text.len());
+            let cursor = Cursor { newest, open };
+            let text = cursor.to_string();
+            prop_assert!(text.len() <= MAX_CURSOR_BYTES, "{} bytes", text.len());
             prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{text}");
-            prop_assert_eq!(text.parse(), Ok(token));
+            prop_assert_eq!(text.parse(), Ok(cursor));
         }
 
         #[test]
         fn no_text_at_all_breaks_the_reader(text in "[0-9;.,poe!a-f-]{0,40}") {
-            let _ = text.parse::<Token>();
+            let _ = text.parse::<Cursor>();
         }
     }
 
@@ -179,7 +179,7 @@ mod tests {
             "1;1.1.oé",
             &many,
         ] {
-            assert_eq!(bad.parse::<Token>(), Err(NoToken), "{bad}");
+            assert_eq!(bad.parse::<Cursor>(), Err(InvalidCursor), "{bad}");
         }
     }
 }

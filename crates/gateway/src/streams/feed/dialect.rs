@@ -1,5 +1,5 @@
-//! From events to frames. A step depends on nothing but the event and the place, so a client that resumes at the place
-//! that a frame carries gets exactly the frames that would have followed it.
+//! Turns events into frames. A step depends only on the event and the position, so a client that continues at
+//! the position of a frame gets exactly the frames that would have followed it.
 
 use headwater_protocol::api::write_event;
 use headwater_protocol::{Event, EventKind};
@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 use super::result::ToolResult;
 use super::subject::Subject;
 use super::{tool_calls, tool_progress};
-use crate::streams::feed::position::Place;
+use crate::streams::feed::position::Position;
 
-/// How a feed speaks.
+/// The format of a feed's events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Dialect {
@@ -24,62 +24,62 @@ pub(crate) enum Dialect {
     ToolProgress,
 }
 
-/// A lagging reader of `tool-progress` is told the last so many bytes.
+/// A reader of `tool-progress` that lags behind gets this many bytes of the end.
 const PROGRESS_TAIL_BYTES: u64 = 50 << 10;
 
-/// What goes out as one SSE event.
+/// One SSE event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
-    /// Known as a whole.
+    /// Complete in memory.
     Whole {
-        /// The `event:`.
+        /// The `event:` field.
         name: Option<&'static str>,
-        /// The `data:`, one line of JSON.
+        /// The `data:` field, one line of JSON.
         data: Vec<u8>,
     },
-    /// A `TOOL_RESULT`, whose output is read from the log while it goes out.
+    /// A `TOOL_RESULT`, whose output is read from the log while it is sent.
     Result(Box<ToolResult>),
 }
 
 /// A step through a log.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Step {
-    /// What is told, if anything is.
+    /// The frame to send, if any.
     pub(crate) frame: Option<Frame>,
-    /// Where the reader stands then.
-    pub(crate) place: Place,
-    /// Whether the event was told whole.
+    /// The reader's position after the step.
+    pub(crate) position: Position,
+    /// Whether the event was sent completely.
     pub(crate) is_done: bool,
 }
 
 impl Step {
-    /// All of an event, in one frame or none.
-    pub(crate) const fn whole(frame: Option<Frame>, place: Place, event: &Event) -> Self {
-        Self { frame, place: place.after(event.seq), is_done: true }
+    /// A whole event, in one frame or none.
+    pub(crate) const fn whole(frame: Option<Frame>, position: Position, event: &Event) -> Self {
+        Self { frame, position: position.after(event.seq), is_done: true }
     }
 
-    /// One of several frames of an event that is not output; each call makes the one that is due.
-    pub(crate) fn one_of(frames: Vec<Frame>, place: Place, event: &Event) -> Self {
-        let (count, part) = (frames.len(), usize::try_from(place.part).unwrap_or(usize::MAX));
+    /// One of several frames of an event that is not output; each call returns the next one.
+    pub(crate) fn one_of(frames: Vec<Frame>, position: Position, event: &Event) -> Self {
+        let (count, part) = (frames.len(), usize::try_from(position.part).unwrap_or(usize::MAX));
         let frame = frames.into_iter().nth(part);
         if part.saturating_add(1) >= count {
-            return Self::whole(frame, place, event);
+            return Self::whole(frame, position, event);
         }
-        Self { frame, place: Place { part: place.part + 1, ..place }, is_done: false }
+        Self { frame, position: Position { part: position.part + 1, ..position }, is_done: false }
     }
 }
 
 impl Dialect {
-    /// The next frame of this event for a reader who stands here.
-    pub(crate) fn step(self, subject: &Subject, event: &Event, place: Place) -> Step {
+    /// The next frame of this event for a reader at this position.
+    pub(crate) fn step(self, subject: &Subject, event: &Event, position: Position) -> Step {
         match self {
-            Self::Native => Step::whole(Some(native(subject, event)), place, event),
-            Self::ToolCalls => tool_calls::step(subject, event, place),
-            Self::ToolProgress => tool_progress::step(subject, event, place),
+            Self::Native => Step::whole(Some(native(subject, event)), position, event),
+            Self::ToolCalls => tool_calls::step(subject, event, position),
+            Self::ToolProgress => tool_progress::step(subject, event, position),
         }
     }
 
-    /// Whether nothing of an execution is told after this event.
+    /// Whether this event is an execution's last one in this dialect.
     pub(crate) const fn ends_with(self, event: &Event) -> bool {
         match event.kind {
             EventKind::Closed => true,
@@ -88,17 +88,17 @@ impl Dialect {
         }
     }
 
-    /// Whether what comes after an execution's end is told too.
+    /// Whether events after an execution's exit are sent too.
     pub(crate) const fn is_until_closed(self) -> bool {
         matches!(self, Self::Native)
     }
 
-    /// Whether what a call was asked for is told at its start.
-    pub(crate) const fn tells_args(self) -> bool {
+    /// Whether the arguments of a call are sent at its start.
+    pub(crate) const fn sends_args(self) -> bool {
         matches!(self, Self::ToolCalls)
     }
 
-    /// The bytes that a lagging reader is told.
+    /// How many bytes of the end a reader that lags behind gets.
     pub(crate) const fn tail_bytes(self) -> Option<u64> {
         match self {
             Self::ToolProgress => Some(PROGRESS_TAIL_BYTES),
@@ -106,7 +106,8 @@ impl Dialect {
         }
     }
 
-    /// Whether a character that is cut in two comes whole in one event; the others keep its beginning by themselves.
+    /// Whether divided characters are joined into one event; the other dialects keep incomplete characters in
+    /// their position.
     pub(crate) const fn holds_characters(self) -> bool {
         matches!(self, Self::Native)
     }

@@ -1,4 +1,4 @@
-//! One execution of a feed, while it is followed.
+//! One execution that a feed follows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,29 +15,31 @@ use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
 
-/// A row may be there a moment before the worker knows of its execution, so that is asked for soon again ...
-const PAUSE: Duration = Duration::from_millis(50);
-/// ... for so long; then whoever asked for it may do so again, or the store is told that it is lost.
-const SOON: Duration = Duration::from_secs(5);
-const LONG_PAUSE: Duration = Duration::from_secs(2);
-/// A part of a character waits so long for the rest.
-const HOLD: Duration = Duration::from_millis(50);
+/// A row may exist shortly before the worker knows its execution: the worker is asked again after this pause
+/// ...
+const MISSING_PAUSE: Duration = Duration::from_millis(50);
+/// ... for this long. After that the client may have to repeat its start, or the execution is recorded as
+/// lost.
+const SHORT_PAUSES_FOR: Duration = Duration::from_secs(5);
+const MISSING_LONG_PAUSE: Duration = Duration::from_secs(2);
+/// How long an incomplete character waits for its rest.
+const CHARACTER_HOLD: Duration = Duration::from_millis(50);
 
 /// An execution that is followed.
 pub(crate) struct Followed {
     gateway: Arc<Gateway>,
-    /// Its number in the store.
+    /// The execution's number in the store.
     pub(crate) number: i64,
     pub(crate) subject: Subject,
     options: FollowOptions,
     source: Source,
-    /// Keeps characters whole, where that is wanted.
+    /// Joins divided characters, where requested.
     views: Option<EventViews>,
     ready: VecDeque<Event>,
 }
 
 enum Source {
-    /// To be opened.
+    /// Not opened yet.
     Closed,
     Log(Box<Follower>),
     /// Nothing more comes.
@@ -45,19 +47,19 @@ enum Source {
 }
 
 impl Followed {
-    /// An execution that is yet to be followed.
+    /// An execution whose log is not opened yet.
     pub(crate) fn new(gateway: Arc<Gateway>, number: i64, subject: Subject, options: FollowOptions) -> Self {
         let ready = VecDeque::new();
         Self { gateway, number, subject, options, source: Source::Closed, views: None, ready }
     }
 
-    /// The same with a follower that is open already.
+    /// Uses a follower that is already open.
     pub(crate) fn with_follower(mut self, follower: Follower) -> Self {
         self.source = Source::Log(Box::new(follower));
         self
     }
 
-    /// A call that could not even be accepted: this verdict is all there is of it.
+    /// A call that was not accepted: this verdict is its only event.
     pub(crate) fn refused(gateway: Arc<Gateway>, subject: Subject, verdict: Verdict) -> Self {
         let mut followed = Self::new(gateway, 0, subject.unaccepted(), FollowOptions::default());
         followed.source = Source::Over;
@@ -65,24 +67,24 @@ impl Followed {
         followed
     }
 
-    /// The same with characters kept whole.
+    /// Joins divided characters.
     pub(crate) fn holding_characters(mut self, holds: bool) -> Self {
         self.views = holds.then(EventViews::default);
         self
     }
 
-    /// The next event; none when nothing more comes. The store knows of an end before anybody is told of it.
+    /// The next event; None at the end. The store records an end before the client is sent it.
     pub(crate) async fn next(mut self) -> (Self, Result<Option<Event>, ApiError>) {
-        let mut event = self.look().await;
-        if let (Ok(Some(told)), Some(id)) = (&event, self.subject.id)
-            && let Err(error) = self.gateway.recorder.note_event(id, told).await
+        let mut event = self.next_event().await;
+        if let (Ok(Some(next)), Some(id)) = (&event, self.subject.id)
+            && let Err(error) = self.gateway.recorder.note_event(id, next).await
         {
             event = Err(error);
         }
         (self, event)
     }
 
-    async fn look(&mut self) -> Result<Option<Event>, ApiError> {
+    async fn next_event(&mut self) -> Result<Option<Event>, ApiError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
@@ -105,7 +107,8 @@ impl Followed {
         }
     }
 
-    /// Begins to follow, when the worker knows of it; what it has forgotten, the store knows the end of.
+    /// Opens the log once the worker knows the execution. If the worker has forgotten it, the store has its
+    /// end.
     async fn open(&mut self) -> Result<(), ApiError> {
         let since = Instant::now();
         let Some(id) = self.subject.id else {
@@ -130,14 +133,14 @@ impl Followed {
                 self.source = Source::Over;
                 return Ok(());
             }
-            sleep(if since.elapsed() < SOON { PAUSE } else { LONG_PAUSE }).await;
+            sleep(if since.elapsed() < SHORT_PAUSES_FOR { MISSING_PAUSE } else { MISSING_LONG_PAUSE }).await;
         }
     }
 }
 
 enum Read {
     Event(Event),
-    /// Nothing came for as long as a part of a character may wait.
+    /// Nothing came for as long as an incomplete character may wait.
     Silence,
     End,
 }
@@ -148,8 +151,8 @@ async fn read(
     options: &FollowOptions,
 ) -> Result<Read, ContractError> {
     let event = if views.is_some_and(EventViews::holds) {
-        // The rest may be held back by the worker, as all output is.
-        let hold = HOLD + Duration::from_millis(options.batch_ms.into());
+        // The worker may hold the rest back, as it does with all output.
+        let hold = CHARACTER_HOLD + Duration::from_millis(options.batch_ms.into());
         match timeout(hold, follower.next()).await {
             Ok(event) => event?,
             Err(_) => return Ok(Read::Silence),
@@ -160,7 +163,8 @@ async fn read(
     Ok(event.map_or(Read::End, Read::Event))
 }
 
-/// What the store remembers of an execution whose log is gone: that it printed something, and its end.
+/// The events that the store can provide for an execution whose log was removed: a gap for its output, and
+/// its end.
 fn remembered(end: &ExecutionEnd, options: &FollowOptions) -> Vec<Event> {
     let (verdict, at_ms) = (&end.verdict, end.verdict.duration_ms);
     let closed_seq = end.last_seq.max(Seq(3));

@@ -1,5 +1,5 @@
-//! Who is to be woken when an execution starts. A wake-up says nothing: what started, the store tells, so none can be
-//! missed however far a feed is behind.
+//! Wakes feeds when an execution starts. A wake-up carries no data: the feed reads the new rows from the
+//! store, so it misses none, however far it is behind.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,22 +8,22 @@ use headwater_protocol::SessionId;
 use headwater_store::{ExecutionFilter, ExecutionRow};
 use tokio::sync::watch;
 
-/// Whose executions a feed shows.
+/// The set of executions that a feed shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
-    /// Those of a session.
+    /// The executions of a session.
     Session(SessionId),
-    /// Those that an owner started for a conversation. Two owners may use the same name for one.
+    /// The executions that an owner started for a conversation. Two owners may use the same id.
     Conversation {
-        /// Who.
+        /// The owner.
         owner: String,
-        /// Their name for it.
+        /// The owner's id of the conversation.
         id: String,
     },
 }
 
 impl Topic {
-    /// Which rows of the store these are.
+    /// Selects the rows of the store.
     pub(crate) fn filter(&self) -> ExecutionFilter {
         match self {
             Self::Session(id) => ExecutionFilter { session_id: Some(*id), ..ExecutionFilter::default() },
@@ -44,14 +44,14 @@ impl Topic {
 
 type Topics = Arc<Mutex<HashMap<Topic, watch::Sender<()>>>>;
 
-/// The topics that somebody watches.
+/// The topics with subscribers.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     topics: Topics,
 }
 
 impl Hub {
-    /// Wakes whoever watches what this row belongs to.
+    /// Wakes the subscribers of this row's topics.
     pub(crate) fn announce(&self, row: &ExecutionRow) {
         let topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
         for sender in Topic::of(row).filter_map(|topic| topics.get(&topic)) {
@@ -59,43 +59,43 @@ impl Hub {
         }
     }
 
-    /// Watches a topic: every announcement after this wakes.
-    pub(crate) fn watch(&self, topic: Topic) -> Watch {
+    /// Subscribes to a topic: every later announcement wakes the subscription.
+    pub(crate) fn subscribe(&self, topic: Topic) -> Subscription {
         let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
         let sender = topics.entry(topic.clone()).or_insert_with(|| watch::Sender::new(()));
         let receiver = Some(sender.subscribe());
-        Watch { topics: Arc::clone(&self.topics), topic, receiver }
+        Subscription { topics: Arc::clone(&self.topics), topic, receiver }
     }
 }
 
-/// One who watches a topic.
+/// A subscription to a topic.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Subscription {
     topics: Topics,
     topic: Topic,
     receiver: Option<watch::Receiver<()>>,
 }
 
-impl Watch {
-    /// What is watched.
+impl Subscription {
+    /// The topic.
     pub(crate) const fn topic(&self) -> &Topic {
         &self.topic
     }
 
-    /// Waits until something has started since the last call. Dropping the future loses nothing.
+    /// Waits until an execution has started since the last call. Cancel-safe.
     pub(crate) async fn woken(&mut self) {
         let woken = match &mut self.receiver {
             Some(receiver) => receiver.changed().await.is_ok(),
             None => false,
         };
         if !woken {
-            // The sender lives as long as its receivers: this cannot be.
+            // Unreachable: the sender exists as long as its receivers.
             std::future::pending::<()>().await;
         }
     }
 }
 
-impl Drop for Watch {
+impl Drop for Subscription {
     fn drop(&mut self) {
         let mut topics = self.topics.lock().unwrap_or_else(PoisonError::into_inner);
         self.receiver = None;
@@ -132,9 +132,9 @@ mod tests {
     fn a_start_wakes_the_watchers_of_its_session_or_conversation_and_nobody_else() {
         let (hub, session) = (Hub::default(), SessionId::random());
         let conversation = |owner: &str| Topic::Conversation { owner: owner.into(), id: "c".into() };
-        let mut woken = [Topic::Session(session), conversation("ann")].map(|topic| hub.watch(topic));
+        let mut woken = [Topic::Session(session), conversation("ann")].map(|topic| hub.subscribe(topic));
         let mut asleep =
-            [Topic::Session(SessionId::random()), conversation("bob")].map(|topic| hub.watch(topic));
+            [Topic::Session(SessionId::random()), conversation("bob")].map(|topic| hub.subscribe(topic));
         hub.announce(&row("ann", Some("c"), session));
         assert!(woken.iter_mut().all(|watch| watch.woken().now_or_never().is_some()));
         assert!(woken.iter_mut().all(|watch| watch.woken().now_or_never().is_none()), "once is enough");
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_topic_that_nobody_watches_is_forgotten() {
         let (hub, topic) = (Hub::default(), Topic::Session(SessionId::random()));
-        let watches = [hub.watch(topic.clone()), hub.watch(topic)];
+        let watches = [hub.subscribe(topic.clone()), hub.subscribe(topic)];
         let [one, other] = watches;
         drop(one);
         assert_eq!(hub.topics.lock().unwrap().len(), 1);

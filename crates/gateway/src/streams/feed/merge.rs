@@ -1,8 +1,9 @@
-//! Many logs in one: whatever comes first is told first, and each log in its order.
+//! Many logs in one stream: in order of arrival, and each log in its own order.
 //!
-//! No task and no queue: logs are read only while somebody waits for the next frame, and each that is read ahead holds
-//! one event. At most [`MAX_OPEN`] are followed at once; those that started later wait until one of them has ended.
-//! What has ended already is history, and is told one after the other, in the order in which it started.
+//! It has no task and no queue: logs are read only while a client waits for the next frame, and each log
+//! holds at most one event in memory. At most [`MAX_OPEN`] are followed at once; executions that started
+//! later wait until one of them has ended. Executions that have already ended are sent one after the other,
+//! in the order in which they started.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,62 +18,62 @@ use headwater_store::{ExecutionFilter, ExecutionRow, PageRequest, StateFilter};
 
 use super::dialect::{Dialect, Frame};
 use super::followed::Followed;
-use super::hub::{Topic, Watch};
+use super::hub::{Subscription, Topic};
 use super::subject::Subject;
 use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
-use crate::streams::feed::cursor::Token;
-use crate::streams::feed::position::Place;
+use crate::streams::feed::cursor::Cursor;
+use crate::streams::feed::position::Position;
 
-/// Executions that are followed at once, and so places in a token.
+/// The maximum number of executions that are followed at once, and of positions in a cursor.
 pub(crate) const MAX_OPEN: usize = 64;
-/// Rows that are read at once: each may hold megabytes of code, and is held until it is told.
-const PAGE: u32 = 1;
+/// The number of rows read at once: each may hold megabytes of code, and is kept until it is sent.
+const ROWS_PER_READ: u32 = 1;
 
 /// Where a feed begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum From {
-    /// With the first execution that there was.
+    /// At the first execution.
     Start,
-    /// With what happens next.
+    /// At the present.
     Now,
-    /// Where another ended.
-    Token(Token),
+    /// After the position of an earlier feed.
+    Cursor(Cursor),
 }
 
-/// What came of waiting for an execution's next event.
-type Came = (Followed, Result<Option<Event>, ApiError>);
+/// The result of waiting for an execution's next event.
+type NextEvent = (Followed, Result<Option<Event>, ApiError>);
 
 /// The executions of one topic, or one execution.
 pub(crate) struct Feed {
     gateway: Arc<Gateway>,
     dialect: Dialect,
     options: FollowOptions,
-    watch: Option<Watch>,
-    /// The execution, if it is a feed of one.
+    subscription: Option<Subscription>,
+    /// The execution, if this is a feed of one.
     one: Option<ExecutionId>,
-    /// Whether there may be rows that were not read.
-    look: bool,
-    /// Rows that were read and not taken up.
+    /// Whether the store may have unread rows.
+    may_have_rows: bool,
+    /// Rows that were read and are not followed yet.
     rows: VecDeque<ExecutionRow>,
-    /// An execution that had ended when it was taken up: nothing later is taken up before it is told.
+    /// An execution that had already ended when it was opened: later ones wait until it was sent.
     history: Option<i64>,
-    token: Token,
-    waiting: FuturesUnordered<BoxFuture<'static, Came>>,
-    /// What is being told.
+    cursor: Cursor,
+    waiting: FuturesUnordered<BoxFuture<'static, NextEvent>>,
+    /// The event that is being sent.
     current: Option<(Followed, Event)>,
 }
 
-/// Something to tell.
-pub(crate) enum Told {
+/// An item of a feed.
+pub(crate) enum FeedItem {
     Frame(Frame),
-    /// One log cannot be read any further.
+    /// The rest of one log cannot be read.
     Broken(Box<(Subject, ApiError)>),
 }
 
 impl Feed {
-    /// A feed of this topic, whose watcher may see it.
+    /// A feed of this topic, which the caller may see.
     pub(crate) async fn of_topic(
         gateway: &Arc<Gateway>,
         topic: Topic,
@@ -80,13 +81,13 @@ impl Feed {
         from: From,
         batch: FollowOptions,
     ) -> Result<Self, ApiError> {
-        // First the watch, then the rows: what starts in between is seen twice rather than not at all.
-        let watch = gateway.feeds.watch(topic);
-        let mut feed = Self::new(gateway, dialect, batch, Some(watch));
+        // First subscribe, then read the rows: an execution that starts in between is seen twice rather than not at all.
+        let subscription = gateway.feeds.subscribe(topic);
+        let mut feed = Self::new(gateway, dialect, batch, Some(subscription));
         match from {
             From::Start => {}
             From::Now => feed.begin_now().await?,
-            From::Token(token) => feed.go_on(token).await?,
+            From::Cursor(cursor) => feed.resume(cursor).await?,
         }
         Ok(feed)
     }
@@ -95,48 +96,53 @@ impl Feed {
     pub(crate) fn of_one(gateway: &Arc<Gateway>, dialect: Dialect, followed: Followed) -> Self {
         let mut feed = Self::new(gateway, dialect, FollowOptions::default(), None);
         feed.one = followed.subject.id;
-        feed.token = Token { newest: followed.number, open: BTreeMap::new() };
-        feed.token.open.insert(followed.number, Place::default());
+        feed.cursor = Cursor { newest: followed.number, open: BTreeMap::new() };
+        feed.cursor.open.insert(followed.number, Position::default());
         feed.wait_for(followed);
         feed
     }
 
-    fn new(gateway: &Arc<Gateway>, dialect: Dialect, batch: FollowOptions, watch: Option<Watch>) -> Self {
+    fn new(
+        gateway: &Arc<Gateway>,
+        dialect: Dialect,
+        batch: FollowOptions,
+        subscription: Option<Subscription>,
+    ) -> Self {
         Self {
             gateway: Arc::clone(gateway),
             dialect,
             options: FollowOptions {
                 until_closed: dialect.is_until_closed(),
                 tail_bytes: dialect.tail_bytes(),
-                tail_once: false, // whoever falls behind later skips ahead too
+                tail_once: false, // a reader that falls behind later skips ahead too
                 ..batch
             },
-            look: watch.is_some(),
+            may_have_rows: subscription.is_some(),
             rows: VecDeque::new(),
             history: None,
-            watch,
+            subscription,
             one: None,
-            token: Token::default(),
+            cursor: Cursor::default(),
             waiting: FuturesUnordered::new(),
             current: None,
         }
     }
 
-    /// Where a feed of this topic goes on; none if this is one of a single execution.
-    pub(crate) fn token(&self) -> Option<&Token> {
-        self.watch.is_some().then_some(&self.token)
+    /// The position of a feed of a topic; None for a feed of one execution.
+    pub(crate) fn cursor(&self) -> Option<&Cursor> {
+        self.subscription.is_some().then_some(&self.cursor)
     }
 
-    /// The execution, if it is a feed of one.
+    /// The execution, if this is a feed of one.
     pub(crate) const fn one(&self) -> Option<ExecutionId> {
         self.one
     }
 
-    /// The next thing to tell; none when nothing more can come. Dropping the future loses nothing.
-    pub(crate) async fn next(&mut self) -> Result<Option<Told>, ApiError> {
+    /// The next item; None at the end. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> Result<Option<FeedItem>, ApiError> {
         loop {
             if let Some(frame) = self.step() {
-                return Ok(Some(Told::Frame(frame)));
+                return Ok(Some(FeedItem::Frame(frame)));
             }
             if self.current.is_some() {
                 continue;
@@ -145,39 +151,39 @@ impl Feed {
                 self.take_up().await?;
                 continue;
             }
-            let Some(watch) = &mut self.watch else {
+            let Some(subscription) = &mut self.subscription else {
                 let Some((followed, event)) = self.waiting.next().await else {
                     return Ok(None);
                 };
-                if let Some(told) = self.take(followed, event)? {
-                    return Ok(Some(told));
+                if let Some(item) = self.take(followed, event)? {
+                    return Ok(Some(item));
                 }
                 continue;
             };
             tokio::select! {
                 Some((followed, event)) = self.waiting.next(), if !self.waiting.is_empty() => {
-                    if let Some(told) = self.take(followed, event)? {
-                        return Ok(Some(told));
+                    if let Some(item) = self.take(followed, event)? {
+                        return Ok(Some(item));
                     }
                 }
-                () = watch.woken() => self.look = true,
+                () = subscription.woken() => self.may_have_rows = true,
             }
         }
     }
 
-    /// Goes on with what is being told.
+    /// Continues with the event that is being sent.
     fn step(&mut self) -> Option<Frame> {
         let (mut followed, event) = self.current.take()?;
         let number = followed.number;
-        let place = self.token.open.get(&number).copied().unwrap_or_default();
-        let step = self.dialect.step(&followed.subject, &event, place);
-        self.token.open.insert(number, step.place);
+        let position = self.cursor.open.get(&number).copied().unwrap_or_default();
+        let step = self.dialect.step(&followed.subject, &event, position);
+        self.cursor.open.insert(number, step.position);
         if !step.is_done {
             self.current = Some((followed, event));
         } else if self.dialect.ends_with(&event) {
-            self.token.open.remove(&number);
+            self.cursor.open.remove(&number);
         } else {
-            // It was told, if it is told at all: it may be large.
+            // The arguments were sent if this dialect sends them, and may be large.
             followed.subject.tool_args = serde_json::Value::Null;
             self.wait_for(followed);
         }
@@ -188,15 +194,15 @@ impl Feed {
         &mut self,
         followed: Followed,
         event: Result<Option<Event>, ApiError>,
-    ) -> Result<Option<Told>, ApiError> {
+    ) -> Result<Option<FeedItem>, ApiError> {
         match event {
             Ok(Some(event)) => self.current = Some((followed, event)),
-            Ok(None) => _ = self.token.open.remove(&followed.number),
-            // Everything stands still: the client shall come back to where it was.
+            Ok(None) => _ = self.cursor.open.remove(&followed.number),
+            // Nothing can be read now: the client must reconnect at its position.
             Err(error) if error.retry_after.is_some() => return Err(error),
             Err(error) => {
-                self.token.open.remove(&followed.number);
-                return Ok(Some(Told::Broken(Box::new((followed.subject, error)))));
+                self.cursor.open.remove(&followed.number);
+                return Ok(Some(FeedItem::Broken(Box::new((followed.subject, error)))));
             }
         }
         Ok(None)
@@ -207,66 +213,71 @@ impl Feed {
     }
 
     fn can_take_up(&self) -> bool {
-        let open = &self.token.open;
+        let open = &self.cursor.open;
         let is_in_history = self.history.is_some_and(|number| open.contains_key(&number));
-        (self.look || !self.rows.is_empty()) && !is_in_history && open.len() < MAX_OPEN
+        (self.may_have_rows || !self.rows.is_empty()) && !is_in_history && open.len() < MAX_OPEN
     }
 
-    /// Takes up the next execution that started since.
+    /// Opens the next execution that has started.
     async fn take_up(&mut self) -> Result<(), ApiError> {
         if self.rows.is_empty() {
-            self.rows =
-                self.gateway.store.executions_after(&self.filter(), self.token.newest, PAGE).await?.into();
-            self.look = self.rows.len() >= PAGE as usize;
+            self.rows = self
+                .gateway
+                .store
+                .executions_after(&self.filter(), self.cursor.newest, ROWS_PER_READ)
+                .await?
+                .into();
+            self.may_have_rows = self.rows.len() >= ROWS_PER_READ as usize;
         }
         let Some(row) = self.rows.pop_front() else {
             return Ok(());
         };
-        self.token.newest = row.number;
+        self.cursor.newest = row.number;
         self.history = row.end.is_some().then_some(row.number);
-        self.follow(row.number, Subject::new(row), Place::default());
+        self.follow(row.number, Subject::new(row), Position::default());
         Ok(())
     }
 
-    fn follow(&mut self, number: i64, mut subject: Subject, place: Place) {
-        if !(self.dialect.tells_args() && place.is_start()) {
+    fn follow(&mut self, number: i64, mut subject: Subject, position: Position) {
+        if !(self.dialect.sends_args() && position.is_start()) {
             subject.tool_args = serde_json::Value::Null; // it may be large
         }
-        self.token.open.insert(number, place);
-        let options = FollowOptions { after: place.seq, ..self.options.clone() };
+        self.cursor.open.insert(number, position);
+        let options = FollowOptions { after: position.seq, ..self.options.clone() };
         let followed = Followed::new(Arc::clone(&self.gateway), number, subject, options);
         self.wait_for(followed.holding_characters(self.dialect.holds_characters()));
     }
 
     fn filter(&self) -> ExecutionFilter {
-        self.watch.as_ref().map(|watch| watch.topic().filter()).unwrap_or_default()
+        self.subscription.as_ref().map(|subscription| subscription.topic().filter()).unwrap_or_default()
     }
 
-    /// Goes on where another feed of the same topic was.
-    async fn go_on(&mut self, token: Token) -> Result<(), ApiError> {
-        if token.newest > self.gateway.store.last_execution_number().await? {
+    /// Continues at the position of an earlier feed of the same topic.
+    async fn resume(&mut self, cursor: Cursor) -> Result<(), ApiError> {
+        if cursor.newest > self.gateway.store.last_execution_number().await? {
             return Err(past_end());
         }
-        self.token.newest = token.newest;
-        for (number, place) in token.open {
-            // The filter sees to it that no number of another's execution leads there.
+        self.cursor.newest = cursor.newest;
+        for (number, position) in cursor.open {
+            // The filter ensures that no number leads to an execution of another owner.
             let rows =
                 self.gateway.store.executions_after(&self.filter(), number.saturating_sub(1), 1).await?;
             if let Some(row) = rows.into_iter().find(|row| row.number == number) {
-                self.follow(number, Subject::new(row), place);
+                self.follow(number, Subject::new(row), position);
             }
         }
         Ok(())
     }
 
-    /// Begins with what happens next: what runs goes on where it stands, and what started before is over.
+    /// Begins at the present: running executions continue at their current position, and ended ones are left
+    /// out.
     async fn begin_now(&mut self) -> Result<(), ApiError> {
         let filter = self.filter();
         let newest = self.gateway.store.executions(&filter, PageRequest::first(1)).await?;
-        self.token.newest = newest.items.first().map_or(0, |row| row.number);
+        self.cursor.newest = newest.items.first().map_or(0, |row| row.number);
         let running = ExecutionFilter { state: Some(StateFilter::Running), ..filter };
-        let mut page = PageRequest::first(PAGE);
-        while self.token.open.len() < MAX_OPEN {
+        let mut page = PageRequest::first(ROWS_PER_READ);
+        while self.cursor.open.len() < MAX_OPEN {
             let found = self.gateway.store.executions(&running, page).await?;
             page.cursor = found.next;
             let Some(row) = found.items.into_iter().next() else {
@@ -274,13 +285,13 @@ impl Feed {
             };
             let id = row.id;
             let seq = match self.gateway.worker.execution(id).await {
-                Ok(told) => told.last_seq,
+                Ok(execution) => execution.last_seq,
                 Err(error) if is_missing(&error) => headwater_protocol::Seq(0),
                 Err(error) => return Err(error.into()),
             };
-            // What started after the first look comes by itself.
-            if row.number <= self.token.newest {
-                self.follow(row.number, Subject::new(row), Place::default().after(seq));
+            // Executions that started after the first query are found later.
+            if row.number <= self.cursor.newest {
+                self.follow(row.number, Subject::new(row), Position::default().after(seq));
             }
             if page.cursor.is_none() {
                 break;
@@ -290,13 +301,13 @@ impl Feed {
     }
 }
 
-/// No feed of this server gave out such a position.
+/// The error for a position that no feed of this server has sent.
 fn past_end() -> ApiError {
     ApiError::new(
         StatusCode::BAD_REQUEST,
         "after_past_end",
         "`after` (or `Last-Event-ID`) is past the newest execution",
-        "send the `id` of the last event as it came, or `now`, or leave it out; if the server sent it, its store has been \
+        "send the unchanged `id` of the last event, or `now`, or leave it out; if the server sent it, its store has been \
          replaced by an older one",
     )
 }

@@ -1,28 +1,28 @@
-//! Where a reader stands in one execution's log: the one thing that its next frame depends on.
+//! A reader's position in one execution's log: the only input of its next frame besides the event.
 
 use headwater_protocol::{Seq, Stream};
 
 use super::text::Carry;
 
-/// A place in a log, and what a decoder remembers there.
+/// A position in a log, and the decoder's state there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The last event that was told whole.
+pub(crate) struct Position {
+    /// The last event that was sent completely.
     pub(crate) seq: Seq,
-    /// How much of what follows was told too: bytes of output, or frames of any other event.
+    /// How much of the following event was already sent: bytes of output, or frames of any other event.
     pub(crate) part: u32,
-    /// What is remembered of standard output, or of both in one.
+    /// The state of standard output, or of both streams in one.
     pub(crate) out: View,
-    /// ... and of standard error.
+    /// The state of standard error.
     pub(crate) err: View,
 }
 
-/// What is remembered of a stream of bytes that is shown as text.
+/// The state of a stream of bytes that is shown as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
-    /// It is text so far, and ends with this.
+    /// Text so far, with an incomplete character at its end.
     Text(Carry),
-    /// It is not, and is not shown.
+    /// Binary output, which is not shown.
     Binary,
 }
 
@@ -32,18 +32,18 @@ impl Default for View {
     }
 }
 
-impl Place {
-    /// The beginning of a log.
+impl Position {
+    /// Whether this is the beginning of a log.
     pub(crate) const fn is_start(&self) -> bool {
         self.seq.0 == 0
     }
 
-    /// After all of an event.
+    /// The position after a whole event.
     pub(crate) const fn after(self, seq: Seq) -> Self {
         Self { seq, part: 0, ..self }
     }
 
-    /// What is remembered of a stream.
+    /// The state of a stream.
     pub(crate) const fn view(&self, stream: Stream) -> View {
         match stream {
             Stream::Stdout | Stream::Output => self.out,
@@ -51,7 +51,7 @@ impl Place {
         }
     }
 
-    /// The same with something else remembered.
+    /// This position with another state of a stream.
     pub(crate) const fn with_view(self, stream: Stream, view: View) -> Self {
         match stream {
             Stream::Stdout | Stream::Output => Self { out: view, ..self },

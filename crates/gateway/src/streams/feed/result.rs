@@ -85,13 +85,13 @@ impl Ending {
     }
 
     /// What is said of it among the output, and as what.
-    pub(crate) fn said(&self) -> Option<(Source, &str)> {
+    pub(crate) fn server_text(&self) -> Option<(Source, &str)> {
         self.source.zip(self.error.as_deref())
     }
 
     /// What is added to the error output.
     fn system_line(&self) -> Option<String> {
-        let said = self.said().filter(|(source, _)| *source == Source::Timeout);
+        let said = self.server_text().filter(|(source, _)| *source == Source::Timeout);
         said.map(|(_, text)| format!("[SYSTEM: {text}]"))
     }
 }

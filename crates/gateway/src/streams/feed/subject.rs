@@ -1,37 +1,37 @@
-//! What a feed tells of an execution besides its events: whose call it answers, and what was asked for.
+//! The data of an execution that a feed sends besides its events: its call, its tool and its arguments.
 
 use headwater_protocol::api::Timestamp;
 use headwater_protocol::{Command, Event, ExecutionId, StartSpec};
 use headwater_store::ExecutionRow;
 use serde_json::{Map, Value, json};
 
-/// The tool that an execution belongs to, unless its metadata names another.
-pub(crate) const NAME: &str = "code_execution";
-/// The key of the metadata that names it, and of the session that calls share.
+/// The tool of an execution whose metadata names none.
+pub(crate) const DEFAULT_TOOL: &str = "code_execution";
+/// The keys of the metadata for the tool, and for the session that calls share.
 pub(crate) const TOOL_KEY: &str = "tool_name";
 pub(crate) const INTERACTIVE_KEY: &str = "interactive_id";
 
-/// An execution as a feed knows it.
+/// An execution, as a feed knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Subject {
-    /// None if it could not even be accepted.
+    /// None if it was not accepted.
     pub(crate) id: Option<ExecutionId>,
     pub(crate) conversation_id: Option<String>,
-    /// The call that it answers, if it was started for one.
+    /// The id of the call that it was started for, if any.
     pub(crate) named_call: Option<String>,
-    /// ... else it is its own.
+    /// The id of the call, or of the execution.
     pub(crate) call_id: String,
     pub(crate) tool_name: String,
-    /// What the tool was asked for, until that was told: it may be large.
+    /// The arguments of the tool, until they were sent: they may be large.
     pub(crate) tool_args: Value,
     accepted_at_ms: u64,
 }
 
 impl Subject {
-    /// Of a row of the store.
+    /// The subject of a row of the store.
     pub(crate) fn new(row: ExecutionRow) -> Self {
         let mut metadata = row.spec.metadata.clone();
-        let tool_name = metadata.remove(TOOL_KEY).unwrap_or_else(|| NAME.to_owned());
+        let tool_name = metadata.remove(TOOL_KEY).unwrap_or_else(|| DEFAULT_TOOL.to_owned());
         Self {
             id: Some(row.id),
             conversation_id: row.conversation_id,
@@ -43,23 +43,23 @@ impl Subject {
         }
     }
 
-    /// The same, of a call that could not even be accepted.
+    /// The same for a call that was not accepted.
     pub(crate) fn unaccepted(self) -> Self {
         Self { id: None, ..self }
     }
 
-    /// Its name for programs.
+    /// The execution's id as text.
     pub(crate) fn execution_id(&self) -> Option<String> {
         self.id.map(|id| id.to_string())
     }
 
-    /// When an event was.
+    /// The time of an event.
     pub(crate) const fn time_of(&self, event: &Event) -> Timestamp {
         Timestamp(self.accepted_at_ms + event.at_ms)
     }
 }
 
-/// What was asked for, in the words of the tool.
+/// The arguments in the tool's own format.
 fn tool_args(tool: &str, spec: StartSpec) -> Value {
     let (runtime, code, file) = match spec.command {
         Command::Shell(line) => ("terminal".to_owned(), line, None),
@@ -98,7 +98,7 @@ fn runtime_of(language: String) -> String {
     }
 }
 
-/// Arguments as a line that a shell would read as them.
+/// Arguments as a shell command line.
 fn quoted(argv: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     let quote = |arg: &String| {
@@ -117,7 +117,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Of this spec, for the call `call` of the conversation `talk`.
+    /// A subject with this spec, for the call `call` of the conversation `talk`.
     pub(crate) fn subject(spec: StartSpec) -> Subject {
         Subject::new(ExecutionRow {
             id: ExecutionId::random(),

@@ -1,6 +1,6 @@
-//! Text of a stream of bytes, with all that a decoder remembers in plain sight, so that it fits into a token.
+//! Decodes a stream of bytes as text, with a visible decoder state, so that it fits into a cursor.
 
-/// The beginning of a character whose rest has not come: 0 to 3 bytes.
+/// An incomplete character: 0 to 3 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Carry {
     bytes: [u8; 3],
@@ -8,33 +8,32 @@ pub(crate) struct Carry {
 }
 
 impl Carry {
-    /// Nothing.
+    /// No bytes.
     pub(crate) const EMPTY: Self = Self { bytes: [0; 3], length: 0 };
 
-    /// Bytes that begin a character and do not complete it; else none.
+    /// Bytes that begin a character and do not complete it; else None.
     pub(crate) fn new(bytes: &[u8]) -> Option<Self> {
         let mut carry = Self { bytes: [0; 3], length: u8::try_from(bytes.len()).ok()? };
         carry.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
         (incomplete_tail(bytes) == bytes.len()).then_some(carry)
     }
 
-    /// What is carried.
+    /// The bytes of the incomplete character.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or_default()
     }
 
-    /// Whether nothing is.
+    /// Whether there is no incomplete character.
     pub(crate) const fn is_empty(self) -> bool {
         self.length == 0
     }
 
-    /// What is left of it when its rest will never come.
+    /// The replacement for an incomplete character whose rest will never come.
     pub(crate) const fn lost(self) -> &'static str {
         if self.is_empty() { "" } else { "\u{FFFD}" }
     }
 
-    /// The text that is certain after these bytes, and what is carried on. Bytes that can be no character become
-    /// U+FFFD.
+    /// The text of these bytes, and the incomplete character at their end. Invalid bytes become U+FFFD.
     pub(crate) fn decode(self, bytes: &[u8]) -> (String, Self) {
         let joined;
         let all = if self.is_empty() {
@@ -57,7 +56,7 @@ fn incomplete_tail(bytes: &[u8]) -> usize {
     tail.filter(is_cut).map_or(0, <[u8]>::len)
 }
 
-/// Whether bytes are not meant to be read by people: a zero byte, or more than a tenth that is no text.
+/// Whether bytes are binary data: they contain a zero byte, or more than a tenth is invalid.
 pub(crate) fn is_binary(carry: Carry, bytes: &[u8]) -> bool {
     if bytes.contains(&0) {
         return true;

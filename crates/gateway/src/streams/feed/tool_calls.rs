@@ -1,4 +1,4 @@
-//! The dialect `tool_calls`: a call starts, prints and has its result.
+//! The dialect `tool_calls`: start, output and result of a call.
 
 use headwater_protocol::api::Timestamp;
 use headwater_protocol::{Event, EventKind, Stream};
@@ -10,35 +10,35 @@ use super::dialect::{Frame, Step, json_frame};
 use super::result::{Ending, ToolResult, ToolResultBody};
 use super::subject::Subject;
 use super::text::Carry;
-use crate::streams::feed::position::{Place, View};
+use crate::streams::feed::position::{Position, View};
 
-/// The most output in one `CODE_EXECUTION_OUTPUT`.
+/// The maximum size of the output in one `CODE_EXECUTION_OUTPUT`.
 const CHUNK_BYTES: usize = 4096;
 
 const START: &str = "TOOL_CALL_START";
 const OUTPUT: &str = "CODE_EXECUTION_OUTPUT";
 
-/// A call was begun.
+/// A call was started.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ToolCallStart {
     /// `TOOL_CALL_START`.
     pub(crate) r#type: String,
-    /// The call: what it was named, else its execution's id.
+    /// The call's id, or the execution's id.
     pub(crate) id: String,
     /// The tool: `code_execution` or `run_command`.
     pub(crate) tool_name: String,
-    /// What it was asked for.
+    /// The arguments of the tool.
     #[schema(value_type = Object)]
     pub(crate) tool_args: Value,
     /// The conversation, if it belongs to one.
     pub(crate) thread_id: Option<String>,
     /// When it started.
     pub(crate) timestamp: Timestamp,
-    /// The execution: for its routes.
+    /// The execution, for its routes.
     pub(crate) execution_id: Option<String>,
 }
 
-/// Where a piece of text comes from.
+/// The source of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
@@ -46,39 +46,39 @@ pub(crate) enum Source {
     Stdout,
     /// Printed to standard error.
     Stderr,
-    /// Said by the server: its time ran out.
+    /// From the server: the call timed out.
     Timeout,
-    /// Said by the server: it could not be started, or was ended.
+    /// From the server: the program could not be started, or was ended.
     Error,
 }
 
-/// A call printed something.
+/// Output of a call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct CodeExecutionOutput {
     /// `CODE_EXECUTION_OUTPUT`.
     pub(crate) r#type: String,
-    /// Which call.
+    /// The call's id.
     pub(crate) tool_call_id: String,
     /// The conversation, if it belongs to one.
     pub(crate) thread_id: Option<String>,
-    /// Where it comes from.
+    /// The source of the text.
     pub(crate) source: Source,
     /// The text, if the source is `stdout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stdout: Option<String>,
-    /// The text, if it is any other.
+    /// The text, for any other source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stderr: Option<String>,
     /// When it was printed.
     pub(crate) timestamp: Timestamp,
-    /// The execution: for its routes.
+    /// The execution, for its routes.
     pub(crate) execution_id: Option<String>,
 }
 
-/// The events of this dialect, for the document.
+/// The events of this dialect, for the OpenAPI document.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-#[allow(dead_code)] // each is made where it is told
+#[allow(dead_code)] // only documents the events
 pub(crate) enum ToolEvent {
     Start(ToolCallStart),
     Output(CodeExecutionOutput),
@@ -86,56 +86,56 @@ pub(crate) enum ToolEvent {
 }
 
 /// The next frame of an event.
-pub(crate) fn step(subject: &Subject, event: &Event, place: Place) -> Step {
+pub(crate) fn step(subject: &Subject, event: &Event, position: Position) -> Step {
     match &event.kind {
-        EventKind::Started { .. } => Step::whole(Some(started(subject, event)), place, event),
-        EventKind::Output { stream, bytes, .. } => printed(subject, event, *stream, bytes, place),
+        EventKind::Started { .. } => Step::whole(Some(started(subject, event)), position, event),
+        EventKind::Output { stream, bytes, .. } => printed(subject, event, *stream, bytes, position),
         EventKind::Gap { stream, from_byte, to_byte } => {
-            let lost = carried(place.view(*stream)).lost();
+            let lost = carried(position.view(*stream)).lost();
             let bytes = to_byte.saturating_sub(*from_byte);
             let text = format!("{lost}\n[SYSTEM: {bytes} bytes of {} are no longer kept.]\n", stream.name());
             let frame = output(subject, event, source_of(*stream), text);
-            Step::whole(Some(frame), place.with_view(*stream, View::default()), event)
+            Step::whole(Some(frame), position.with_view(*stream, View::default()), event)
         }
         EventKind::Exited(verdict) => {
             let ending = Ending::of(verdict);
             let mut frames = Vec::new();
-            if place.is_start() {
+            if position.is_start() {
                 frames.push(started(subject, event));
             }
-            for (view, source) in [(place.out, Source::Stdout), (place.err, Source::Stderr)] {
+            for (view, source) in [(position.out, Source::Stdout), (position.err, Source::Stderr)] {
                 if !carried(view).is_empty() {
                     frames.push(output(subject, event, source, carried(view).lost().to_owned()));
                 }
             }
-            if let Some((source, text)) = ending.said() {
+            if let Some((source, text)) = ending.server_text() {
                 frames.push(output(subject, event, source, text.to_owned()));
             }
             frames.push(Frame::Result(Box::new(ToolResult::new(subject, subject.time_of(event), ending))));
-            Step::one_of(frames, place, event)
+            Step::one_of(frames, position, event)
         }
-        EventKind::Closed => Step::whole(None, place, event),
+        EventKind::Closed => Step::whole(None, position, event),
     }
 }
 
-/// A chunk of what was printed: at most [`CHUNK_BYTES`] of it, with what was carried.
-fn printed(subject: &Subject, event: &Event, stream: Stream, bytes: &[u8], place: Place) -> Step {
-    let told = usize::try_from(place.part).unwrap_or(usize::MAX);
-    let Some(rest) = bytes.get(told..).filter(|rest| !rest.is_empty()) else {
-        // More of it was told than has come yet: it came in larger pieces then.
-        let part = u32::try_from(told.saturating_sub(bytes.len())).unwrap_or(0);
-        return Step { frame: None, place: Place { part, ..place.after(event.seq) }, is_done: true };
+/// A chunk of output, of at most [`CHUNK_BYTES`] including the carried bytes.
+fn printed(subject: &Subject, event: &Event, stream: Stream, bytes: &[u8], position: Position) -> Step {
+    let sent = usize::try_from(position.part).unwrap_or(usize::MAX);
+    let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) else {
+        // More was already sent than this event has: it came in larger chunks before.
+        let part = u32::try_from(sent.saturating_sub(bytes.len())).unwrap_or(0);
+        return Step { frame: None, position: Position { part, ..position.after(event.seq) }, is_done: true };
     };
-    let carry = carried(place.view(stream));
+    let carry = carried(position.view(stream));
     let chunk = rest.get(..CHUNK_BYTES - carry.bytes().len()).unwrap_or(rest);
     let (text, carry) = carry.decode(chunk);
-    let place = place.with_view(stream, View::Text(carry));
+    let position = position.with_view(stream, View::Text(carry));
     let frame = (!text.is_empty()).then(|| output(subject, event, source_of(stream), text));
     if chunk.len() == rest.len() {
-        return Step::whole(frame, place, event);
+        return Step::whole(frame, position, event);
     }
-    let part = u32::try_from(told + chunk.len()).unwrap_or(u32::MAX);
-    Step { frame, place: Place { part, ..place }, is_done: false }
+    let part = u32::try_from(sent + chunk.len()).unwrap_or(u32::MAX);
+    Step { frame, position: Position { part, ..position }, is_done: false }
 }
 
 const fn carried(view: View) -> Carry {

@@ -1,4 +1,4 @@
-//! The dialect `tool-progress`: text as it comes, and a word on where a call stands.
+//! The dialect `tool-progress`: text as it is printed, and the status of calls.
 
 use headwater_protocol::api::Timestamp;
 use headwater_protocol::{Event, EventKind, Reason, Stream, Verdict};
@@ -8,38 +8,38 @@ use utoipa::ToSchema;
 use super::dialect::{Frame, Step, json_frame};
 use super::subject::Subject;
 use super::text::is_binary;
-use crate::streams::feed::position::{Place, View};
+use crate::streams::feed::position::{Position, View};
 
 /// An event of the stream.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ToolProgress {
     /// `tool-progress`.
     pub(crate) r#type: String,
-    /// The call: what it was named, else its execution's id.
+    /// The call's id, or the execution's id.
     #[serde(rename = "toolCallId")]
     pub(crate) tool_call_id: String,
-    /// What is new.
+    /// The update.
     pub(crate) progress: ProgressUpdate,
 }
 
-/// What is new of a call.
+/// An update of a call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgressUpdate {
-    /// The call, again.
+    /// The call's id, repeated.
     pub(crate) tool_call_id: String,
-    /// What the content is.
+    /// The type of the content.
     pub(crate) r#type: ProgressType,
-    /// The text that follows what came before; or, of a status, where the call stands: `running`, at the end
-    /// `exited 0`, `timed out after 5 s`, `cancelled`; and between them what is not shown.
+    /// The text that follows the earlier text; or, for a status, the state of the call: `running`, at the end
+    /// `exited 0`, `timed out after 5 s`, `cancelled`; and in between reports about output that is not shown.
     pub(crate) content: String,
-    /// When it was.
+    /// When it happened.
     pub(crate) timestamp: Timestamp,
-    /// The execution: for its routes.
+    /// The execution, for its routes.
     pub(crate) execution_id: Option<String>,
 }
 
-/// What a content is.
+/// The type of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProgressType {
@@ -47,40 +47,40 @@ pub(crate) enum ProgressType {
     Stdout,
     /// Printed to standard error.
     Stderr,
-    /// Said by the server.
+    /// From the server.
     Status,
 }
 
 /// The next frame of an event.
-pub(crate) fn step(subject: &Subject, event: &Event, place: Place) -> Step {
+pub(crate) fn step(subject: &Subject, event: &Event, position: Position) -> Step {
     let status = |text: String| progress(subject, event, ProgressType::Status, text);
     match &event.kind {
-        EventKind::Started { .. } => Step::whole(Some(status("running".into())), place, event),
+        EventKind::Started { .. } => Step::whole(Some(status("running".into())), position, event),
         EventKind::Output { stream, bytes, .. } => {
-            let View::Text(carry) = place.view(*stream) else {
-                return Step::whole(None, place, event);
+            let View::Text(carry) = position.view(*stream) else {
+                return Step::whole(None, position, event);
             };
             if is_binary(carry, bytes) {
                 let name = type_of(*stream).name();
                 let text = format!("{name} is binary and is not shown; its bytes are kept");
-                return Step::whole(Some(status(text)), place.with_view(*stream, View::Binary), event);
+                return Step::whole(Some(status(text)), position.with_view(*stream, View::Binary), event);
             }
             let (text, carry) = carry.decode(bytes);
             let frame = (!text.is_empty()).then(|| progress(subject, event, type_of(*stream), text));
-            Step::whole(frame, place.with_view(*stream, View::Text(carry)), event)
+            Step::whole(frame, position.with_view(*stream, View::Text(carry)), event)
         }
         EventKind::Gap { stream, from_byte, to_byte } => {
             let bytes = to_byte.saturating_sub(*from_byte);
             let frame = status(format!("{bytes} bytes of {} were skipped", type_of(*stream).name()));
-            let place = match place.view(*stream) {
-                View::Text(_) => place.with_view(*stream, View::default()),
-                View::Binary => place,
+            let position = match position.view(*stream) {
+                View::Text(_) => position.with_view(*stream, View::default()),
+                View::Binary => position,
             };
-            Step::whole(Some(frame), place, event)
+            Step::whole(Some(frame), position, event)
         }
         EventKind::Exited(verdict) => {
             let mut frames = Vec::new();
-            for (view, kind) in [(place.out, ProgressType::Stdout), (place.err, ProgressType::Stderr)] {
+            for (view, kind) in [(position.out, ProgressType::Stdout), (position.err, ProgressType::Stderr)] {
                 if let View::Text(carry) = view
                     && !carry.is_empty()
                 {
@@ -88,9 +88,9 @@ pub(crate) fn step(subject: &Subject, event: &Event, place: Place) -> Step {
                 }
             }
             frames.push(status(ended(verdict)));
-            Step::one_of(frames, place, event)
+            Step::one_of(frames, position, event)
         }
-        EventKind::Closed => Step::whole(None, place, event),
+        EventKind::Closed => Step::whole(None, position, event),
     }
 }
 
@@ -111,7 +111,7 @@ impl ProgressType {
     }
 }
 
-/// How it ended, in a word or two.
+/// How the call ended, in a few words.
 fn ended(verdict: &Verdict) -> String {
     let message = verdict.message.as_deref();
     match (verdict.reason, verdict.code, verdict.signal) {

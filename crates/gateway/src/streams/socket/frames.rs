@@ -1,7 +1,7 @@
 //! Frames of the WebSocket; their kinds are in [`headwater_protocol::frames`].
 //!
-//! What a client sends is understood by its kind: binary messages are binary frames, text messages are JSON ones,
-//! whatever the mode; the mode is about what the server sends.
+//! The type of a client's message decides how it is parsed: binary messages are binary frames, text messages
+//! are JSON, in both modes. The mode only applies to the server's frames.
 
 use axum::extract::ws::{Message, Utf8Bytes};
 use base64::Engine;
@@ -14,39 +14,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
 
-/// What a client wants.
+/// A command of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Input for the program.
     Stdin(Bytes),
-    /// No more input.
+    /// The end of the input.
     Eof,
-    /// The terminal has another size.
+    /// The terminal's new size.
     Resize(TtySize),
-    /// A signal for the (foreground) group.
+    /// A signal for the foreground process group.
     Signal(i32),
-    /// SIGTERM, the grace, SIGKILL.
+    /// SIGTERM, the grace period, SIGKILL.
     Cancel,
-    /// So many more bytes of output may be sent.
+    /// The server may send this many more bytes of output.
     Credit(u32),
 }
 
-/// Why a frame cannot be understood.
+/// Why a frame is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FrameError {
-    #[error("a frame has at least one byte, its kind")]
+    #[error("a frame must have at least one byte, its kind")]
     Empty,
-    #[error("there is no frame of the kind `{0:#04x}`")]
+    #[error("unknown kind of frame `{0:#04x}`")]
     UnknownKind(u8),
-    #[error("a frame of the kind `{0:#04x}` has `{1}` bytes after it, not `{2}`")]
+    #[error("a frame of kind `{0:#04x}` must have `{2}` bytes after its kind, not `{1}`")]
     WrongLength(u8, usize, usize),
     #[error(transparent)]
     Signal(#[from] RequestError),
     #[error("a text frame must be JSON with a known `type`: {0}")]
     Json(#[from] serde_json::Error),
-    #[error("`base64` is not base64: {0}")]
+    #[error("`base64` is not valid base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    #[error("`stdin` has either `text` or `base64`")]
+    #[error("`stdin` needs either `text` or `base64`")]
     NoInput,
 }
 
@@ -56,7 +56,7 @@ impl From<FrameError> for ApiError {
     }
 }
 
-/// Reads a binary frame.
+/// Parses a binary frame.
 pub(crate) fn parse_binary(frame: &Bytes) -> Result<Command, FrameError> {
     let (kind, rest) = frame.split_first().ok_or(FrameError::Empty)?;
     let exactly = |length: usize| {
@@ -88,7 +88,7 @@ enum TextCommand {
     Credit { bytes: u32 },
 }
 
-/// Reads a JSON frame.
+/// Parses a JSON frame.
 pub(crate) fn parse_text(frame: &str) -> Result<Command, FrameError> {
     Ok(match serde_json::from_str(frame)? {
         TextCommand::Stdin { text: Some(text), base64: None } => Command::Stdin(text.into()),

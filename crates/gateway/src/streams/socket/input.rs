@@ -1,4 +1,4 @@
-//! A socket's input on its way to the program: in order, each byte once, and no more in hand than a bound.
+//! Sends a socket's input to the program: in order, each byte once, with a limited buffer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,57 +13,57 @@ use tokio::time::sleep;
 use super::shared::Shared;
 use crate::state::Gateway;
 
-/// Input that the program has not taken yet; with so much in hand the socket is not read further.
-const MAX_BYTES: usize = 1 << 20;
-/// Frames that wait are written together, up to so much.
-const JOIN_BYTES: usize = 256 << 10;
+/// The maximum input that the program has not read yet; beyond it the socket is not read further.
+const MAX_BUFFERED_BYTES: usize = 1 << 20;
+/// Waiting frames are written together, up to this size.
+const MAX_JOINED_BYTES: usize = 256 << 10;
 
-/// A server that ends does not wait any longer for a program to take its input.
-const LAST_WRITES: Duration = Duration::from_secs(1);
+/// How long a server that is shutting down waits for programs to read their input.
+const SHUTDOWN_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 enum Item {
     Bytes(Bytes, OwnedSemaphorePermit),
     Eof,
 }
 
-/// The way to the input of an execution. What was taken is written also when the socket is gone.
+/// The input of an execution. Accepted input is written even if the socket is closed.
 pub(crate) struct Input {
     gateway: Arc<Gateway>,
     id: ExecutionId,
     shared: Arc<Shared>,
-    room: Arc<Semaphore>,
-    /// To the task that writes; it begins with the first input.
+    permits: Arc<Semaphore>,
+    /// Sends to the task that writes, which starts with the first input.
     items: Option<mpsc::UnboundedSender<Item>>,
 }
 
 impl Input {
     pub(crate) fn new(gateway: Arc<Gateway>, id: ExecutionId, shared: Arc<Shared>) -> Self {
-        Self { gateway, id, shared, room: Arc::new(Semaphore::new(MAX_BYTES)), items: None }
+        Self { gateway, id, shared, permits: Arc::new(Semaphore::new(MAX_BUFFERED_BYTES)), items: None }
     }
 
-    /// Takes input, when there is room for it.
+    /// Accepts input, once there is space for it.
     pub(crate) async fn write(&mut self, bytes: Bytes) {
-        let wanted = u32::try_from(bytes.len().min(MAX_BYTES)).unwrap_or(u32::MAX);
+        let wanted = u32::try_from(bytes.len().min(MAX_BUFFERED_BYTES)).unwrap_or(u32::MAX);
         // The semaphore is never closed.
-        if let Ok(room) = Arc::clone(&self.room).acquire_many_owned(wanted).await {
-            self.put(Item::Bytes(bytes, room));
+        if let Ok(permit) = Arc::clone(&self.permits).acquire_many_owned(wanted).await {
+            self.put(Item::Bytes(bytes, permit));
         }
     }
 
-    /// Takes the end of the input.
+    /// Accepts the end of the input.
     pub(crate) fn end(&mut self) {
         self.put(Item::Eof);
     }
 
-    /// Whether all that was taken is with the program's terminal or pipe.
-    pub(crate) fn is_through(&self) -> bool {
-        self.room.available_permits() == MAX_BYTES
+    /// Whether all accepted input has reached the program's terminal or pipe.
+    pub(crate) fn is_written(&self) -> bool {
+        self.permits.available_permits() == MAX_BUFFERED_BYTES
     }
 
     fn put(&mut self, item: Item) {
         let items = self.items.get_or_insert_with(|| {
             let (sender, receiver) = mpsc::unbounded_channel();
-            let feeder = Feeder {
+            let writer = InputWriter {
                 gateway: Arc::clone(&self.gateway),
                 id: self.id,
                 shared: Arc::clone(&self.shared),
@@ -72,8 +72,8 @@ impl Input {
             let stopping = self.gateway.background.stopping.clone();
             self.gateway.background.tasks.spawn(async move {
                 tokio::select! {
-                    () = feeder.run(receiver) => {}
-                    () = stopping.cancelled().then(|()| sleep(LAST_WRITES)) => {}
+                    () = writer.run(receiver) => {}
+                    () = stopping.cancelled().then(|()| sleep(SHUTDOWN_WRITE_TIMEOUT)) => {}
                 }
             });
             sender
@@ -83,14 +83,14 @@ impl Input {
     }
 }
 
-struct Feeder {
+struct InputWriter {
     gateway: Arc<Gateway>,
     id: ExecutionId,
     shared: Arc<Shared>,
     writer: Option<StdinWriter>,
 }
 
-impl Feeder {
+impl InputWriter {
     async fn run(mut self, mut items: mpsc::UnboundedReceiver<Item>) {
         let mut next = None;
         loop {
@@ -103,21 +103,21 @@ impl Feeder {
             };
             let result = match item {
                 Item::Eof => self.end().await,
-                Item::Bytes(bytes, room) => {
-                    let mut rooms = vec![room];
-                    let bytes = join(bytes, &mut rooms, &mut items, &mut next);
+                Item::Bytes(bytes, permit) => {
+                    let mut permits = vec![permit];
+                    let bytes = join(bytes, &mut permits, &mut items, &mut next);
                     self.write(bytes).await
                 }
             };
             if let Err(error) = result {
                 self.writer = None;
-                self.shared.tell(error.into());
+                self.shared.send_error(error.into());
             }
         }
     }
 
-    /// Writes over restarts of the worker: it knows which bytes it has. (Not where two write to one program at the very
-    /// time it is killed: then the position is that of both.)
+    /// Writes across restarts of the worker, which knows which bytes it has. (Not if two clients write to one
+    /// program at the moment it is killed: the position then counts the bytes of both.)
     async fn write(&mut self, bytes: Bytes) -> Result<(), ContractError> {
         let writer = self.open().await?;
         let at = writer.offset();
@@ -150,20 +150,20 @@ impl Feeder {
     }
 }
 
-/// The bytes of the items that wait, from `first` on; what is not bytes is put by.
+/// Joins the bytes of the waiting items, from `first` on; an item of another kind becomes `next`.
 fn join(
     first: Bytes,
-    rooms: &mut Vec<OwnedSemaphorePermit>,
+    permits: &mut Vec<OwnedSemaphorePermit>,
     items: &mut mpsc::UnboundedReceiver<Item>,
     next: &mut Option<Item>,
 ) -> Bytes {
     let mut joined: Option<BytesMut> = None;
-    while joined.as_ref().map_or(first.len(), BytesMut::len) < JOIN_BYTES {
+    while joined.as_ref().map_or(first.len(), BytesMut::len) < MAX_JOINED_BYTES {
         match items.try_recv() {
-            Ok(Item::Bytes(bytes, room)) => {
+            Ok(Item::Bytes(bytes, permit)) => {
                 let joined = joined.get_or_insert_with(|| BytesMut::from(&first[..]));
                 joined.extend_from_slice(&bytes);
-                rooms.push(room);
+                permits.push(permit);
             }
             Ok(item) => {
                 *next = Some(item);

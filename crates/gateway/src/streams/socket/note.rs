@@ -1,26 +1,26 @@
-//! What a client is told besides the events of a log.
+//! Messages to a client that are not events of a log.
 
 use headwater_contract::{Mark, Snapshot};
 use headwater_protocol::TtySize;
 
 use crate::error::ApiError;
 
-/// Something to be told.
+/// A message that is not an event of the log.
 #[derive(Debug, Clone)]
 pub(crate) enum Note {
-    /// What was asked for cannot be done.
+    /// A request of the client failed.
     Error(ApiError),
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resized(TtySize),
-    /// Which terminal this is, and how large: the first thing that is told.
+    /// Which terminal this is, and its size; sent first.
     Attached(TtySize),
-    /// The screen follows as output, in the place of what came before.
+    /// The screen follows as output, in place of earlier output.
     Snapshot(SnapshotHead),
-    /// What the shell told of its prompts and commands.
+    /// A mark of the shell about its prompts and commands.
     Mark(Mark),
 }
 
-/// What is told of a screen before its bytes.
+/// The header of a screen, sent before its bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct SnapshotHead {
     pub(crate) seq: u64,

@@ -1,10 +1,10 @@
-//! What a client is sent: events as frames, at once, as far as its credit goes.
+//! Sends events to a client as frames, immediately, as far as its credit allows.
 //!
-//! With credits, an output event that is larger than what may be sent is divided. Its parts but the last carry the `seq`
-//! of the event *before* it, so whoever goes on after the last seq that it saw misses nothing: it is sent the divided
-//! event again, from the beginning, or with `skip=` without the bytes that it has. (To wait for a credit of the whole
-//! event would never end where the client waits for bytes before it grants more; to send it whole would break the
-//! promise that no more comes than was granted.)
+//! With credits, an output event that is larger than the credit is divided. All its parts but the last carry
+//! the `seq` of the event *before* it, so a client that continues after the last seq that it saw misses
+//! nothing: the divided event is sent again, from its beginning, or with `skip=` without the bytes that it
+//! has. (Waiting for a credit for the whole event would never end if the client waits for bytes before it
+//! grants more; sending it whole would exceed the credit.)
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -25,37 +25,38 @@ use super::shared::Shared;
 use crate::error::ApiError;
 use crate::streams::sse::OpenStream;
 
-/// A part of a character waits so long for the rest.
-const HOLD: Duration = Duration::from_millis(50);
-/// Output that waits for more goes out when there is so much.
+/// How long an incomplete character waits for its rest.
+const CHARACTER_HOLD: Duration = Duration::from_millis(50);
+/// Output that waits for more is sent once it has this size.
 const SMALL_BYTES: usize = 4 << 10;
 
-/// What is put in the place of bytes that are missing: a screen, and who goes on after it.
+/// Replaces missing bytes: a screen, and a follower that continues after it.
 pub(crate) type Screen = (Snapshot, Follower);
 
-/// How a client is told of events and of what else there is.
-pub(crate) trait Dialect: Send {
-    /// Whether output goes out as text, and so is cut on the borders of characters.
+/// Encodes events and notes for a client.
+pub(crate) trait Encoder: Send {
+    /// Whether output is sent as text, and therefore cut only between characters.
     fn is_text(&self) -> bool;
 
-    /// After output went out, small output waits so long for more. The first after a rest goes out at once.
+    /// How long small output waits for more after output was sent. The first output after a pause is sent
+    /// immediately.
     fn pace(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// An event as a message, if this client is told of such.
+    /// An event as a message, if this client receives such events.
     fn event(&self, event: &Event) -> Option<Message>;
 
-    /// The same for what is no event.
+    /// A note as a message, if this client receives such notes.
     fn note(&self, note: &Note) -> Option<Message>;
 
-    /// Something else that is to be told, now that all up to `position` has been. Dropping the future loses nothing.
+    /// Another note, now that everything up to `position` was sent. Cancel-safe.
     fn more(&mut self, position: Seq) -> impl Future<Output = Note> + Send {
         let _ = position;
         pending()
     }
 
-    /// What is shown in the place of bytes that are missing after `position`; none: that they are.
+    /// The replacement for bytes that are missing after `position`; None: a gap is reported.
     fn instead_of_gap(
         &mut self,
         position: Seq,
@@ -68,17 +69,17 @@ pub(crate) trait Dialect: Send {
 /// Why nothing more is sent.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// The last event has been sent.
+    /// The last event was sent.
     Done,
-    /// The server ends.
+    /// The server is shutting down.
     Stopping,
-    /// The client takes nothing more.
+    /// The client is disconnected.
     Gone,
-    /// The log cannot be followed any further.
+    /// The rest of the log cannot be read.
     Failed(ApiError),
 }
 
-/// What is to be sent.
+/// An item to send.
 #[derive(Debug)]
 pub(crate) enum Due {
     Event(Event),
@@ -86,7 +87,7 @@ pub(crate) enum Due {
 }
 
 impl Due {
-    /// A screen: what there is to say of it, and its bytes.
+    /// A screen: its header and its bytes.
     pub(crate) fn screen(snapshot: Snapshot) -> [Self; 2] {
         let head = Note::Snapshot(SnapshotHead::of(&snapshot));
         let kind = EventKind::Output { stream: Stream::Output, offset: 0, bytes: snapshot.data };
@@ -100,32 +101,32 @@ pub(crate) struct Outgoing<D> {
     pub(crate) sink: SplitSink<WebSocket, Message>,
     pub(crate) follower: Follower,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) dialect: D,
+    pub(crate) encoder: D,
     pub(crate) views: EventViews,
-    /// The last event that was sent as a whole.
+    /// The last event that was sent completely.
     pub(crate) position: Seq,
-    /// So many bytes of output the client has already.
+    /// The number of bytes of output that the client already has.
     pub(crate) skip: u64,
     pub(crate) heartbeat: Duration,
     pub(crate) open: OpenStream,
     pub(crate) due: VecDeque<Due>,
-    /// Small output waits until then for more.
+    /// Small output waits until this time for more.
     pub(crate) paced_until: Instant,
 }
 
-/// Why something that is due is not sent now.
+/// Why the next item is not sent now.
 enum Holdup {
-    /// There is none: all was sent.
+    /// All items were sent.
     None,
-    /// The client has granted no more.
+    /// The client's credit is used up.
     Credit,
-    /// More may join it.
+    /// Small output waits for more.
     Pace,
 }
 
-/// What to do next.
+/// The next step.
 enum Turn {
-    /// Look again.
+    /// Check everything again.
     Again,
     Event(Result<Option<Event>, ApiError>),
     Note(Note),
@@ -133,12 +134,12 @@ enum Turn {
     Stop,
 }
 
-impl<D: Dialect> Outgoing<D> {
+impl<D: Encoder> Outgoing<D> {
     /// Sends events until there is a reason to stop.
     pub(crate) async fn run(&mut self) -> Ending {
         match self.send_events().await {
             Ok(ending) => ending,
-            // What a broken socket says is of no use to anybody.
+            // The error of a broken socket is of no use.
             Err(_) => Ending::Gone,
         }
     }
@@ -149,7 +150,7 @@ impl<D: Dialect> Outgoing<D> {
         let mut last_came = false;
         loop {
             while let Some(note) = self.shared.next_note() {
-                self.say(&note).await?;
+                self.send_note(&note).await?;
             }
             let holdup = self.send_due(last_came).await?;
             if last_came && self.due.is_empty() {
@@ -168,7 +169,7 @@ impl<D: Dialect> Outgoing<D> {
                     self.sink.send(Message::Ping(Bytes::new())).await?;
                     ping_at = Instant::now() + self.heartbeat;
                 }
-                Turn::Note(note) => self.say(&note).await?,
+                Turn::Note(note) => self.send_note(&note).await?,
                 Turn::Event(Ok(Some(event))) => {
                     if let Err(error) = self.take_up(event).await {
                         return Ok(Ending::Failed(error));
@@ -184,12 +185,11 @@ impl<D: Dialect> Outgoing<D> {
             if rest_at.is_some_and(|at| at <= Instant::now()) {
                 self.flush_views();
             }
-            rest_at = self.views.holds().then(|| rest_at.unwrap_or_else(|| Instant::now() + HOLD));
+            rest_at = self.views.holds().then(|| rest_at.unwrap_or_else(|| Instant::now() + CHARACTER_HOLD));
         }
     }
 
-    /// The next thing to do: an event that is there, else all that was written is sent on its way and something waited
-    /// for.
+    /// The next step: an event that is already available; otherwise flushes the socket and waits.
     async fn turn(
         &mut self,
         no_event: bool,
@@ -218,18 +218,19 @@ impl<D: Dialect> Outgoing<D> {
             () = gateway.background.stopping.cancelled() => Turn::Stop,
             () = self.shared.changed() => Turn::Again,
             event = self.follower.next(), if !no_event => Turn::Event(event.map_err(ApiError::from)),
-            note = self.dialect.more(self.position) => Turn::Note(note),
+            note = self.encoder.more(self.position) => Turn::Note(note),
             () = wake => Turn::Again,
             () = sleep_until(ping_at) => Turn::Ping,
         })
     }
 
-    /// Takes up an event: the store has an end before anybody is told of it, and a screen stands in for what is missing.
+    /// Takes an event. The store records an end before the client is sent it, and a screen replaces missing
+    /// output.
     async fn take_up(&mut self, event: Event) -> Result<(), ApiError> {
         self.open.gateway().recorder.note_event(self.id, &event).await?;
         if matches!(event.kind, EventKind::Gap { .. })
-            // What is rare is boxed: thousands of sockets wait, and each carries the largest of all ways.
-            && let Some(screen) = Box::pin(self.dialect.instead_of_gap(self.position)).await?
+            // Rare futures are boxed: thousands of sockets wait, and each holds its largest state.
+            && let Some(screen) = Box::pin(self.encoder.instead_of_gap(self.position)).await?
         {
             self.jump(screen);
             return Ok(());
@@ -238,7 +239,7 @@ impl<D: Dialect> Outgoing<D> {
         Ok(())
     }
 
-    /// Goes on with a screen, in the place of all that was to come before it.
+    /// Continues with a screen, in place of everything that was to be sent before it.
     fn jump(&mut self, (snapshot, follower): Screen) {
         self.due.retain(|due| matches!(due, Due::Note(_)));
         self.views = EventViews::default();
@@ -247,15 +248,15 @@ impl<D: Dialect> Outgoing<D> {
         self.due.extend(Due::screen(snapshot));
     }
 
-    /// What the client has is left out, and text is cut on the borders of characters.
+    /// Skips bytes that the client already has, and cuts text only between characters.
     fn take(&mut self, mut event: Event) {
         skip_bytes(&mut event, &mut self.skip);
-        if self.dialect.is_text() {
+        if self.encoder.is_text() {
             for event in self.views.push(event) {
                 self.put(event);
             }
         } else {
-            // The client may have changed its dialect with something held back.
+            // The client may have switched to binary frames while something was held back.
             self.flush_views();
             self.put(event);
         }
@@ -267,7 +268,7 @@ impl<D: Dialect> Outgoing<D> {
         }
     }
 
-    /// What waits for more is joined by it.
+    /// Joins output that is waiting for more.
     fn put(&mut self, event: Event) {
         if let (Some(Due::Event(last)), EventKind::Output { stream, bytes, .. }) =
             (self.due.back_mut(), &event.kind)
@@ -285,7 +286,7 @@ impl<D: Dialect> Outgoing<D> {
         self.due.push_back(Due::Event(event));
     }
 
-    /// Whether what is due is little and may wait for more.
+    /// Whether the only item is small output that may wait for more.
     fn may_wait(&self) -> bool {
         let is_small = |due: &Due| match due {
             Due::Event(Event { kind: EventKind::Output { bytes, .. }, .. }) => bytes.len() < SMALL_BYTES,
@@ -294,7 +295,7 @@ impl<D: Dialect> Outgoing<D> {
         self.due.len() == 1 && self.due.iter().all(is_small) && Instant::now() < self.paced_until
     }
 
-    /// Sends what is due, as far as the credit and the pace go.
+    /// Sends items, as far as the credit and the pace allow.
     async fn send_due(&mut self, at_once: bool) -> Result<Holdup, axum::Error> {
         if !at_once && self.may_wait() {
             return Ok(Holdup::Pace);
@@ -302,7 +303,7 @@ impl<D: Dialect> Outgoing<D> {
         while let Some(due) = self.due.pop_front() {
             let event = match due {
                 Due::Note(note) => {
-                    self.say(&note).await?;
+                    self.send_note(&note).await?;
                     continue;
                 }
                 Due::Event(event) => event,
@@ -313,7 +314,7 @@ impl<D: Dialect> Outgoing<D> {
             };
             let length = bytes.len();
             let granted = self.shared.take(length);
-            let may = if self.dialect.is_text() { whole_characters(bytes, granted) } else { granted };
+            let may = if self.encoder.is_text() { whole_characters(bytes, granted) } else { granted };
             self.shared.give_back(granted - may);
             self.open.sent(may);
             if may == length {
@@ -332,19 +333,19 @@ impl<D: Dialect> Outgoing<D> {
 
     async fn send(&mut self, event: &Event) -> Result<(), axum::Error> {
         self.position = self.position.max(event.seq);
-        let pace = self.dialect.pace();
+        let pace = self.encoder.pace();
         if !pace.is_zero() && matches!(event.kind, EventKind::Output { .. }) {
             self.paced_until = Instant::now() + pace;
         }
-        match self.dialect.event(event) {
+        match self.encoder.event(event) {
             Some(message) => self.sink.feed(message).await,
             None => Ok(()),
         }
     }
 
-    /// Tells the client what is no event.
-    pub(crate) async fn say(&mut self, note: &Note) -> Result<(), axum::Error> {
-        match self.dialect.note(note) {
+    /// Sends a note to the client.
+    pub(crate) async fn send_note(&mut self, note: &Note) -> Result<(), axum::Error> {
+        match self.encoder.note(note) {
             Some(message) => self.sink.feed(message).await,
             None => Ok(()),
         }
@@ -374,7 +375,7 @@ fn divide(event: Event, bytes: usize, position: Seq) -> (Option<Event>, Event) {
     (has_part.then_some(part), Event { seq, at_ms, kind: rest })
 }
 
-/// As many of the first `at_most` bytes as end with a whole character, if there is one; else all of them.
+/// How many of the first `at_most` bytes end with a complete character, if there is one; else all of them.
 fn whole_characters(bytes: &[u8], at_most: usize) -> usize {
     let begins = |at: &usize| bytes.get(*at).is_none_or(|byte| byte & 0xC0 != 0x80);
     let border = (at_most.saturating_sub(3)..=at_most).rev().find(begins);

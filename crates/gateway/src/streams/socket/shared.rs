@@ -1,5 +1,5 @@
-//! What the two directions of a socket tell each other, and what others tell a socket: how much may be sent, in which
-//! dialect, and what its client is to be told besides events.
+//! State shared by the two directions of a socket and by others that send it notes: the credit, the format of
+//! frames, and pending notes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::note::Note;
 use crate::error::ApiError;
 
-/// Notes that wait to be told; a client that makes more errors than it reads is told of these.
+/// The maximum number of pending notes; a client that causes more errors than it reads gets only these.
 const MAX_NOTES: usize = 16;
 
 #[derive(Debug, Default)]
@@ -20,10 +20,10 @@ pub(crate) struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes of output that may be sent; none means any number, until the first credit.
+    /// Bytes of output that may be sent; None means unlimited, until the first credit.
     credit: Option<u64>,
     notes: VecDeque<Note>,
-    /// The client has sent a binary frame.
+    /// Whether the client has sent a binary frame.
     is_binary: bool,
 }
 
@@ -32,7 +32,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many more bytes may be sent.
+    /// Grants this many more bytes.
     pub(crate) fn grant(&self, bytes: u32) {
         let mut state = self.state();
         state.credit = Some(state.credit.unwrap_or(0).saturating_add(bytes.into()));
@@ -40,7 +40,7 @@ impl Shared {
         self.changed.notify_one();
     }
 
-    /// Takes as much of `wanted` as may be sent.
+    /// Takes as much of `wanted` as the credit allows.
     pub(crate) fn take(&self, wanted: usize) -> usize {
         let mut state = self.state();
         let Some(credit) = &mut state.credit else {
@@ -51,19 +51,19 @@ impl Shared {
         usize::try_from(taken).unwrap_or(wanted)
     }
 
-    /// So many of the bytes that were taken are not sent after all.
+    /// Returns bytes that were taken and not sent.
     pub(crate) fn give_back(&self, bytes: usize) {
         if let Some(credit) = &mut self.state().credit {
             *credit = credit.saturating_add(bytes as u64);
         }
     }
 
-    /// The client is to be told of this error.
-    pub(crate) fn tell(&self, error: ApiError) {
+    /// Queues an error for the client.
+    pub(crate) fn send_error(&self, error: ApiError) {
         self.note(Note::Error(error));
     }
 
-    /// The client is to be told of this. Of sizes only the last counts.
+    /// Queues a note for the client. Only the last size is kept.
     pub(crate) fn note(&self, note: Note) {
         let mut state = self.state();
         if matches!(note, Note::Resized(_)) {
@@ -76,22 +76,22 @@ impl Shared {
         self.changed.notify_one();
     }
 
-    /// What the client is yet to be told of.
+    /// The next pending note.
     pub(crate) fn next_note(&self) -> Option<Note> {
         self.state().notes.pop_front()
     }
 
-    /// The client speaks in binary frames.
+    /// Notes that the client uses binary frames.
     pub(crate) fn speaks_binary(&self) {
         self.state().is_binary = true;
     }
 
-    /// Whether it does.
+    /// Whether the client uses binary frames.
     pub(crate) fn is_binary(&self) -> bool {
         self.state().is_binary
     }
 
-    /// Waits until something has changed since the last time.
+    /// Waits for a change since the last call.
     pub(crate) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn of_many_sizes_the_last_is_sent_however_many_errors_are_pending() {
         let shared = Shared::default();
-        (0..100).for_each(|_| shared.tell(ApiError::invalid("no")));
+        (0..100).for_each(|_| shared.send_error(ApiError::invalid("no")));
         for rows in 1..100 {
             shared.note(Note::Resized(TtySize { rows, cols: 80 }));
         }
@@ -132,7 +132,7 @@ mod tests {
     fn a_client_that_makes_errors_without_end_costs_no_more_than_a_few() {
         let shared = Shared::default();
         for _ in 0..1000 {
-            shared.tell(ApiError::invalid("no"));
+            shared.send_error(ApiError::invalid("no"));
         }
         assert_eq!(std::iter::from_fn(|| shared.next_note()).count(), MAX_NOTES);
     }

@@ -1,17 +1,17 @@
-//! Events as SSE. Nothing that a program prints can look like an event: its bytes are inside one line of JSON, which
-//! has no line's end in it, or inside base64.
+//! Events as SSE. Printed text can never look like an event: it is inside one line of JSON, which has no line
+//! breaks, or inside base64.
 
 use std::io::Write;
 
 use headwater_protocol::api::write_event;
 use headwater_protocol::{Event, EventKind, Seq};
 
-/// How long a client waits before it comes back.
-pub(crate) const RETRY: &[u8] = b"retry: 1000\n\n";
-/// A comment that says that the stream lives.
+/// Sets how long a client waits before it reconnects.
+pub(crate) const RETRY_FRAME: &[u8] = b"retry: 1000\n\n";
+/// A comment that keeps the connection alive.
 pub(crate) const HEARTBEAT: &[u8] = b": hb\n\n";
-/// Room for what surrounds the bytes of an event.
-const AROUND: usize = 256;
+/// Space for the fields around the bytes of an event.
+const ENVELOPE_BYTES: usize = 256;
 
 /// Appends an event.
 pub(crate) fn write_frame(event: &Event, out: &mut Vec<u8>) {
@@ -19,20 +19,20 @@ pub(crate) fn write_frame(event: &Event, out: &mut Vec<u8>) {
         EventKind::Output { bytes, .. } => bytes.len(),
         _ => 0,
     };
-    // What is escaped takes more: of text about one byte in sixty is a line's end.
-    out.reserve(bytes + bytes / 16 + AROUND);
+    // Escaped characters take more space: in text, about one byte in sixty is a line break.
+    out.reserve(bytes + bytes / 16 + ENVELOPE_BYTES);
     // Writing to memory does not fail.
     let _ = write!(out, "id: {}\nevent: {}\ndata: ", event.seq, event.kind.name());
     write_event(event, out);
     out.extend_from_slice(b"\n\n");
 }
 
-/// Appends the word that the client shall come back: without an `id`, which would move its position.
+/// Appends the request to reconnect, without an `id`, which would move the client's position.
 pub(crate) fn write_reconnect(after: Seq, out: &mut Vec<u8>) {
     let _ = write!(out, "event: reconnect\ndata: {{\"after\":{after}}}\n\n");
 }
 
-/// Appends why the stream ends here.
+/// Appends the error that ends the stream.
 pub(crate) fn write_error(json: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"event: error\ndata: ");
     out.extend_from_slice(json);
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// What a client of the standard sees: the type and data of each event, and the last id at that time.
+    /// A client's view by the standard: the type and data of each event, and the last id at that time.
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Seen {
         id: String,
@@ -56,7 +56,7 @@ mod tests {
         data: String,
     }
 
-    /// Reads a stream as the standard says (HTML, 9.2.6), with all three line ends that it knows.
+    /// Parses a stream by the standard (HTML, 9.2.6), with all three of its line endings.
     fn parse(stream: &[u8]) -> Vec<Seen> {
         let text = std::str::from_utf8(stream).unwrap();
         let (mut all, mut id) = (Vec::new(), String::new());
@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn seen(events: &[Event]) -> Vec<Seen> {
-        let mut stream = RETRY.to_vec();
+        let mut stream = RETRY_FRAME.to_vec();
         for event in events {
             write_frame(event, &mut stream);
             stream.extend_from_slice(HEARTBEAT);
@@ -116,8 +116,8 @@ mod tests {
         write_reconnect(Seq(5), &mut stream);
         write_error(b"{}", &mut stream);
         let seen = parse(&stream);
-        let told: Vec<_> = seen.iter().map(|seen| (&*seen.id, &*seen.event)).collect();
-        assert_eq!(told, [("5", "stdout"), ("5", "reconnect"), ("5", "error")]);
+        let received: Vec<_> = seen.iter().map(|seen| (&*seen.id, &*seen.event)).collect();
+        assert_eq!(received, [("5", "stdout"), ("5", "reconnect"), ("5", "error")]);
         assert_eq!(seen[1].data, "{\"after\":5}");
     }
 

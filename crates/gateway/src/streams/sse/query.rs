@@ -1,4 +1,4 @@
-//! What a client may ask of an event stream.
+//! The query parameters of an event stream.
 
 use axum::http::HeaderMap;
 use headwater_contract::FollowOptions;
@@ -9,16 +9,16 @@ use utoipa::{IntoParams, ToSchema};
 use crate::auth::AT_START;
 use crate::error::ApiError;
 
-/// For screens: the first chunk at once, then this often, or when so much is there.
+/// Suits screens: the first chunk immediately, then one every this many milliseconds or bytes.
 const SCREEN_BATCH_MS: u32 = 100;
 const SCREEN_BATCH_BYTES: u32 = 4096;
-/// Nobody who wants to hold events back for longer wants a stream.
+/// The upper limits of batching; a client that wants more does not want a stream.
 const MAX_BATCH_MS: u32 = 10_000;
 const MAX_BATCH_BYTES: u32 = 1 << 20;
-/// The header by which a browser's `EventSource` says where it goes on.
+/// The header with which a browser's `EventSource` continues.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// The event that a stream ends after.
+/// The event that ends a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Until {
@@ -34,32 +34,35 @@ pub(crate) enum Until {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventQuery {
-    /// Events after this `seq`, which must not be after the last one; 0 or absent: all. The header `Last-Event-ID` wins over it.
+    /// Events after this `seq`, which must not be after the last one; 0 or absent: all. The header
+    /// `Last-Event-ID` takes precedence.
     pub(crate) after: Option<u64>,
-    /// Begin so that about this many bytes of output are left to read; what is skipped is stated as a gap. Not used
-    /// when a stream goes on (`Last-Event-ID`).
+    /// Start about this many bytes before the end of the output. The skipped part is reported as a gap.
+    /// Ignored if the stream continues (`Last-Event-ID`).
     pub(crate) tail: Option<u64>,
-    /// Output of these streams only: `stdout`, `stderr`, `output`, with commas between. Other events always come.
+    /// Output of these streams only: `stdout`, `stderr`, `output`, separated by commas. Other events are
+    /// always sent.
     pub(crate) streams: Option<String>,
     /// The event that ends the stream: `closed` if absent.
     #[param(inline)]
     pub(crate) until: Option<Until>,
-    /// After the first output, hold output back up to this long to send fewer, larger events: 100 if absent; a program
-    /// that wants everything at once says 0.
+    /// After the first output, hold output back for up to this long to send fewer, larger events: 100 if
+    /// absent; 0 sends everything immediately.
     #[param(maximum = 10_000)]
     pub(crate) batch_ms: Option<u32>,
-    /// ... but no longer than until this many bytes are there: 4096 if absent.
+    /// Send held-back output early once this many bytes have accumulated: 4096 if absent.
     #[param(minimum = 1, maximum = 1_048_576)]
     pub(crate) batch_bytes: Option<u32>,
-    /// Miss nothing: output that was not sent yet is not dropped, and the program waits for this reader as for the reader
-    /// of a pipe. Needs the right to write to the session. Not for ever: see `lossless_hold` in the configuration.
+    /// Receive every byte: output that was not sent yet is not dropped, and the program waits for this reader
+    /// as for the reader of a pipe. Requires write access to the session. The wait is limited by
+    /// `lossless_hold` in the configuration.
     pub(crate) lossless: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
     pub(crate) token: Option<String>,
 }
 
 impl EventQuery {
-    /// How to follow the log, as asked.
+    /// The options for following the log.
     pub(crate) fn into_options(self) -> Result<FollowOptions, ApiError> {
         let batch_ms = self.batch_ms.unwrap_or(SCREEN_BATCH_MS);
         if batch_ms > MAX_BATCH_MS {
@@ -74,7 +77,7 @@ impl EventQuery {
             after: Seq(self.after.unwrap_or(0)),
             until_closed: self.until.unwrap_or_default() == Until::Closed,
             tail_bytes: self.tail,
-            // Who asks for a tail wants to begin there; what comes later is not to be missed.
+            // A tail only sets where to begin; later output must not be skipped.
             tail_once: true,
             batch_ms,
             batch_bytes,
@@ -84,8 +87,8 @@ impl EventQuery {
         })
     }
 
-    /// Takes the position of a stream that goes on, if the request carries one; whether it does. `EventSource` comes
-    /// back to the address that it began with, so its header wins.
+    /// Takes the position from the header, if the request has one, and returns whether it has. `EventSource`
+    /// reconnects to the URL that it began with, so its header takes precedence.
     pub(crate) fn resume(&mut self, headers: &HeaderMap) -> Result<bool, ApiError> {
         let Some(value) = headers.get(LAST_EVENT_ID) else {
             return Ok(false);
@@ -104,14 +107,14 @@ impl EventQuery {
     }
 }
 
-/// Names of streams with commas between.
+/// Parses names of streams, separated by commas.
 pub(crate) fn parse_streams(text: &str) -> Result<Vec<Stream>, ApiError> {
     let mut streams = Vec::new();
     for name in text.split(',').map(str::trim) {
         let Some(stream) = Stream::ALL.into_iter().find(|stream| stream.name() == name) else {
             let name: String = name.chars().take(32).collect();
-            let error = ApiError::invalid(format!("`streams` names `{name}`, which is no stream"));
-            return Err(error.hint("`stdout`, `stderr` and `output` are, with commas between"));
+            let error = ApiError::invalid(format!("`streams` has `{name}`, which is not a stream"));
+            return Err(error.hint("use `stdout`, `stderr` and `output`, separated by commas"));
         };
         if !streams.contains(&stream) {
             streams.push(stream);

@@ -1,5 +1,5 @@
-//! What each dialect makes of a log, and that a reader who is cut off anywhere and comes back misses nothing and is
-//! told nothing twice, however the log is cut into events then.
+//! The frames of each dialect, and that a reader that is disconnected anywhere and reconnects gets everything
+//! exactly once, however the log is cut into events.
 
 use bytes::Bytes;
 use headwater_protocol::{ExecutionId, ExitDetail, Reason, Seq, StartSpec, Stream, Verdict};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::streams::feed::cursor::Token;
+use crate::streams::feed::cursor::Cursor;
 use crate::streams::feed::subject::tests::subject;
 
 fn verdict(reason: Reason, code: Option<i32>, signal: Option<i32>, message: Option<&str>) -> Verdict {
@@ -26,14 +26,19 @@ fn started() -> Event {
     event(1, EventKind::Started { execution_id: ExecutionId::random(), pid: 7 })
 }
 
-/// All frames of events from a place on, each with the place that it carries.
-fn frames(dialect: Dialect, subject: &Subject, events: &[Event], mut place: Place) -> Vec<(Frame, Place)> {
+/// All frames of events from a position on, each with the position that it carries.
+fn frames(
+    dialect: Dialect,
+    subject: &Subject,
+    events: &[Event],
+    mut position: Position,
+) -> Vec<(Frame, Position)> {
     let mut all = Vec::new();
     for event in events {
         loop {
-            let step = dialect.step(subject, event, place);
-            place = step.place;
-            all.extend(step.frame.map(|frame| (frame, place)));
+            let step = dialect.step(subject, event, position);
+            position = step.position;
+            all.extend(step.frame.map(|frame| (frame, position)));
             if step.is_done {
                 break;
             }
@@ -52,15 +57,15 @@ fn json_of(frame: &Frame) -> Value {
     }
 }
 
-fn told(dialect: Dialect, events: &[Event]) -> Vec<Value> {
+fn sent(dialect: Dialect, events: &[Event]) -> Vec<Value> {
     let subject = subject(StartSpec::shell("x"));
-    frames(dialect, &subject, events, Place::default()).iter().map(|(frame, _)| json_of(frame)).collect()
+    frames(dialect, &subject, events, Position::default()).iter().map(|(frame, _)| json_of(frame)).collect()
 }
 
-/// What a place looks like to the client, and what it stands for when the client comes back with it.
-fn through_a_token(place: Place) -> Place {
-    let token = Token { newest: 5, open: [(5, place)].into() };
-    let again: Token = token.to_string().parse().unwrap();
+/// A position as the client sees it and sends it back.
+fn through_a_cursor(position: Position) -> Position {
+    let cursor = Cursor { newest: 5, open: [(5, position)].into() };
+    let again: Cursor = cursor.to_string().parse().unwrap();
     again.open[&5]
 }
 
@@ -68,12 +73,12 @@ fn through_a_token(place: Place) -> Place {
 fn a_native_event_says_whose_it_is_besides() {
     let subject = subject(StartSpec::shell("x"));
     let kind = EventKind::Output { stream: Stream::Stdout, offset: 0, bytes: "a\n".into() };
-    let step = Dialect::Native.step(&subject, &Event { seq: Seq(2), at_ms: 3, kind }, Place::default());
+    let step = Dialect::Native.step(&subject, &Event { seq: Seq(2), at_ms: 3, kind }, Position::default());
     let Some(Frame::Whole { name, data }) = step.frame else { panic!("no frame") };
     let json: Value = serde_json::from_slice(&data).unwrap();
     let expected = json!({"type": "stdout", "seq": 2, "at_ms": 3, "offset": 0, "text": "a\n",
         "execution_id": subject.execution_id(), "tool_call_id": "call", "conversation_id": "talk"});
-    assert_eq!((name, json, step.place.seq), (Some("stdout"), expected, Seq(2)));
+    assert_eq!((name, json, step.position.seq), (Some("stdout"), expected, Seq(2)));
 }
 
 #[test]
@@ -86,18 +91,18 @@ fn a_call_starts_prints_and_has_its_result() {
         output(4, Stream::Output, b"tty"),
         event(5, EventKind::Exited(exited)),
     ];
-    let told = told(Dialect::ToolCalls, &log);
-    let types: Vec<_> = told.iter().map(|json| json["type"].as_str().unwrap()).collect();
+    let sent = sent(Dialect::ToolCalls, &log);
+    let types: Vec<_> = sent.iter().map(|json| json["type"].as_str().unwrap()).collect();
     let printed = "CODE_EXECUTION_OUTPUT";
     assert_eq!(types, ["TOOL_CALL_START", printed, printed, printed, "TOOL_RESULT"]);
-    assert_eq!((&told[0]["id"], &told[0]["tool_name"]), (&json!("call"), &json!("code_execution")));
-    assert_eq!(told[0]["timestamp"], "1970-01-01T00:00:01.001Z");
-    assert_eq!(told[0]["tool_args"], json!({"runtime": "terminal", "code": "x"}));
-    assert!(told[..4].iter().all(|json| json["thread_id"] == "talk"));
-    assert_eq!((&told[1]["source"], &told[1]["stdout"]), (&json!("stdout"), &json!("out")));
-    assert_eq!((&told[2]["source"], &told[2]["stderr"]), (&json!("stderr"), &json!("err")));
-    assert_eq!((&told[3]["source"], &told[3]["stdout"]), (&json!("stdout"), &json!("tty")));
-    assert!(told[1].get("stderr").is_none() && told[1]["tool_call_id"] == "call");
+    assert_eq!((&sent[0]["id"], &sent[0]["tool_name"]), (&json!("call"), &json!("code_execution")));
+    assert_eq!(sent[0]["timestamp"], "1970-01-01T00:00:01.001Z");
+    assert_eq!(sent[0]["tool_args"], json!({"runtime": "terminal", "code": "x"}));
+    assert!(sent[..4].iter().all(|json| json["thread_id"] == "talk"));
+    assert_eq!((&sent[1]["source"], &sent[1]["stdout"]), (&json!("stdout"), &json!("out")));
+    assert_eq!((&sent[2]["source"], &sent[2]["stderr"]), (&json!("stderr"), &json!("err")));
+    assert_eq!((&sent[3]["source"], &sent[3]["stdout"]), (&json!("stdout"), &json!("tty")));
+    assert!(sent[1].get("stderr").is_none() && sent[1]["tool_call_id"] == "call");
 }
 
 #[test]
@@ -110,8 +115,8 @@ fn output_comes_in_chunks_of_at_most_4096_bytes_that_divide_no_character() {
         output(3, Stream::Stderr, b"!"),
         output(4, Stream::Stdout, second),
     ];
-    let told = told(Dialect::ToolCalls, &log);
-    let pieces: Vec<_> = told.iter().filter_map(|json| json["stdout"].as_str()).collect();
+    let sent = sent(Dialect::ToolCalls, &log);
+    let pieces: Vec<_> = sent.iter().filter_map(|json| json["stdout"].as_str()).collect();
     assert!(
         pieces.iter().all(|piece| piece.len() <= 4096),
         "{:?}",
@@ -124,10 +129,10 @@ fn output_comes_in_chunks_of_at_most_4096_bytes_that_divide_no_character() {
 fn a_call_that_never_ran_starts_says_why_and_has_its_result() {
     let detail = Some(ExitDetail::command_not_found("nope"));
     let failed = Verdict { detail, ..Verdict::new(Reason::SetupFailed) };
-    let told = told(Dialect::ToolCalls, &[event(1, EventKind::Exited(failed))]);
-    assert_eq!(told.len(), 3);
-    assert_eq!((&told[0]["type"], &told[1]["source"]), (&json!("TOOL_CALL_START"), &json!("error")));
-    assert_eq!(told[1]["stderr"], "Command or runtime not found: nope");
+    let sent = sent(Dialect::ToolCalls, &[event(1, EventKind::Exited(failed))]);
+    assert_eq!(sent.len(), 3);
+    assert_eq!((&sent[0]["type"], &sent[1]["source"]), (&json!("TOOL_CALL_START"), &json!("error")));
+    assert_eq!(sent[1]["stderr"], "Command or runtime not found: nope");
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn progress_begins_and_ends_with_where_the_call_stands() {
     let gap = EventKind::Gap { stream: Stream::Stdout, from_byte: 1, to_byte: 11 };
     let log =
         [started(), output(2, Stream::Stdout, b"a"), event(3, gap), output(4, Stream::Stderr, b"b"), exited];
-    let all = told(Dialect::ToolProgress, &log);
+    let all = sent(Dialect::ToolProgress, &log);
     let lines: Vec<_> = all.iter().map(content).collect();
     let skipped = "status: 10 bytes of stdout were skipped";
     assert_eq!(lines, ["status: running", "stdout: a", skipped, "stderr: b", "status: timed out after 5 s"]);
@@ -156,7 +161,7 @@ fn progress_begins_and_ends_with_where_the_call_stands() {
             "status: command not found: `x`",
         ),
     ] {
-        let all = told(Dialect::ToolProgress, &[event(1, EventKind::Exited(verdict))]);
+        let all = sent(Dialect::ToolProgress, &[event(1, EventKind::Exited(verdict))]);
         assert_eq!(all.iter().map(content).collect::<Vec<_>>(), [says]);
     }
 }
@@ -170,8 +175,8 @@ fn binary_output_is_named_once_and_not_sent() {
         output(4, Stream::Stderr, b"still text"),
         event(5, EventKind::Exited(verdict(Reason::Exited, Some(0), None, None))),
     ];
-    let told = told(Dialect::ToolProgress, &log);
-    let contents: Vec<_> = told.iter().map(|json| json["progress"]["content"].as_str().unwrap()).collect();
+    let sent = sent(Dialect::ToolProgress, &log);
+    let contents: Vec<_> = sent.iter().map(|json| json["progress"]["content"].as_str().unwrap()).collect();
     let named = "stdout is binary and is not shown; its bytes are kept";
     assert_eq!(contents, ["running", named, "still text", "exited 0"]);
 }
@@ -249,18 +254,18 @@ proptest! {
     ) {
         let subject = subject(StartSpec::shell("x"));
         for dialect in [Dialect::ToolCalls, Dialect::ToolProgress] {
-            let all = frames(dialect, &subject, &events(&log, &ending, &joins, Seq(0)), Place::default());
+            let all = frames(dialect, &subject, &events(&log, &ending, &joins, Seq(0)), Position::default());
             let whole = sum(&all.iter().map(|(frame, _)| frame.clone()).collect::<Vec<_>>());
             for cut in 0..all.len() {
-                let place = through_a_token(all[cut].1);
-                // A reader that comes back gets at least as much in one event as before: more is there by then.
+                let position = through_a_cursor(all[cut].1);
+                // A reader that reconnects gets at least as much in one event as before: more has been written by then.
                 let joins = match dialect {
-                    // Whether output is text is judged event by event.
+                    // Whether output is text is decided for each event.
                     Dialect::ToolProgress => &joins,
-                    _ if place.part > 0 => &vec![true],
+                    _ if position.part > 0 => &vec![true],
                     _ => &again,
                 };
-                let rest = frames(dialect, &subject, &events(&log, &ending, joins, place.seq), place);
+                let rest = frames(dialect, &subject, &events(&log, &ending, joins, position.seq), position);
                 let both = all[..=cut].iter().chain(&rest).map(|(frame, _)| frame.clone());
                 let is_over = cut + 1 == all.len();
                 let both: Vec<_> = if is_over { all.iter().map(|(frame, _)| frame.clone()).collect() } else { both.collect() };

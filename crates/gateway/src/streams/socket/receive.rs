@@ -1,4 +1,4 @@
-//! What a client sends: frames, one after the other, for whoever listens.
+//! Receives the frames of a client, one after the other, and passes them to a handler.
 
 use std::time::Duration;
 
@@ -13,53 +13,53 @@ use tungstenite::error::ProtocolError;
 use super::shared::Shared;
 use crate::error::ApiError;
 
-/// Why nothing more comes from a client.
+/// Why the client sends nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gone {
-    /// It said so, or its connection broke.
+    /// It closed the socket, or the connection was lost.
     Closed,
-    /// It answers no pings.
+    /// It did not answer pings.
     Silent,
-    /// It sent more than a message may have.
+    /// It sent a message that is too large.
     TooLarge,
-    /// It does not speak as WebSocket clients do.
+    /// It violated the WebSocket protocol.
     Broken,
 }
 
-/// Does what frames ask for. An error is told to the client, and the socket stays open.
-pub(crate) trait Listener: Send {
+/// Handles frames. An error is sent to the client, and the socket stays open.
+pub(crate) trait FrameHandler: Send {
     /// A binary frame.
     fn binary(&mut self, frame: Bytes) -> impl Future<Output = Result<(), ApiError>> + Send;
     /// A text frame.
     fn text(&mut self, frame: &str) -> impl Future<Output = Result<(), ApiError>> + Send;
 }
 
-/// Takes frames until there are no more. Where input waits for room, so does the socket.
-pub(crate) async fn receive<L: Listener>(
-    listener: &mut L,
+/// Receives frames until there are no more. While input waits for space, the socket is not read.
+pub(crate) async fn receive<L: FrameHandler>(
+    handler: &mut L,
     stream: &mut SplitStream<WebSocket>,
     shared: &Shared,
-    patience: Duration,
+    silence: Duration,
 ) -> Gone {
     loop {
-        let Ok(message) = timeout(patience, stream.next()).await else {
+        let Ok(message) = timeout(silence, stream.next()).await else {
             return Gone::Silent;
         };
         let done = match message {
             None | Some(Ok(Message::Close(_))) => return Gone::Closed,
-            Some(Err(error)) => return why(error),
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue, // answered below us; it lives
-            Some(Ok(Message::Binary(frame))) => listener.binary(frame).await,
-            Some(Ok(Message::Text(frame))) => listener.text(&frame).await,
+            Some(Err(error)) => return reason(error),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue, // the library answers them; the client is alive
+            Some(Ok(Message::Binary(frame))) => handler.binary(frame).await,
+            Some(Ok(Message::Text(frame))) => handler.text(&frame).await,
         };
         if let Err(error) = done {
-            shared.tell(error);
+            shared.send_error(error);
         }
     }
 }
 
-/// A connection that breaks is no news; a message that is too large or senseless is told to who sent it.
-fn why(error: axum::Error) -> Gone {
+/// A lost connection needs no reply; a message that is too large or invalid gets a close code.
+fn reason(error: axum::Error) -> Gone {
     match error.into_inner().downcast::<Error>().as_deref() {
         Ok(Error::Capacity(_)) => Gone::TooLarge,
         Ok(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Gone::Closed,
@@ -76,13 +76,13 @@ mod tests {
 
     #[test]
     fn the_type_of_an_error_says_why_a_client_is_gone() {
-        let of = |error: Error| why(axum::Error::new(error));
+        let of = |error: Error| reason(axum::Error::new(error));
         let large = CapacityError::MessageTooLong { size: 2, max_size: 1 };
         assert_eq!(of(Error::Capacity(large)), Gone::TooLarge);
         assert_eq!(of(Error::Protocol(ProtocolError::UnmaskedFrameFromClient)), Gone::Broken);
         assert_eq!(of(Error::Utf8("words".into())), Gone::Broken);
         assert_eq!(of(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)), Gone::Closed);
         assert_eq!(of(Error::Io(std::io::Error::other("message too long"))), Gone::Closed);
-        assert_eq!(why(axum::Error::new(std::io::Error::other("protocol"))), Gone::Closed);
+        assert_eq!(reason(axum::Error::new(std::io::Error::other("protocol"))), Gone::Closed);
     }
 }

@@ -1,7 +1,7 @@
-//! The body of an SSE answer: it follows a log at the pace of whoever reads it.
+//! The body of an SSE response: it follows a log at the pace of its reader.
 //!
-//! No task and no queue: the connection asks for the next piece when the one before is on its way, and only then is more
-//! asked of the worker. What is there by then goes out as one piece.
+//! It has no task and no queue: the connection asks for the next chunk once the previous one was sent, and
+//! only then is the worker asked for more. All events available by then go out as one chunk.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,15 +17,15 @@ use http_body::{Body, Frame};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::{ReusableBoxFuture, WaitForCancellationFutureOwned};
 
-use super::frame::{HEARTBEAT, RETRY, write_error, write_frame, write_reconnect};
+use super::frame::{HEARTBEAT, RETRY_FRAME, write_error, write_frame, write_reconnect};
 use super::gauge::OpenStream;
 use crate::error::ApiError;
 use crate::state::Gateway;
 
-/// A piece goes out when it has so much, whatever else is there: it is what a client that does not read holds here.
-const PIECE_BYTES: usize = 64 << 10;
-/// A part of a character waits so long for the rest.
-const HOLD: Duration = Duration::from_millis(50);
+/// The maximum size of a chunk, which is what a client that does not read holds in memory.
+const CHUNK_BYTES: usize = 64 << 10;
+/// How long an incomplete character waits for its rest.
+const CHARACTER_HOLD: Duration = Duration::from_millis(50);
 
 type Next = Result<Option<Event>, ApiError>;
 
@@ -35,16 +35,16 @@ enum TimerIsFor {
     Heartbeat,
 }
 
-/// The body.
+/// The body of an SSE response.
 pub(crate) struct EventBody {
-    /// Waits for the next event, and gives the follower back with it.
+    /// Waits for the next event, and returns the follower with it.
     next: Option<ReusableBoxFuture<'static, (Box<Follower>, Next)>>,
     id: ExecutionId,
     open: OpenStream,
     views: EventViews,
-    /// Where the client can go on: the last event that it was sent.
+    /// The last event that was sent, after which the client can continue.
     after: Seq,
-    piece: Vec<u8>,
+    chunk: Vec<u8>,
     stopping: Pin<Box<WaitForCancellationFutureOwned>>,
     timer: Pin<Box<Sleep>>,
     /// What the timer was set for since the last event: the rest of a character, or the heartbeat.
@@ -55,15 +55,15 @@ pub(crate) struct EventBody {
 impl EventBody {
     pub(crate) fn new(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -> Self {
         let after = follower.position();
-        // The rest may be held back by the worker, as all output is.
-        let hold = HOLD + Duration::from_millis(follower.options().batch_ms.into());
+        // The worker may hold the rest back, as it does with all output.
+        let hold = CHARACTER_HOLD + Duration::from_millis(follower.options().batch_ms.into());
         let beat = Instant::now() + gateway.config.heartbeat;
         Self {
             next: Some(ReusableBoxFuture::new(next(Arc::clone(gateway), id, Box::new(follower)))),
             id,
             views: EventViews::default(),
             after,
-            piece: RETRY.to_vec(),
+            chunk: RETRY_FRAME.to_vec(),
             stopping: Box::pin(gateway.background.stopping.clone().cancelled_owned()),
             timer: Box::pin(sleep_until(beat)),
             timer_is_for: Some(TimerIsFor::Heartbeat),
@@ -72,9 +72,9 @@ impl EventBody {
         }
     }
 
-    /// Takes up events as long as there are any and the piece has room; then pending, or ready at the stream's end.
+    /// Adds events to the chunk until it is full; then pending, or ready at the end of the stream.
     fn gather(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while self.piece.len() < PIECE_BYTES {
+        while self.chunk.len() < CHUNK_BYTES {
             let Some(waiting) = &mut self.next else {
                 return Poll::Ready(());
             };
@@ -85,12 +85,12 @@ impl EventBody {
                     self.take(event);
                 }
                 Ok(None) => self.end(|_, _| ()),
-                Err(error) => self.end(|body, piece| {
+                Err(error) => self.end(|body, chunk| {
                     let json = serde_json::to_vec(&error.body()).unwrap_or_default();
                     if error.retry_after.is_some() {
-                        write_reconnect(body.after, piece);
+                        write_reconnect(body.after, chunk);
                     } else {
-                        write_error(&json, piece);
+                        write_error(&json, chunk);
                     }
                 }),
             }
@@ -110,17 +110,17 @@ impl EventBody {
             self.open.sent(bytes.len());
         }
         self.after = event.seq;
-        write_frame(event, &mut self.piece);
+        write_frame(event, &mut self.chunk);
     }
 
-    /// Ends the stream, after what was held back and with these last words.
+    /// Ends the stream, after the output that was held back and with these last frames.
     fn end(&mut self, last_words: impl FnOnce(&Self, &mut Vec<u8>)) {
         if let Some(event) = self.views.flush() {
             self.write(&event);
         }
-        let mut piece = std::mem::take(&mut self.piece);
-        last_words(self, &mut piece);
-        self.piece = piece;
+        let mut chunk = std::mem::take(&mut self.chunk);
+        last_words(self, &mut chunk);
+        self.chunk = chunk;
         self.next = None;
     }
 
@@ -138,17 +138,17 @@ impl EventBody {
             self.timer_is_for = None;
             match self.views.flush() {
                 Some(event) => self.write(&event),
-                None => self.piece.extend_from_slice(HEARTBEAT),
+                None => self.chunk.extend_from_slice(HEARTBEAT),
             }
         }
     }
 }
 
-/// The next event; the store has an end before anybody is told of it.
+/// The next event. The store records an end before the client is sent it.
 async fn next(gateway: Arc<Gateway>, id: ExecutionId, mut follower: Box<Follower>) -> (Box<Follower>, Next) {
     let mut event = follower.next().await.map_err(ApiError::from);
-    if let Ok(Some(told)) = &event
-        && let Err(error) = gateway.recorder.note_event(id, told).await
+    if let Ok(Some(next)) = &event
+        && let Err(error) = gateway.recorder.note_event(id, next).await
     {
         event = Err(error);
     }
@@ -165,21 +165,21 @@ impl Body for EventBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let body = self.get_mut();
         if body.next.is_some() && body.stopping.as_mut().poll(cx).is_ready() {
-            // What is held back is sent again by the server that comes next.
+            // Held-back output is sent again by the next server.
             body.views = EventViews::default();
-            body.end(|body, piece| write_reconnect(body.after, piece));
+            body.end(|body, chunk| write_reconnect(body.after, chunk));
         }
-        if body.gather(cx).is_pending() && body.piece.is_empty() {
+        if body.gather(cx).is_pending() && body.chunk.is_empty() {
             body.poll_timer(cx);
         }
-        if !body.piece.is_empty() {
-            let piece = Bytes::from(std::mem::take(&mut body.piece));
-            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        if !body.chunk.is_empty() {
+            let chunk = Bytes::from(std::mem::take(&mut body.chunk));
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
         }
         if body.next.is_none() { Poll::Ready(None) } else { Poll::Pending }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.next.is_none() && self.piece.is_empty()
+        self.next.is_none() && self.chunk.is_empty()
     }
 }
