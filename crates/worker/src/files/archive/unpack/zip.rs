@@ -5,7 +5,7 @@ use std::io::Read;
 
 use headwater_contract::Fault;
 
-use super::super::zip::{Entry, Zip};
+use super::super::zip::{Entry, for_each};
 use super::refused;
 use crate::files::archive::unpack::extract::Extractor;
 
@@ -18,26 +18,18 @@ const LINK: u32 = 0o120_000;
 const MAX_TARGET_BYTES: u64 = 4097;
 
 pub(crate) fn unpack(archive: File, extractor: &mut Extractor<'_>) -> Result<(), Fault> {
-    let mut zip = Zip::open(archive, extractor.max_entries()).map_err(refused)?;
-    while let Some(entry) = zip.next().map_err(refused)? {
-        unpack_one(&mut zip, &entry, extractor)?;
-    }
-    Ok(())
+    for_each(archive, extractor.max_entries(), refused, |entry, content| unpack_one(entry, content, extractor))
 }
 
-fn unpack_one(zip: &mut Zip<File>, entry: &Entry, extractor: &mut Extractor<'_>) -> Result<(), Fault> {
+fn unpack_one(entry: &Entry, mut content: &mut dyn Read, extractor: &mut Extractor<'_>) -> Result<(), Fault> {
     let is_folder = entry.name.ends_with(b"/");
     // 0 if the archive has no modes.
     let rights = (entry.mode != 0).then_some(entry.mode & 0o777);
     match entry.mode & KIND {
         FOLDER | 0 if is_folder && entry.size == 0 => extractor.folder(&entry.name, rights.unwrap_or(0o755)),
-        FILE | 0 if !is_folder => {
-            let mut content = zip.content(entry).map_err(refused)?;
-            extractor.file(&entry.name, rights.unwrap_or(0o644), None, &mut content)
-        }
+        FILE | 0 if !is_folder => extractor.file(&entry.name, rights.unwrap_or(0o644), None, &mut content),
         LINK if !is_folder => {
             let mut target = Vec::new();
-            let content = zip.content(entry).map_err(refused)?;
             content.take(MAX_TARGET_BYTES).read_to_end(&mut target).map_err(refused)?;
             extractor.link(&entry.name, &target)
         }

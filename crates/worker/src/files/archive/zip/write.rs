@@ -5,10 +5,26 @@ use std::io::{self, Read, Write};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use super::{
-    CENTRAL, DEFLATED, DESCRIPTOR, END, END_64, EXTRA_64, IN_EXTRA_64, LOCAL, LOCATOR_64, STORED, STREAMED,
-    UNIX, UTF8,
-};
+const LOCAL: u32 = 0x0403_4b50;
+const CENTRAL: u32 = 0x0201_4b50;
+const DESCRIPTOR: u32 = 0x0807_4b50;
+const END: u32 = 0x0605_4b50;
+const END_64: u32 = 0x0606_4b50;
+const LOCATOR_64: u32 = 0x0706_4b50;
+/// The extra field with sizes that need more than 32 bits.
+const EXTRA_64: u16 = 0x0001;
+
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+/// The name is UTF-8.
+const UTF8: u16 = 1 << 11;
+/// Sizes and checksum come after the data.
+const STREAMED: u16 = 1 << 3;
+/// The system code of Unix: the mode is in the upper half of the attributes.
+const UNIX: u8 = 3;
+
+/// The value of a 32-bit field whose real value is in the 64-bit extra field; also the largest 32-bit size.
+const IN_EXTRA_64: u32 = u32::MAX;
 
 /// The largest directory, which is kept in memory until the end.
 const MAX_DIRECTORY_BYTES: usize = 64 << 20;
