@@ -136,7 +136,7 @@ async fn an_execution_that_the_worker_no_longer_knows_is_lost_after_a_while() {
     assert_eq!(end(&test, lost).await, None, "it is not given up at once");
     // One that is started again in time, by the call that started it, goes on.
     test.model.start(back, session, headwater_protocol::StartSpec::shell("true")).unwrap();
-    test.until(async || end(&test, lost).await.is_some()).await;
+    test.until(async || end(&test, lost).await.is_some_and(|end| end.closed)).await;
     let told = end(&test, lost).await.unwrap();
     assert_eq!((told.verdict.reason, told.verdict.code, told.closed), (Reason::Lost, None, true));
     assert_eq!(end(&test, back).await, None);
