@@ -171,8 +171,8 @@ fn hostile_zips_are_refused() {
                 file(b"a/x")(zip);
             }),
         ),
-        ("no end", b"PK".to_vec()),
-        ("no end", Vec::new()),
+        ("end of central directory", b"PK".to_vec()),
+        ("end of central directory", Vec::new()),
     ];
     for (n, (says, bytes)) in cases.iter().enumerate() {
         let fault = try_it(bytes, ArchiveFormat::Zip).1.expect_err(&format!("case {n}: {says}"));
