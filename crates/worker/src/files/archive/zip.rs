@@ -23,12 +23,17 @@ mod tests {
         let mut file = tempfile::tempfile()?;
         file.write_all(archive)?;
         let mut seen = Vec::new();
-        for_each::<io::Error>(File::try_clone(&file)?, max_entries, |error| error, |entry, content| {
-            let mut bytes = Vec::new();
-            content.read_to_end(&mut bytes)?;
-            seen.push((entry.name.clone(), entry.mode, bytes));
-            Ok(())
-        })?;
+        for_each::<io::Error>(
+            File::try_clone(&file)?,
+            max_entries,
+            |error| error,
+            |entry, content| {
+                let mut bytes = Vec::new();
+                content.read_to_end(&mut bytes)?;
+                seen.push((entry.name.clone(), entry.mode, bytes));
+                Ok(())
+            },
+        )?;
         Ok(seen)
     }
 

@@ -18,7 +18,9 @@ const LINK: u32 = 0o120_000;
 const MAX_TARGET_BYTES: u64 = 4097;
 
 pub(crate) fn unpack(archive: File, extractor: &mut Extractor<'_>) -> Result<(), Fault> {
-    for_each(archive, extractor.max_entries(), refused, |entry, content| unpack_one(entry, content, extractor))
+    for_each(archive, extractor.max_entries(), refused, |entry, content| {
+        unpack_one(entry, content, extractor)
+    })
 }
 
 fn unpack_one(entry: &Entry, mut content: &mut dyn Read, extractor: &mut Extractor<'_>) -> Result<(), Fault> {

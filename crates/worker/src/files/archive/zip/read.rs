@@ -83,8 +83,10 @@ impl Limits {
         if header.flags().is_encrypted() {
             return Err(invalid("an entry is encrypted"));
         }
-        self.claimed_bytes =
-            self.claimed_bytes.saturating_add(header.compressed_size_hint()).saturating_add(LOCAL_HEADER_BYTES);
+        self.claimed_bytes = self
+            .claimed_bytes
+            .saturating_add(header.compressed_size_hint())
+            .saturating_add(LOCAL_HEADER_BYTES);
         if self.claimed_bytes > self.archive_bytes {
             return Err(invalid("its entries overlap"));
         }
