@@ -176,8 +176,9 @@ async fn a_worker_that_can_take_no_connection_waits_and_takes_those_that_came_la
     for _ in 0..400 {
         held.push(UnixStream::connect(worker.data().join("worker.sock")).await?);
     }
-    let refused = |text: String| text.lines().filter(|line| line.contains("could not be taken")).count();
-    eventually("a connection could not be taken", async || refused(worker.log()) >= 2).await?;
+    let refused =
+        |text: String| text.lines().filter(|line| line.contains("cannot accept a connection")).count();
+    eventually("a connection cannot be accepted", async || refused(worker.log()) >= 2).await?;
     // An open connection is served, and the error says why nothing can be started.
     client.info().await?;
     let error = client.create_session(None, &headwater_protocol::SessionSpec::default()).await;
@@ -210,8 +211,8 @@ async fn a_gateway_that_can_take_no_connection_waits_and_takes_those_that_came_l
     for _ in 0..20 {
         held.push(TcpStream::connect(server.address()).await?);
     }
-    let refused = || server.log().lines().filter(|line| line.contains("could not be taken")).count();
-    eventually("a connection could not be taken", async || refused() >= 2).await?;
+    let refused = || server.log().lines().filter(|line| line.contains("cannot accept a connection")).count();
+    eventually("a connection cannot be accepted", async || refused() >= 2).await?;
     ensure!(refused() < 40, "{} lines", refused());
     drop(held);
     eventually("requests are answered", async || {
