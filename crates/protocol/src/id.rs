@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why a string is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {what} id: expected `{prefix}` and 32 hexadecimal digits")]
+#[error("`{text}` is not a valid {what} id: expected `{prefix}` and 32 hexadecimal digits")]
 pub struct IdError {
     what: &'static str,
     prefix: &'static str,
@@ -149,7 +149,7 @@ mod tests {
             "ses_+0000000000000000000000000000000",
         ] {
             let error = bad.parse::<SessionId>().unwrap_err();
-            assert!(error.to_string().contains("is not a session id"), "{error}");
+            assert!(error.to_string().contains("is not a valid session id"), "{error}");
         }
     }
 }
