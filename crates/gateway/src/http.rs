@@ -1,4 +1,5 @@
-//! What every route shares of HTTP: extractors, strict JSON, pages, idempotency, rates, OpenAPI responses.
+//! The HTTP code that all routes share: extractors, strict JSON, paging, idempotency, rate limits, OpenAPI
+//! responses.
 
 pub(crate) mod extract;
 pub(crate) mod idempotency;

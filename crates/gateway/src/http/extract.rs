@@ -1,4 +1,4 @@
-//! What a request carries, taken apart with our own errors: JSON bodies, query strings, ids in paths.
+//! Extractors for JSON bodies, query strings and ids in paths, with our own errors.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::http::strict_json::Strict;
 
-/// A JSON body. An empty body is an empty object, so that nothing has to be sent where nothing is asked for.
+/// A JSON body. An empty body counts as an empty object, so a client can omit it if no field is required.
 pub(crate) struct Json<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
@@ -21,31 +21,31 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
-/// The bytes of a body that says that it is JSON.
+/// Reads the body of a request and requires `Content-Type: application/json`, unless the body is empty.
 pub(crate) async fn json_body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
-    let has_type = request.headers().get(header::CONTENT_TYPE).cloned();
+    let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
     let body = body(request, state).await?;
-    let said = match has_type {
-        // A form or plain text can be sent across sites without asking: JSON cannot.
+    let message = match content_type {
+        // Browsers send forms and plain text to other sites without a CORS preflight; JSON needs one.
         Some(kind) => {
             let kind = kind.to_str().unwrap_or_default().to_ascii_lowercase();
             if kind.starts_with("application/json") {
                 return Ok(body);
             }
-            format!("the body is `{}`", kind.chars().take(64).collect::<String>())
+            format!("the body has the type `{}`", kind.chars().take(64).collect::<String>())
         }
         None if body.is_empty() => return Ok(body),
-        None => "the body has no type".to_owned(),
+        None => "the request has a body and no `Content-Type`".to_owned(),
     };
     Err(ApiError::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported_media_type",
-        said,
+        message,
         "send JSON with `Content-Type: application/json`",
     ))
 }
 
-/// Reads JSON, nothing and `null` as an empty object; the error names the field.
+/// Parses JSON. An empty body and `null` count as an empty object. The error names the field.
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let body = if body.iter().all(u8::is_ascii_whitespace) { b"{}" } else { body };
     let Strict(value) = serde_json::from_slice(body).map_err(|error| ApiError::invalid(error.to_string()))?;
@@ -58,22 +58,22 @@ pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     })
 }
 
-/// The whole body, within the limit that [`crate::http::rate_limit`] sets.
+/// Reads the whole body, up to the limit that the route's `DefaultBodyLimit` sets.
 pub(crate) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
     Bytes::from_request(request, state).await.map_err(|rejection| {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
             return ApiError::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "body_too_large",
-                "the body is larger than this server takes",
-                "send less, or raise `[server] max_body`",
+                "the body is larger than this server accepts",
+                "send a smaller body, or raise `max_body` in `[server]`",
             );
         }
-        ApiError::invalid("the body did not arrive whole")
+        ApiError::invalid("the body is incomplete")
     })
 }
 
-/// Whether the client asks for a stream. Only who names it does: `*/*` is JSON.
+/// Whether the client requests a stream: `Accept` must name `text/event-stream`. `*/*` means JSON.
 pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|kind| {
@@ -82,7 +82,7 @@ pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// A query string.
+/// The parameters of a query string.
 pub(crate) struct Query<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -98,7 +98,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// No query string: a door that takes none says so, instead of passing over what a client meant to say.
+/// Rejects a query string: a route without parameters reports them instead of ignoring them.
 pub(crate) struct NoQuery;
 
 impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
@@ -107,12 +107,12 @@ impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         match parts.uri.query() {
             None | Some("") => Ok(Self),
-            Some(_) => Err(ApiError::invalid("the query string: nothing is asked for here in that way")),
+            Some(_) => Err(ApiError::invalid("this route takes no query parameters")),
         }
     }
 }
 
-/// The one id in a path.
+/// The id in a path.
 pub(crate) struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -121,7 +121,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         path.map(|path| Self(path.0)).map_err(|rejection| {
-            // What cannot be an id names nothing: the same answer as for an id that is not there.
+            // A malformed id gets the same response as an id that does not exist.
             ApiError::new(
                 StatusCode::NOT_FOUND,
                 "not_found",

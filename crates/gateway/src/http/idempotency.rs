@@ -1,4 +1,4 @@
-//! Requests that may be asked twice: the key that comes with them, and what it stands for.
+//! Idempotency keys: a request that is repeated with its key is carried out once.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -19,30 +19,30 @@ use crate::http::extract::json_body;
 use crate::now_ms;
 
 const HEADER: &str = "idempotency-key";
-/// The most characters of a key.
+/// The maximum length of a key, in characters.
 const MAX_KEY: usize = 255;
 
-/// The key that came with a request, and what it stands for.
+/// The idempotency key of a request, with the hash of the request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestKey {
     pub(crate) key: Option<String>,
-    /// SHA-256 of method, path and body: the same key must stand for the same request.
+    /// SHA-256 of method, path and body. A key may only be used again with the same request.
     pub(crate) hash: [u8; 32],
 }
 
-/// A JSON body with the key that came with it.
+/// A JSON body with the idempotency key of its request.
 pub(crate) struct Keyed<T> {
     pub(crate) value: T,
     pub(crate) request_key: RequestKey,
 }
 
-/// What a request makes, under which ids. While it is held, other requests with the same key wait.
+/// The ids of the objects that a request creates. While this is held, other requests with the same key wait.
 pub(crate) struct Claimed<T> {
-    /// The id of what is made.
+    /// The id of the created object.
     pub(crate) id: T,
-    /// The session that is made for it.
+    /// The session that is created for it.
     pub(crate) session: Option<SessionId>,
-    /// An earlier request with the key began it, and chose the ids.
+    /// Whether an earlier request with the key chose the ids.
     pub(crate) repeated: bool,
     _lock: Option<OwnedMutexGuard<()>>,
 }
@@ -51,18 +51,18 @@ pub(crate) struct Claimed<T> {
 #[derive(Debug)]
 pub(crate) struct IdempotencyKeys {
     store: Arc<dyn Store>,
-    /// One request at a time for each owner and key.
+    /// Serialises the requests of each owner and key.
     locks: KeyedLock<(String, String)>,
 }
 
 impl IdempotencyKeys {
-    /// Keys in this store.
+    /// Keeps the keys in this store.
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self { store, locks: KeyedLock::default() }
     }
 
-    /// Claims the key of a request for these ids. If an earlier request has it, its ids are the answer; if that was another
-    /// request, an error is.
+    /// Claims the key of a request for these ids. If an earlier request has claimed it, returns the ids of
+    /// that request, or an error if the two requests differ.
     pub(crate) async fn claim<T: Display + FromStr>(
         &self,
         who: &Identity,
@@ -106,38 +106,38 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Keyed<T> {
     }
 }
 
-/// The key of a request, if it has one.
+/// Returns the key of a request, if it has one.
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
-    let is_good = (1..=MAX_KEY).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic);
+    let is_valid = (1..=MAX_KEY).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic);
     match value.to_str() {
-        Ok(key) if is_good && values.next().is_none() => Ok(Some(key.to_owned())),
-        _ => Err(ApiError::invalid("`Idempotency-Key` is not a key")
+        Ok(key) if is_valid && values.next().is_none() => Ok(Some(key.to_owned())),
+        _ => Err(ApiError::invalid("`Idempotency-Key` is not valid")
             .hint("send one key of 1 to 255 visible ASCII characters, a UUID for example")),
     }
 }
 
-/// What a key stands for.
+/// Hashes a request, to compare it with an earlier request that has the same key.
 pub(crate) fn hash(method: &Method, path: &str, body: &[u8]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in [method.as_str().as_bytes(), path.as_bytes(), body] {
-        // With its length before it, no part can be taken for the beginning of the next.
+        // The length before each part separates it from the next one.
         digest.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
         digest.update(part);
     }
     digest.finalize().into()
 }
 
-/// The key came before, with another request (422).
+/// The key was used before with a different request (422).
 fn key_reused(key: &str) -> ApiError {
     ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "key_reused",
-        format!("`Idempotency-Key` `{key}` came before with another request"),
-        "use a new key for each new request, and the same only to repeat one exactly",
+        format!("`Idempotency-Key` `{key}` was used before with a different request"),
+        "use a new key for each new request; send the same key only to repeat a request exactly",
     )
 }
 

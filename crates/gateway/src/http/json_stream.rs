@@ -1,6 +1,7 @@
-//! JSON answers that are written piece by piece: the next piece is made when the client has taken the one before.
+//! JSON responses that are written in pieces: the next piece is built when the client has received the
+//! previous one.
 //!
-//! JSON can make a text six times as long, so long texts are escaped a little at a time, too.
+//! Escaping can make a text six times as long, so long texts are escaped in pieces, too.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,20 +17,21 @@ use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// An answer that is complete before it has reached this size is sent as any other.
+/// A response that is complete before it reaches this many bytes is sent as a whole.
 const SHORT: usize = 64 << 10;
-/// So many bytes of a text are escaped at once, and items are put together until they are about as long.
+/// The number of bytes of a text that are escaped at once, and the approximate size up to which items are
+/// combined.
 const PIECE: usize = 16 << 10;
 
 /// A part of a JSON document.
 enum Part {
-    /// JSON already.
+    /// JSON that is sent as it is.
     Json(Vec<u8>),
-    /// The inside of a string, not escaped yet.
+    /// The content of a string that is not escaped yet, and the position where the rest of it begins.
     Text(String, usize),
 }
 
-/// What was made of a document and is not sent yet.
+/// The parts of a document that are built and not sent yet.
 #[derive(Default)]
 pub(crate) struct Parts(VecDeque<Part>);
 
@@ -43,7 +45,7 @@ impl Parts {
         }
     }
 
-    /// Adds something as JSON.
+    /// Adds a value as JSON.
     pub(crate) fn value(&mut self, value: &impl Serialize) -> Result<(), ApiError> {
         let json = serde_json::to_vec(value).map_err(|error| ApiError::internal(&error))?;
         self.json(json);
@@ -57,14 +59,14 @@ impl Parts {
         Ok(())
     }
 
-    /// Adds the inside of a string.
+    /// Adds the content of a string.
     pub(crate) fn text(&mut self, text: String) {
         if !text.is_empty() {
             self.0.push_back(Part::Text(text, 0));
         }
     }
 
-    /// About how long it is: a text counts before it is escaped.
+    /// The approximate length: texts count with their length before escaping.
     fn len(&self) -> usize {
         let lengths = self.0.iter().map(|part| match part {
             Part::Json(json) => json.len(),
@@ -73,7 +75,7 @@ impl Parts {
         lengths.sum()
     }
 
-    /// The next piece of it.
+    /// Removes and returns the next piece.
     fn next(&mut self) -> Option<Bytes> {
         match self.0.pop_front()? {
             Part::Json(json) => Some(json.into()),
@@ -89,15 +91,15 @@ impl Parts {
     }
 }
 
-/// The inside of a JSON string.
+/// Escapes a text as the content of a JSON string.
 fn escaped(text: &str) -> Bytes {
     let json = Bytes::from(serde_json::Value::from(text).to_string());
     json.slice(1..json.len() - 1)
 }
 
-/// Makes a document, a little at a time.
+/// Builds a document in parts.
 pub(crate) trait Source: Send + 'static {
-    /// Adds what comes next; false if that was the last of it.
+    /// Adds the next parts. Returns false if the document is complete.
     fn more(&mut self, parts: &mut Parts) -> impl Future<Output = Result<bool, ApiError>> + Send;
 }
 
@@ -108,8 +110,8 @@ struct Writing<S> {
     open: OpenStream,
 }
 
-/// The answer that a source makes. What goes wrong before anything was sent is an error as any other; later the answer
-/// breaks off.
+/// Responds with the document of a source. An error before anything is sent becomes an error response; a
+/// later error aborts the response.
 pub(crate) async fn answer<S: Source>(gateway: &Arc<Gateway>, mut source: S) -> Result<Response, ApiError> {
     let (mut parts, mut is_over) = (Parts::default(), false);
     while !is_over && parts.len() < SHORT {
@@ -131,7 +133,7 @@ pub(crate) async fn answer<S: Source>(gateway: &Arc<Gateway>, mut source: S) -> 
                 Some((Ok(bytes), Some(writing)))
             }
             Err(error) => {
-                tracing::warn!(error = %error.message, "an answer broke off");
+                tracing::warn!(error = %error.message, "response aborted");
                 Some((Err(std::io::Error::other(error.message.into_owned())), None))
             }
         }

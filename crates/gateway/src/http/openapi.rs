@@ -1,7 +1,7 @@
-//! What many routes document in the same way: error responses and the idempotency key.
+//! The parts of the OpenAPI document that many routes share: error responses and the idempotency key.
 //!
-//! Name these types in `responses(...)` before the responses of the route itself, which then may describe a status in
-//! more detail.
+//! Name these types in `responses(...)` before the responses of the route itself, which then may describe a
+//! status in more detail.
 
 use std::collections::BTreeMap;
 

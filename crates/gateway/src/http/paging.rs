@@ -1,4 +1,4 @@
-//! Lists, a page at a time: what a client asks for, and how a page is told.
+//! Paging of lists: the requested page, and the response.
 
 use headwater_protocol::api::PageBody;
 use headwater_store::{BuildRow, ExecutionRow, MAX_PAGE, Page, PageRequest, SessionRow};
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::error::ApiError;
 
-/// How many are on a page, unless told.
+/// The number of items of a page if the request has no `limit`.
 const DEFAULT: u32 = 100;
 
-/// The page that was asked for.
+/// Checks the `limit` and `cursor` of a request.
 pub(crate) fn page_request(limit: Option<u32>, cursor: Option<&str>) -> Result<PageRequest, ApiError> {
     let limit = limit.unwrap_or(DEFAULT);
     if !(1..=MAX_PAGE).contains(&limit) {
@@ -19,21 +19,21 @@ pub(crate) fn page_request(limit: Option<u32>, cursor: Option<&str>) -> Result<P
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|_| digits);
         number.ok_or_else(|| {
-            ApiError::invalid("`cursor` is not one").hint("use `next_cursor` of the page before")
+            ApiError::invalid("`cursor` is not valid").hint("use `next_cursor` of the previous page")
         })
     });
     Ok(PageRequest { limit, cursor: cursor.transpose()? })
 }
 
-/// Rows that are read at the same time: each may hold megabytes that a list does not show.
+/// The number of rows that are read at once: each may hold megabytes that a list does not show.
 const ROWS_AT_ONCE: u32 = 8;
-/// A page ends with the part in which its rows reach so many bytes as JSON, so that the page is a few MiB at most
-/// however large they are.
+/// A page ends with the part in which its rows reach this many bytes of JSON, so that even a page of large
+/// rows has a few MiB at most.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A row of a list whose rows can be large.
 pub(crate) trait Row {
-    /// Its bytes as JSON, about.
+    /// The approximate size of the row as JSON, in bytes.
     fn size(&self) -> usize;
 }
 
@@ -55,7 +55,7 @@ impl Row for BuildRow {
     }
 }
 
-/// A page that is read in parts. It ends early if its rows are large; `next` says where the next one goes on.
+/// A page that is read in parts. It ends early if its rows are large; `next` is the cursor of the next page.
 #[derive(Debug)]
 pub(crate) struct InParts<T> {
     items: Vec<T>,
@@ -66,12 +66,12 @@ pub(crate) struct InParts<T> {
 }
 
 impl<T: Row> InParts<T> {
-    /// This page, of which nothing was read yet.
+    /// Begins to read this page.
     pub(crate) const fn new(page: PageRequest) -> Self {
         Self { items: Vec::new(), next: page.cursor, left: page.limit, bytes: 0, is_over: false }
     }
 
-    /// The part that is to be read next, unless the page is complete.
+    /// The part to read next, unless the page is complete.
     pub(crate) fn wanted(&self) -> Option<PageRequest> {
         (!self.is_over).then(|| PageRequest { limit: self.left.min(ROWS_AT_ONCE), cursor: self.next })
     }
@@ -85,13 +85,13 @@ impl<T: Row> InParts<T> {
         self.is_over = self.next.is_none() || self.left == 0 || self.bytes >= PAGE_BYTES;
     }
 
-    /// The page.
+    /// Returns the complete page.
     pub(crate) fn page(self) -> Page<T> {
         Page { items: self.items, next: self.next }
     }
 }
 
-/// How long something is as JSON.
+/// The length of a value as JSON, in bytes.
 fn json_bytes(value: &impl Serialize) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
@@ -104,12 +104,12 @@ fn json_bytes(value: &impl Serialize) -> usize {
         }
     }
     let mut count = Count(0);
-    // Counting does not fail; what cannot be written as JSON is not in a store.
+    // Counting does not fail, and everything in the store can be written as JSON.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
 
-/// A page as it is told.
+/// The response for a page.
 pub(crate) fn page_body<T>(items: Vec<T>, next: Option<i64>) -> PageBody<T> {
     PageBody { items, next_cursor: next.map(|next| next.to_string()) }
 }

@@ -1,4 +1,4 @@
-//! What bounds a client: a bucket of requests for each token and each address; and the number that names a request.
+//! Rate limits (a token bucket for each API token and each address), and the ids of requests.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -22,17 +22,17 @@ pub(crate) fn request_id() -> String {
 /// A new id for a request.
 pub(crate) fn new_request_id() -> String {
     let mut bits = [0; 8];
-    // A request id that repeats costs a confusing log, nothing else.
+    // A repeated request id makes the log confusing and has no other effect.
     let _ = getrandom::fill(&mut bits);
     format!("req_{:016x}", u64::from_le_bytes(bits))
 }
 
-/// With more buckets than these, full ones (whose owner has been quiet) are forgotten.
+/// When there are more buckets than this, full ones (of idle clients) are removed.
 const TIDY: usize = 4_096;
-/// A bucket holds so many seconds' worth.
+/// The capacity of a bucket, in seconds of the rate.
 const BURST_SECONDS: f64 = 2.0;
 
-/// A bucket of requests for each of many callers.
+/// A token bucket for each of many callers.
 #[derive(Debug)]
 pub(crate) struct Buckets<K> {
     per_second: f64,
@@ -46,7 +46,7 @@ struct Bucket {
 }
 
 impl<K: Hash + Eq> Buckets<K> {
-    /// Buckets that fill by so many a second; 0 means that there is no limit.
+    /// Creates buckets with this rate of requests; 0 means no limit.
     pub(crate) fn new(per_second: u32) -> Self {
         Self { per_second: f64::from(per_second), buckets: Mutex::new((HashMap::new(), TIDY)) }
     }
@@ -55,7 +55,7 @@ impl<K: Hash + Eq> Buckets<K> {
         (self.per_second * BURST_SECONDS).max(1.0)
     }
 
-    /// Takes one; `Err` tells how long until there is one again.
+    /// Takes one request from a bucket. `Err` is the time until the bucket has one again.
     pub(crate) fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
         if self.per_second <= 0.0 {
             return Ok(());

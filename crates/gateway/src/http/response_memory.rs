@@ -1,8 +1,9 @@
-//! The memory of answers that were made and are not sent yet.
+//! Limits the memory of responses that are built and not sent yet.
 //!
-//! An answer that was built whole stays in memory until its client has read it, so a client that does not read could
-//! fill the memory of the server. Each such answer counts towards a share of its owner and towards a bound for all; over
-//! them the answer is refused. Answers that are read piece by piece ([`pieces`]) cost one piece and do not count.
+//! A response that is built as a whole stays in memory until its client has read it, so a client that does
+//! not read could fill the memory of the server. Each such response counts towards the share of its owner and
+//! towards a limit for all owners; a response that exceeds one of them is refused. Responses that are sent in
+//! pieces ([`crate::http::json_stream`]) hold one piece and do not count.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,16 +18,17 @@ use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::http::wrapped_body::wrapped;
 
-/// Answers up to this size do not count: a connection has a write buffer of that size anyway.
+/// Responses up to this many bytes do not count: a connection has a write buffer of that size anyway.
 const SMALL: usize = 64 << 10;
-/// The share of one owner in the bound for all, ...
+/// The share of one owner is the limit for all owners, divided by this.
 const OWNERS: usize = 4;
-/// ... and of all links of one owner in that owner's: whoever has a link cannot use up what its owner needs.
+/// The share of all links of one owner is the owner's share, divided by this: links cannot use up what the
+/// owner needs.
 const LINKS: usize = 4;
-/// When a client that was refused may try again.
+/// How long a refused client should wait before it tries again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Who holds answers or connections: an owner by its own credentials, or the links to its sessions.
+/// The holder of responses or connections: an owner with its own credentials, or the links to its sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Holder {
     owner: String,
@@ -45,14 +47,14 @@ struct Held {
     by: HashMap<Holder, usize>,
 }
 
-/// Counts the bytes of answers that are not sent yet.
+/// Counts the bytes of responses that are not sent yet.
 #[derive(Debug)]
 pub(crate) struct Answers {
     most: usize,
     held: Mutex<Held>,
 }
 
-/// Which bound was reached.
+/// The limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Full {
     Own,
@@ -73,8 +75,8 @@ impl Answers {
         self.most / if holder.by_link { OWNERS * LINKS } else { OWNERS }
     }
 
-    /// Counts an answer. One that is larger than a bound still fits if nothing else is held: it could never be read
-    /// otherwise.
+    /// Counts a response. A response that is larger than a limit is allowed if nothing else is held:
+    /// otherwise it could never be sent.
     fn take(self: &Arc<Self>, holder: Holder, bytes: usize, force: bool) -> Result<Hold, Full> {
         let share = self.share(&holder);
         let mut held = self.held();
@@ -91,21 +93,21 @@ impl Answers {
         Ok(Hold { answers: Arc::clone(self), holder, bytes })
     }
 
-    /// Refuses a request that changes something if its answer might not be sent: once the change is made, its answer
-    /// is not refused any more.
+    /// Refuses a request that changes something if its response might be refused: after the change, the
+    /// response is always sent.
     pub(crate) fn check(&self, who: &Identity, method: &Method) -> Result<(), ApiError> {
         let holder = Holder::of(who);
         let own = self.held().by.get(&holder).copied().unwrap_or(0);
         if method.is_safe() || own < self.share(&holder) { Ok(()) } else { Err(refusal(Full::Own)) }
     }
 
-    /// The answer, counted until it is sent or its client is gone; or the refusal that is sent in its place.
+    /// Counts the response until it is sent or its client has disconnected, or replaces it with an error.
     pub(crate) fn count(self: &Arc<Self>, who: &Identity, method: &Method, answer: Response) -> Response {
         let bytes = answer.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
         let Some(bytes) = bytes.filter(|bytes| *bytes > SMALL && !is_pulled(&answer)) else { return answer };
         match self.take(Holder::of(who), bytes, !method.is_safe()) {
             Ok(hold) => {
-                // Every part of the body holds it: the connection keeps parts in its buffer after the body is gone.
+                // Every part of the body holds it: the connection buffers parts after the body is dropped.
                 let hold = Arc::new(hold);
                 answer.map(|body| {
                     wrapped(body, move |body, cx| {
@@ -119,7 +121,7 @@ impl Answers {
     }
 }
 
-/// Marks an answer whose length is known and which is nevertheless read piece by piece.
+/// Marks a response that has a known length and is nevertheless sent in pieces.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pulled;
 
@@ -132,14 +134,14 @@ fn refusal(full: Full) -> ApiError {
         Full::Own => ApiError::new(
             StatusCode::TOO_MANY_REQUESTS,
             "unread_answers",
-            "too many answers that you asked for wait to be read",
-            "read the answers of your open connections or close them, then ask again",
+            "too many of your responses have not been read yet",
+            "read the responses on your open connections or close them, then try again",
         ),
         Full::All => ApiError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "unread_answers",
-            "too many answers of this server wait to be read",
-            "ask again in a moment, or ask for less at once",
+            "too many responses of this server have not been read yet",
+            "try again in a moment, or request less at once",
         ),
     };
     ApiError { retry_after: Some(RETRY), ..error }
@@ -166,8 +168,8 @@ impl Drop for Hold {
     }
 }
 
-/// Bytes and what counts them.
-struct CountedBytes(Bytes, #[allow(dead_code)] Arc<Hold>); // held, not looked at
+/// Bytes with the [`Hold`] that counts them.
+struct CountedBytes(Bytes, #[allow(dead_code)] Arc<Hold>); // held for its `Drop`
 
 impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {

@@ -1,7 +1,8 @@
-//! JSON as its schema has it: an object is an object, and says each thing once. serde takes a list for a struct too,
-//! field by field, so that `"limits": [1]` would mean something; and of two fields of one name it would take the last.
+//! Parses JSON strictly: a list in place of an object and a repeated field are errors. serde alone would read
+//! a list as the fields of a struct, so that `"limits": [1]` would be accepted, and would use the last of two
+//! fields of one name.
 //!
-//! And it is no larger in memory than it has to be: a value of two bytes in a body takes hundreds here.
+//! The number of values is limited as well: a value of two bytes in a body takes hundreds of bytes in memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,10 +15,10 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
-/// The most values in one body, those inside of others counted too: more than any command line can have.
+/// The maximum number of values in one body, including nested ones: more than any command line can have.
 const MAX_VALUES: usize = 100_000;
 
-/// A value that is read so.
+/// A value that is parsed strictly.
 pub(crate) struct Strict(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for Strict {
@@ -26,10 +27,10 @@ impl<'de> Deserialize<'de> for Strict {
     }
 }
 
-/// Makes a value of what is read, and refuses a name that comes twice in one object.
+/// Builds a value and refuses a name that occurs twice in one object.
 #[derive(Clone, Copy)]
 struct Once<'a> {
-    /// So many more values may come.
+    /// The number of values that may still follow.
     left: &'a Cell<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! A body whose frames are read through a function. Its length stays known.
+//! A body whose frames are read through a function. Its length remains known.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,7 +10,7 @@ use http_body::{Frame, SizeHint};
 /// One frame of a body, its end, or an error.
 pub(crate) type PolledFrame = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
 
-/// `inner`, of which each frame is read by `poll`.
+/// Returns `inner` with each frame read through `poll`.
 pub(crate) fn wrapped(
     inner: Body,
     poll: impl FnMut(Pin<&mut Body>, &mut Context<'_>) -> PolledFrame + Send + Unpin + 'static,
