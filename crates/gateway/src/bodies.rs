@@ -1,5 +1,5 @@
-//! What is shown of sessions and executions, and what may be said in their metadata: names that begin with `headwater.`
-//! are the gateway's own, neither taken from callers nor shown to them.
+//! Sessions and executions in the form of the API, and the check of their metadata: names that begin with
+//! `headwater.` are reserved for the gateway. They are neither accepted from clients nor shown to them.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use headwater_store::{ExecutionEnd, ExecutionRow, SessionRow};
 
 use crate::error::ApiError;
 
-/// How the gateway's own metadata begins.
+/// The prefix of reserved metadata names.
 const RESERVED: &str = "headwater.";
-/// Whose a session is: kept with the worker, so that the store can be rebuilt from it.
+/// The metadata key of a session's owner: the worker keeps it, so that the store can be rebuilt.
 pub(crate) const OWNER: &str = headwater_protocol::OWNER_METADATA;
 
-/// Refuses metadata that is not the caller's to set.
+/// Refuses metadata with reserved names.
 pub(crate) fn check_metadata(metadata: &BTreeMap<String, String>) -> Result<(), ApiError> {
     match metadata.keys().find(|name| name.starts_with(RESERVED)) {
         None => Ok(()),
@@ -39,7 +39,7 @@ pub(crate) fn session_body(session: Session) -> SessionBody {
     body
 }
 
-/// The same for somebody who may look at the session and change nothing: names of variables, and no values.
+/// The same for a caller with read-only access: the names of environment variables without their values.
 pub(crate) fn session_body_without_values(mut session: Session) -> SessionBody {
     let env_hidden = !session.spec.env.is_empty();
     session.spec.env.values_mut().for_each(String::clear);
@@ -53,20 +53,20 @@ pub(crate) fn execution_body(execution: Execution) -> ExecutionBody {
     body
 }
 
-/// The one number that an end is told as, where there is room for one: as shells do, 128 and the signal; -1 where there
-/// is neither.
+/// The exit status as one number, as shells report it: the exit code, or 128 plus the signal; -1 if there is
+/// neither.
 pub(crate) fn exit_number(verdict: &Verdict) -> i32 {
     verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
-/// What the store knows of a session, for those that the worker does not know: it is over.
+/// A session from its row in the store, for sessions that the worker does not know: they have ended.
 pub(crate) fn session_by_row(row: SessionRow, now_ms: u64) -> Session {
     let state = SessionState::Ended { ended_at_ms: row.ended_at_ms.unwrap_or(now_ms) };
     let SessionRow { id, spec, sandbox, created_at_ms, .. } = row;
     Session { id, spec, sandbox, state, created_at_ms, running: 0 }
 }
 
-/// What the store knows of an execution.
+/// An execution from its row in the store.
 pub(crate) fn execution_by_row(row: ExecutionRow) -> Execution {
     let verdict = row.end.as_ref().map(|end| &end.verdict);
     let [stdout_bytes, stderr_bytes, output_bytes] =
@@ -134,10 +134,10 @@ mod tests {
             closed: true,
         };
         row.end = Some(end);
-        let told = execution_by_row(row);
-        assert_eq!(told.state, ExecutionState::Closed { verdict });
+        let execution = execution_by_row(row);
+        assert_eq!(execution.state, ExecutionState::Closed { verdict });
         assert_eq!(
-            (told.started_at_ms, told.stdout_bytes, told.stderr_bytes, told.last_seq),
+            (execution.started_at_ms, execution.stdout_bytes, execution.stderr_bytes, execution.last_seq),
             (1_010, 7, 8, Seq(9))
         );
     }

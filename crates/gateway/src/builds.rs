@@ -1,7 +1,7 @@
-//! Builds: begun under ids that are chosen here, and seen to their end whoever waits.
+//! Builds: started under ids that the gateway chooses, and followed to their end even if no client waits.
 //!
-//! A build, the execution that runs it and the session that a compile has for itself have the same digits in their ids.
-//! So a build that is asked for twice, by its idempotency key or after a kill of this process, is one build.
+//! A build, its execution and the dedicated session of a compilation have the same digits in their ids. So a
+//! build that is requested twice, with its idempotency key or after this process was killed, runs once.
 
 pub(crate) mod commands;
 mod result_poller;
@@ -25,7 +25,8 @@ use crate::quota::admission::Permit;
 use crate::state::Gateway;
 
 impl Gateway {
-    /// Compiles and links files of a session's workspace. What the cache has is there when this answers.
+    /// Compiles and links files of a session's workspace. If the cache has the result, this returns it at
+    /// once.
     pub(crate) async fn compile(
         self: &Arc<Self>,
         who: &Identity,
@@ -48,7 +49,7 @@ impl Gateway {
         spec: CompileSpec,
         request_key: RequestKey,
     ) -> Result<BuildRow, ApiError> {
-        // Held to the end: who comes with the same key at the same time finds this build.
+        // Held to the end: a concurrent request with the same key finds this build.
         let claim = self.keys.claim(who, &request_key, BuildId::random().execution(), None).await?;
         let id = BuildId::from(claim.id);
         if claim.repeated
@@ -76,7 +77,7 @@ impl Gateway {
         self.carry_out_compile(row, spec, permit).await
     }
 
-    /// Writes the row and asks the worker, at the same time.
+    /// Writes the row and starts the build in the worker, concurrently.
     async fn carry_out_compile(
         self: &Arc<Self>,
         mut row: BuildRow,
@@ -84,32 +85,32 @@ impl Gateway {
         permit: Permit,
     ) -> Result<BuildRow, ApiError> {
         let build = build_spec(&row, spec);
-        let ask = self.worker.begin_build(&build);
-        let (stored, told) = futures_util::future::join(self.store.put_build(&row), ask).await;
-        let told = match told {
-            Ok(told) => told,
+        let begin = self.worker.begin_build(&build);
+        let (stored, begun) = futures_util::future::join(self.store.put_build(&row), begin).await;
+        let begun = match begun {
+            Ok(begun) => begun,
             Err(error) => {
                 if error.fault().is_some() {
                     self.store.remove_build(row.id).await?;
                 } else {
-                    self.watch_build(row.clone()); // nobody knows whether it runs
+                    self.watch_build(row.clone()); // it is unknown whether it runs
                 }
                 return Err(error.into());
             }
         };
         stored?;
-        row.executed = told.executed;
-        if let Some((session, start)) = told.specs {
+        row.executed = begun.executed;
+        if let Some((session, start)) = begun.specs {
             self.take_up_build_execution(&row, session, start, permit).await?;
         }
-        match told.result {
+        match begun.result {
             Some(result) => self.end_build(&mut row, result).await?,
             None => self.watch_build(row.clone()),
         }
         Ok(row)
     }
 
-    /// The execution of a build is one like any other: listed, followed, cancelled.
+    /// Records the execution of a build, so that it can be listed, followed and cancelled like any other.
     async fn take_up_build_execution(
         self: &Arc<Self>,
         build: &BuildRow,
@@ -121,7 +122,7 @@ impl Gateway {
         let session = SessionRow {
             id: session_id,
             owner: owner.clone(),
-            // It ends with its execution.
+            // The session ends with its execution.
             spec: SessionSpec { one_shot: true, ..spec },
             sandbox: self.reconciler.sandbox(),
             created_at_ms: build.created_at_ms,
@@ -143,7 +144,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// Runs a command in the session itself, as a build of it.
+    /// Runs a command in the session itself and records it as a build.
     pub(crate) async fn build_in_session(
         self: &Arc<Self>,
         who: &Identity,
@@ -170,13 +171,13 @@ impl Gateway {
         if !self.store.put_build(&row).await?
             && let Some(known) = self.store.build(row.id).await?
         {
-            return Ok(known); // the key led to it
+            return Ok(known); // an earlier request with the same key recorded it
         }
         self.watch_build(row.clone());
         Ok(row)
     }
 
-    /// A build that `who` may use so.
+    /// Returns a build if `who` may use it in this way.
     pub(crate) async fn build_of(
         &self,
         who: &Identity,
@@ -187,7 +188,7 @@ impl Gateway {
             ApiError::not_found("build", &id.to_string()).hint("`GET /v1/sessions/{id}/builds` lists them")
         };
         let row = self.store.build(id).await?.ok_or_else(missing)?;
-        // Whoever may use the session may use its builds; and to others they are not there.
+        // The session's access rules apply to its builds; to all others, a build does not exist.
         self.auth.may_use_session(who, need, row.session_id).await.map_err(|error| {
             if error.status == axum::http::StatusCode::NOT_FOUND { missing() } else { error }
         })?;
@@ -212,7 +213,7 @@ impl Gateway {
     }
 }
 
-/// What the worker is asked for: the same, however often.
+/// The request to the worker. It is the same for every attempt.
 fn build_spec(row: &BuildRow, spec: CompileSpec) -> BuildSpec {
     BuildSpec {
         id: row.id,
@@ -225,7 +226,7 @@ fn build_spec(row: &BuildRow, spec: CompileSpec) -> BuildSpec {
     }
 }
 
-/// Whether a build is one that the worker compiles in walls of their own.
+/// Whether the worker compiles a build in a dedicated session.
 fn is_compiled(row: &BuildRow) -> bool {
     matches!(row.kind.as_str(), "cpp" | "c")
 }

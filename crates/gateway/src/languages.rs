@@ -1,4 +1,4 @@
-//! The languages that the worker knows, remembered for a while: which one a name means, and which interpreter it has.
+//! A cache of the worker's languages: finds a language by name or alias, and its interpreter.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,32 +9,32 @@ use headwater_protocol::api::LanguageBody;
 use crate::error::ApiError;
 use crate::state::Gateway;
 
-/// How long what the worker told is believed: it may be started again with another configuration.
+/// How long a list of languages is cached: the worker may be restarted with another configuration.
 const MEMORY: Duration = Duration::from_secs(5);
-/// How long a list waits for tools that are asked for their version the first time.
+/// How long a list waits for tools that report their version for the first time.
 const VERSIONS: Duration = Duration::from_secs(2);
 
-/// What the worker told last.
+/// The last list from the worker, and when it was received.
 #[derive(Debug, Default)]
 pub(crate) struct Languages(Mutex<Option<(Instant, Arc<Vec<KnownLanguage>>)>>);
 
 impl Gateway {
-    /// All of them, as clients see them.
+    /// Returns all languages in the form of the API.
     pub(crate) async fn list_languages(&self) -> Result<Vec<LanguageBody>, ApiError> {
         Ok(self.ask_languages(VERSIONS).await?.iter().map(body).collect())
     }
 
-    /// The one name of the language that is meant, if it is known.
+    /// Finds a language by its name or, if there is none, by an alias.
     pub(crate) async fn language_named(&self, name: &str) -> Result<Option<KnownLanguage>, ApiError> {
         let known = self.languages().await?;
-        let is_meant =
+        let matches =
             |known: &&KnownLanguage| known.name == name || known.aliases.iter().any(|alias| alias == name);
-        Ok(known.iter().find(|known| known.name == name).or_else(|| known.iter().find(is_meant)).cloned())
+        Ok(known.iter().find(|known| known.name == name).or_else(|| known.iter().find(matches)).cloned())
     }
 
     async fn languages(&self) -> Result<Arc<Vec<KnownLanguage>>, ApiError> {
-        let remembered = self.languages.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match remembered.filter(|(at, _)| at.elapsed() < MEMORY) {
+        let cached = self.languages.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match cached.filter(|(at, _)| at.elapsed() < MEMORY) {
             Some((_, known)) => Ok(known),
             None => self.ask_languages(Duration::ZERO).await,
         }
@@ -42,8 +42,8 @@ impl Gateway {
 
     async fn ask_languages(&self, wait: Duration) -> Result<Arc<Vec<KnownLanguage>>, ApiError> {
         let known = Arc::new(self.worker.known_languages(wait).await?);
-        let remembered = Some((Instant::now(), Arc::clone(&known)));
-        *self.languages.0.lock().unwrap_or_else(PoisonError::into_inner) = remembered;
+        let cached = Some((Instant::now(), Arc::clone(&known)));
+        *self.languages.0.lock().unwrap_or_else(PoisonError::into_inner) = cached;
         Ok(known)
     }
 }

@@ -1,25 +1,26 @@
-//! Packages of a session: what may be asked for, and the shell lines that do it. Every word of a caller is checked before,
-//! and quoted: none can be an option, a URL or a second command.
+//! Packages of a session: checks requests and creates the shell scripts that carry them out. Every word from
+//! a client is checked and quoted: none can be an option, a URL or a second command.
 
-/// The most packages of one request.
+/// The maximum number of packages in one request.
 const MAX_PACKAGES: usize = 200;
-/// The longest name of one.
+/// The maximum length of a package's name, with its version, in bytes.
 const MAX_NAME: usize = 256;
 
-/// What is wanted of a session's packages.
+/// Requested changes of a session's packages.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct PackageChanges {
-    /// Packages, with versions or not, or paths of the workspace.
+    /// Packages with optional versions, or paths of the workspace.
     pub(crate) install: Vec<String>,
     /// Names of packages.
     pub(crate) uninstall: Vec<String>,
-    /// A file that names packages: `requirements.txt`; for node any, as it is always `package.json`.
+    /// A file that lists packages: `requirements.txt`; for node it is always `package.json`, whatever the
+    /// value.
     pub(crate) listed_in: Option<String>,
-    /// Registries are left alone.
+    /// Do not contact package registries.
     pub(crate) is_offline: bool,
 }
 
-/// Which kind of packages.
+/// The package manager: pip or npm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Python,
@@ -27,19 +28,20 @@ pub(crate) enum Kind {
 }
 
 impl PackageChanges {
-    /// Checks all words and writes them as the tools take them.
+    /// Checks all words and returns them in the form that the tools accept.
     pub(crate) fn checked(self, kind: Kind) -> Result<Self, String> {
         let Self { install, uninstall, listed_in, is_offline } = self;
         if install.is_empty() && uninstall.is_empty() && listed_in.is_none() {
-            return Err("nothing is asked for: name packages in `install` or `uninstall`".to_owned());
+            return Err("the request is empty: name packages in `install` or `uninstall`".to_owned());
         }
         if install.len() + uninstall.len() > MAX_PACKAGES {
-            return Err(format!("{MAX_PACKAGES} packages at once are the most"));
+            return Err(format!("a request may name at most {MAX_PACKAGES} packages"));
         }
         let each = |words: Vec<String>, check: fn(Kind, &str) -> Option<String>, what: &str| {
             let checked = words.iter().map(|word| {
                 let shown: String = word.chars().take(64).collect();
-                check(kind, word).ok_or_else(|| format!("`{what}`: `{}` is no package", shown.escape_debug()))
+                let invalid = || format!("`{what}`: `{}` is not a valid package", shown.escape_debug());
+                check(kind, word).ok_or_else(invalid)
             });
             checked.collect::<Result<Vec<_>, _>>()
         };
@@ -56,19 +58,19 @@ impl PackageChanges {
         })
     }
 
-    /// Whether a registry has to be reached for it.
+    /// Whether the changes need a package registry.
     pub(crate) fn needs_network(&self) -> bool {
         !self.is_offline
             && (self.listed_in.is_some() || self.install.iter().any(|word| !word.starts_with("./")))
     }
 }
 
-/// The path of something in the workspace from there on: `/src/a`, `/workspace/src/a` and `src/a` are the same.
+/// Returns a path relative to the workspace: `/src/a`, `/workspace/src/a` and `src/a` are the same.
 pub(crate) fn in_workspace(path: &str) -> Result<String, &'static str> {
     let within = path.strip_prefix("/workspace/").unwrap_or(path);
     let names: Vec<_> = within.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
     if names.is_empty() || path.ends_with('/') {
-        return Err("names no file");
+        return Err("does not name a file");
     }
     if path.len() > 4096 {
         return Err("is longer than 4096 bytes");
@@ -82,12 +84,12 @@ pub(crate) fn in_workspace(path: &str) -> Result<String, &'static str> {
     Ok(format!("./{}", names.join("/")))
 }
 
-/// A package to install, as its tool takes it.
+/// Checks a package to install and returns it in the form that the tool accepts.
 fn requirement(kind: Kind, word: &str) -> Option<String> {
     if word.starts_with("./") || word.starts_with("/workspace/") {
         return in_workspace(word).ok();
     }
-    let is_good = match kind {
+    let is_valid = match kind {
         Kind::Python => {
             let end = word.find(['[', '=', '<', '>', '~', '!']).unwrap_or(word.len());
             let (name, rest) = word.split_at(end);
@@ -103,10 +105,10 @@ fn requirement(kind: Kind, word: &str) -> Option<String> {
             is_name(kind, name) && (version.is_empty() || version.len() > 1) && is_version(version, "@")
         }
     };
-    (is_good && word.len() <= MAX_NAME).then(|| word.to_owned())
+    (is_valid && word.len() <= MAX_NAME).then(|| word.to_owned())
 }
 
-/// Empty, or a version after one of these.
+/// Whether a text is empty, or a version that begins with one of the characters of `first`.
 fn is_version(text: &str, first: &str) -> bool {
     text.is_empty() || text.starts_with(|c| first.contains(c)) && is_made_of(text, "@<>=~!^*,.+_-|")
 }
@@ -125,7 +127,7 @@ fn is_name(kind: Kind, word: &str) -> bool {
     is_plain(name) && word.len() <= MAX_NAME
 }
 
-/// One word for the shell, whatever is in it.
+/// Quotes a text as one word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -134,16 +136,16 @@ fn all_quoted(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// One at a time: two that change an environment at once would leave it half changed.
-const TURN: &str =
+/// Takes a lock: two concurrent changes could leave an environment half changed.
+const LOCK: &str =
     "set -e\nif command -v flock >/dev/null; then exec 9>>/tmp/headwater-packages.lock; flock 9; fi\n";
 
-/// Makes the session's virtual environment, if it is not there, with this interpreter.
+/// Creates the session's virtual environment with this interpreter, if it does not exist.
 pub(crate) fn make_environment(python: &str) -> String {
-    format!("{TURN}[ -x .venv/bin/python ] || {} -m venv .venv\n", quoted(python))
+    format!("{LOCK}[ -x .venv/bin/python ] || {} -m venv .venv\n", quoted(python))
 }
 
-/// Does what is wanted in the session's virtual environment, which is made first if it is not there.
+/// Changes the packages of the session's virtual environment, which is created first if it does not exist.
 pub(crate) fn change_python(python: &str, changes: &PackageChanges) -> String {
     let pip = ".venv/bin/python -m pip --disable-pip-version-check --no-input";
     let mut lines = vec![make_environment(python)];
@@ -160,11 +162,11 @@ pub(crate) fn change_python(python: &str, changes: &PackageChanges) -> String {
     lines.concat()
 }
 
-/// Does what is wanted with the session's node modules.
+/// Changes the session's node modules.
 pub(crate) fn change_node(changes: &PackageChanges) -> String {
     let npm = "npm --no-audit --no-fund --no-update-notifier --cache=/tmp/headwater-npm";
     let offline = if changes.is_offline { " --offline" } else { "" };
-    let mut lines = vec![TURN.to_owned()];
+    let mut lines = vec![LOCK.to_owned()];
     if !changes.uninstall.is_empty() {
         lines.push(format!("{npm} uninstall -- {}\n", all_quoted(&changes.uninstall)));
     }

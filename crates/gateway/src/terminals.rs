@@ -1,5 +1,5 @@
-//! Terminals of a session: an execution of a login shell on a terminal of its own, found by its name. Exactly one runs
-//! for each name, also when two ask at once and when this process is killed while it makes one.
+//! Terminals of a session: executions of a login shell on a dedicated terminal, found by name. Exactly one
+//! runs for each name, even if two clients request it at once or this process is killed while it creates one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,45 +17,45 @@ use crate::executions::start::ExecutionSpec;
 use crate::http::idempotency::RequestKey;
 use crate::state::Gateway;
 
-/// The metadata that makes an execution a terminal: its name.
+/// The metadata key that marks an execution as a terminal. Its value is the terminal's name.
 pub(crate) const TERMINAL: &str = "headwater.terminal";
-/// The name of the terminal that is meant where none is named.
+/// The name of the default terminal.
 pub(crate) const MAIN: &str = "main";
-/// The most characters of a name.
+/// The maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
-/// The signal of a terminal that is gone: shells pass it on to what they run, and end.
+/// SIGHUP: shells pass it on to their children and exit.
 const HANGUP: i32 = 1;
-/// How long the end of a terminal is waited for before it is told to be on its way.
+/// How long a deletion waits for the terminal to end before it returns.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What a terminal is made as, if it is not there.
+/// The terminal to create if none of this name runs.
 #[derive(Debug, Clone)]
 pub(crate) struct TerminalSpec {
     pub(crate) name: String,
     pub(crate) size: TtySize,
-    /// A line for the shell, in the place of a login shell.
+    /// A shell command to run instead of a login shell.
     pub(crate) command: Option<String>,
 }
 
-/// A terminal, and whether it was made just now.
+/// A terminal, and whether this request created it.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) execution: Execution,
     pub(crate) is_new: bool,
 }
 
-/// Refuses what cannot name a terminal.
+/// Refuses names that are not valid for a terminal.
 pub(crate) fn check_name(name: &str) -> Result<(), ApiError> {
-    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_good) {
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_valid) {
         return Ok(());
     }
     let shown: String = name.chars().take(MAX_NAME).collect();
-    let error = ApiError::invalid(format!("`{shown}` cannot name a terminal"));
-    Err(error.hint("1 to 64 letters, digits, dots, underscores and hyphens can"))
+    let error = ApiError::invalid(format!("`{shown}` is not a valid name for a terminal"));
+    Err(error.hint("use 1 to 64 letters, digits, dots, underscores and hyphens"))
 }
 
-/// The name of a terminal, if the execution is one.
+/// The name of the terminal, if the execution is a terminal.
 pub(crate) fn name_of(execution: &Execution) -> Option<&str> {
     execution.spec.metadata.get(TERMINAL).map(String::as_str)
 }
@@ -65,7 +65,7 @@ pub(crate) const fn is_running(execution: &Execution) -> bool {
 }
 
 impl Gateway {
-    /// The terminal of this name that runs; where there is none, makes it.
+    /// Returns the running terminal of this name, or creates it.
     pub(crate) async fn open_terminal(
         self: &Arc<Self>,
         who: &Identity,
@@ -75,11 +75,12 @@ impl Gateway {
         check_name(&terminal.name)?;
         self.auth.may_use_session(who, Need::Read, session).await?;
         let (gateway, who) = (Arc::clone(self), who.clone());
-        // To the end, with its turn: whoever comes next must not look before this one is made.
-        self.background.detached(async move { gateway.find_or_make(&who, session, terminal).await }).await
+        // Detached, so that a client that disconnects does not release the lock before the terminal is
+        // created.
+        self.background.detached(async move { gateway.find_or_create(&who, session, terminal).await }).await
     }
 
-    async fn find_or_make(
+    async fn find_or_create(
         self: &Arc<Self>,
         who: &Identity,
         session: SessionId,
@@ -91,25 +92,25 @@ impl Gateway {
             Some(execution) if is_running(&execution) => return Ok(Opened { execution, is_new: false }),
             last => last.map(|execution| execution.id),
         };
-        let execution = self.make_terminal(who, session, &terminal, before).await?;
+        let execution = self.create_terminal(who, session, &terminal, before).await?;
         if execution.state.verdict().is_none() {
             return Ok(Opened { execution, is_new: true });
         }
-        // The key led to one that has ended and that the worker no longer lists.
-        let execution = self.make_terminal(who, session, &terminal, Some(ExecutionId::random())).await?;
+        // The key belongs to a terminal that has ended and that the worker no longer lists.
+        let execution = self.create_terminal(who, session, &terminal, Some(ExecutionId::random())).await?;
         Ok(Opened { execution, is_new: true })
     }
 
-    /// Starts one, under a key that says after which it comes: whoever asks for the same, of whichever gateway, is led
-    /// to the same one.
-    async fn make_terminal(
+    /// Starts a terminal under an idempotency key that contains the id of the previous one, so that
+    /// concurrent requests, even to different gateway processes, get the same terminal.
+    async fn create_terminal(
         self: &Arc<Self>,
         who: &Identity,
         session: SessionId,
         terminal: &TerminalSpec,
         before: Option<ExecutionId>,
     ) -> Result<Execution, ApiError> {
-        // With spaces: no key of a client's has one.
+        // Contains spaces: a key from a client cannot.
         let after = before.map_or_else(|| "none".to_owned(), |id| id.to_string());
         let key = format!("terminal {session} {} {after}", terminal.name);
         let request_key = RequestKey { hash: Sha256::digest(&key).into(), key: Some(key) };
@@ -117,15 +118,15 @@ impl Gateway {
         self.starts.start(who, execution).await
     }
 
-    /// The newest terminal of each name that the worker knows of.
+    /// The newest terminal of each name that the worker knows.
     pub(crate) async fn terminals(
         &self,
         session: SessionId,
     ) -> Result<BTreeMap<String, Execution>, ContractError> {
         let mut all = self.worker.executions(Some(session), false).await?;
-        // One that runs wins over one that does not, whatever their clocks say.
-        all.sort_by_key(|told| (is_running(told), told.started_at_ms));
-        let named = all.into_iter().filter_map(|told| Some((name_of(&told)?.to_owned(), told)));
+        // A running terminal wins over an ended one, whatever their start times are.
+        all.sort_by_key(|one| (is_running(one), one.started_at_ms));
+        let named = all.into_iter().filter_map(|one| Some((name_of(&one)?.to_owned(), one)));
         Ok(named.collect())
     }
 
@@ -133,12 +134,12 @@ impl Gateway {
     pub(crate) async fn terminal(&self, session: SessionId, name: &str) -> Result<Execution, ApiError> {
         let found = self.terminals(session).await?.remove(name);
         found.ok_or_else(|| {
-            let hint = format!("`GET /v1/sessions/{session}/terminals` lists those that are there");
+            let hint = format!("`GET /v1/sessions/{session}/terminals` lists the terminals");
             ApiError::not_found("terminal", name).hint(hint)
         })
     }
 
-    /// How a terminal's size changed. Where the worker cannot tell: the size that it began with.
+    /// The changes of a terminal's size. If the worker does not know them, its initial size.
     pub(crate) async fn sizes(&self, execution: &Execution) -> Result<Vec<SizeChange>, ContractError> {
         let id = execution.id;
         match self.worker.sizes(id).await {
@@ -151,13 +152,13 @@ impl Gateway {
         }
     }
 
-    /// The size that a terminal has.
+    /// The current size of a terminal, or its last one.
     pub(crate) async fn terminal_size(&self, execution: &Execution) -> Result<TtySize, ContractError> {
         let sizes = self.sizes(execution).await?;
         Ok(sizes.last().map_or_else(|| execution.spec.tty.unwrap_or_default(), |change| change.size))
     }
 
-    /// Ends a terminal: it hangs up, and what does not end by that is cancelled.
+    /// Ends a terminal: sends SIGHUP, then cancels what still runs.
     pub(crate) async fn end_terminal(
         self: &Arc<Self>,
         who: &Identity,
@@ -177,7 +178,7 @@ impl Gateway {
     }
 
     async fn hang_up(&self, id: ExecutionId) -> Result<(), ContractError> {
-        // It may have ended since: what matters is that it has.
+        // An error is fine here: the terminal may have ended already.
         let _ = self.worker.once().signal(id, HANGUP, true).await;
         self.worker.cancel(id, None).await?;
         self.worker.wait(id, ENDING, false).await?;
@@ -185,7 +186,7 @@ impl Gateway {
     }
 }
 
-/// A login shell on a terminal, or the line that was asked for.
+/// The execution of a terminal: a login shell, or the requested command.
 fn spec(terminal: &TerminalSpec) -> StartSpec {
     let command = match &terminal.command {
         Some(line) => Command::Shell(line.clone()),

@@ -1,72 +1,72 @@
-//! Builds that run in the session itself, because they need its whole tree and what they left there the last time:
-//! `CMake`, make, and the compilers of single languages.
+//! Builds that run in the session itself, because they need its whole workspace and the files of the previous
+//! build: `CMake`, make, and the compilers of single languages.
 
 use headwater_protocol::{Children, Command, StartSpec};
 
 use crate::error::ApiError;
 
-/// Where `CMake` builds, unless told otherwise.
+/// The default build folder of `CMake`.
 const BUILD_PATH: &str = "/workspace/build";
-/// How long it may take, unless told otherwise.
+/// The default timeout of a build.
 const TIMEOUT_MS: u64 = 120_000;
-/// The longest that may be asked for.
+/// The longest timeout that a request may set.
 const MAX_TIMEOUT_MS: u64 = 3_600_000;
-/// Arguments of one build.
+/// The maximum number of arguments of one build.
 const MAX_ARGS: usize = 512;
 
 /// A `CMake` project.
 #[derive(Debug, Default)]
 pub(crate) struct CmakeRequest {
-    /// Where `CMakeLists.txt` is; the workspace if absent.
+    /// The folder of `CMakeLists.txt`; the workspace if absent.
     pub(crate) source_dir: Option<String>,
-    /// Where it is built; `/workspace/build` if absent.
+    /// The build folder; `/workspace/build` if absent.
     pub(crate) build_dir: Option<String>,
     /// A configure preset of `CMakePresets.json`.
     pub(crate) preset: Option<String>,
-    /// `Debug`, `Release` and so on.
+    /// `CMAKE_BUILD_TYPE`: `Debug`, `Release` and so on.
     pub(crate) build_type: Option<String>,
-    /// A target; all if absent.
+    /// The target to build; all if absent.
     pub(crate) target: Option<String>,
-    /// More arguments of the configuration, such as `-DX=1`.
+    /// Additional arguments of the configure step, such as `-DX=1`.
     pub(crate) args: Vec<String>,
 }
 
 /// A project with a makefile.
 #[derive(Debug, Default)]
 pub(crate) struct MakeRequest {
-    /// Where the makefile is; the workspace if absent.
+    /// The folder of the makefile; the workspace if absent.
     pub(crate) source_dir: Option<String>,
-    /// A target; the first if absent.
+    /// The target to build; the makefile's default if absent.
     pub(crate) target: Option<String>,
-    /// More arguments, such as `CXX=clang++`.
+    /// Additional arguments, such as `CXX=clang++`.
     pub(crate) args: Vec<String>,
 }
 
-/// A source in a language whose compiler the session has.
+/// Sources in a language whose compiler is installed in the session.
 #[derive(Debug, Default)]
 pub(crate) struct LanguageRequest {
     /// `rust`, `go` or `java`.
     pub(crate) language: String,
-    /// The sources.
+    /// The paths of the sources.
     pub(crate) source_files: Vec<String>,
-    /// The binary, or for Java the folder of classes.
+    /// The path of the binary, or for Java of the folder for classes.
     pub(crate) output_binary: String,
-    /// More arguments of the compiler.
+    /// Additional arguments of the compiler.
     pub(crate) flags: Vec<String>,
 }
 
-/// What is run, and what it makes if it goes well.
+/// The command of a build, and the files that it creates if it succeeds.
 #[derive(Debug)]
 pub(crate) struct Commanded {
     pub(crate) spec: StartSpec,
     pub(crate) artifacts: Vec<String>,
 }
 
-/// As the session sees a path of its workspace.
+/// Returns a path of the workspace relative to `/workspace`.
 fn inside(path: &str) -> Result<String, ApiError> {
     let wrong = |why: &str| {
         let path: String = path.chars().take(128).collect();
-        Err(ApiError::invalid(format!("the path `{path}` {why}")).hint("write it from the workspace on"))
+        Err(ApiError::invalid(format!("the path `{path}` {why}")).hint("use a path in `/workspace`"))
     };
     if path.contains('\0') || path.len() > 4096 {
         return wrong("is too long or contains a zero byte");
@@ -85,12 +85,12 @@ fn quote(word: &str) -> String {
 
 fn words(args: &[String]) -> Result<String, ApiError> {
     if args.len() > MAX_ARGS || args.iter().any(|arg| arg.contains('\0')) {
-        return Err(ApiError::invalid("there are too many arguments, or one has a zero byte"));
+        return Err(ApiError::invalid("too many arguments, or an argument contains a zero byte"));
     }
     Ok(args.iter().fold(String::new(), |line, arg| line + " " + &quote(arg)))
 }
 
-/// `-jN` for the processors that the session may use.
+/// `-jN` with the number of CPUs that the session may use.
 const JOBS: &str = "-j\"${HEADWATER_JOBS:-$(nproc)}\"";
 
 fn commanded(line: String, artifacts: Vec<String>, timeout_ms: Option<u64>, cpus: Option<f64>) -> Commanded {
@@ -128,7 +128,7 @@ impl CmakeRequest {
 }
 
 impl MakeRequest {
-    /// Makes the target.
+    /// Runs make.
     pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
         let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
         let target = self.target.iter().cloned().collect::<Vec<_>>();
@@ -143,7 +143,7 @@ impl LanguageRequest {
         let output = inside(&self.output_binary)?;
         let sources = self.source_files.iter().map(|path| inside(path)).collect::<Result<Vec<_>, _>>()?;
         if sources.is_empty() || output == "." {
-            return Err(ApiError::invalid("`source_files` and `output_binary` are needed"));
+            return Err(ApiError::invalid("`source_files` and `output_binary` are required"));
         }
         let (sources, flags, to) = (words(&sources)?, words(&self.flags)?, quote(&output));
         let line = match self.language.as_str() {
@@ -152,8 +152,8 @@ impl LanguageRequest {
             "java" => format!("javac{flags} -d {to}{sources}"),
             other => {
                 let other: String = other.chars().take(64).collect();
-                return Err(ApiError::invalid(format!("`{other}` is not a language that is built so"))
-                    .hint("`rust`, `go` and `java` are; for C and C++ say `\"kind\": \"c\"` or `\"cpp\"`"));
+                return Err(ApiError::invalid(format!("the language `{other}` cannot be built this way"))
+                    .hint("use `rust`, `go` or `java`; for C and C++ send `\"kind\": \"c\"` or `\"cpp\"`"));
             }
         };
         let line = format!("mkdir -p \"$(dirname {to})\" && {line}");

@@ -1,4 +1,4 @@
-//! Seeing to it that what became of a build reaches the store, whoever waits for it.
+//! Waits for the result of each build and writes it to the store, even if no client waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,34 +15,34 @@ use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
 use crate::streams::sse::text_tail;
 
-/// One question for an end.
+/// How long one call to the worker waits for the end of a build.
 const LONG_POLL: Duration = Duration::from_mins(1);
-/// Between two attempts, when the worker or the store did not answer.
+/// The first pause between two attempts, when the worker or the store did not respond.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The longest wait between two attempts: thousands may wait for the same store.
+/// The longest pause between two attempts: thousands of builds may wait for the same store.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A build that the worker does not know is begun again so often.
+/// How often a build that the worker does not know is started again.
 const ATTEMPTS: u32 = 3;
-/// So much of each stream's end is kept with a build.
+/// How many bytes of the end of each stream are kept with a build.
 const TAIL_BYTES: usize = 256 << 10;
 
 impl Gateway {
-    /// Goes on with the builds that an earlier gateway left.
+    /// Continues the builds that a previous gateway process did not finish.
     pub(crate) async fn take_up_builds(self: &Arc<Self>) {
         match self.store.unfinished_builds().await {
             Ok(rows) => rows.into_iter().for_each(|row| self.watch_build(row)),
-            Err(error) => tracing::error!(%error, "builds that were going on are not looked after"),
+            Err(error) => tracing::error!(%error, "cannot list unfinished builds"),
         }
     }
 
-    /// Sees to it in the background that the build's result reaches the store.
+    /// Waits in the background for the build's result and writes it to the store.
     pub(crate) fn watch_build(self: &Arc<Self>, row: BuildRow) {
         let gateway = Arc::clone(self);
         self.background.until_stopped(async move {
             let mut attempts = 0;
             let mut backoff = Backoff::new(PAUSE, LONGEST_PAUSE);
             while let Err(error) = gateway.build_to_its_end(row.clone(), &mut attempts).await {
-                tracing::warn!(build = %row.id, error = %error.message, "the end of a build is not known yet");
+                tracing::warn!(build = %row.id, error = %error.message, "cannot get the result of a build");
                 backoff.pause().await;
             }
         });
@@ -68,7 +68,7 @@ impl Gateway {
         }
     }
 
-    /// A worker that was killed before anything ran knows nothing of a build.
+    /// Starts a build again. A worker that was killed before the build ran does not know it.
     async fn begin_again(
         self: &Arc<Self>,
         row: &BuildRow,
@@ -76,26 +76,26 @@ impl Gateway {
     ) -> Result<Option<BuildResult>, ApiError> {
         let lost = |why: &str| Ok(Some(BuildResult::ended(BuildStatus::Lost, why)));
         if !is_compiled(row) || attempt > ATTEMPTS {
-            return lost("the worker knows nothing of it");
+            return lost("the worker does not know the build");
         }
         let Ok(spec) = serde_json::from_value(row.request.clone()) else {
-            return lost("what was asked for cannot be read");
+            return lost("the stored build request cannot be parsed");
         };
         let spec = build_spec(row, spec);
         match self.worker.begin_build(&spec).await {
-            Ok(mut told) => {
-                if let Some((session, start)) = told.specs.take() {
+            Ok(mut begun) => {
+                if let Some((session, start)) = begun.specs.take() {
                     self.take_up_build_execution(row, session, start, self.quota.admission.take(&row.owner))
                         .await?;
                 }
-                Ok(told.result)
+                Ok(begun.result)
             }
             Err(ContractError::Fault(fault)) => lost(&fault.message),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// What became of it, if it has ended by then.
+    /// Waits up to `at_most` for the result of a build; `None` if the build has not ended by then.
     async fn ask_for_build(
         &self,
         row: &BuildRow,
@@ -103,19 +103,18 @@ impl Gateway {
     ) -> Result<Option<BuildResult>, ContractError> {
         let id = row.id;
         if is_compiled(row) {
-            return self.worker.build(id, at_most).await.map(|told| told.result);
+            return self.worker.build(id, at_most).await.map(|build| build.result);
         }
-        let execution = id.execution();
-        let told = self.worker.wait(execution, at_most, false).await?;
-        match &told.state {
+        let execution = self.worker.wait(id.execution(), at_most, false).await?;
+        match &execution.state {
             ExecutionState::Queued | ExecutionState::Running { .. } => Ok(None),
             ExecutionState::Exited { verdict } | ExecutionState::Closed { verdict } => {
-                self.result_of(row, &told, verdict).await.map(Some)
+                self.result_of(row, &execution, verdict).await.map(Some)
             }
         }
     }
 
-    /// The build as it is when it has ended, or after so long.
+    /// Waits until the build has ended, or for `at_most`, and returns it as it is then.
     pub(crate) async fn wait_for_build(
         self: &Arc<Self>,
         mut row: BuildRow,
@@ -133,7 +132,7 @@ impl Gateway {
                 Ok(Some(result)) => self.end_build(&mut row, result).await?,
                 Ok(None) => {}
                 Err(error) if is_missing(&error) => {
-                    sleep(PAUSE).await; // whoever watches it finds out
+                    sleep(PAUSE).await; // `watch_build` finds out and writes the result
                     row = self.store.build(row.id).await?.unwrap_or(row);
                 }
                 Err(error) => return Err(error.into()),
@@ -142,11 +141,11 @@ impl Gateway {
         Ok(row)
     }
 
-    /// What a command in the session came to.
+    /// The result of a build that ran as a command in the session.
     async fn result_of(
         &self,
         row: &BuildRow,
-        told: &Execution,
+        execution: &Execution,
         verdict: &Verdict,
     ) -> Result<BuildResult, ContractError> {
         let status = match (verdict.reason, verdict.code) {
@@ -156,12 +155,12 @@ impl Gateway {
             (Reason::Lost, _) => BuildStatus::Lost,
             _ => BuildStatus::Failed,
         };
-        let (stdout, out_truncated) = self.tail(told, Stream::Stdout).await?;
-        let (mut stderr, err_truncated) = self.tail(told, Stream::Stderr).await?;
+        let (stdout, out_truncated) = self.tail(execution, Stream::Stdout).await?;
+        let (mut stderr, err_truncated) = self.tail(execution, Stream::Stderr).await?;
         if let Some(why) = &verdict.message {
             stderr.push_str(why);
         }
-        // make names files from where the makefile is; `CMake` from the root on.
+        // make prints paths relative to the makefile's folder; `CMake` prints absolute paths.
         let folder =
             row.request.get("source_dir").and_then(|path| path.as_str()).filter(|_| row.kind == "make");
         let name = |file: &str| in_workspace(folder.unwrap_or_default(), file);
@@ -169,17 +168,17 @@ impl Gateway {
         let all = format!("{stdout}\n{}", result.stderr);
         result.truncated = out_truncated || err_truncated;
         result.take_diagnostics(diagnostics_of_text(&all, &name));
-        let is_well = status == BuildStatus::Success;
-        result.stdout = if is_well && stdout.is_empty() { SUCCESS.to_owned() } else { stdout };
-        let made = row.request.get("artifacts").and_then(|list| list.as_array()).filter(|_| is_well);
+        let is_success = status == BuildStatus::Success;
+        result.stdout = if is_success && stdout.is_empty() { SUCCESS.to_owned() } else { stdout };
+        let paths = row.request.get("artifacts").and_then(|list| list.as_array()).filter(|_| is_success);
         result.artifacts =
-            made.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
+            paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
         result.duration_ms = verdict.duration_ms;
         Ok(result)
     }
 
-    /// The last of a stream, as text (nothing if its log is no longer there), and whether there was more.
-    async fn tail(&self, told: &Execution, stream: Stream) -> Result<(String, bool), ContractError> {
+    /// The end of a stream as text (empty if its log was removed), and whether it is truncated.
+    async fn tail(&self, execution: &Execution, stream: Stream) -> Result<(String, bool), ContractError> {
         let options = FollowOptions {
             until_closed: true,
             tail_bytes: Some(TAIL_BYTES as u64),
@@ -188,7 +187,7 @@ impl Gateway {
             no_wait: true,
             ..FollowOptions::default()
         };
-        let mut follower = match self.worker.follow(told.id, options).await {
+        let mut follower = match self.worker.follow(execution.id, options).await {
             Ok(follower) => follower,
             Err(error) if is_missing(&error) => return Ok((String::new(), true)),
             Err(error) => return Err(error),
@@ -207,7 +206,7 @@ impl Gateway {
     }
 }
 
-/// A file that a compiler in this folder names, as the session sees it.
+/// The absolute path in the session of a file that a compiler in this folder names.
 fn in_workspace(folder: &str, file: &str) -> String {
     if file.starts_with('/') {
         return file.to_owned();
