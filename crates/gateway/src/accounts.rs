@@ -1,4 +1,4 @@
-//! Users, tokens and members as they are told, and what a name must look like.
+//! Users, tokens and members in the form of the API, and the rules for their names.
 
 use headwater_protocol::SessionId;
 use headwater_protocol::api::Timestamp;
@@ -70,8 +70,8 @@ impl From<SessionRole> for MemberRole {
     }
 }
 
-/// Whether sessions, running or ended, belong to this name: of a user that was deleted, or of tokens and sign-ins from
-/// elsewhere. A new user of the name would have them.
+/// Whether sessions, running or ended, belong to this name: sessions of a deleted user, of tokens, or of an
+/// external issuer. A new user of this name would get access to them.
 pub async fn owns_sessions(store: &dyn Store, name: &str) -> Result<bool, StoreError> {
     let filter = SessionFilter { owner: Some(name.to_owned()), ..SessionFilter::default() };
     Ok(!store.sessions(&filter, PageRequest::first(1)).await?.items.is_empty())
@@ -150,33 +150,31 @@ impl From<TokenRow> for TokenBody {
     }
 }
 
-/// The name of a new user, in lower case.
+/// Checks the name of a new user and returns it in lower case.
 pub fn user_name(text: &str) -> Result<String, String> {
     let name = text.to_lowercase();
-    let begins = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let goes_on = |byte: u8| begins(&byte) || b"._@+-".contains(&byte);
+    let can_begin = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let can_follow = |byte: u8| can_begin(&byte) || b"._@+-".contains(&byte);
     if !(1..=64).contains(&name.len())
-        || !name.as_bytes().first().is_some_and(begins)
-        || !name.bytes().all(goes_on)
+        || !name.as_bytes().first().is_some_and(can_begin)
+        || !name.bytes().all(can_follow)
     {
-        return Err(
-            "a user's name has 1 to 64 letters, digits and `._@+-`, and begins with one of the first two"
-                .into(),
-        );
+        let rule = "a user name has 1 to 64 letters, digits and `._@+-`, and begins with a letter or digit";
+        return Err(rule.into());
     }
     if name == FIRST_OWNER {
-        return Err(format!("`{FIRST_OWNER}` is whom the first token speaks for: choose another name"));
+        return Err(format!("`{FIRST_OWNER}` is the owner of the first token: choose another name"));
     }
     Ok(name)
 }
 
-/// Somebody's name as in `owner`.
+/// Whether a text can be the name of an owner.
 fn is_owner(text: &str) -> bool {
     !text.is_empty() && text.len() <= 255 && !text.chars().any(char::is_control)
 }
 
 impl Gateway {
-    /// The user of this id or name.
+    /// Finds a user by id or name.
     pub(crate) async fn find_user(&self, text: &str) -> Result<Option<UserRow>, ApiError> {
         Ok(if text.starts_with("usr_") {
             self.store.user(text).await?
@@ -185,7 +183,7 @@ impl Gateway {
         })
     }
 
-    /// Whom this text names as a member: a user, by id or name, or any owner of tokens.
+    /// The name of the member that this text refers to: a user, by id or name, or any owner of tokens.
     pub(crate) async fn member_name(&self, text: &str) -> Result<String, ApiError> {
         if let Some(user) = self.find_user(text).await? {
             return Ok(user.name);
@@ -196,7 +194,7 @@ impl Gateway {
         Err(ApiError::not_found("user", text))
     }
 
-    /// The end of something that this one makes: no later than its own token's.
+    /// The expiry of a credential that a caller creates: no later than that of the caller's own token.
     pub(crate) fn latest_end(who: &Identity, wanted_ms: Option<u64>) -> Option<u64> {
         match (wanted_ms, who.bounds.expires_at_ms) {
             (Some(wanted), Some(own)) => Some(wanted.min(own)),

@@ -1,5 +1,5 @@
-//! The audit log: who did what, from where, with which result. Rows are added in the background: one never holds up what
-//! it tells of.
+//! The audit log: who did what, from where, with which result. Rows are added in the background, so that they
+//! do not delay the actions that they record.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::http::rate_limit::Buckets;
 use crate::now_ms;
 use crate::store_ticks::tick_after;
 
-/// A row is written so long after what it tells of, or a little later.
+/// A row is written about this long after the action that it records.
 const DELAY: Duration = Duration::from_millis(20);
-/// So much of a path is kept.
+/// The maximum number of characters of a path that are recorded.
 const PATH_CHARS: usize = 256;
-/// Denials of one address that are recorded in a second.
+/// The maximum number of denials from one address that are recorded in a second.
 const DENIALS_PER_SECOND: u32 = 10;
 
-/// A request that was turned away.
+/// A request that was denied.
 #[derive(Debug)]
 pub(crate) struct Denial<'a> {
     pub(crate) who: Option<&'a Identity>,
@@ -32,7 +32,7 @@ pub(crate) struct Denial<'a> {
     pub(crate) status: StatusCode,
 }
 
-/// Whether an answer turned somebody away: an object that is not there may be another's.
+/// Whether a response is a denial. 404 counts: the object may exist and belong to somebody else.
 pub(crate) fn is_denial(status: StatusCode) -> bool {
     matches!(
         status,
@@ -49,12 +49,12 @@ pub(crate) fn is_denial(status: StatusCode) -> bool {
 pub(crate) struct Audit {
     store: Arc<dyn Store>,
     background: Background,
-    /// Limits the denials of each address that are recorded.
+    /// Limits how many denials of each address are recorded.
     denials: Buckets<IpAddr>,
 }
 
 impl Audit {
-    /// An audit log in this store.
+    /// Keeps the audit log in this store.
     pub(crate) fn new(store: Arc<dyn Store>, background: Background) -> Self {
         Self { store, background, denials: Buckets::new(DENIALS_PER_SECOND) }
     }
@@ -73,7 +73,7 @@ impl Audit {
         });
     }
 
-    /// Notes what the server found by itself about an owner.
+    /// Records an observation of the server about an owner.
     pub(crate) fn record_finding(&self, owner: &str, action: &'static str, object: String, detail: String) {
         self.append(AuditRow {
             at_ms: now_ms(),
@@ -87,7 +87,7 @@ impl Audit {
         });
     }
 
-    /// Notes that somebody was turned away. Of many in one moment only some are noted: the log is not for filling disks.
+    /// Records that a request was denied. The rate is limited, so that denied requests cannot fill the disk.
     pub(crate) fn record_denial(&self, denial: &Denial<'_>) {
         if self.denials.take(denial.address, Instant::now()).is_err() {
             return;
@@ -107,10 +107,10 @@ impl Audit {
     fn append(&self, row: AuditRow) {
         let store = Arc::clone(&self.store);
         self.background.tasks.spawn(async move {
-            // With those of the same moment, and out of the way of what they tell of.
+            // Together with other rows of the same moment, and after the action that they record.
             sleep_until(tick_after(DELAY)).await;
             if let Err(error) = store.append_audit(&row).await {
-                tracing::error!(%error, action = row.action, object = row.object, "an audit row is lost");
+                tracing::error!(%error, action = row.action, object = row.object, "an audit row was lost");
             }
         });
     }

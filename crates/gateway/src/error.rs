@@ -1,4 +1,4 @@
-//! The one error of every door: a status and a code for programs, a message and a hint for people.
+//! The error type of all routes: a status and a code for programs, a message and a hint for people.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use headwater_store::StoreError;
 
 use crate::http::rate_limit::request_id;
 
-/// What a door answers when it does not do what it was asked to.
+/// The error response of a route.
 #[derive(Debug, Clone)]
 pub struct ApiError {
-    /// For HTTP.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// For programs.
+    /// A stable code for programs.
     pub code: &'static str,
-    /// What is wrong.
+    /// A description of the error for people.
     pub message: Cow<'static, str>,
-    /// What to do next.
+    /// A suggestion how to fix or avoid the error.
     pub hint: Cow<'static, str>,
-    /// When asking again may help.
+    /// How long a client should wait before it tries again, if that may help.
     pub retry_after: Option<Duration>,
 }
 
 impl ApiError {
-    /// An error of this kind.
+    /// Creates an error without `Retry-After`.
     pub fn new(
         status: StatusCode,
         code: &'static str,
@@ -39,40 +39,40 @@ impl ApiError {
         Self { status, code, message: message.into(), hint: hint.into(), retry_after: None }
     }
 
-    /// The request makes no sense (400).
+    /// The request is not valid (400).
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message, "`/docs` describes every request")
     }
 
-    /// No such thing, or it is another's (404): the two must look the same.
+    /// The object does not exist or belongs to somebody else (404): the two must be indistinguishable.
     pub fn not_found(what: &str, id: &str) -> Self {
         let id: String = id.chars().take(64).collect();
         Self::new(
             StatusCode::NOT_FOUND,
             "not_found",
             format!("there is no {what} `{id}`"),
-            format!("`GET /v1/{what}s` lists those that are there"),
+            format!("`GET /v1/{what}s` lists the existing ones"),
         )
     }
 
     /// The log of an execution was removed (410).
     pub fn log_removed(message: impl Into<Cow<'static, str>>) -> Self {
         let hint =
-            "read a log before it is removed; `[retention]` of the configuration says how long logs are kept";
+            "read a log before it is removed; `[retention]` in the configuration sets how long logs are kept";
         Self::new(StatusCode::GONE, "log_removed", message, hint)
     }
 
-    /// It is there, but not in a state for this (409).
+    /// The object exists and its state does not allow the request (409).
     pub fn conflict(message: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", message, hint)
     }
 
-    /// Who asks is known, and may not (403).
+    /// The caller is authenticated and lacks the permission (403).
     pub fn forbidden(message: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", message, hint)
     }
 
-    /// Something that is not the caller's fault and may pass (503).
+    /// A temporary failure that the caller did not cause (503).
     pub fn unavailable(message: impl Into<Cow<'static, str>>, hint: impl Into<Cow<'static, str>>) -> Self {
         let error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message, hint);
         Self { retry_after: Some(Duration::from_secs(1)), ..error }
@@ -84,25 +84,25 @@ impl ApiError {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", "the server's disk is full", hint)
     }
 
-    /// A bug or a broken host (500). The cause goes to the log, not to the caller.
+    /// A bug or a broken host (500). The cause is written to the log and not sent to the caller.
     pub fn internal(cause: &dyn std::fmt::Display) -> Self {
-        tracing::error!(%cause, "a request failed for no fault of its own");
+        tracing::error!(%cause, "request failed with an internal error");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
-            "something went wrong in the server",
-            "the server's log has the cause under this request id",
+            "internal server error",
+            "the server's log contains the cause; search it for this request id",
         )
     }
 
-    /// The same with another hint.
+    /// Replaces the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// The body, as JSON.
+    /// The body of the response.
     pub fn body(&self) -> ErrorBody {
         ErrorBody {
             error: ErrorDetail {
@@ -120,7 +120,7 @@ impl IntoResponse for ApiError {
         let mut response = (self.status, Json(self.body())).into_response();
         let headers = response.headers_mut();
         if let Some(after) = self.retry_after {
-            // Whole seconds, and never 0: that would be an invitation to hammer.
+            // Whole seconds, and at least 1: with 0, clients would retry at once.
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after.as_secs().max(1)));
         }
         if self.status == StatusCode::UNAUTHORIZED {
@@ -150,16 +150,16 @@ impl From<Fault> for ApiError {
             FaultKind::TooSlow => {
                 Self::new(StatusCode::CONFLICT, "reader_too_slow", fault.message, "follow without `lossless`")
             }
-            FaultKind::Conflict => Self::conflict(fault.message, "look at its state first"),
+            FaultKind::Conflict => Self::conflict(fault.message, "check its state first"),
             FaultKind::Mismatch => Self::new(
                 StatusCode::PRECONDITION_FAILED,
                 "changed",
                 fault.message,
-                "look at it again, and then change that",
+                "read it again, then repeat the change",
             ),
-            // The session's own limit: what was sent is too much for it, and the server is well.
+            // The limit of the session, not of the server: the request exceeds it.
             FaultKind::Full => {
-                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "disk_full", fault.message, "remove something first")
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "disk_full", fault.message, "remove files first")
             }
             FaultKind::OverDisk => Self::new(
                 StatusCode::CONFLICT,
@@ -174,11 +174,11 @@ impl From<Fault> for ApiError {
                     StatusCode::TOO_MANY_REQUESTS,
                     "exhausted",
                     fault.message,
-                    "wait for something to end, or end something",
+                    "wait until something ends, or end something",
                 )
             },
             FaultKind::Unavailable => {
-                Self::unavailable(fault.message, "`headwater doctor` tells what this host lacks")
+                Self::unavailable(fault.message, "`headwater doctor` reports what this host lacks")
             }
             FaultKind::Internal => Self::internal(&fault.message),
         };
@@ -197,7 +197,7 @@ impl From<ContractError> for ApiError {
                 tracing::warn!(%cause, "the worker does not answer");
                 Self::unavailable(
                     "the worker does not answer",
-                    "it is being started again: ask again in a moment",
+                    "it is being restarted: try again in a moment",
                 )
             }
             ContractError::Malformed(cause) => Self::internal(&cause),
@@ -213,7 +213,7 @@ impl From<StoreError> for ApiError {
         }
         Self::unavailable(
             "the store does not answer",
-            "ask again in a moment; the server's log has the cause",
+            "try again in a moment; the server's log contains the cause",
         )
     }
 }

@@ -1,4 +1,4 @@
-//! What the server counts, for Prometheus.
+//! The server's metrics, for Prometheus.
 
 use std::time::Duration;
 
@@ -33,13 +33,13 @@ struct Flag {
     reason: &'static str,
 }
 
-/// A part of what is kept on the disk.
+/// A part of the data on the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Kind {
     kind: &'static str,
 }
 
-/// One of our processes.
+/// One of the processes: `server` or `worker`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Process {
     process: &'static str,
@@ -51,7 +51,7 @@ struct Rule {
     reason: String,
 }
 
-/// All that is counted.
+/// All metrics.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -61,34 +61,34 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     /// Open streams, by kind.
     pub(crate) streams: Family<StreamKind, Gauge>,
-    /// Executions that were started here.
+    /// Executions that this process started.
     pub(crate) started: Counter,
     ended: Family<Ending, Counter>,
-    /// Bytes of output that went to clients.
+    /// Bytes of output that were sent to clients.
     pub(crate) sent_bytes: Counter,
     flags: Family<Flag, Counter>,
     disk_bytes: Family<Kind, Gauge>,
     disk_free: Gauge,
     disk_total: Gauge,
     logs: Gauge,
-    /// By the worker since it started: gauges, for it may be started again.
+    /// Counted by the worker since it started. A gauge, because a restart of the worker resets it.
     logs_removed: Family<Rule, Gauge>,
     logs_removed_bytes: Family<Rule, Gauge>,
     panics: Family<Process, Gauge>,
-    /// Rows of executions, sessions and credentials that were removed by age or number.
+    /// Rows of executions, sessions and credentials that were removed because of their age or number.
     pub(crate) rows_removed: Counter,
     /// Audit rows that were removed.
     pub(crate) audit_removed: Counter,
 }
 
 impl Metrics {
-    /// Everything at 0.
+    /// Creates all metrics, with the value 0.
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("headwater");
         let requests = Family::default();
-        registry.register("requests", "requests by the status of their answer", requests.clone());
+        registry.register("requests", "requests, by the status of the response", requests.clone());
         let seconds = Histogram::new(exponential_buckets(0.000_1, 4.0, 10));
-        registry.register("request_seconds", "time until an answer began", seconds.clone());
+        registry.register("request_seconds", "time until the response began", seconds.clone());
         let connections = Gauge::default();
         registry.register("connections", "open connections", connections.clone());
         let streams = Family::default();
@@ -98,9 +98,9 @@ impl Metrics {
         let ended = Family::default();
         registry.register("executions_ended", "executions that ended, by reason", ended.clone());
         let sent_bytes = Counter::default();
-        registry.register("sent_bytes", "bytes of output that went to clients", sent_bytes.clone());
+        registry.register("sent_bytes", "bytes of output that were sent to clients", sent_bytes.clone());
         let flags = Family::default();
-        registry.register("watchdog_flags", "what looked like abuse, by reason", flags.clone());
+        registry.register("watchdog_flags", "suspected abuse, by reason", flags.clone());
         let disk_bytes = Family::default();
         registry.register(
             "disk_bytes",
@@ -130,9 +130,9 @@ impl Metrics {
             panics.clone(),
         );
         let rows_removed = Counter::default();
-        registry.register("rows_removed", "rows of the store that were no longer kept", rows_removed.clone());
+        registry.register("rows_removed", "rows of the store that were removed", rows_removed.clone());
         let audit_removed = Counter::default();
-        registry.register("audit_removed", "audit rows that were no longer kept", audit_removed.clone());
+        registry.register("audit_removed", "audit rows that were removed", audit_removed.clone());
         Self {
             registry,
             requests,
@@ -155,45 +155,45 @@ impl Metrics {
         }
     }
 
-    /// The worker told what is on the disk.
-    pub(crate) fn disk(&self, told: &DiskResponse) {
-        let sum = |part: fn(&OwnerDisk) -> u64| told.owners.iter().map(part).sum::<u64>();
+    /// Updates the metrics of the disk from the worker's report.
+    pub(crate) fn disk(&self, report: &DiskResponse) {
+        let sum = |part: fn(&OwnerDisk) -> u64| report.owners.iter().map(part).sum::<u64>();
         self.kept("logs", sum(|one| one.log_bytes));
         self.kept("workspaces", sum(|one| one.workspace_bytes));
         self.kept("snapshots", sum(|one| one.snapshot_bytes));
         self.logs.set(signed(sum(|one| one.logs)));
-        self.disk_free.set(signed(told.free_bytes));
-        self.disk_total.set(signed(told.total_bytes));
-        self.panics.get_or_create(&Process { process: "worker" }).set(signed(told.panics));
-        for removed in &told.removed {
+        self.disk_free.set(signed(report.free_bytes));
+        self.disk_total.set(signed(report.total_bytes));
+        self.panics.get_or_create(&Process { process: "worker" }).set(signed(report.panics));
+        for removed in &report.removed {
             let rule = Rule { reason: removed.reason.clone() };
             self.logs_removed.get_or_create(&rule).set(signed(removed.logs));
             self.logs_removed_bytes.get_or_create(&rule).set(signed(removed.bytes));
         }
     }
 
-    /// A part of what is kept on the disk has this size.
+    /// Sets the size of a part of the data on the disk.
     pub(crate) fn kept(&self, kind: &'static str, bytes: u64) {
         self.disk_bytes.get_or_create(&Kind { kind }).set(signed(bytes));
     }
 
-    /// A request was answered.
+    /// Counts a response.
     pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
         self.requests.get_or_create(&Status { status: status.as_u16() }).inc();
         self.seconds.observe(after.as_secs_f64());
     }
 
-    /// An execution ended.
+    /// Counts an execution that ended.
     pub(crate) fn ended(&self, reason: &'static str) {
         self.ended.get_or_create(&Ending { reason }).inc();
     }
 
-    /// Something looks like abuse.
+    /// Counts a case of suspected abuse.
     pub(crate) fn flagged(&self, reason: &'static str) {
         self.flags.get_or_create(&Flag { reason }).inc();
     }
 
-    /// All of it as text.
+    /// Returns all metrics in the text format of Prometheus.
     pub(crate) fn text(&self) -> String {
         self.panics.get_or_create(&Process { process: "server" }).set(signed(panics::count()));
         let mut text = String::new();
@@ -203,7 +203,7 @@ impl Metrics {
     }
 }
 
-/// As gauges count.
+/// Converts a number for a gauge, which is signed.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -65,7 +65,7 @@ pub(crate) async fn serve<D: Encoder, L: FrameHandler>(
     let shared = outgoing.shared.clone();
     let close = tokio::select! {
         ending = outgoing.run() => closing(&mut outgoing, ending).await,
-        () = token_is_over => Some((close_code::POLICY, "the token is no longer good")),
+        () = token_is_over => Some((close_code::POLICY, "the token is no longer valid")),
         gone = receive(&mut handler, &mut stream, &shared, silence) => match gone {
             Gone::Closed => None,
             Gone::Silent => Some((close_code::AWAY, "no answer to pings")),
@@ -81,7 +81,8 @@ pub(crate) async fn serve<D: Encoder, L: FrameHandler>(
             let _ = sink.send(Message::Close(Some(frame))).await;
         }
         let _ = sink.flush().await;
-        // Unread data when a connection is closed would discard sent data that the client has not received yet.
+        // Unread data when a connection is closed would discard sent data that the client has not received
+        // yet.
         while let Some(Ok(_)) = stream.next().await {}
     };
     let _ = timeout(CLOSE_TIMEOUT, farewell).await;

@@ -28,7 +28,7 @@ use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::sse::OpenStream;
 
-/// Tells `EventSource` how long to wait before it reconnects.
+/// How long `EventSource` waits before it reconnects, in milliseconds.
 const RETRY_FRAME: &str = "retry: 1000\n\n";
 
 /// Selects what to watch.
@@ -49,7 +49,7 @@ pub(crate) struct WatchQuery {
     #[allow(dead_code)] // accepted and ignored
     after: Option<String>,
     /// A token or ticket, where no header can be set. The guard has read it.
-    #[allow(dead_code)] // it may be there
+    #[allow(dead_code)] // accepted here, read by the guard
     token: Option<String>,
 }
 
