@@ -22,58 +22,60 @@ use self::quotas::{FileQuotas, FileWatchdog};
 use self::rows::FileRetention;
 pub use self::rows::Rows;
 
-/// Where and how the gateway serves.
+/// The settings of the gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The folder that holds everything of one server.
+    /// The data folder of the server.
     pub data: PathBuf,
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Other addresses than loopback are an explicit choice.
+    /// Whether `listen` may be an address other than loopback.
     pub allow_remote: bool,
-    /// Names by which it may be called besides its address, as in `Host`; `example.org` or `example.org:8443`.
+    /// Names that are accepted in `Host` besides the address: `example.org` or `example.org:8443`.
     pub hosts: Vec<String>,
-    /// Pages of these origins may call it, besides its own.
+    /// Origins whose pages may call the server, besides its own.
     pub origins: Vec<String>,
-    /// Proxies in front of it that say for whom they ask; nobody else is believed.
+    /// Proxies in front of the server. Only they may state the client's address.
     pub trusted_proxies: Vec<Network>,
-    /// How the log is written.
+    /// The format of the server's log.
     pub log_format: LogFormat,
-    /// Open connections, those of a `WebSocket` included; more wait.
+    /// The maximum number of open connections, including `WebSocket` connections; others wait.
     pub max_connections: usize,
-    /// Those of one address; three quarters of all if absent. Trusted proxies have no share.
+    /// The same for one address; three quarters of all if absent. It does not apply to trusted proxies.
     pub max_connections_of_address: Option<usize>,
-    /// Bytes of a JSON body.
+    /// The maximum size of a JSON body, in bytes.
     pub max_body_bytes: usize,
-    /// Bytes of one `POST .../stdin`.
+    /// The maximum size of one `POST .../stdin`, in bytes.
     pub max_stdin_bytes: usize,
-    /// How long headers may take to arrive, and each part of a body.
+    /// The timeout for the headers of a request, and for each part of its body.
     pub header_timeout: Duration,
-    /// How long a client may take nothing of an answer that is not a live stream.
+    /// How long a client may stop reading a response that is not a live stream.
     pub write_timeout: Duration,
-    /// Bytes of answers that were made and not read yet, of all clients together; an owner has a quarter of it.
+    /// The maximum number of bytes in responses that are not read yet, over all clients; an owner may use a
+    /// quarter.
     pub max_unread_bytes: usize,
-    /// Requests a second of one token; 0 means any number.
+    /// Requests per second of one token; 0 means no limit.
     pub requests_per_second: u32,
-    /// Requests a second of one user, by all of its tokens together; 0 means any number.
+    /// Requests per second of one user, over all of its tokens; 0 means no limit.
     pub requests_per_second_of_user: u32,
-    /// Requests a second from one address; 0 means any number.
+    /// Requests per second from one address; 0 means no limit.
     pub requests_per_second_of_address: u32,
-    /// Requests that were not authenticated, a second from one address.
+    /// Requests per second from one address that fail to authenticate.
     pub failures_per_second: u32,
-    /// How often a stream without events says that it lives.
+    /// The interval of heartbeats on a stream without events.
     pub heartbeat: Duration,
-    /// How long requests in flight may take when the server ends.
+    /// How long requests in flight may take after a shutdown has begun.
     pub shutdown_grace: Duration,
-    /// How long an idempotency key is remembered.
+    /// How long an idempotency key is kept.
     pub key_lifetime: Duration,
-    /// What owners may use.
+    /// The quotas of owners.
     pub quotas: Quotas,
-    /// What looks like abuse.
+    /// The detection of abuse.
     pub watchdog: Watchdog,
-    /// Where CMake builds unless a build says otherwise: a folder in the workspace.
+    /// The default build folder of `CMake`, in the workspace.
     pub build_path: String,
-    /// The longest that a program may run that the editor's `execute/binary` starts; absent: as its session allows.
+    /// The maximum run time of programs that the editor's `execute/binary` starts; absent: the limit of the
+    /// session.
     pub binary_max_runtime: Option<Duration>,
     /// How users sign in.
     pub auth: AuthConfig,
@@ -81,19 +83,19 @@ pub struct Config {
     pub rows: Rows,
 }
 
-/// How the log is written.
+/// The format of the server's log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// For people.
+    /// Readable text.
     #[default]
     Text,
-    /// One object a line.
+    /// One JSON object per line.
     Json,
 }
 
 impl LogFormat {
-    /// As written in the configuration.
+    /// The name in the configuration.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -108,37 +110,37 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read `{path}`: {cause}")]
     Unreadable {
-        /// Which file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The error of the operating system.
         cause: String,
     },
-    /// The file makes no sense.
+    /// A setting is not valid.
     #[error("`{path}`: {cause}")]
     Nonsense {
-        /// Which file or variable.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// A description of the error that names the setting.
         cause: String,
     },
-    /// Not loopback, and nobody said that this is meant.
+    /// The address is not loopback, and `allow_remote` is not set.
     #[error(
-        "`{0}` can be reached from other machines: say `--allow-remote` (or `allow_remote = true`) if that is \
-         meant, and put TLS in front of it"
+        "`{0}` can be reached from other machines: set `--allow-remote` (or `allow_remote = true`) to allow \
+         this, and put TLS in front of it"
     )]
     NotLoopback(SocketAddr),
 }
 
-/// What flags and the environment say; each wins over the file.
+/// Settings from flags and the environment. They override the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--listen`.
     pub listen: Option<SocketAddr>,
     /// `--allow-remote`.
     pub allow_remote: Option<bool>,
-    /// `--host`, each.
+    /// All `--host` flags.
     pub hosts: Vec<String>,
-    /// `--origin`, each.
+    /// All `--origin` flags.
     pub origins: Vec<String>,
     /// `--log-format`.
     pub log_format: Option<LogFormat>,
@@ -147,7 +149,7 @@ pub struct Overrides {
 }
 
 const DEFAULT_PORT: u16 = 8080;
-/// With less than this for answers that are not read yet, ordinary answers would be refused.
+/// The minimum of `max_unread`, in bytes: with less, ordinary responses would be refused.
 const MIN_UNREAD: usize = 1 << 20;
 
 impl Config {
@@ -184,33 +186,33 @@ impl Config {
         }
     }
 
-    /// The defaults, overridden by the `[server]` table of a file (the named one, which must be there, or
-    /// `headwater.toml` in the data folder, which need not), and then by what was said besides.
-    pub fn load(data: &Path, file: Option<&Path>, said: Overrides) -> Result<Self, ConfigError> {
+    /// Loads the configuration: the defaults, overridden by a file, then by `overrides`. A named file must
+    /// exist; the default, `headwater.toml` in the data folder, may be missing.
+    pub fn load(data: &Path, file: Option<&Path>, overrides: Overrides) -> Result<Self, ConfigError> {
         let mut config = Self::new(data);
         let path = file.map_or_else(|| data.join("headwater.toml"), Path::to_owned);
         match std::fs::read_to_string(&path) {
             Ok(text) => config.apply_file(&path, &text)?,
             Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
-                config.apply_file(&path, "")?; // the environment may say something all the same
+                config.apply_file(&path, "")?; // still reads the environment
             }
             Err(error) => {
                 let (path, cause) = (path.display().to_string(), error.to_string());
                 return Err(ConfigError::Unreadable { path, cause });
             }
         }
-        config.apply(said);
+        config.apply(overrides);
         config.check()?;
         Ok(config)
     }
 
-    fn apply(&mut self, said: Overrides) {
-        self.listen = said.listen.unwrap_or(self.listen);
-        self.allow_remote = said.allow_remote.unwrap_or(self.allow_remote);
-        self.hosts.extend(said.hosts);
-        self.origins.extend(said.origins);
-        self.log_format = said.log_format.unwrap_or(self.log_format);
-        self.requests_per_second = said.requests_per_second.unwrap_or(self.requests_per_second);
+    fn apply(&mut self, overrides: Overrides) {
+        self.listen = overrides.listen.unwrap_or(self.listen);
+        self.allow_remote = overrides.allow_remote.unwrap_or(self.allow_remote);
+        self.hosts.extend(overrides.hosts);
+        self.origins.extend(overrides.origins);
+        self.log_format = overrides.log_format.unwrap_or(self.log_format);
+        self.requests_per_second = overrides.requests_per_second.unwrap_or(self.requests_per_second);
     }
 
     fn apply_file(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
@@ -229,7 +231,7 @@ impl Config {
         Ok(())
     }
 
-    /// The defaults for this data folder on this machine: without a file and without the environment.
+    /// The defaults for this data folder on this machine, without a file and the environment.
     #[must_use]
     pub fn defaults(data: &Path) -> Self {
         let mut config = Self::new(data);
@@ -249,7 +251,7 @@ impl Config {
         }
     }
 
-    /// The keys of the gateway that the file may have.
+    /// The gateway's keys in the file.
     #[must_use]
     pub fn keys() -> Vec<String> {
         settings::keys::<File>()
@@ -262,45 +264,46 @@ impl Config {
         Ok(())
     }
 
-    /// The most connections of one address.
+    /// The maximum number of connections of one address.
     pub fn connections_of_address(&self) -> usize {
         self.max_connections_of_address.unwrap_or_else(|| self.connections_of_owner())
     }
 
-    /// The most connections of one owner: three quarters of all, so that there is always room for others.
+    /// The maximum number of connections of one owner: three quarters of all, so that others can always
+    /// connect.
     pub fn connections_of_owner(&self) -> usize {
         (self.max_connections - self.max_connections / 4).max(1)
     }
 
-    /// Where the store is.
+    /// The path of the store.
     pub fn store_path(&self) -> PathBuf {
         self.data.join("store.db")
     }
 
-    /// Bytes of the store, with what is not yet in its file.
+    /// The size of the store in bytes, including its write-ahead log.
     pub fn store_bytes(&self) -> u64 {
         let path = self.store_path();
         let files = [path.clone(), path.with_extension("db-wal")];
         files.iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum()
     }
 
-    /// Where the first token is.
+    /// The path of the first token.
     pub fn token_path(&self) -> PathBuf {
         self.data.join("token")
     }
 
-    /// Where the secret of access tokens is.
+    /// The path of the secret that signs access tokens.
     pub fn jwt_key_path(&self) -> PathBuf {
         self.data.join("jwt.key")
     }
 
-    /// Where the running server says who and where it is.
+    /// The path of the file with the address and process of the running server.
     pub fn address_path(&self) -> PathBuf {
         self.data.join("server.json")
     }
 }
 
-/// The file as far as it is ours; the rest is the worker's, who checks it.
+/// The gateway's part of the file. The worker checks the rest.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 struct File {
@@ -338,7 +341,7 @@ struct FileServer {
     binary_max_runtime: Option<String>,
 }
 
-/// Lists every field of the table: a field that is missing here does not compile.
+/// Lists every field of the table: a missing field does not compile.
 impl From<&Config> for FileServer {
     fn from(config: &Config) -> Self {
         let bytes = |bytes: usize| Some(format_bytes(bytes as u64));
@@ -438,10 +441,10 @@ fn networks(texts: &[String]) -> Result<Vec<Network>, String> {
 mod tests {
     use super::*;
 
-    fn load(text: &str, said: Overrides) -> Result<Config, ConfigError> {
+    fn load(text: &str, overrides: Overrides) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("headwater.toml"), text).unwrap();
-        Config::load(folder.path(), None, said)
+        Config::load(folder.path(), None, overrides)
     }
 
     #[test]
@@ -451,16 +454,16 @@ mod tests {
         let config = load(file, Overrides::default()).unwrap();
         assert_eq!((config.listen.port(), config.max_body_bytes), (9000, 1 << 20));
         assert_eq!((config.heartbeat, config.max_connections), (Duration::from_secs(3), 16_384));
-        let said = Overrides { listen: "127.0.0.1:0".parse().ok(), ..Overrides::default() };
-        assert_eq!(load(file, said).unwrap().listen.port(), 0);
+        let overrides = Overrides { listen: "127.0.0.1:0".parse().ok(), ..Overrides::default() };
+        assert_eq!(load(file, overrides).unwrap().listen.port(), 0);
     }
 
     #[test]
     fn an_address_that_others_can_reach_is_an_explicit_choice() {
-        let said = Overrides { listen: "0.0.0.0:80".parse().ok(), ..Overrides::default() };
-        assert!(load("", said.clone()).unwrap_err().to_string().contains("--allow-remote"));
-        let said = Overrides { allow_remote: Some(true), ..said };
-        assert!(load("", said).is_ok());
+        let overrides = Overrides { listen: "0.0.0.0:80".parse().ok(), ..Overrides::default() };
+        assert!(load("", overrides.clone()).unwrap_err().to_string().contains("--allow-remote"));
+        let overrides = Overrides { allow_remote: Some(true), ..overrides };
+        assert!(load("", overrides).is_ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `[auth]`: how long sign-ins last, and whose JWTs are taken besides our own.
+//! `[auth]`: how long sign-ins last, and the external issuer whose JWTs are accepted.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,41 +9,41 @@ use serde::{Deserialize, Serialize};
 /// How users sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthConfig {
-    /// How long an access token is good.
+    /// The lifetime of an access token.
     pub access_lifetime: Duration,
-    /// How long a refresh token is good, from its last use.
+    /// The lifetime of a refresh token, from its last use.
     pub refresh_lifetime: Duration,
     /// How long a browser stays signed in.
     pub cookie_lifetime: Duration,
-    /// Another issuer whose JWTs are taken.
+    /// An external issuer whose JWTs are accepted.
     pub jwt: Option<JwtConfig>,
 }
 
-/// Another issuer of JWTs.
+/// An external issuer of JWTs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JwtConfig {
-    /// As in `iss`.
+    /// The required value of `iss`.
     pub issuer: String,
-    /// As in `aud`.
+    /// The required value of `aud`.
     pub audience: String,
-    /// Where its keys are.
+    /// The source of the issuer's keys.
     pub keys: KeySource,
-    /// The claim that says whose the requests are.
+    /// The claim with the name of the owner.
     pub owner_claim: String,
-    /// The claim that says `admin`, `member` or `reader`; without one, all are members.
+    /// The claim with the role: `admin`, `member` or `reader`. Without it, everybody is a member.
     pub role_claim: Option<String>,
-    /// How old the keys may become.
+    /// The maximum age of the cached keys.
     pub refresh: Duration,
-    /// How often they are asked for again because of a key that is not among them, at most.
+    /// The minimum interval between two fetches because of an unknown key.
     pub unknown_refresh: Duration,
 }
 
-/// Where the keys of an issuer are.
+/// The source of an issuer's keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// At an address: `https`, or `http` on this machine.
+    /// A URL: `https`, or `http` on this machine.
     Url(String),
-    /// In a file.
+    /// A file.
     File(PathBuf),
 }
 
@@ -58,7 +58,7 @@ impl Default for AuthConfig {
     }
 }
 
-/// As it is written in the file.
+/// `[auth]` in the form of the file.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileAuth {
@@ -97,7 +97,7 @@ impl From<&AuthConfig> for FileAuth {
             access_lifetime: Some(format_duration(config.access_lifetime)),
             refresh_lifetime: Some(format_duration(config.refresh_lifetime)),
             cookie_lifetime: Some(format_duration(config.cookie_lifetime)),
-            // Without an issuer its keys are listed all the same, without values.
+            // The settings of the issuer are listed even if there is none, without values.
             jwt: Some(config.jwt.as_ref().map(FileJwt::from).unwrap_or_default()),
         }
     }
@@ -136,12 +136,12 @@ impl FileJwt {
     fn read(self) -> Result<JwtConfig, String> {
         let (issuer, audience) = (self.issuer.unwrap_or_default(), self.audience.unwrap_or_default());
         if issuer.is_empty() || audience.is_empty() {
-            return Err("auth.jwt: `issuer` and `audience` must be named".into());
+            return Err("auth.jwt: `issuer` and `audience` are required".into());
         }
         let keys = match (self.jwks_url, self.jwks_file) {
             (Some(url), None) => KeySource::Url(checked(url)?),
             (None, Some(file)) => KeySource::File(file),
-            _ => return Err("auth.jwt: name one of `jwks_url` and `jwks_file`".into()),
+            _ => return Err("auth.jwt: set either `jwks_url` or `jwks_file`".into()),
         };
         Ok(JwtConfig {
             issuer,
@@ -159,10 +159,10 @@ impl FileJwt {
     }
 }
 
-/// Keys that came over a wire that others can write to would be worth nothing.
+/// Refuses URLs whose keys could be replaced on the way.
 fn checked(url: String) -> Result<String, String> {
-    let here = ["http://127.", "http://localhost:", "http://localhost/", "http://[::1]"];
-    if url.starts_with("https://") || here.iter().any(|start| url.starts_with(start)) {
+    let local = ["http://127.", "http://localhost:", "http://localhost/", "http://[::1]"];
+    if url.starts_with("https://") || local.iter().any(|start| url.starts_with(start)) {
         return Ok(url);
     }
     Err("auth.jwt.jwks_url: must be `https://`, or `http://` on this machine".into())

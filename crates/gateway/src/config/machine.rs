@@ -1,19 +1,20 @@
-//! What an owner may use unless the operator says otherwise: a share of this machine.
+//! The default quota of an owner: a share of this machine.
 
 use std::fs;
 use std::path::Path;
 
 use super::Quota;
 
-/// A session for so many bytes of memory: an idle one takes far less, one that works far more.
+/// An owner may have one session per this many bytes of memory: an idle session takes far less, a busy one
+/// far more.
 const BYTES_OF_SESSION: u64 = 16 << 20;
-/// Sessions of an owner, whatever the machine.
+/// The range of the quota of sessions, whatever the machine.
 const SESSIONS: std::ops::RangeInclusive<u64> = 100..=1000;
-/// The least share of a file system that is worth a quota: one that is smaller is its own bound.
+/// The minimum disk quota in bytes: a smaller file system is a limit by itself.
 const MIN_DISK_BYTES: u64 = 4 << 30;
 
-/// The quota of an owner on the machine with this data folder: sessions by its memory, half of the file system. Executions
-/// and processor time have other bounds.
+/// The default quota of an owner: sessions by the machine's memory, and half of the data folder's file
+/// system. Executions and CPU time have other limits.
 pub(super) fn quota(data: &Path) -> Quota {
     let sessions = memory().map_or(*SESSIONS.start(), |bytes| bytes / BYTES_OF_SESSION);
     Quota {
@@ -23,14 +24,14 @@ pub(super) fn quota(data: &Path) -> Quota {
     }
 }
 
-/// The bytes of memory of this machine.
+/// The size of this machine's memory, in bytes.
 fn memory() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().trim_end_matches(" kB").parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The bytes of the file system that a folder is on, or will be.
+/// The size of the file system of a folder that may not exist yet, in bytes.
 fn disk(data: &Path) -> Option<u64> {
     let data = std::path::absolute(data).ok()?;
     let stat = data.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;

@@ -1,20 +1,20 @@
-//! Addresses and ranges of addresses: `10.0.0.0/8`, `::1`.
+//! IP addresses and address ranges: `10.0.0.0/8`, `::1`.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// A range of addresses, or one.
+/// An address range, or a single address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
-    /// The leading bits that all of its addresses share.
+    /// The length of the prefix, in bits.
     bits: u32,
 }
 
-/// A text names no range of addresses.
+/// The text is not an address range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an address (`10.0.0.1`, `::1`) and not a range (`10.0.0.0/8`, `fd00::/8`)")]
+#[error("neither an address (`10.0.0.1`, `::1`) nor an address range (`10.0.0.0/8`, `fd00::/8`)")]
 pub struct NotANetwork;
 
 impl Network {

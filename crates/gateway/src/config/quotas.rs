@@ -1,4 +1,4 @@
-//! `[quotas]` and `[watchdog]`: what an owner may use at once and in a day, and what looks like abuse.
+//! `[quotas]` and `[watchdog]`: the quotas of owners, and the detection of abuse.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,31 +6,31 @@ use std::time::Duration;
 use headwater_protocol::units::{format_bytes, format_duration, parse_bytes, parse_duration};
 use serde::{Deserialize, Serialize};
 
-/// What one owner may use. Absent: any amount.
+/// The quota of one owner. An absent value means no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Sessions that have not ended.
     pub sessions: Option<u64>,
-    /// Executions at once; more wait in the queue.
+    /// Concurrent executions; others wait in the queue.
     pub executions: Option<u64>,
-    /// Processor time a day (UTC).
+    /// CPU time per day (UTC).
     pub cpu_per_day: Option<Duration>,
-    /// Bytes of all workspaces together.
+    /// The total size of all workspaces, in bytes.
     pub disk_bytes: Option<u64>,
 }
 
-/// The quotas of all owners, and the queue of those who have to wait.
+/// The quotas of all owners, and the limits of the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quotas {
-    /// Of everybody who has none of their own.
+    /// The default quota.
     pub everybody: Quota,
-    /// Of these owners; what is absent is as everybody's.
+    /// The quotas of single owners; the default applies to absent values.
     pub owners: BTreeMap<String, Quota>,
-    /// Executions of all owners at once; 0 means any number.
+    /// Concurrent executions of all owners; 0 means no limit.
     pub executions_of_all: u64,
-    /// How many starts of one owner may wait.
+    /// The maximum number of starts of one owner in the queue.
     pub queue_length: usize,
-    /// How long one waits.
+    /// How long a start waits in the queue before it is refused.
     pub queue_wait: Duration,
 }
 
@@ -47,7 +47,7 @@ impl Default for Quotas {
 }
 
 impl Quotas {
-    /// What this owner may use.
+    /// The quota of this owner.
     pub fn of(&self, owner: &str) -> Quota {
         let Some(own) = self.owners.get(owner) else {
             return self.everybody.clone();
@@ -57,7 +57,7 @@ impl Quotas {
 }
 
 impl Quota {
-    /// This quota, with the other's where something is absent here.
+    /// This quota, with absent values taken from `other`.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         Self {
@@ -69,19 +69,19 @@ impl Quota {
     }
 }
 
-/// What is done with what looks like abuse.
+/// The reaction to suspected abuse.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// It is written into the audit log and counted.
+    /// Record it in the audit log and count it.
     #[default]
     Flag,
-    /// Its sessions are put to sleep as well.
+    /// Also hibernate the sessions.
     Stop,
 }
 
 impl Action {
-    /// As written in the configuration.
+    /// The name in the configuration.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Flag => "flag",
@@ -90,22 +90,22 @@ impl Action {
     }
 }
 
-/// When something looks like abuse.
+/// The settings of the watchdog, which detects abuse.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watchdog {
-    /// How often usage is looked at.
+    /// How often usage is checked.
     pub interval: Duration,
-    /// Full load without output for so long; `None` switches that look off.
+    /// How long full load without output is allowed; `None` disables this check.
     pub after: Option<Duration>,
-    /// So many processors in full use, over all sessions of an owner, are full load.
+    /// The number of fully used CPUs, over all sessions of an owner, that counts as full load.
     pub cpus: f64,
-    /// Programs of these names (lower case) are miners.
+    /// Names of programs (in lower case) that count as miners.
     pub names: Vec<String>,
-    /// What is done.
+    /// The reaction to suspected abuse.
     pub action: Action,
 }
 
-/// Names under which well-known miners run unless they hide.
+/// The names of well-known miners.
 const MINERS: [&str; 14] = [
     "xmrig",
     "xmr-stak",
@@ -135,7 +135,7 @@ impl Default for Watchdog {
     }
 }
 
-/// A quota as it is written.
+/// A quota in the form of the file.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct FileQuota {
@@ -198,7 +198,7 @@ impl FileQuota {
     }
 }
 
-/// `[quotas]` as it is written.
+/// `[quotas]` in the form of the file.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileQuotas {
@@ -234,7 +234,7 @@ impl FileQuotas {
     }
 }
 
-/// `[watchdog]` as it is written.
+/// `[watchdog]` in the form of the file.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FileWatchdog {

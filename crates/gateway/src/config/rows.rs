@@ -1,4 +1,4 @@
-//! `[retention.rows]`: how long the store keeps rows. The rest of `[retention]` is the worker's, which checks it.
+//! `[retention.rows]`: how long the store keeps rows. The rest of `[retention]` belongs to the worker.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use headwater_protocol::units::{format_duration, parse_duration};
 use headwater_store::AUDIT_FLOOR_MS;
 use serde::{Deserialize, Serialize};
 
-/// How long the store keeps rows. Absent: for ever.
+/// How long the store keeps rows. An absent value means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rows {
-    /// Executions and sessions, from the removal of their logs.
+    /// How long executions and sessions are kept after the removal of their logs.
     pub age: Option<Duration>,
-    /// The newest executions of one owner.
+    /// How many of the newest executions of one owner are kept.
     pub of_owner: Option<u64>,
-    /// The newest executions in all.
+    /// How many of the newest executions of all owners are kept.
     pub in_all: Option<u64>,
-    /// Audit rows; those of the last seven days are always kept.
+    /// How long audit rows are kept: at least seven days.
     pub audit_age: Option<Duration>,
-    /// The newest audit rows; likewise.
+    /// How many of the newest audit rows are kept; those of the last seven days are always kept.
     pub audit: Option<u64>,
-    /// Tokens and links that expired or were revoked.
+    /// How long expired and revoked tokens and links are kept.
     pub credentials: Option<Duration>,
 }
 
@@ -29,7 +29,7 @@ impl Default for Rows {
     fn default() -> Self {
         Self {
             age: Some(90 * DAY),
-            // About 1 KiB each: the store stays below a few hundred megabytes.
+            // A row takes about 1 KiB, so the store stays below a few hundred megabytes.
             of_owner: Some(20_000),
             in_all: Some(200_000),
             audit_age: Some(365 * DAY),
@@ -59,7 +59,7 @@ struct FileRows {
 impl From<&Rows> for FileRetention {
     fn from(rows: &Rows) -> Self {
         let time = |time: Option<Duration>| Some(time.map_or_else(|| "never".to_owned(), format_duration));
-        let number = |number: Option<u64>| Some(number.unwrap_or(0)); // 0: any number
+        let number = |number: Option<u64>| Some(number.unwrap_or(0)); // 0: no limit
         let rows = FileRows {
             age: time(rows.age),
             of_owner: number(rows.of_owner),
@@ -89,7 +89,7 @@ impl FileRetention {
         };
         let audit_age = time("audit_age", file.audit_age, defaults.audit_age)?;
         if audit_age.is_some_and(|age| age < Duration::from_millis(AUDIT_FLOOR_MS)) {
-            return Err("retention.rows.audit_age: at least `7d`".into());
+            return Err("retention.rows.audit_age: must be at least `7d`".into());
         }
         Ok(Rows {
             age: time("age", file.age, defaults.age)?,
