@@ -1,6 +1,8 @@
-//! The result of a call: its verdict in the tool's words, and all of its output, read from the log while it goes out.
+//! The result of a tool call: its verdict in the tool's format, and its output, which is read from the log
+//! while it is sent.
 //!
-//! Nothing is collected: a result of many megabytes that nobody takes costs one piece of it.
+//! The output is not collected: a result of many megabytes that the client does not read holds one piece in
+//! memory.
 
 use std::sync::Arc;
 
@@ -19,29 +21,29 @@ use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
 
-/// The most bytes of each output in a result. All of it is at the output's own address.
+/// The maximum number of bytes of each output in a result. `output_url` returns the whole output.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The exit codes of what did not end by itself.
+/// Exit codes of programs that did not exit by themselves.
 const TIMED_OUT: i32 = -99;
 const NOT_FOUND: i32 = -100;
 const NOT_SET_UP: i32 = -101;
-/// What a shell says for a program that a signal ended: this and the signal's number.
+/// As in shells, the exit code of a program that a signal ended is this plus the signal's number.
 const SIGNALLED: i32 = 128;
 
-/// How a call ended, in the tool's words.
+/// How a tool call ended, in the tool's format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ending {
     exit_code: i32,
     success: bool,
     error: Option<String>,
     source: Option<Source>,
-    /// How many bytes were printed, kept or not: to output, and to error.
+    /// How many bytes were printed to stdout and to stderr, including bytes that are no longer kept.
     printed: [u64; 2],
 }
 
 impl Ending {
-    /// Of this verdict.
+    /// Converts a verdict.
     pub(crate) fn of(verdict: &Verdict) -> Self {
         let message = || verdict.message.clone();
         let code =
@@ -65,7 +67,7 @@ impl Ending {
         Self { exit_code, success, error, source, printed }
     }
 
-    /// Of a program that never ran.
+    /// Converts the verdict of a program that did not start.
     fn not_started(verdict: &Verdict) -> Self {
         match &verdict.detail {
             Some(ExitDetail::CommandNotFound { name } | ExitDetail::InterpreterNotFound { name }) => {
@@ -75,7 +77,7 @@ impl Ending {
         }
     }
 
-    /// Of a command or runtime that is not there.
+    /// The ending for a command or runtime that does not exist.
     pub(crate) fn missing(name: &str) -> Self {
         Self::failed(NOT_FOUND, format!("Command or runtime not found: {name}"))
     }
@@ -84,19 +86,19 @@ impl Ending {
         Self { exit_code, success: false, error: Some(error), source: Some(Source::Error), printed: [0; 2] }
     }
 
-    /// What is said of it among the output, and as what.
+    /// The server's message in the output, and its source.
     pub(crate) fn server_text(&self) -> Option<(Source, &str)> {
         self.source.zip(self.error.as_deref())
     }
 
-    /// What is added to the error output.
+    /// The line that is appended to stderr after a timeout.
     fn system_line(&self) -> Option<String> {
-        let said = self.server_text().filter(|(source, _)| *source == Source::Timeout);
-        said.map(|(_, text)| format!("[SYSTEM: {text}]"))
+        let timeout = self.server_text().filter(|(source, _)| *source == Source::Timeout);
+        timeout.map(|(_, text)| format!("[SYSTEM: {text}]"))
     }
 }
 
-/// Which time ran out. Without a detail (of an older worker), the time that it took.
+/// Describes which limit was exceeded. Without a detail (from an older worker), names the duration.
 fn timed_out(verdict: &Verdict) -> String {
     let after_ms = match verdict.detail {
         Some(ExitDetail::Limit { which: LimitKind::CpuMs, limit }) => {
@@ -114,7 +116,7 @@ fn in_seconds(ms: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// What is known of a result before its output is read.
+/// A result without its output.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToolResult {
     execution: Option<ExecutionId>,
@@ -164,7 +166,7 @@ pub(crate) struct ToolOutput {
     pub(crate) output_url: Option<String>,
 }
 
-/// The beginning of a [`ToolResultBody`].
+/// The first fields of a [`ToolResultBody`].
 #[derive(Serialize)]
 struct Head<'a> {
     r#type: &'static str,
@@ -177,7 +179,7 @@ struct Head<'a> {
 }
 
 impl ToolResult {
-    /// Of this execution.
+    /// Creates the result of an execution.
     pub(crate) fn new(subject: &Subject, timestamp: Timestamp, ending: Ending) -> Self {
         Self {
             execution: subject.id,
@@ -189,13 +191,13 @@ impl ToolResult {
         }
     }
 
-    /// Of an execution with this verdict.
+    /// Creates the result of an execution with this verdict.
     pub(crate) fn ended(subject: &Subject, verdict: &Verdict) -> Self {
         let end = Event { seq: Seq(0), at_ms: verdict.duration_ms, kind: EventKind::Closed };
         Self::new(subject, subject.time_of(&end), Ending::of(verdict))
     }
 
-    /// All but what is read from the log, as an open JSON object, and what closes it.
+    /// The beginning of the JSON object, up to the content of `stdout`.
     fn head(&self) -> String {
         let Ending { exit_code, success, error, .. } = &self.ending;
         let head = Head {
@@ -207,20 +209,21 @@ impl ToolResult {
             timestamp: self.timestamp,
             execution_id: self.execution.map(|id| id.to_string()),
         };
-        // Plain data can be written to memory.
+        // Serialising plain data does not fail.
         let mut text = serde_json::to_string(&head).unwrap_or_default();
         text.pop();
         let error = serde_json::json!(error);
         text + &format!(",\"result\":{{\"exit_code\":{exit_code},\"error\":{error},\"stdout\":\"")
     }
 
+    /// The end of the JSON object, after the content of `stderr`.
     fn tail(&self, is_truncated: bool) -> String {
         let url = self.execution.map(|id| format!("/v1/executions/{id}/output"));
         format!("\",\"truncated\":{is_truncated},\"output_url\":{}}}}}", serde_json::json!(url))
     }
 }
 
-/// A result on its way out, a piece at a time.
+/// A result that is sent in pieces.
 pub(crate) struct ResultBody {
     gateway: Arc<Gateway>,
     result: ToolResult,
@@ -235,15 +238,15 @@ enum Stage {
     Over,
 }
 
-/// One of the outputs while it is read.
+/// The state of reading stdout or stderr.
 struct Output {
     is_error: bool,
     follower: Option<Box<Follower>>,
     carry: Carry,
     bytes: u64,
-    /// Whether it is known that nothing more of it is shown.
+    /// Whether nothing more of this output is shown.
     is_over: bool,
-    /// Whether what was written last ends a line, or nothing was.
+    /// Whether the output so far is empty or ends with a line break.
     is_line_start: bool,
 }
 
@@ -258,12 +261,12 @@ impl Output {
 }
 
 impl ResultBody {
-    /// Of this result.
+    /// Begins to send this result.
     pub(crate) const fn new(gateway: Arc<Gateway>, result: ToolResult) -> Self {
         Self { gateway, result, stage: Stage::Head, is_truncated: false }
     }
 
-    /// The next piece of JSON, without a line's end; none when all is out. Dropping the future loses nothing.
+    /// The next piece of JSON, without a line break; none at the end. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, ApiError> {
         match &mut self.stage {
             Stage::Head => {
@@ -289,7 +292,7 @@ impl ResultBody {
         }
     }
 
-    /// Bytes, or a gap, as the inside of a JSON string.
+    /// Converts bytes or a gap to the content of a JSON string.
     fn printed(&mut self, piece: &Piece) -> String {
         let Stage::Output(output) = &mut self.stage else {
             return String::new();
@@ -313,7 +316,7 @@ impl ResultBody {
         escaped(&text)
     }
 
-    /// What ends one output and begins the next.
+    /// Ends the current output and begins the next one.
     fn output_ends(&mut self) -> String {
         let Stage::Output(output) = &mut self.stage else {
             return String::new();
@@ -334,7 +337,7 @@ impl ResultBody {
     }
 }
 
-/// The inside of the JSON string that says this.
+/// Escapes a text as the content of a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = serde_json::json!(text).to_string();
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
@@ -359,7 +362,7 @@ async fn read(
         let options = FollowOptions { streams: output.streams(), no_wait: true, ..FollowOptions::default() };
         match gateway.worker.follow(id, options).await {
             Ok(follower) => output.follower = Some(Box::new(follower)),
-            // The log was removed: its verdict is all that is left.
+            // The log was removed: only the verdict is left.
             Err(error) if is_missing(&error) => {
                 output.is_over = true;
                 return Ok((printed > 0).then_some(Piece::Missing { bytes: printed, why: NOT_KEPT }));
@@ -373,11 +376,11 @@ async fn read(
     while let Some(event) = follower.next().await? {
         match event.kind {
             EventKind::Output { bytes, .. } => {
-                let room = usize::try_from(MAX_BYTES.saturating_sub(output.bytes)).unwrap_or(usize::MAX);
-                if bytes.len() > room {
-                    // Said instead of what would not fit: so the note is the last that is written.
+                let left = usize::try_from(MAX_BYTES.saturating_sub(output.bytes)).unwrap_or(usize::MAX);
+                if bytes.len() > left {
+                    // The note replaces the event that exceeds the limit, so it is the last output.
                     output.is_over = true;
-                    return Ok(Some(Piece::Missing { bytes: MAX_BYTES, why: NO_ROOM }));
+                    return Ok(Some(Piece::Missing { bytes: MAX_BYTES, why: TOO_LONG }));
                 }
                 return Ok(Some(Piece::Bytes(bytes)));
             }
@@ -393,7 +396,7 @@ async fn read(
 }
 
 const NOT_KEPT: &str = "are no longer kept";
-const NO_ROOM: &str = "are the most that a result shows; `output_url` has all";
+const TOO_LONG: &str = "are the maximum of a result; `output_url` returns the whole output";
 
 #[cfg(test)]
 mod tests {
@@ -467,15 +470,15 @@ mod tests {
 
     #[test]
     fn a_timeout_is_reported_in_seconds() {
-        let told = |detail| {
+        let text = |detail| {
             let verdict = Verdict { detail, duration_ms: 1500, ..Verdict::new(Reason::TimedOut) };
             timed_out(&verdict)
         };
         let wall = ExitDetail::TimedOut { after_ms: 700 };
-        assert_eq!(told(Some(wall)), "Execution timed out after 0.7 seconds.");
-        assert_eq!(told(None), "Execution timed out after 1.5 seconds.");
+        assert_eq!(text(Some(wall)), "Execution timed out after 0.7 seconds.");
+        assert_eq!(text(None), "Execution timed out after 1.5 seconds.");
         let cpu = ExitDetail::Limit { which: LimitKind::CpuMs, limit: 1000 };
-        assert_eq!(told(Some(cpu)), "Execution timed out: used more than 1 s of cpu time.");
+        assert_eq!(text(Some(cpu)), "Execution timed out: used more than 1 s of cpu time.");
     }
 
     #[test]
