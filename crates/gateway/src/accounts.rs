@@ -10,15 +10,15 @@ use crate::auth::{FIRST_OWNER, Identity};
 use crate::error::ApiError;
 use crate::state::Gateway;
 
-/// What somebody may do.
+/// The role of a user or token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RoleName {
-    /// All, also with what belongs to others.
+    /// May do everything, even with objects of other owners.
     Admin,
-    /// All with what is theirs.
+    /// May do everything with their own objects.
     Member,
-    /// Look at what is theirs.
+    /// May read their own objects.
     Reader,
 }
 
@@ -42,13 +42,13 @@ impl From<Role> for RoleName {
     }
 }
 
-/// What a member may do with a session.
+/// The role of a member of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MemberRole {
-    /// Look.
+    /// May read the session.
     Viewer,
-    /// Look, start, change and end.
+    /// May read, start, change and end.
     Editor,
 }
 
@@ -82,13 +82,13 @@ pub async fn owns_sessions(store: &dyn Store, name: &str) -> Result<bool, StoreE
 pub(crate) struct UserBody {
     /// `usr_` and 32 hexadecimal digits.
     id: String,
-    /// In lower case. What belongs to the user has it as its owner.
+    /// The name in lower case. It is the owner of everything that belongs to the user.
     name: String,
     #[schema(inline)]
     role: RoleName,
-    /// Refused, with all tokens.
+    /// Whether the user and all of its tokens are refused.
     disabled: bool,
-    /// Whether a password signs in.
+    /// Whether the user can sign in with a password.
     has_password: bool,
     created_at: Timestamp,
 }
@@ -112,22 +112,22 @@ pub(crate) struct TokenBody {
     /// `tok_` and 32 hexadecimal digits.
     id: String,
     name: String,
-    /// Whom it speaks for.
+    /// The owner of everything that is created with the token.
     owner: String,
     #[schema(inline)]
     role: RoleName,
-    /// The only sessions that it may use; absent: all.
+    /// The sessions that the token may use; all if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     sessions: Option<Vec<String>>,
-    /// The only things that it may do; absent: all that its role may.
+    /// The actions that the token may perform; all that its role allows if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     scopes: Option<Vec<String>>,
     created_at: Timestamp,
     expires_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
-    /// To within a minute.
+    /// The time of the last use, accurate to a minute.
     last_used_at: Option<Timestamp>,
-    /// What the client sends; shown once, when it is made.
+    /// The token that the client sends. It is returned once, when the token is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) token: Option<String>,
 }

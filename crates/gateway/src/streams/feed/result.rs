@@ -127,42 +127,43 @@ pub(crate) struct ToolResult {
     ending: Ending,
 }
 
-/// The result of a call, as it is sent.
+/// The result of a tool call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ToolResultBody {
     /// `TOOL_RESULT`.
     pub(crate) r#type: String,
-    /// Which call.
+    /// The id of the call.
     pub(crate) tool_call_id: String,
     /// The tool: `code_execution` or `run_command`.
     pub(crate) tool_name: String,
-    /// Whether the program returned 0.
+    /// Whether the program exited with 0.
     pub(crate) success: bool,
-    /// The conversation, if it belongs to one.
+    /// The conversation, if the call belongs to one.
     pub(crate) thread_id: Option<String>,
-    /// When it ended.
+    /// When the call ended.
     pub(crate) timestamp: Timestamp,
-    /// The execution, for its routes; none if it could not even be accepted.
+    /// The id of the execution; absent if none was created.
     pub(crate) execution_id: Option<String>,
-    /// What came of it.
+    /// The output and exit code.
     pub(crate) result: ToolOutput,
 }
 
-/// What came of a call.
+/// The output and exit code of a tool call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ToolOutput {
-    /// What the program returned; 128 and the signal's number if a signal ended it; -99 if its time ran out, -100 if
-    /// the command or runtime is missing, -101 if it could not be set up for another reason or nobody saw its end.
+    /// The exit code of the program; 128 plus the signal's number if a signal ended it; -99 after a timeout;
+    /// -100 if the command or runtime does not exist; -101 if the program could not be started for another
+    /// reason, or its end is unknown.
     pub(crate) exit_code: i32,
-    /// What went wrong, if the exit code does not tell.
+    /// A description of the error, if the exit code does not say enough.
     pub(crate) error: Option<String>,
-    /// All that it printed to standard output (or to its terminal), as text. Past 16 MiB there is a note instead.
+    /// The standard output (or the output of the terminal) as text. After 16 MiB, a note replaces the rest.
     pub(crate) stdout: String,
-    /// Likewise to standard error; if its time ran out, that is said at the end.
+    /// The standard error, with the same limit. After a timeout, it ends with a line that says so.
     pub(crate) stderr: String,
-    /// Whether something of it is not here.
+    /// Whether a part of the output is missing here.
     pub(crate) truncated: bool,
-    /// Where all bytes are that are kept.
+    /// The URL of the whole output, as far as it is kept.
     pub(crate) output_url: Option<String>,
 }
 
