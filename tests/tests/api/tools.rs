@@ -262,7 +262,7 @@ async fn a_result_is_cut_at_16_mib_and_says_where_the_rest_is() -> Result<()> {
     let stdout = result["stdout"].as_str().context("no stdout")?;
     assert_eq!((&result["truncated"], &result["stderr"]), (&json!(true), &json!("end\n")));
     assert!(stdout.len() > 16_000_000 && stdout.len() < 17_000_000, "{}", stdout.len());
-    assert!(stdout.ends_with("output_url` returns the whole output.]\n"), "{}", &stdout[stdout.len() - 200..]);
+    assert!(stdout.ends_with("returns the whole output.]\n"), "{}", &stdout[stdout.len() - 200..]);
     let url = result["output_url"].as_str().context("no address")?;
     assert_eq!(api.get(&format!("{url}?stream=stdout")).await?.body.len(), 17_000_000);
     // What fits exactly is whole, and a byte more after it is not overlooked. The rest makes a record end there.
