@@ -180,10 +180,10 @@ mod tests {
         let plain = find(text);
         let plain = plain.get("mine").unwrap().language().unwrap();
         assert_eq!((plain.run_file("f", "", &[])[1..].concat(), plain.suffix.as_str()), ("f".into(), ""));
-        let told = find(&format!("{text}run_file = [\"-e\", \"{{file}}\"]"));
-        let told = told.get("mine").unwrap().language().unwrap();
-        assert_eq!(told.run_file("f", "", &["x".into()])[1..], ["-e", "f", "x"]);
-        assert_eq!(told.run_long("f", &[])[1..], ["-e", "f"]);
+        let custom = find(&format!("{text}run_file = [\"-e\", \"{{file}}\"]"));
+        let custom = custom.get("mine").unwrap().language().unwrap();
+        assert_eq!(custom.run_file("f", "", &["x".into()])[1..], ["-e", "f", "x"]);
+        assert_eq!(custom.run_long("f", &[])[1..], ["-e", "f"]);
     }
 
     #[test]

@@ -78,9 +78,9 @@ fn ask(compiler: &Path, name: &str) -> Option<PathBuf> {
         .arg(format!("-print-prog-name={name}"))
         .output()
         .ok()?;
-    let told = String::from_utf8(asked.stdout).ok()?;
-    let told = Path::new(told.trim());
-    if told.is_absolute() { Some(told.to_owned()).filter(|path| path.exists()) } else { look_up(name) }
+    let output = String::from_utf8(asked.stdout).ok()?;
+    let path = Path::new(output.trim());
+    if path.is_absolute() { Some(path.to_owned()).filter(|path| path.exists()) } else { look_up(name) }
 }
 
 fn look_up(name: &str) -> Option<PathBuf> {
@@ -119,8 +119,8 @@ fn c_of(preferred: &str) -> String {
 
 /// The features of the host's processor that matter to code that is compiled for it alone.
 pub(crate) fn processor() -> String {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let first = told.split("\n\n").next().unwrap_or_default();
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let first = text.split("\n\n").next().unwrap_or_default();
     let matters = |line: &&str| {
         ["model", "flags", "vendor_id", "cpu family", "stepping", "cache size"]
             .iter()

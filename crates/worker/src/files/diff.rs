@@ -63,8 +63,8 @@ impl Diff<'_> {
         };
         let lines = self.patch(&step.path, before.as_ref(), Some(&now));
         let patch_too_long = lines.is_none() && self.is_too_long([before.as_ref(), Some(&now)]);
-        let told = difference(change, path, step.entry.kind, now.size, lines);
-        Ok(Some(v1::Difference { patch_too_long, ..told }))
+        let changed = difference(change, path, step.entry.kind, now.size, lines);
+        Ok(Some(v1::Difference { patch_too_long, ..changed }))
     }
 
     fn removed(&mut self, path: Vec<u8>, known: &ManifestEntry) -> v1::Difference {
@@ -72,8 +72,8 @@ impl Diff<'_> {
             .ok()
             .and_then(|path| self.patch(&path, Some(known), None));
         let patch_too_long = lines.is_none() && self.is_too_long([Some(known), None]);
-        let told = difference(v1::ChangeType::Removed, path, known.kind.into(), known.size, lines);
-        v1::Difference { patch_too_long, ..told }
+        let removed = difference(v1::ChangeType::Removed, path, known.kind.into(), known.size, lines);
+        v1::Difference { patch_too_long, ..removed }
     }
 
     /// Whether the files are too long for a line diff.

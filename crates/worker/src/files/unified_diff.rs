@@ -55,17 +55,17 @@ mod tests {
 
     #[test]
     fn bytes_that_are_not_text_are_kept() {
-        let told = unified("f", Some(b"a\n\xff\n"), Some(b"a\n\xfe\n"));
-        assert!(told.ends_with(b" a\n-\xff\n+\xfe\n"), "{told:?}");
+        let patch = unified("f", Some(b"a\n\xff\n"), Some(b"a\n\xfe\n"));
+        assert!(patch.ends_with(b" a\n-\xff\n+\xfe\n"), "{patch:?}");
     }
 
     #[test]
     fn texts_without_anything_in_common_are_diffed() {
         let lines = |side: &str| (0..3000).map(|n| format!("{side} {n}")).collect::<Vec<_>>().join("\n");
         let (old, new) = (lines("old"), lines("new"));
-        let told = diff(&old, &new);
-        assert_eq!(told.lines().filter(|line| line.starts_with("-old")).count(), 3000);
-        assert_eq!(told.lines().filter(|line| line.starts_with("+new")).count(), 3000);
+        let patch = diff(&old, &new);
+        assert_eq!(patch.lines().filter(|line| line.starts_with("-old")).count(), 3000);
+        assert_eq!(patch.lines().filter(|line| line.starts_with("+new")).count(), 3000);
     }
 
     proptest! {
@@ -75,10 +75,10 @@ mod tests {
             new in proptest::collection::vec("[abc]\n", 0..40),
         ) {
             let (old, new) = (old.concat(), new.concat());
-            let told = with_context(usize::MAX / 4, "f", Some(old.as_bytes()), Some(new.as_bytes()));
-            let told = String::from_utf8(told).unwrap();
+            let patch = with_context(usize::MAX / 4, "f", Some(old.as_bytes()), Some(new.as_bytes()));
+            let patch = String::from_utf8(patch).unwrap();
             let side = |mark: char| -> String {
-                let lines = told.split_inclusive('\n').skip(3);
+                let lines = patch.split_inclusive('\n').skip(3);
                 lines.filter(|line| line.starts_with([' ', mark])).map(|line| &line[1..]).collect()
             };
             if old != new {

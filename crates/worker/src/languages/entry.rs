@@ -113,7 +113,7 @@ impl Way {
 
     fn is_new_enough(&self) -> bool {
         self.least_version.as_ref().is_none_or(|least| {
-            version::ask(&self.host, &self.ask).is_some_and(|said| version::is_at_least(&said, least))
+            version::ask(&self.host, &self.ask).is_some_and(|found| version::is_at_least(&found, least))
         })
     }
 }

@@ -8,11 +8,11 @@ use headwater_workspace::{Kind, WorkspacePath};
 
 use crate::files::open_workspace::OpenWorkspace;
 
-/// The most packages that are listed.
+/// The maximum number of packages in a list.
 const MAX_PACKAGES: usize = 5_000;
-/// The bytes of a package's metadata that are read.
+/// How many bytes of a package's metadata are read.
 const MAX_DESCRIPTION: u64 = 256 << 10;
-/// The longest name or version.
+/// The maximum length of a name or version, in characters.
 const MAX_CHARS: usize = 200;
 
 /// The path of a session's virtual environment.
@@ -92,10 +92,10 @@ fn node(open: &OpenWorkspace) -> Option<Vec<v1::Package>> {
 
 /// A module by its `package.json`; a folder without one is not a package.
 fn module(open: &OpenWorkspace, folder: &WorkspacePath) -> Option<v1::Package> {
-    let described = text(open, &folder.join(b"package.json")?)?;
-    let described: serde_json::Value = serde_json::from_str(&described).ok()?;
-    let said = |field: &str| described.get(field).and_then(serde_json::Value::as_str).map(short);
-    Some(v1::Package { name: said("name")?, version: said("version").unwrap_or_default() })
+    let manifest = text(open, &folder.join(b"package.json")?)?;
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).ok()?;
+    let value = |field: &str| manifest.get(field).and_then(serde_json::Value::as_str).map(short);
+    Some(v1::Package { name: value("name")?, version: value("version").unwrap_or_default() })
 }
 
 fn path(open: &OpenWorkspace, text: &str) -> Option<WorkspacePath> {
@@ -122,8 +122,8 @@ fn text(open: &OpenWorkspace, path: &WorkspacePath) -> Option<String> {
 /// The value of the first line `name: value`.
 fn field(text: &str, name: &str, separator: char) -> Option<String> {
     let value = text.lines().find_map(|line| {
-        let (said, value) = line.split_once(separator)?;
-        (said.trim() == name).then(|| short(value.trim()))
+        let (key, value) = line.split_once(separator)?;
+        (key.trim() == name).then(|| short(value.trim()))
     });
     value.filter(|value| !value.is_empty())
 }

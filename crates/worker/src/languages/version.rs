@@ -6,11 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a tool may take to print its version.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How often the tool is polled meanwhile.
-const LOOK: Duration = Duration::from_millis(5);
-/// The most bytes of its output.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// The maximum length of a version, in characters.
 const MAX_CHARS: usize = 200;
+/// The maximum number of bytes that are read of each output.
 const MAX_BYTES: u64 = 16 << 10;
 
 /// The first line that is not empty, if the tool ends in time.
@@ -28,24 +29,24 @@ pub(super) fn ask(program: &Path, args: &[String]) -> Option<String> {
         let _ = child.wait();
         return None;
     }
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        let _ = stdout.take(MAX_BYTES).read_to_end(&mut said);
+        let _ = stdout.take(MAX_BYTES).read_to_end(&mut output);
     }
     if let Some(stderr) = child.stderr.take() {
-        let _ = stderr.take(MAX_BYTES).read_to_end(&mut said);
+        let _ = stderr.take(MAX_BYTES).read_to_end(&mut output);
     }
-    let said = String::from_utf8_lossy(&said);
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let output = String::from_utf8_lossy(&output);
+    let line = output.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect())
 }
 
 fn ends_in_time(child: &mut Child) -> bool {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
         match child.try_wait() {
             Ok(Some(_)) => return true,
-            Ok(None) => std::thread::sleep(LOOK),
+            Ok(None) => std::thread::sleep(POLL_INTERVAL),
             Err(_) => return false,
         }
     }
@@ -53,9 +54,9 @@ fn ends_in_time(child: &mut Child) -> bool {
 }
 
 /// Whether a version is at least another: compares the first dotted number in each.
-pub(super) fn is_at_least(said: &str, least: &str) -> bool {
-    let (said, least) = (numbers(said), numbers(least));
-    !said.is_empty() && said >= least
+pub(super) fn is_at_least(version: &str, least: &str) -> bool {
+    let (version, least) = (numbers(version), numbers(least));
+    !version.is_empty() && version >= least
 }
 
 fn numbers(text: &str) -> Vec<u32> {

@@ -235,7 +235,7 @@ fn make(
 ) -> Result<Prepared, Fault> {
     let cannot = |error: io::Error| {
         Fault::of_disk(format!("cannot make a session's folder: {error}"), &error)
-            .hint("`headwater doctor` tells what this host lacks")
+            .hint("`headwater doctor` reports what this host lacks")
     };
     let descriptors = descriptors::hold(descriptors::SESSION, Purpose::Start)?;
     let workspace = layout::workspace(dir);

@@ -66,8 +66,8 @@ async fn an_end_that_many_learn_at_the_same_time_is_recorded_once() {
     let looks: Vec<_> = looks.collect();
     test.worker.called("Worker/GetExecution", 8).await;
     test.model.finish(id, &exited(0));
-    for told in join_all(looks).await {
-        assert_eq!(told.unwrap().state.verdict(), Some(&exited(0)));
+    for execution in join_all(looks).await {
+        assert_eq!(execution.unwrap().state.verdict(), Some(&exited(0)));
     }
     read_until(&mut body, "event: closed").await;
     test.settle().await;
@@ -137,8 +137,8 @@ async fn an_execution_that_the_worker_no_longer_knows_is_lost_after_a_while() {
     // One that is started again in time, by the call that started it, goes on.
     test.model.start(back, session, headwater_protocol::StartSpec::shell("true")).unwrap();
     test.until(async || end(&test, lost).await.is_some_and(|end| end.closed)).await;
-    let told = end(&test, lost).await.unwrap();
-    assert_eq!((told.verdict.reason, told.verdict.code, told.closed), (Reason::Lost, None, true));
+    let ended = end(&test, lost).await.unwrap();
+    assert_eq!((ended.verdict.reason, ended.verdict.code, ended.closed), (Reason::Lost, None, true));
     assert_eq!(end(&test, back).await, None);
     test.model.finish(back, &exited(0));
     test.settle().await;
@@ -153,6 +153,6 @@ async fn a_first_verdict_stays() {
     test.gateway.recorder.note_exit(id, Seq(9), &exited(2)).await.unwrap();
     test.model.forget(id);
     test.settle().await; // the watch finds nothing, and closes it
-    let told = end(&test, id).await.unwrap();
-    assert_eq!((told.verdict, told.closed), (exited(1), true));
+    let ended = end(&test, id).await.unwrap();
+    assert_eq!((ended.verdict, ended.closed), (exited(1), true));
 }

@@ -279,8 +279,8 @@ impl Model {
     fn list_sessions(&self, request: v1::ListSessionsRequest) -> Answer {
         let state = self.state();
         let has_ended = |session: &Session| matches!(session.state, SessionState::Ended { .. });
-        let told = state.sessions.values().filter(|session| request.include_ended || !has_ended(session));
-        Answer::message(&v1::ListSessionsResponse { sessions: told.map(Into::into).collect() })
+        let listed = state.sessions.values().filter(|session| request.include_ended || !has_ended(session));
+        Answer::message(&v1::ListSessionsResponse { sessions: listed.map(Into::into).collect() })
     }
 
     fn end(&self, request: v1::EndSessionRequest) -> Answered {
@@ -338,13 +338,13 @@ impl Model {
 
     fn list_executions(&self, request: v1::ListExecutionsRequest) -> Answer {
         let state = self.state();
-        let told = state.programs.values().map(|program| &program.execution).filter(|execution| {
+        let listed = state.programs.values().map(|program| &program.execution).filter(|execution| {
             let is_running = execution.state.verdict().is_none();
             let of_session =
                 request.session_id.as_ref().is_none_or(|id| *id == execution.session_id.to_string());
             of_session && (is_running || !request.running_only)
         });
-        Answer::message(&v1::ListExecutionsResponse { executions: told.map(Into::into).collect() })
+        Answer::message(&v1::ListExecutionsResponse { executions: listed.map(Into::into).collect() })
     }
 
     fn list_removed(&self, request: v1::ListRemovedRequest) -> Answer {

@@ -133,18 +133,18 @@ fn a_search_is_bounded_by_count_and_ends_when_nobody_listens() {
     assert_eq!((found.len(), summary.stopped.as_str()), (10, "limit"));
     let workspace = Workspace::open(ground.0.path(), None).unwrap();
     let search = Search::new(&by_content("needle"), WorkspacePath::root()).unwrap();
-    let mut told = 0;
+    let mut sent = 0;
     let summary = search
         .run(
             &workspace,
             |_| {
-                told += 1;
+                sent += 1;
                 false
             },
             || true,
         )
         .unwrap();
-    assert_eq!((told, summary.stopped.as_str()), (1, "gone"));
+    assert_eq!((sent, summary.stopped.as_str()), (1, "gone"));
     let late = v1::SearchRequest { timeout_ms: 0, ..by_content("needle") };
     assert_eq!(ground.run(&late).1.stopped, "time");
 }

@@ -16,9 +16,9 @@ use rustix::io::Errno;
 use super::instances;
 use super::pending::Pending;
 
-/// The most folders of one watch.
+/// The maximum number of folders of one watch.
 const MAX_FOLDERS: usize = 8192;
-/// The most events that are read before they are reported.
+/// The maximum number of events that are read before they are reported.
 const MAX_EVENTS_PER_READ: usize = 16_384;
 const BUFFER_BYTES: usize = 64 << 10;
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use headwater_contract::v1::{Change, ChangeType, FileKind};
 
-/// The most pending changes. If there are more, they are dropped and an overflow is reported.
+/// The maximum number of pending changes. If there are more, they are dropped and an overflow is reported.
 const MAX_PENDING_CHANGES: usize = 4096;
 
 /// Pending changes.
@@ -12,9 +12,11 @@ const MAX_PENDING_CHANGES: usize = 4096;
 pub(crate) struct Pending {
     /// The changes; `None` for one that was undone.
     waiting: VecDeque<Option<Change>>,
-    /// The last change of each path, by its number; the first that waits has the number `told`.
+    /// The number of the last change of each path.
     last: HashMap<Vec<u8>, usize>,
+    /// The number of the first change in `waiting`.
     first: usize,
+    /// How many changes in `waiting` are not undone.
     live: usize,
 }
 
@@ -66,7 +68,7 @@ impl Pending {
     }
 
     fn push(&mut self, change: ChangeType, path: &[u8], kind: FileKind, from: &[u8]) {
-        // Those that were taken back take room, too, until they would have been told.
+        // Undone changes use memory, too, until their turn to be sent.
         if self.live >= MAX_PENDING_CHANGES || self.waiting.len() >= 4 * MAX_PENDING_CHANGES {
             return self.overflow();
         }

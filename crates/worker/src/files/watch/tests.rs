@@ -1,4 +1,4 @@
-//! What the kernel notes of a folder that somebody works in.
+//! Tests of watches: the changes that are reported while files are created, changed, moved and removed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -63,7 +63,7 @@ fn changes_are_reported_with_their_paths_even_in_new_or_moved_folders() {
         [is(ChangeType::Removed, "young", ""), is(ChangeType::Removed, "file", "")]
     );
     fs::write(outside.path().join("gone/inner/h"), "x").unwrap();
-    assert_eq!(reported(&mut notes), [], "what left the workspace is watched no more");
+    assert_eq!(reported(&mut notes), [], "a folder outside the workspace is still watched");
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn one_file_or_one_folder_can_be_watched() {
     fs::rename(at("new"), at("d/f")).unwrap();
     assert_eq!(reported(&mut file), [is(ChangeType::Created, "d/f", "")]);
     fs::write(at("kept"), "x").unwrap();
-    // What came and went within one telling is not told, and what is in folders below is not watched.
+    // A file that is created and removed between two reports is not reported, and subfolders are not watched.
     assert_eq!(reported(&mut flat), [is(ChangeType::Created, "kept", "")]);
 }
 

@@ -80,13 +80,13 @@ mod tests {
     fn a_resource_limit_stands_in_for_each_controller_that_is_missing() {
         let limits = Limits { memory_bytes: Some(1 << 20), pids: Some(9), ..Limits::default() };
         let some = Controllers { pids: true, ..Controllers::default() };
-        let told = |counted| {
+        let set = |counted| {
             let rlimits = rlimits(&limits, counted);
             (rlimits.data_bytes, rlimits.processes)
         };
-        assert_eq!(told(Controllers::default()), (Some(1 << 20), Some(9)));
-        assert_eq!(told(some), (Some(1 << 20), None));
-        assert_eq!(told(Controllers { memory: true, ..some }), (None, None));
+        assert_eq!(set(Controllers::default()), (Some(1 << 20), Some(9)));
+        assert_eq!(set(some), (Some(1 << 20), None));
+        assert_eq!(set(Controllers { memory: true, ..some }), (None, None));
     }
 
     #[test]

@@ -23,14 +23,14 @@ use crate::executions::permits::ExecutionPermit;
 use crate::executions::program::Program;
 use crate::layout::{self, ExecutionRecord};
 
-/// Between SIGTERM and SIGKILL unless told otherwise.
+/// The default time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
-/// Kept of an execution's output if nobody set a limit.
+/// How many bytes of an execution's output are kept if no limit is set.
 const OUTPUT_BYTES: u64 = 1 << 30;
 /// Input up to this size is put into the pipe before the program starts.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// What was accepted: the execution, and a receiver that is told when it runs or could not be started.
+/// An accepted execution, and a receiver that completes when it runs or could not be started.
 pub(crate) struct Accepted {
     pub(crate) execution: Arc<Execution>,
     pub(crate) answered: oneshot::Receiver<()>,
@@ -59,14 +59,14 @@ pub(crate) fn grace(spec: &StartSpec) -> Duration {
 }
 
 impl Accepted {
-    /// An execution that was started before, for a caller who asks again.
+    /// An execution that was started before, for a repeated request.
     pub(crate) fn known(execution: Arc<Execution>, session: SessionId) -> Result<Self, Fault> {
         if execution.session_id() != session {
             let message = format!("`{}` is taken by another session", execution.id());
             return Err(Fault::new(FaultKind::Conflict, message));
         }
-        let (told, answered) = oneshot::channel();
-        drop(told); // nothing to wait for
+        let (sender, answered) = oneshot::channel();
+        drop(sender); // nothing to wait for
         Ok(Self { execution, answered })
     }
 }
