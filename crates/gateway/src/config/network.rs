@@ -44,9 +44,9 @@ impl FromStr for Network {
             None => (text, None),
         };
         let address: IpAddr = address.parse().map_err(|_| NotANetwork)?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.map_or(Ok(most), str::parse).map_err(|_| NotANetwork)?;
-        (bits <= most).then_some(Self { address, bits }).ok_or(NotANetwork)
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Ok(longest), str::parse).map_err(|_| NotANetwork)?;
+        (bits <= longest).then_some(Self { address, bits }).ok_or(NotANetwork)
     }
 }
 

@@ -50,7 +50,8 @@ struct Held {
 /// Counts the bytes of responses that are not sent yet.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    most: usize,
+    /// The limit for all owners, in bytes.
+    limit: usize,
     held: Mutex<Held>,
 }
 
@@ -62,9 +63,9 @@ enum Full {
 }
 
 impl Answers {
-    /// At most so many bytes of all owners together.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most, held: Mutex::default() }
+    /// Allows this many bytes for all owners together.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, held: Mutex::default() }
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -72,7 +73,7 @@ impl Answers {
     }
 
     fn share(&self, holder: &Holder) -> usize {
-        self.most / if holder.by_link { OWNERS * LINKS } else { OWNERS }
+        self.limit / if holder.by_link { OWNERS * LINKS } else { OWNERS }
     }
 
     /// Counts a response. A response that is larger than a limit is allowed if nothing else is held:
@@ -84,7 +85,7 @@ impl Answers {
         if !force && own > 0 && own + bytes > share {
             return Err(Full::Own);
         }
-        if !force && held.all > 0 && held.all + bytes > self.most {
+        if !force && held.all > 0 && held.all + bytes > self.limit {
             return Err(Full::All);
         }
         held.all += bytes;
@@ -102,14 +103,16 @@ impl Answers {
     }
 
     /// Counts the response until it is sent or its client has disconnected, or replaces it with an error.
-    pub(crate) fn count(self: &Arc<Self>, who: &Identity, method: &Method, answer: Response) -> Response {
-        let bytes = answer.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
-        let Some(bytes) = bytes.filter(|bytes| *bytes > SMALL && !is_pulled(&answer)) else { return answer };
+    pub(crate) fn count(self: &Arc<Self>, who: &Identity, method: &Method, response: Response) -> Response {
+        let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+        let Some(bytes) = bytes.filter(|bytes| *bytes > SMALL && !is_pulled(&response)) else {
+            return response;
+        };
         match self.take(Holder::of(who), bytes, !method.is_safe()) {
             Ok(hold) => {
                 // Every part of the body holds it: the connection buffers parts after the body is dropped.
                 let hold = Arc::new(hold);
-                answer.map(|body| {
+                response.map(|body| {
                     wrapped(body, move |body, cx| {
                         let counted = |bytes| Bytes::from_owner(CountedBytes(bytes, Arc::clone(&hold)));
                         body.poll_frame(cx).map_ok(|frame| frame.map_data(counted))
@@ -125,8 +128,8 @@ impl Answers {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pulled;
 
-fn is_pulled(answer: &Response) -> bool {
-    answer.extensions().get::<Pulled>().is_some()
+fn is_pulled(response: &Response) -> bool {
+    response.extensions().get::<Pulled>().is_some()
 }
 
 fn refusal(full: Full) -> ApiError {
