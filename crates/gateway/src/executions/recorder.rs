@@ -306,7 +306,7 @@ fn end(open: &Open, last_seq: Seq, verdict: &Verdict, closed: bool) -> Execution
 
 fn lost() -> Verdict {
     Verdict {
-        message: Some("the worker knows nothing of it: its log was removed, or it never started".into()),
+        message: Some("the worker does not know it: its log was removed, or it never started".into()),
         ..Verdict::new(Reason::Lost)
     }
 }
