@@ -35,8 +35,8 @@ pub(crate) struct Engine {
     pub(crate) projects: Projects,
     pub(crate) pool: Pool,
     pub(crate) network: Arc<Network>,
-    /// The runtime that moves output. It is not the one that answers calls, so that a disk that stalls delays only output.
-    pub(crate) movers: Handle,
+    /// The runtime that moves output. It is not the one that serves calls, so that a disk that stalls delays only output.
+    pub(crate) io_runtime: Handle,
     /// Cancelled when the worker is to stop.
     pub(crate) stop: CancellationToken,
     pub(crate) started_at_ms: u64,
@@ -55,36 +55,36 @@ pub(crate) struct Engine {
 }
 
 /// What an engine starts with.
-pub(crate) struct Start {
+pub(crate) struct EngineSetup {
     pub(crate) config: Config,
     pub(crate) folder: Folder,
     pub(crate) cgroups: Option<CgroupRoot>,
-    pub(crate) movers: Handle,
-    /// The runtime that answers calls.
-    pub(crate) answers: Handle,
+    pub(crate) io_runtime: Handle,
+    /// The runtime that serves calls.
+    pub(crate) rpc_runtime: Handle,
 }
 
 impl Engine {
-    pub(crate) fn new(start: Start) -> Arc<Self> {
+    pub(crate) fn new(setup: EngineSetup) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            languages: Languages::find(&start.config.languages, &start.config.binds),
-            pool: Pool::new(start.config.pool),
+            languages: Languages::find(&setup.config.languages, &setup.config.binds),
+            pool: Pool::new(setup.config.pool),
             network: Network::new(
-                start.config.network.clone(),
-                &start.config.packages,
-                start.folder.root(),
-                start.answers,
+                setup.config.network.clone(),
+                &setup.config.packages,
+                setup.folder.root(),
+                setup.rpc_runtime,
             ),
-            terminals: Hub::open(&start.folder, start.config.terminals),
-            retention: Retention::new(start.config.retention.rules, start.folder.root()),
-            projects: Projects::find(start.folder.root()),
+            terminals: Hub::open(&setup.folder, setup.config.terminals),
+            retention: Retention::new(setup.config.retention.rules, setup.folder.root()),
+            projects: Projects::find(setup.folder.root()),
             host_users: UidPool::new(
-                host_users::are_given_out(&start.config).then_some(start.config.uid_base),
+                host_users::are_given_out(&setup.config).then_some(setup.config.uid_base),
             ),
-            config: start.config,
-            folder: start.folder,
-            cgroups: start.cgroups,
-            movers: start.movers,
+            config: setup.config,
+            folder: setup.folder,
+            cgroups: setup.cgroups,
+            io_runtime: setup.io_runtime,
             stop: CancellationToken::new(),
             started_at_ms: now_ms(),
             this: this.clone(),

@@ -17,7 +17,7 @@ use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config::Config;
-use crate::engine::{Engine, Start};
+use crate::engine::{Engine, EngineSetup};
 use crate::executions::ended;
 use crate::files;
 use crate::layout::Folder;
@@ -73,8 +73,8 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     descriptors::raise_limit();
     files::reserve_watches();
     headwater_sandbox::memory::share_heaps();
-    let movers = runtime("hw-move").map_err(cannot("start threads"))?;
-    let answers = runtime("hw-serve").map_err(cannot("start threads"))?;
+    let io_runtime = runtime("hw-move").map_err(cannot("start threads"))?;
+    let rpc_runtime = runtime("hw-serve").map_err(cannot("start threads"))?;
     let cgroups = cgroups(&folder);
     let mut config = config;
     claim_users(&folder, &mut config)?;
@@ -83,20 +83,20 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
         tracing::warn!(%error, "cannot become a subreaper: the host's init reaps inits that have ended");
     }
     orphans::keep_reaping();
-    let engine = Engine::new(Start {
+    let engine = Engine::new(EngineSetup {
         config,
         folder,
         cgroups,
-        movers: movers.handle().clone(),
-        answers: answers.handle().clone(),
+        io_runtime: io_runtime.handle().clone(),
+        rpc_runtime: rpc_runtime.handle().clone(),
     });
-    let served = answers.block_on(run(Arc::clone(&engine)));
+    let served = rpc_runtime.block_on(run(Arc::clone(&engine)));
     engine.pool.close();
     // Followers are ended before the writers of the logs, whose end they would take for the end of the log; and sessions
     // that are being prepared are completed, so that they can be ended.
-    answers.shutdown_timeout(MAX_PREPARE_TIME);
+    rpc_runtime.shutdown_timeout(MAX_PREPARE_TIME);
     engine.pool.drain(&engine);
-    movers.shutdown_background();
+    io_runtime.shutdown_background();
     served
 }
 
@@ -178,7 +178,7 @@ async fn run(engine: Arc<Engine>) -> Result<(), ServeError> {
     let listener = listen(&engine).map_err(cannot("listen on the worker's socket"))?;
     engine.pool.refill(&engine);
     let watched = Arc::clone(&engine);
-    engine.movers.spawn(panics::restarting("watch", move || janitor::watch(Arc::clone(&watched))));
+    engine.io_runtime.spawn(panics::restarting("janitor", move || janitor::run(Arc::clone(&watched))));
     let kept = Arc::clone(&engine);
     tokio::spawn(panics::restarting("retention", move || retention::run(Arc::clone(&kept))));
     tokio::spawn(stop_on_signal(Arc::clone(&engine)));

@@ -14,7 +14,7 @@ use crate::sessions::session::Session;
 pub(crate) fn has_exited(engine: &Engine, session: &Arc<Session>) {
     if session.record().spec.one_shot {
         let session = Arc::clone(session);
-        engine.movers.spawn(async move { session.end().await });
+        engine.io_runtime.spawn(async move { session.end().await });
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) async fn fork(engine: &Arc<Engine>, fork: ForkSpec) -> Result<Session
     session.gauge().set(None); // unlike other new sessions it is not empty
     create::listen_to(engine, &session);
     engine.pool.refill(engine);
-    Ok(session.told())
+    Ok(session.info())
 }
 
 /// Copies the workspace, or a snapshot of it, and stores the manifest as the start of the new session.

@@ -78,7 +78,7 @@ impl Worker for WorkerService {
     async fn info(&self, _: Request<v1::InfoRequest>) -> Answer<v1::InfoResponse> {
         let engine = &self.engine;
         let sessions = engine.sessions.all_live();
-        let running: u32 = sessions.iter().map(|session| session.told().running).sum();
+        let running: u32 = sessions.iter().map(|session| session.info().running).sum();
         let language = |language: &crate::languages::Language| v1::Language {
             name: language.name.clone(),
             interpreter: language.interpreter.clone(),

@@ -1,7 +1,7 @@
-//! Taking up what another worker left: sessions whose inits wait, logs that were being written, ends that fell meanwhile.
+//! Adopting what the previous worker left: sessions whose inits still run, logs that were being written, and ends that came
+//! meanwhile.
 //!
-//! What an init still holds goes on as if nothing had happened. What has no init any more ends as `lost`, with all that
-//! was logged intact.
+//! Executions that an init holds continue. Those without an init end as `lost`; what was logged is kept.
 
 use std::collections::HashMap;
 use std::fs;
@@ -32,43 +32,43 @@ use crate::sessions::hibernation::Hibernated;
 use crate::sessions::session::{Parts, unseen};
 
 /// How long an init may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const INIT_ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Finds everything in the data folder. To be called once, before any call is answered.
+/// Adopts everything in the data folder. Called once, before the first call is served.
 pub(crate) fn adopt_all(engine: &Engine) -> io::Result<()> {
     if let Err(error) = tree::remove(&engine.folder.staging_root()) {
-        tracing::warn!(%error, "what another worker was copying cannot be removed");
+        tracing::warn!(%error, "cannot remove the staging folder of the previous worker");
     }
     for entry in fs::read_dir(engine.folder.sessions())? {
         let dir = entry?.path();
         match SessionRecord::read(&dir) {
             Ok(record) => adopt_session(engine, dir, record),
-            // Another worker was killed while it removed the session.
+            // The previous worker was killed while it removed the session.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if let Err(error) = tree::remove(&dir) {
-                    tracing::warn!(dir = %dir.display(), %error, "what is left of a session cannot be removed");
+                    tracing::warn!(dir = %dir.display(), %error, "cannot remove what is left of a session");
                 }
             }
-            Err(error) => tracing::warn!(dir = %dir.display(), %error, "a session's record cannot be read"),
+            Err(error) => tracing::warn!(dir = %dir.display(), %error, "cannot read the record of a session"),
         }
     }
     Ok(())
 }
 
 fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
-    let found = if record.ended_at_ms.is_some() { None } else { call(&dir) };
+    let found = if record.ended_at_ms.is_some() { None } else { connect(&dir) };
     if record.ended_at_ms.is_none() {
         files::recover(&dir, record.host_uid);
-        // The other worker may have been killed while it had raised them.
+        // The previous worker may have been killed while it had raised the limits.
         engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
     }
     let Some(found) = found else {
         for (id, path) in executions_in(&dir) {
-            // Init may have started it before it was gone.
+            // Init may have started it before it ended.
             adopt_past(engine, id, &path, Unstarted::IsLost);
         }
         if record.ended_at_ms.is_none() {
-            tracing::info!(session = %record.id, "a session has no init: it sleeps, and what may have run in it is lost");
+            tracing::info!(session = %record.id, "a session without an init is hibernated, and what ran in it is lost");
             cleanup::end_strays(&record);
             cleanup::remove_but_workspace(&dir, engine.cgroup(record.cgroup.as_deref()).as_ref());
             if !record.spec.one_shot {
@@ -79,7 +79,7 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
             cleanup::remove_workspace(&dir);
             record.ended_at_ms = Some(now_ms());
             if let Err(error) = record.write(&dir) {
-                tracing::error!(session = %record.id, %error, "the session's end cannot be recorded");
+                tracing::error!(session = %record.id, %error, "cannot record the session's end");
             }
         }
         engine.sessions.set_ended(record);
@@ -88,11 +88,11 @@ fn adopt_session(engine: &Engine, dir: PathBuf, mut record: SessionRecord) {
     let id = record.id;
     engine.host_users.keep(record.host_uid);
     if let Err(error) = take_over(engine, dir, record, found) {
-        tracing::error!(session = %id, %error, "a session cannot be taken over");
+        tracing::error!(session = %id, %error, "cannot take over a session");
     }
 }
 
-/// What an init that answered has.
+/// An init that answered, with the executions that it holds.
 struct Found {
     link: OwnedFd,
     pid: i32,
@@ -108,36 +108,38 @@ struct Held {
     fds: Vec<OwnedFd>,
 }
 
-/// Calls the init of a session; `None` if none answers, or one that cannot be understood.
-fn call(dir: &Path) -> Option<Found> {
+/// Connects to the init of a session. Returns `None` if no init answers, or not as expected.
+fn connect(dir: &Path) -> Option<Found> {
     let link = layout::connect_init(dir).ok()?;
-    match ask(&link) {
+    match hello(&link) {
         Ok(((pid, init), held)) => Some(Found { link, pid, init, held }),
         Err(error) => {
-            tracing::warn!(dir = %dir.display(), %error, "an init does not answer as it should: it is ended");
+            tracing::warn!(dir = %dir.display(), %error, "an init does not answer as expected: it is ended");
             end_init(&link);
             None
         }
     }
 }
 
-fn ask(link: &OwnedFd) -> io::Result<((i32, OwnedFd), HashMap<ExecutionId, Held>)> {
-    let strange = |what: &str| io::Error::other(what.to_owned());
+fn hello(link: &OwnedFd) -> io::Result<((i32, OwnedFd), HashMap<ExecutionId, Held>)> {
+    let unexpected = |what: &str| io::Error::other(what.to_owned());
     rustix::net::sockopt::set_socket_passcred(link, true)?;
     link::send(link.as_fd(), &ToInit::Hello, &[]).map_err(io::Error::other)?;
-    let init = launch::sender(link.as_fd(), PATIENCE).map_err(io::Error::other)?;
-    let deadline = Instant::now() + PATIENCE;
+    let init = launch::sender(link.as_fd(), INIT_ANSWER_TIMEOUT).map_err(io::Error::other)?;
+    let deadline = Instant::now() + INIT_ANSWER_TIMEOUT;
     let (FromInit::Hello { version, executions, .. }, _) = receive(link, deadline)? else {
-        return Err(strange("it did not say hello"));
+        return Err(unexpected("the first message is not `Hello`"));
     };
     if version != VERSION {
-        return Err(io::Error::other(format!("it is of version {version}, this worker of {VERSION}")));
+        return Err(io::Error::other(format!(
+            "it has the protocol version {version}, and this worker {VERSION}"
+        )));
     }
     let mut held = HashMap::new();
     for _ in 0..executions {
         let (message, fds) = receive(link, deadline)?;
         let FromInit::Adopt { execution, pid, started_at_us, exit, fds: kind, .. } = message else {
-            return Err(strange("it said something else than what it has"));
+            return Err(unexpected("a message is not `Adopt`"));
         };
         held.insert(execution, Held { pid, started_at_us, exit, kind, fds });
     }
@@ -156,24 +158,24 @@ fn receive(link: &OwnedFd, deadline: Instant) -> io::Result<(FromInit, Vec<Owned
     }
 }
 
-/// Ends the init of a prepared session that nobody needs; says in which cgroup it is, wherever its worker made that.
+/// Ends the init of a prepared session that was never used. Returns the cgroup that it is in.
 pub(crate) fn end_unused(dir: &Path, name: &str) -> Option<SessionCgroup> {
-    let found = call(dir)?;
+    let found = connect(dir)?;
     let cgroup = SessionCgroup::of_process(found.pid, name).ok();
     end_init(&found.link);
     cgroup
 }
 
-/// Tells an init that nobody needs to end.
+/// Asks an init to end.
 fn end_init(link: &OwnedFd) {
-    // It obeys only whoever has said hello. If it is gone already, that is as well.
+    // It accepts messages only after `Hello`. An error means that it is gone.
     for message in [ToInit::Hello, ToInit::End] {
         let _ = link::send(link.as_fd(), &message, &[]);
     }
 }
 
 fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Found) -> io::Result<()> {
-    // By its process: the worker that made it may have been started in another cgroup than this one.
+    // By its process: the worker that created it may have been started in another cgroup than this one.
     let cgroup = record.cgroup.as_ref().and_then(|name| SessionCgroup::of_process(found.pid, name).ok());
     let executions = executions_in(&dir);
     let descriptors = descriptors::hold_anyway(descriptors::SESSION);
@@ -188,57 +190,57 @@ fn take_over(engine: &Engine, dir: PathBuf, record: SessionRecord, mut found: Fo
         descriptors,
     };
     let session = create::bring_up(engine, parts)?;
-    let _within = engine.movers.enter();
+    let _within = engine.io_runtime.enter();
     for (id, path) in executions {
         let Some(held) = found.held.remove(&id) else {
-            // Init would know it if it had been told to start it.
+            // Init would hold it if it had been asked to start it.
             adopt_past(engine, id, &path, Unstarted::NeverRan);
             continue;
         };
-        match take_up(&path, &held, engine.config.lossless) {
+        match recover(&path, &held, engine.config.lossless) {
             Ok((execution, writer)) => {
                 engine.executions.insert(Arc::clone(&execution));
                 session.adopt(execution, writer, held.kind, held.fds, held.exit);
             }
-            Err(error) => tracing::error!(execution = %id, %error, "a log cannot be taken up"),
+            Err(error) => tracing::error!(execution = %id, %error, "cannot recover a log"),
         }
     }
     tracing::info!(session = %session.id(), running = session.busy(), "session taken over");
     create::listen_to(engine, &session);
     let has_ended = |execution: &Arc<Execution>| execution.head().verdict.is_some();
     if engine.executions.list(Some(session.id())).iter().any(has_ended) {
-        // The other worker may have been killed before it ended a session that was made for this.
+        // The previous worker may have been killed before it ended the session of a one-shot.
         ended::has_exited(engine, &session);
     }
     Ok(())
 }
 
-fn take_up(path: &Path, held: &Held, holds: LosslessOptions) -> io::Result<(Arc<Execution>, Writer)> {
+fn recover(path: &Path, held: &Held, lossless: LosslessOptions) -> io::Result<(Arc<Execution>, Writer)> {
     let record = ExecutionRecord::read(path)?;
-    let options = record.log_options(holds);
+    let options = record.log_options(lossless);
     let (log, mut writer) = Log::recover(path, options).map_err(io::Error::other)?;
     if log.head().last_seq == Seq(0) {
-        // The other worker was killed between init's answer and the first record.
+        // The previous worker was killed between init's answer and the first record.
         writer.started(held.pid, held.started_at_us).map_err(io::Error::other)?;
     }
     Ok((Execution::live(record, path.to_owned(), log), writer))
 }
 
-/// What becomes of an execution that no init holds and whose log does not say that it started.
+/// How to treat an execution that no init holds and whose log has no start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unstarted {
-    /// It is removed. Nobody was told that it started: whoever asked will ask again.
+    /// It is removed. Its caller has received no answer and will try again.
     NeverRan,
-    /// It may have run, so that asking again might run it twice.
+    /// It is kept as lost: it may have run, and a second attempt might run it twice.
     IsLost,
 }
 
 /// An execution that no init holds: closed, or lost, or never started.
 fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarted) {
     if engine.retention.has_removed(id) {
-        // Another worker was killed while it removed the log.
+        // The previous worker was killed while it removed the log.
         if let Err(error) = tree::remove(path) {
-            tracing::warn!(execution = %id, %error, "what is left of a removed log cannot be removed");
+            tracing::warn!(execution = %id, %error, "cannot remove what is left of a removed log");
         }
         return;
     }
@@ -246,16 +248,16 @@ fn adopt_past(engine: &Engine, id: ExecutionId, path: &Path, unstarted: Unstarte
         Ok(Some(execution)) => engine.executions.insert(execution),
         Ok(None) => {
             if let Err(error) = tree::remove(path) {
-                tracing::warn!(execution = %id, %error, "an execution that never started cannot be removed");
+                tracing::warn!(execution = %id, %error, "cannot remove an execution that never started");
             }
         }
-        Err(error) => tracing::warn!(execution = %id, %error, "the log of an execution cannot be read"),
+        Err(error) => tracing::warn!(execution = %id, %error, "cannot read the log of an execution"),
     }
 }
 
 fn past(path: &Path, unstarted: Unstarted, holds: LosslessOptions) -> io::Result<Option<Arc<Execution>>> {
     let Ok(record) = ExecutionRecord::read(path) else {
-        return Ok(None); // the record comes before the start and goes first of all
+        return Ok(None); // the record is written before the start and removed first
     };
     let log = Log::open(path).map_err(io::Error::other)?;
     if log.head().closed {

@@ -37,7 +37,7 @@ pub(crate) async fn create(
     let session = hand_out(engine, prepared, id, spec)?;
     listen_to(engine, &session);
     engine.pool.refill(engine);
-    Ok(session.told())
+    Ok(session.info())
 }
 
 /// Refuses limits above those that the operator allows.
@@ -105,7 +105,7 @@ fn claim(
 
 /// Puts a session together and into the table. It receives nothing from its init before [`listen_to`].
 pub(crate) fn bring_up(engine: &Engine, parts: Parts) -> io::Result<Arc<Session>> {
-    let _within = engine.movers.enter();
+    let _within = engine.io_runtime.enter();
     if let Some(listen) = session::outlet_message(parts.record.spec.network) {
         // Before a program can be started in it. If this fails the link is broken, which `listen` notices.
         let _ = link::send(parts.link.as_fd(), &listen, &[]);
@@ -117,7 +117,7 @@ pub(crate) fn bring_up(engine: &Engine, parts: Parts) -> io::Result<Arc<Session>
 
 /// Begins to receive what the session's init sends. Adopted executions must be in the table before.
 pub(crate) fn listen_to(engine: &Engine, session: &Arc<Session>) {
-    engine.movers.spawn(Arc::clone(session).listen());
+    engine.io_runtime.spawn(Arc::clone(session).listen());
 }
 
 /// The session's record cannot be written.

@@ -37,7 +37,7 @@ impl Hibernated {
 
     /// The session as the contract describes it.
     pub(crate) fn info(&self) -> SessionInfo {
-        SessionInfo { state: SessionState::Hibernated, ..session::told(&self.record, 0) }
+        SessionInfo { state: SessionState::Hibernated, ..session::info(&self.record, 0) }
     }
 
     /// Whether its idle timeout has passed.
@@ -76,7 +76,7 @@ async fn resume(engine: &Engine, id: SessionId) -> Result<(), Fault> {
     let launching = engine.weak().upgrade().ok_or_else(stopping)?;
     let launched = tokio::task::spawn_blocking(move || {
         let disk = measured(&launching, &record)?;
-        pool::revive(&launching, record).map(|parts| Parts { disk, ..parts })
+        pool::relaunch(&launching, record).map(|parts| Parts { disk, ..parts })
     });
     let parts = launched.await.map_err(|_| stopping())??;
     let session = create::bring_up(engine, parts).map_err(|error| create::cannot_record(&error))?;
@@ -128,7 +128,7 @@ pub(crate) fn live_is_hibernated(engine: &Engine, session: &Session) {
 pub(crate) async fn hibernate_all(engine: &Engine) -> v1::ShutdownResponse {
     engine.pool.close();
     let sessions = engine.sessions.all_live();
-    let executions = sessions.iter().map(|session| session.told().running).sum();
+    let executions = sessions.iter().map(|session| session.info().running).sum();
     let warning = engine.config.hibernation.warning;
     let each = sessions.iter().map(|session| async move {
         if reserved::refuse_build(engine, session.id()).is_err() {

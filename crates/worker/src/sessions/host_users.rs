@@ -1,7 +1,7 @@
-//! Host users: a worker that is root gives each session one of its own, out of a range that belongs to its data folder.
+//! Host users: a worker that runs as root gives each session a dedicated one, from a range that belongs to its data folder.
 //!
-//! The kernel counts processes, pipe pages and more for each user, and files belong to them: two data folders must not
-//! share any. So a range is claimed, on this host and for the data folder, before the first session is made.
+//! The kernel counts processes, pipe pages and more for each user, and files belong to users, so two data folders
+//! must not share any. A worker claims a range for its data folder on this host before it creates the first session.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,35 +17,35 @@ use rustix::fs::FlockOperation;
 
 use crate::config::{Config, UID_BASE, UID_RANGE, UID_RANGES};
 
-/// Where the claims of this host are: a file for each range, named by its first user, with the data folder's path in it.
+/// The claims of this host: a file for each range, named after its first user, that contains the path of the data folder.
 pub(crate) const CLAIMS: &str = "/run/headwater/users";
-/// The file of the data folder that keeps its range, also when the folder is moved.
-const KEPT: &str = "users";
-/// How long to wait for the claims of others, which take a moment, ...
-const PATIENCE: Duration = Duration::from_secs(2);
-/// ... and how often to look.
-const RETRY: Duration = Duration::from_millis(5);
-/// The file by which a data folder is known to be one.
-const MARK: &str = "worker.lock";
+/// The file of the data folder that records its range, so that the folder keeps it even if it is moved.
+const RANGE_FILE: &str = "users";
+/// How long to wait for the lock on the claims, which other workers hold for a moment, ...
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// ... and how often to try.
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
+/// A folder that contains this file is a data folder.
+const DATA_FOLDER_MARKER: &str = "worker.lock";
 
-/// Which range is wanted.
+/// The range that a worker requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// This one, as the operator says.
+    /// This one, which the operator configured.
     Exactly(u32),
-    /// This one, or, for a new data folder, the next that is free.
+    /// This one, or, for a new data folder, the next free one.
     From(u32),
 }
 
-/// Why there is no range.
+/// Why no range could be claimed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClaimError {
-    /// Another data folder has users of this range.
+    /// Users of this range belong to another data folder.
     #[error("the host users from {base} on belong to the data folder `{}`", other.display())]
     Taken {
         /// The first user of the range.
         base: u32,
-        /// Whose it is.
+        /// That data folder.
         other: PathBuf,
     },
     /// The claims cannot be read or written.
@@ -53,7 +53,7 @@ pub(crate) enum ClaimError {
     Io(#[from] io::Error),
 }
 
-/// Whether sessions have users of their own.
+/// Whether each session gets a dedicated user.
 pub(crate) fn are_given_out(config: &Config) -> bool {
     rustix::process::geteuid().is_root() && config.sandbox != SandboxKind::None
 }
@@ -110,7 +110,7 @@ pub(crate) fn claim(data: &Path, wanted: Wanted, claims: &Path) -> Result<u32, C
     let data = fs::canonicalize(data)?;
     let others = others(claims, &data)?;
     let taken = |base: u32| others.iter().find(|(other, _)| other.abs_diff(base) < UID_RANGE);
-    let base = match (wanted, kept(&data)) {
+    let base = match (wanted, recorded(&data)) {
         (Wanted::Exactly(base), _) | (_, Some(base)) => match taken(base) {
             Some((_, other)) => return Err(ClaimError::Taken { base, other: other.clone() }),
             None => base,
@@ -122,42 +122,44 @@ pub(crate) fn claim(data: &Path, wanted: Wanted, claims: &Path) -> Result<u32, C
     };
     fs::write(claims.join(base.to_string()), data.as_os_str().as_encoded_bytes())?;
     if matches!(wanted, Wanted::From(_)) {
-        fs::write(data.join(KEPT), base.to_string())?;
+        fs::write(data.join(RANGE_FILE), base.to_string())?;
     }
     Ok(base)
 }
 
-/// One claim at a time, for as long as the file is open. A worker that was stopped in the middle of its own must not hold
-/// up all others of the host.
+/// Locks the claims for as long as the file is open. A worker that was suspended while it holds the lock must not block all
+/// others on the host.
 fn lock(path: &Path) -> io::Result<File> {
     let file = File::create(path)?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::AGAIN) if Instant::now() < deadline => std::thread::sleep(RETRY),
+            Err(rustix::io::Errno::AGAIN) if Instant::now() < deadline => {
+                std::thread::sleep(LOCK_RETRY_INTERVAL);
+            }
             Err(error) => return Err(error.into()),
             Ok(()) => return Ok(file),
         }
     }
 }
 
-/// All ranges, this one first.
+/// All ranges, in order, beginning with this one.
 fn ranges_from(first: u32) -> impl Iterator<Item = u32> {
     let index = first.saturating_sub(UID_BASE) / UID_RANGE;
     (0..UID_RANGES).map(move |n| UID_BASE + (index + n) % UID_RANGES * UID_RANGE)
 }
 
-/// The range that this folder has. One with sessions from before ranges were kept has the one that its path decides, so
-/// that their users stay within it.
-fn kept(data: &Path) -> Option<u32> {
-    if let Ok(text) = fs::read_to_string(data.join(KEPT)) {
+/// The range of this folder. A folder with sessions from a version that did not record ranges has the one that follows from
+/// its path, so that their users stay within it.
+fn recorded(data: &Path) -> Option<u32> {
+    if let Ok(text) = fs::read_to_string(data.join(RANGE_FILE)) {
         return text.trim().parse().ok();
     }
     let has_sessions = fs::read_dir(data.join("sessions")).is_ok_and(|mut all| all.next().is_some());
     has_sessions.then(|| crate::config::uid_base(data))
 }
 
-/// The claims of other folders. What belonged to a folder that is gone belongs to nobody.
+/// The claims of other folders. Claims of folders that no longer exist are removed.
 fn others(claims: &Path, data: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
     let mut others = Vec::new();
     for entry in fs::read_dir(claims)? {
@@ -166,7 +168,7 @@ fn others(claims: &Path, data: &Path) -> io::Result<Vec<(u32, PathBuf)>> {
             continue;
         };
         let owner = PathBuf::from(fs::read_to_string(entry.path()).unwrap_or_default());
-        if owner == data || !owner.join(MARK).exists() {
+        if owner == data || !owner.join(DATA_FOLDER_MARKER).exists() {
             fs::remove_file(entry.path())?;
         } else {
             others.push((base, owner));
@@ -189,7 +191,7 @@ mod tests {
         fn folder(&self, name: &str) -> PathBuf {
             let data = self.0.path().join(name);
             fs::create_dir_all(&data).unwrap();
-            fs::write(data.join(MARK), "").unwrap();
+            fs::write(data.join(DATA_FOLDER_MARKER), "").unwrap();
             fs::canonicalize(data).unwrap()
         }
 
@@ -205,7 +207,7 @@ mod tests {
         let last = UID_BASE + (UID_RANGES - 1) * UID_RANGE;
         assert_eq!(host.claim(&a, Wanted::From(last)).unwrap(), last);
         assert_eq!(host.claim(&b, Wanted::From(last)).unwrap(), UID_BASE, "the next, from the beginning");
-        // Whoever starts first the next time.
+        // In the other order, as after a restart of the host.
         fs::remove_dir_all(host.0.path().join("claims")).unwrap();
         assert_eq!(host.claim(&b, Wanted::From(last)).unwrap(), UID_BASE);
         assert_eq!(host.claim(&a, Wanted::From(last)).unwrap(), last);
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_sessions_stays_with_the_users_that_they_have() {
+    fn a_folder_with_sessions_keeps_the_range_of_their_users() {
         let host = Host::new();
         let (a, b) = (host.folder("a"), host.folder("b"));
         fs::create_dir_all(b.join("sessions/ses_1")).unwrap();
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_never_ends_holds_up_nobody_for_long() {
+    fn a_claim_that_never_ends_blocks_others_only_for_a_moment() {
         let host = Host::new();
         let (a, claims) = (host.folder("a"), host.0.path().join("claims"));
         fs::create_dir_all(&claims).unwrap();

@@ -1,4 +1,5 @@
-//! Which sessions are idle, and since when: nobody used them, and what runs in them neither prints nor computes.
+//! Which sessions have been idle long enough to be hibernated: nobody used them, and what runs in them neither prints nor
+//! computes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,61 +11,60 @@ use crate::config::Hibernation;
 use crate::sessions::session::Session;
 use crate::usage::processes;
 
-/// How often what runs is looked at.
-const LOOK: Duration = Duration::from_secs(5);
-/// Less processor time than one part in so many is no work: an idle server ticks too.
-const TICKING: u128 = 200;
+/// The processes of a session are measured at most this often: it takes a few reads in `/proc` for each of them.
+const MEASURE_INTERVAL: Duration = Duration::from_secs(5);
+/// Up to one part in this many of a processor's time counts as idle: a server that waits for requests uses some, too.
+const IDLE_CPU_FRACTION: u128 = 200;
 
-/// What was seen of the sessions in which something runs.
+/// What was measured of the sessions in which something runs.
 #[derive(Debug, Default)]
-pub(crate) struct Quiet(HashMap<SessionId, Seen>);
+pub(crate) struct IdleTracker(HashMap<SessionId, Sample>);
 
 #[derive(Debug)]
-struct Seen {
+struct Sample {
     cpu_ms: u64,
     printed_bytes: u64,
     at: Instant,
-    /// Since when nothing has happened.
-    quiet_since: Instant,
-    /// Whether anything was there to be quiet.
-    runs: bool,
+    idle_since: Instant,
+    /// Whether the session had any process.
+    has_processes: bool,
 }
 
-impl Quiet {
-    /// Forgets sessions that are gone.
-    pub(crate) fn keep(&mut self, sessions: &[Arc<Session>]) {
+impl IdleTracker {
+    /// Forgets all sessions but these.
+    pub(crate) fn retain(&mut self, sessions: &[Arc<Session>]) {
         self.0.retain(|id, _| sessions.iter().any(|session| session.id() == *id));
     }
 
-    /// Whether it is time for this one to sleep.
-    pub(crate) fn is_tired(&mut self, session: &Session, when: &Hibernation) -> bool {
+    /// Whether a session has been idle for long enough to be hibernated.
+    pub(crate) fn should_hibernate(&mut self, session: &Session, when: &Hibernation) -> bool {
         let unused = session.used_at().elapsed();
         let shortest = [when.after, when.running_after].into_iter().flatten().min();
         if shortest.is_none_or(|shortest| unused < shortest) || session.phase().is_stopping() {
             return false;
         }
-        let (runs, quiet) = self.look(session);
-        let limit = if runs { when.running_after } else { when.after };
-        limit.is_some_and(|limit| unused >= limit && (!runs || quiet >= limit))
+        let (has_processes, idle) = self.measure(session);
+        let limit = if has_processes { when.running_after } else { when.after };
+        limit.is_some_and(|limit| unused >= limit && (!has_processes || idle >= limit))
     }
 
-    /// Whether something runs in it, and for how long nothing has happened.
-    fn look(&mut self, session: &Session) -> (bool, Duration) {
+    /// Whether a session has processes, and for how long they have been idle.
+    fn measure(&mut self, session: &Session) -> (bool, Duration) {
         let now = Instant::now();
         let last = self.0.get(&session.id());
-        if let Some(seen) = last.filter(|seen| seen.at.elapsed() < LOOK) {
-            return (seen.runs || session.busy() > 0, seen.quiet_since.elapsed());
+        if let Some(last) = last.filter(|last| last.at.elapsed() < MEASURE_INTERVAL) {
+            return (last.has_processes || session.busy() > 0, last.idle_since.elapsed());
         }
         let usage = processes::measure(session);
-        let runs = session.busy() > 0 || !usage.members.is_empty();
-        let is_quiet = last.is_some_and(|seen| {
-            let worked = u128::from(usage.cpu_ms.saturating_sub(seen.cpu_ms));
-            usage.printed_bytes == seen.printed_bytes && worked * TICKING <= seen.at.elapsed().as_millis()
+        let has_processes = session.busy() > 0 || !usage.members.is_empty();
+        let is_idle = last.is_some_and(|last| {
+            let worked_ms = u128::from(usage.cpu_ms.saturating_sub(last.cpu_ms));
+            usage.printed_bytes == last.printed_bytes
+                && worked_ms * IDLE_CPU_FRACTION <= last.at.elapsed().as_millis()
         });
-        let quiet_since = last.filter(|_| is_quiet).map_or(now, |seen| seen.quiet_since);
-        let seen =
-            Seen { cpu_ms: usage.cpu_ms, printed_bytes: usage.printed_bytes, at: now, quiet_since, runs };
-        self.0.insert(session.id(), seen);
-        (runs, quiet_since.elapsed())
+        let idle_since = last.filter(|_| is_idle).map_or(now, |last| last.idle_since);
+        let (cpu_ms, printed_bytes) = (usage.cpu_ms, usage.printed_bytes);
+        self.0.insert(session.id(), Sample { cpu_ms, printed_bytes, at: now, idle_since, has_processes });
+        (has_processes, idle_since.elapsed())
     }
 }

@@ -1,4 +1,4 @@
-//! The worker's end of the link to an init, for tasks.
+//! The worker's end of the connection to the init of a session.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,16 +12,16 @@ use tokio::sync::Mutex;
 
 use crate::async_fd::register;
 
-/// A connection to an init.
+/// A connection to an init, for asynchronous tasks.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct InitLink {
     socket: AsyncFd<OwnedFd>,
-    /// Messages go out whole and in order, whoever sends them.
+    /// Held while a message is sent: messages of several tasks go out one after the other.
     sending: Mutex<()>,
 }
 
-impl Link {
-    /// Takes a connected socket. To be called within the runtime that will receive.
+impl InitLink {
+    /// Takes a connected socket. Must be called within the runtime that receives.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Self {
@@ -30,15 +30,15 @@ impl Link {
         })
     }
 
-    /// Sends nothing more, and receives nothing.
-    pub(crate) fn shut(&self) {
-        // Refused if the other end is gone: then it is shut.
+    /// Shuts the connection down in both directions.
+    pub(crate) fn shut_down(&self) {
+        // An error means that the other end is gone.
         let _ = rustix::net::shutdown(self.socket.get_ref(), Shutdown::Both);
     }
 
-    /// Sends one message; waits only if init has not read the ones before.
+    /// Sends one message. Waits only if init has not read the previous ones.
     pub(crate) async fn send(&self, message: &ToInit, fds: &[BorrowedFd<'_>]) -> Result<(), LinkError> {
-        let _turn = self.sending.lock().await;
+        let _lock = self.sending.lock().await;
         loop {
             match link::send(self.socket.get_ref().as_fd(), message, fds) {
                 Err(LinkError::WouldBlock) => {}

@@ -1,126 +1,126 @@
-//! Looks after the sessions: puts those to sleep that are idle, ends those that have been so for too long, and what runs in
-//! those that use more disk than they may.
+//! Periodic care for sessions: hibernates idle ones, ends those whose idle timeout has passed, and stops what runs in those
+//! that are over their disk limit.
 //!
-//! Disk use is measured (`gauge`): when the free space of the disk has shrunk by half of what a session has left, or after
-//! a while that grows with the workspace, it is walked. A fast writer can be over its limit by what it writes between two
-//! looks; nothing more starts in its session then.
+//! Disk use is measured by walking the workspace (`usage::disk`): when the free space of the disk has shrunk by half of
+//! what a session has left, or after a time that grows with the workspace. A fast writer can exceed its limit by what it
+//! writes between two checks; nothing more starts in its session then.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headwater_limits::descriptors;
-use headwater_sandbox::wire::Cause;
+use headwater_sandbox::wire::Cause as StopCause;
 use tokio::sync::Semaphore;
 
 use crate::engine::Engine;
 use crate::sessions::end;
-use crate::sessions::idle::Quiet;
+use crate::sessions::idle::IdleTracker;
 use crate::sessions::session::Session;
 use crate::usage::disk::{Free, is_limited};
 
-/// Between two looks at all sessions.
-const LOOK: Duration = Duration::from_millis(250);
-/// Between two looks at the free space of the disk while something runs: a writer through the page cache, at 2 GB/s,
-/// writes 50 MB in it.
-const GLANCE: Duration = Duration::from_millis(25);
-/// If the disk lost this much since the last look, the next one is due at once.
-const LOST_BYTES: u64 = 16 << 20;
-const LOST_INODES: u64 = 1000;
+/// Between two checks of all sessions.
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// Between two checks of the disk's free space while something runs: a writer through the page cache, at 2 GB/s, writes
+/// 50 MB in it.
+const FREE_SPACE_INTERVAL: Duration = Duration::from_millis(25);
+/// If the disk lost more than this since the last check of all sessions, the next one is due at once.
+const FREE_SPACE_LOSS_BYTES: u64 = 16 << 20;
+const FREE_SPACE_LOSS_INODES: u64 = 1000;
 /// Between two counts of the open descriptors.
-const COUNT_DESCRIPTORS: Duration = Duration::from_secs(2);
-/// A busy workspace is walked at most so often unless the disk shrinks, ...
-const SOON: Duration = Duration::from_secs(1);
-/// ... at least so often, ...
-const WALK: Duration = Duration::from_secs(15);
-/// ... and in between so that walks take no more than this part of the time. The free space alone does not tell: what
-/// one session writes another may free.
-const REST: u32 = 50;
-/// An idle one at least so often.
-const IDLE_WALK: Duration = Duration::from_mins(5);
-/// A program that filled the disk gets this long to end by itself, unless its session is far over its limit.
-const GRACE: Duration = Duration::from_secs(2);
-/// Walks at once: a large workspace must not delay the look at another, and all of them must leave processors to others.
-const WALKS: usize = 4;
+const COUNT_DESCRIPTORS_INTERVAL: Duration = Duration::from_secs(2);
+/// The workspace of a busy session is walked at most this often unless the disk shrinks, ...
+const MIN_WALK_INTERVAL: Duration = Duration::from_secs(1);
+/// ... at least this often, ...
+const MAX_WALK_INTERVAL: Duration = Duration::from_secs(15);
+/// ... and in between after this many times the duration of the last walk. The free space alone is not enough to decide:
+/// what one session writes another may delete.
+const WALK_INTERVAL_FACTOR: u32 = 50;
+/// The workspace of an idle session is walked at least this often.
+const IDLE_WALK_INTERVAL: Duration = Duration::from_mins(5);
+/// The grace period of programs in a session over its disk limit, unless it is far over.
+const OVER_DISK_GRACE: Duration = Duration::from_secs(2);
+/// Walks at once: a large workspace must not delay the check of another, and all of them must leave processors to others.
+const MAX_WALKS: usize = 4;
 
 /// Runs until the worker stops.
-pub(crate) async fn watch(engine: Arc<Engine>) {
-    let mut quiet = Quiet::default();
-    let walks = Arc::new(Semaphore::new(WALKS));
+pub(crate) async fn run(engine: Arc<Engine>) {
+    let mut idle = IdleTracker::default();
+    let walk_permits = Arc::new(Semaphore::new(MAX_WALKS));
     let mut counted: Option<Instant> = None;
     loop {
-        if counted.is_none_or(|counted| counted.elapsed() >= COUNT_DESCRIPTORS) {
+        if counted.is_none_or(|counted| counted.elapsed() >= COUNT_DESCRIPTORS_INTERVAL) {
             descriptors::measure();
             counted = Some(Instant::now());
         }
         let sessions = engine.sessions.all_live();
-        quiet.keep(&sessions);
+        idle.retain(&sessions);
         for id in engine.sessions.expired() {
             end::end_expired(&engine, id).await;
         }
         let free = Free::of(engine.folder.root());
         let busy = sessions.iter().any(|session| session.busy() > 0);
         for session in sessions {
-            end_if_idle(&engine, &session);
-            if quiet.is_tired(&session, &engine.config.hibernation) {
+            end_if_idle_timeout_passed(&engine, &session);
+            if idle.should_hibernate(&session, &engine.config.hibernation) {
                 let (session, warning) = (Arc::clone(&session), engine.config.hibernation.warning);
                 tokio::spawn(async move { session.hibernate_unless_starting(warning).await });
             }
-            if is_due(&session, free) {
-                tokio::spawn(check_disk(Arc::clone(&engine), session, Arc::clone(&walks)));
+            if is_walk_due(&session, free) {
+                tokio::spawn(check_disk(Arc::clone(&engine), session, Arc::clone(&walk_permits)));
             }
         }
         tokio::select! {
             () = engine.stop.cancelled() => return,
-            () = next_look(&engine, free, busy) => {}
+            () = until_next_check(&engine, free, busy) => {}
         }
     }
 }
 
-/// Waits until all sessions are to be looked at again: sooner if the disk fills quickly.
-async fn next_look(engine: &Engine, before: Free, busy: bool) {
+/// Waits until the next check of all sessions, which is due earlier if the disk fills quickly.
+async fn until_next_check(engine: &Engine, before: Free, busy: bool) {
     if !busy {
-        return tokio::time::sleep(LOOK).await;
+        return tokio::time::sleep(CHECK_INTERVAL).await;
     }
-    for _ in 0..LOOK.as_millis() / GLANCE.as_millis() {
-        tokio::time::sleep(GLANCE).await;
+    for _ in 0..CHECK_INTERVAL.as_millis() / FREE_SPACE_INTERVAL.as_millis() {
+        tokio::time::sleep(FREE_SPACE_INTERVAL).await;
         let now = Free::of(engine.folder.root());
-        if before.bytes.saturating_sub(now.bytes) > LOST_BYTES
-            || before.inodes.saturating_sub(now.inodes) > LOST_INODES
+        if before.bytes.saturating_sub(now.bytes) > FREE_SPACE_LOSS_BYTES
+            || before.inodes.saturating_sub(now.inodes) > FREE_SPACE_LOSS_INODES
         {
             return;
         }
     }
 }
 
-fn end_if_idle(engine: &Engine, session: &Arc<Session>) {
+fn end_if_idle_timeout_passed(engine: &Engine, session: &Arc<Session>) {
     let timeout = session.record().spec.idle_timeout_ms.map(Duration::from_millis);
-    let is_idle = timeout.is_some_and(|timeout| session.idle_for() > timeout);
-    if is_idle && !session.phase().is_ending() && !engine.sessions.is_in_use(session.id()) {
-        tracing::info!(session = %session.id(), "session idle for too long");
+    let has_passed = timeout.is_some_and(|timeout| session.idle_for() > timeout);
+    if has_passed && !session.phase().is_ending() && !engine.sessions.is_in_use(session.id()) {
+        tracing::info!(session = %session.id(), "session ends: its idle timeout has passed");
         let session = Arc::clone(session);
         tokio::spawn(async move { session.end().await });
     }
 }
 
-/// Whether a workspace has to be measured now. Daemons that no execution waits for any more fill disks too, so idle
-/// sessions count.
-fn is_due(session: &Session, free: Free) -> bool {
+/// Whether a workspace has to be measured now. Idle sessions are measured too: daemons whose execution is closed can fill
+/// a disk.
+fn is_walk_due(session: &Session, free: Free) -> bool {
     let limits = session.record().spec.limits.clone();
     if !is_limited(&limits) {
         return false;
     }
     let Some(last) = session.gauge().last() else { return true };
-    let between_walks = (last.took() * REST).clamp(SOON, WALK);
+    let interval = (last.took() * WALK_INTERVAL_FACTOR).clamp(MIN_WALK_INTERVAL, MAX_WALK_INTERVAL);
     let busy = session.busy() > 0;
-    // One that is over its limit has nothing left: any change of the disk would look like its own.
-    let resting = last.is_over(&limits) && !busy && last.age() < between_walks;
-    (last.is_near(&limits, free) && !resting) || last.age() >= if busy { between_walks } else { IDLE_WALK }
+    // A session over its limit has nothing left: any change of the disk would look like its own.
+    let waits = last.is_over(&limits) && !busy && last.age() < interval;
+    (last.is_near(&limits, free) && !waits) || last.age() >= if busy { interval } else { IDLE_WALK_INTERVAL }
 }
 
-/// Measures a session, unless somebody does already, and ends what runs in it if it is over its limit.
-async fn check_disk(engine: Arc<Engine>, session: Arc<Session>, walks: Arc<Semaphore>) {
-    let Some(_turn) = session.gauge().try_turn() else { return };
-    let Ok(_place) = walks.acquire().await else { return };
+/// Measures a session, unless that is under way already, and stops what runs in it if it is over its limit.
+async fn check_disk(engine: Arc<Engine>, session: Arc<Session>, walk_permits: Arc<Semaphore>) {
+    let Some(_lock) = session.gauge().try_turn() else { return };
+    let Ok(_permit) = walk_permits.acquire().await else { return };
     let walked = tokio::task::spawn_blocking(session.disk_walk()).await;
     // A session that ends meanwhile cannot be measured, and need not be.
     let Ok(Ok(measured)) = walked else { return };
@@ -129,17 +129,17 @@ async fn check_disk(engine: Arc<Engine>, session: Arc<Session>, walks: Arc<Semap
     if !measured.is_over(&limits) {
         return;
     }
-    let grace = if measured.is_far_over(&limits) { Duration::ZERO } else { GRACE };
+    let grace = if measured.is_far_over(&limits) { Duration::ZERO } else { OVER_DISK_GRACE };
     if session.busy() > 0 {
-        tracing::warn!(session = %session.id(), bytes = measured.bytes(), "over the disk limit");
+        tracing::warn!(session = %session.id(), bytes = measured.bytes(), "session over its disk limit");
     }
     stop_all(&engine, &session, grace).await;
 }
 
-/// Stops all executions of a session, those too that have ended and left children behind.
+/// Stops all executions of a session, including those that have ended and left processes behind.
 async fn stop_all(engine: &Engine, session: &Session, grace: Duration) {
     for execution in engine.executions.list(Some(session.id())) {
-        // A session that is gone has nothing left to stop.
-        let _ = session.stop(execution.id(), Cause::DiskLimit, grace).await;
+        // If the session is gone there is nothing left to stop.
+        let _ = session.stop(execution.id(), StopCause::DiskLimit, grace).await;
     }
 }

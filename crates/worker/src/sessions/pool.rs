@@ -1,7 +1,7 @@
-//! Prepared sessions: walls up, in their cgroup, init waiting. Taking one costs a rename.
+//! Prepared sessions: isolated, in their cgroup, with a waiting init. Taking one costs a rename.
 //!
-//! Making one costs milliseconds, most of them the kernel's for attaching a process to a cgroup; so a few are kept, and
-//! the pool fills itself again in the background.
+//! Preparing one takes milliseconds, most of which the kernel needs to attach a process to a cgroup. So a few are kept, and
+//! the pool is refilled in the background.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -35,11 +35,11 @@ const TMP_BYTES: u64 = 1 << 30;
 /// Files and folders in each of them.
 const TMP_INODES: u64 = 100_000;
 
-/// Whoever has taken a session is about to run something in it, on processors that preparing the next one would share:
-/// as long as half of the pool is there, that waits so long.
-const LET_FIRST: Duration = Duration::from_millis(5);
+/// A caller that has taken a session is about to run something in it, and preparing the next one would compete for the
+/// processors. So refilling waits this long while the pool is at least half full.
+const REFILL_DELAY: Duration = Duration::from_millis(5);
 
-/// A session that nobody has taken yet.
+/// A session that has not been taken yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) slot: SessionId,
@@ -49,13 +49,13 @@ pub(crate) struct Prepared {
     pub(crate) host_uid: Option<u32>,
     pub(crate) cgroup: Option<SessionCgroup>,
     pub(crate) cgroup_name: Option<String>,
-    /// Whether the folder of its first execution is there too.
+    /// Whether the folder of its first execution exists already.
     pub(crate) spare: bool,
     pub(crate) descriptors: Hold,
 }
 
 impl Prepared {
-    /// Whether its init still waits: it may have been ended by whoever looks after the host.
+    /// Whether its init still runs: something else on the host may have ended it.
     fn is_alive(&self) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&now)) == Ok(0)
@@ -85,14 +85,15 @@ impl Pool {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many wait.
+    /// The number of prepared sessions.
     pub(crate) fn len(&self) -> usize {
         self.ready().len()
     }
 
-    /// One of them, or, if there is none, a new one. A caller that goes away meanwhile leaves it to the next.
+    /// Takes a prepared session, or prepares one if the pool is empty. If the caller is cancelled meanwhile, the next one
+    /// gets it.
     ///
-    /// A session in the host's network is never prepared ahead: the others are all in networks of their own.
+    /// Sessions in the host's network are not prepared in advance: those of the pool have their own networks.
     pub(crate) async fn take(&self, engine: &Engine, network: Network) -> Result<Prepared, Fault> {
         let stopping = || Fault::new(FaultKind::Unavailable, "the worker is stopping");
         loop {
@@ -101,25 +102,25 @@ impl Pool {
                 return Err(stopping());
             }
             if network_of(network) == NetworkNamespace::Host {
-                let make = move || prepare(&engine, NetworkNamespace::Host);
-                return tokio::task::spawn_blocking(make).await.map_err(|_| stopping())?;
+                let launch = move || prepare(&engine, NetworkNamespace::Host);
+                return tokio::task::spawn_blocking(launch).await.map_err(|_| stopping())?;
             }
             let ready = self.ready().pop_front();
             match ready {
                 Some(prepared) if prepared.is_alive() => return Ok(prepared),
                 Some(prepared) => discard_later(engine, prepared),
                 None => {
-                    let make = move || {
+                    let add = move || {
                         prepare(&engine, NetworkNamespace::Session)
-                            .map(|made| engine.pool.ready().push_back(made))
+                            .map(|prepared| engine.pool.ready().push_back(prepared))
                     };
-                    tokio::task::spawn_blocking(make).await.map_err(|_| stopping())??;
+                    tokio::task::spawn_blocking(add).await.map_err(|_| stopping())??;
                 }
             }
         }
     }
 
-    /// Fills the pool in the background, unless that is going on already.
+    /// Fills the pool in the background, unless that is under way already.
     pub(crate) fn refill(&self, engine: &Engine) {
         if self.len() >= self.size || self.filling.swap(true, Ordering::AcqRel) {
             return;
@@ -129,17 +130,17 @@ impl Pool {
         };
         tokio::task::spawn_blocking(move || {
             if 2 * engine.pool.len() >= engine.pool.size {
-                std::thread::sleep(LET_FIRST);
+                std::thread::sleep(REFILL_DELAY);
             }
             while engine.pool.len() < engine.pool.size && !engine.pool.closed.load(Ordering::Acquire) {
                 match prepare(&engine, NetworkNamespace::Session) {
                     Ok(mut prepared) => {
-                        // Here, where nobody waits for it.
-                        prepared.spare = spare::make(&prepared.dir).is_ok();
+                        // Here, because no caller waits for it.
+                        prepared.spare = spare::create(&prepared.dir).is_ok();
                         engine.pool.ready().push_back(prepared);
                     }
                     Err(fault) => {
-                        tracing::error!(%fault, hint = fault.hint, "no session can be prepared");
+                        tracing::error!(%fault, hint = fault.hint, "cannot prepare a session");
                         break;
                     }
                 }
@@ -148,17 +149,17 @@ impl Pool {
         });
     }
 
-    /// Prepares no more, and gives none out.
+    /// Prepares no more sessions, and hands none out.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Whether it gives none out any more: the worker is stopping.
+    /// Whether it hands out no more sessions: the worker is stopping.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Ends all that wait.
+    /// Ends all prepared sessions.
     pub(crate) fn drain(&self, engine: &Engine) {
         for prepared in std::mem::take(&mut *self.ready()) {
             discard(engine, &prepared);
@@ -173,7 +174,7 @@ pub(crate) fn discard_later(engine: Arc<Engine>, prepared: Prepared) {
 
 /// Ends a prepared session.
 fn discard(engine: &Engine, prepared: &Prepared) {
-    // It may be gone already.
+    // It may have exited already.
     let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
     cleanup::remove(&prepared.dir, prepared.cgroup.as_ref());
     let _ = fs::remove_dir_all(&prepared.dir);
@@ -181,15 +182,15 @@ fn discard(engine: &Engine, prepared: &Prepared) {
     engine.host_users.free(prepared.host_uid);
 }
 
-/// Makes a session that sleeps anew: on its old workspace, as its old user, behind new walls. Blocks for milliseconds.
-pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fault> {
+/// Launches the init of a hibernated session: on its workspace, as its host user, in a new sandbox. Blocks for milliseconds.
+pub(crate) fn relaunch(engine: &Engine, record: SessionRecord) -> Result<Parts, Fault> {
     let dir = engine.folder.session(record.id);
-    let _ = fs::remove_file(dir.join("init.sock")); // of the init that is gone
+    let _ = fs::remove_file(dir.join("init.sock")); // left by the previous init
     engine.projects.limit(&dir, || Some(record.spec.limits.clone()));
-    // Another name than before: what is left of the old one is not in the way.
+    // A new name: what is left of the old slot is not in the way.
     let slot = SessionId::random();
-    let made =
-        make(engine, slot, &dir, record.host_uid, network_of(record.spec.network)).and_then(|prepared| {
+    let launched = launch_session(engine, slot, &dir, record.host_uid, network_of(record.spec.network))
+        .and_then(|prepared| {
             let record = SessionRecord { slot, cgroup: prepared.cgroup_name.clone(), ..record };
             let written = match &prepared.cgroup {
                 Some(cgroup) if record.spec.limits != engine.config.limits => {
@@ -199,34 +200,35 @@ pub(crate) fn revive(engine: &Engine, record: SessionRecord) -> Result<Parts, Fa
             };
             written.and_then(|()| record.write(&dir)).map_err(|error| {
                 let _ = rustix::process::pidfd_send_signal(&prepared.init, rustix::process::Signal::KILL);
-                Fault::new(FaultKind::Unavailable, format!("the session cannot be woken: {error}"))
+                Fault::new(FaultKind::Unavailable, format!("cannot resume the session: {error}"))
             })?;
             let Prepared { link, init, cgroup, spare, descriptors, .. } = prepared;
             Ok(Parts { dir: dir.clone(), record, link, init, cgroup, spare, disk: None, descriptors })
         });
-    if made.is_err() {
+    if launched.is_err() {
         cleanup::remove_but_workspace(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
     }
-    made
+    launched
 }
 
-/// Makes a session. Blocks for milliseconds.
+/// Prepares a session. Blocks for milliseconds.
 fn prepare(engine: &Arc<Engine>, network: NetworkNamespace) -> Result<Prepared, Fault> {
     let slot = SessionId::random();
     let dir = engine.folder.slots().join(slot.to_string());
     let host_uid = engine.host_users.take()?;
-    let made = make(engine, slot, &dir, host_uid, network);
-    if made.is_ok() {
+    let prepared = launch_session(engine, slot, &dir, host_uid, network);
+    if prepared.is_ok() {
         engine.projects.begin(&dir, host_uid, &engine.config.limits);
     } else {
         cleanup::remove(&dir, engine.cgroup(Some(&slot.to_string())).as_ref());
         let _ = fs::remove_dir_all(&dir);
         engine.host_users.free(host_uid);
     }
-    made
+    prepared
 }
 
-fn make(
+/// Creates the folders and the cgroup of a session and launches its init.
+fn launch_session(
     engine: &Engine,
     slot: SessionId,
     dir: &Path,
@@ -234,8 +236,8 @@ fn make(
     network: NetworkNamespace,
 ) -> Result<Prepared, Fault> {
     let cannot = |error: io::Error| {
-        Fault::of_disk(format!("cannot make a session's folder: {error}"), &error)
-            .hint("`headwater doctor` reports what this host lacks")
+        Fault::of_disk(format!("cannot create a session's folder: {error}"), &error)
+            .hint("`headwater doctor` shows what this host lacks")
     };
     let descriptors = descriptors::hold(descriptors::SESSION, Purpose::Start)?;
     let workspace = layout::workspace(dir);
@@ -277,7 +279,7 @@ fn make(
     })
 }
 
-/// Whose network a session is in.
+/// The network namespace of a session.
 const fn network_of(network: Network) -> NetworkNamespace {
     match network {
         Network::None | Network::Packages => NetworkNamespace::Session,
@@ -285,7 +287,7 @@ const fn network_of(network: Network) -> NetworkNamespace {
     }
 }
 
-/// What is shown of the host. Who is in its network is shown its name servers, too.
+/// The files of the host that a session sees. A session in the host's network also sees its name servers.
 fn binds(engine: &Engine, network: NetworkNamespace) -> Vec<Bind> {
     let mut binds = engine.config.binds.clone();
     if network == NetworkNamespace::Host {
@@ -300,8 +302,8 @@ fn session_cgroup(engine: &Engine, slot: SessionId) -> Result<Option<SessionCgro
         return Ok(None);
     };
     let cannot = |error: &dyn std::fmt::Display| {
-        Fault::new(FaultKind::Unavailable, format!("cannot make a session's cgroup: {error}"))
-            .hint("`headwater doctor` tells what is missing")
+        Fault::new(FaultKind::Unavailable, format!("cannot create a session's cgroup: {error}"))
+            .hint("`headwater doctor` shows what is missing")
     };
     let cgroup = cgroups.create_session(&slot.to_string()).map_err(|error| cannot(&error))?;
     cgroup.set_limits(&engine.config.limits).map_err(|error| cannot(&error))?;
@@ -309,17 +311,17 @@ fn session_cgroup(engine: &Engine, slot: SessionId) -> Result<Option<SessionCgro
 }
 
 fn launch_fault(error: &LaunchError, sandbox: SandboxKind) -> Fault {
-    let fault = Fault::new(FaultKind::Unavailable, format!("nothing can be run here: {error}"));
+    let fault = Fault::new(FaultKind::Unavailable, format!("cannot launch a session on this host: {error}"));
     match error {
         LaunchError::Wall(failure) if sandbox == SandboxKind::Full => fault.hint(format!(
-            "{}; `headwater doctor` tells more; `--sandbox none` runs without walls, if you trust all code",
+            "{}; `headwater doctor` shows more; `--sandbox none` runs without isolation, if you trust all code",
             failure.fix
         )),
         _ => fault,
     }
 }
 
-/// Slots that a killed worker left behind are of no use to the next one.
+/// Removes the prepared sessions that a killed worker left: they cannot be used any more.
 pub(crate) fn discard_old_slots(engine: &Engine) -> io::Result<()> {
     for entry in fs::read_dir(engine.folder.slots())? {
         let dir = entry?.path();
@@ -327,7 +329,7 @@ pub(crate) fn discard_old_slots(engine: &Engine) -> io::Result<()> {
         let cgroup = name.and_then(|name| crate::sessions::adopt::end_unused(&dir, name));
         cleanup::remove(&dir, cgroup.or_else(|| engine.cgroup(name)).as_ref());
         if let Err(error) = tree::remove(&dir) {
-            tracing::warn!(dir = %dir.display(), %error, "an old slot cannot be removed");
+            tracing::warn!(dir = %dir.display(), %error, "cannot remove an old slot");
         }
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! A session: the link to its init, and the executions that run in it.
 //!
-//! One task for each session receives what init says ([`Session::listen`]); one task for each execution moves its
-//! output ([`crate::executions::pump`]). Everything else is a caller who sends a message and waits for the log to tell.
+//! One task for each session receives init's messages ([`Session::listen`]), and one task for each execution moves its
+//! output ([`crate::executions::pump`]). Callers send a message to init and wait for what the log says.
 
-mod asking;
 mod env;
 mod hibernate;
 mod outlet;
 mod phase;
+mod resync;
 mod running;
 pub(crate) mod spare;
 mod start;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_limits::descriptors::Hold;
-use headwater_protocol::{ExecutionId, OWNER_METADATA, Process, Session as Told, SessionId, SessionState};
+use headwater_protocol::{ExecutionId, OWNER_METADATA, Process, Session as SessionInfo, SessionId, SessionState};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
 use headwater_sandbox::wire::{Cause as StopCause, FromInit, Target, ToInit};
@@ -38,15 +38,15 @@ use crate::layout::{self, SessionRecord};
 use crate::sessions::cleanup;
 use crate::sessions::end;
 use crate::sessions::hibernation;
-use crate::sessions::init_link::Link;
+use crate::sessions::init_link::InitLink;
 use crate::usage::disk::{Gauge, Measured};
 
-use asking::Asking;
 pub(crate) use env::workspace_inside;
 pub(crate) use hibernate::StartGuard;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;
 use phase::{Cause, Phase, PhaseCell};
+use resync::Resync;
 use running::Running;
 use spare::Spare;
 pub(crate) use start::{Accepted, Expects, Granted, grace};
@@ -54,11 +54,11 @@ pub(crate) use verdict::unseen;
 
 /// How long init may take to end itself before it is killed.
 const END_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long init may take to answer a question.
+/// How long init may take to answer a request for processes.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Whose processes somebody wants to know.
-type Question = (ExecutionId, oneshot::Sender<Vec<Process>>);
+/// A request for the processes of an execution.
+type ProcessesRequest = (ExecutionId, oneshot::Sender<Vec<Process>>);
 
 /// A live session.
 #[derive(Debug)]
@@ -67,11 +67,11 @@ pub(crate) struct Session {
     dir: PathBuf,
     record: Mutex<SessionRecord>,
     engine: Weak<Engine>,
-    link: Link,
+    init_link: InitLink,
     init: OwnedFd,
     cgroup: Option<SessionCgroup>,
     running: Mutex<HashMap<ExecutionId, Running>>,
-    questions: Mutex<Vec<Question>>,
+    processes_requests: Mutex<Vec<ProcessesRequest>>,
     /// Whether it runs, is being hibernated, is ending, or is gone.
     phase: PhaseCell,
     /// Read-locked by each start, write-locked by a hibernation: a start never meets an init that is about to end.
@@ -80,20 +80,20 @@ pub(crate) struct Session {
     closed: Notify,
     /// The folder of its next execution.
     spare: Spare,
-    /// Ends of processes for lack of memory that were told of already.
+    /// Kills for lack of memory that were attributed to an execution already.
     oom_seen: AtomicU64,
-    /// When it was last used, for the idle timeout; by a clock that nobody sets.
+    /// When it was last used, for the idle timeout. By the monotonic clock, which nobody sets.
     used_at: Mutex<Instant>,
     /// What it uses of the disk.
     gauge: Gauge,
-    /// Where its programs find what they reach of the network.
+    /// The way of its programs to the package mirror, if it has one.
     outlet: Outlet,
-    asking: Asking,
-    #[allow(dead_code)] // held for its end
+    resync: Resync,
+    #[allow(dead_code)] // counts as used until it is dropped
     descriptors: Hold,
 }
 
-/// What a session is made of.
+/// What a session is put together from.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) dir: PathBuf,
@@ -103,7 +103,7 @@ pub(crate) struct Parts {
     /// The pidfd of init.
     pub(crate) init: OwnedFd,
     pub(crate) cgroup: Option<SessionCgroup>,
-    /// Whether the folder of its first execution was made with it.
+    /// Whether the folder of its first execution exists already.
     pub(crate) spare: bool,
     /// What it uses of the disk, if that is known.
     pub(crate) disk: Option<Measured>,
@@ -111,7 +111,7 @@ pub(crate) struct Parts {
 }
 
 impl Session {
-    /// To be called within the runtime that moves output.
+    /// Must be called within the runtime that moves output.
     pub(crate) fn new(parts: Parts, engine: Weak<Engine>) -> io::Result<Arc<Self>> {
         let oom_kills = parts.cgroup.as_ref().map_or(0, SessionCgroup::oom_kills);
         Ok(Arc::new(Self {
@@ -119,11 +119,11 @@ impl Session {
             dir: parts.dir,
             record: Mutex::new(parts.record),
             engine,
-            link: Link::new(parts.link)?,
+            init_link: InitLink::new(parts.link)?,
             init: parts.init,
             cgroup: parts.cgroup,
             running: Mutex::default(),
-            questions: Mutex::default(),
+            processes_requests: Mutex::default(),
             phase: PhaseCell::default(),
             starts: Arc::default(),
             closed: Notify::new(),
@@ -132,12 +132,12 @@ impl Session {
             gauge: Gauge::new(parts.disk),
             used_at: Mutex::new(Instant::now()),
             outlet: Outlet::default(),
-            asking: Asking::default(),
+            resync: Resync::default(),
             descriptors: parts.descriptors,
         }))
     }
 
-    /// Its id.
+    /// The id by which callers know it.
     pub(crate) const fn id(&self) -> SessionId {
         self.id
     }
@@ -147,7 +147,7 @@ impl Session {
         &self.dir
     }
 
-    /// Where its programs see the workspace.
+    /// The path at which its programs see the workspace.
     pub(crate) fn home(&self) -> String {
         workspace_inside(self.record().sandbox, &layout::workspace(&self.dir))
     }
@@ -156,7 +156,7 @@ impl Session {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is remembered of it.
+    /// Its record, locked. It is the same as on the disk.
     pub(crate) fn record(&self) -> MutexGuard<'_, SessionRecord> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -166,30 +166,30 @@ impl Session {
         self.running().len()
     }
 
-    /// Whom its executions count for.
+    /// The session and the owner that its executions count for.
     pub(crate) fn permit_holder(&self) -> PermitHolder {
         let owner = self.record().spec.metadata.get(OWNER_METADATA).cloned().unwrap_or_default();
         PermitHolder { session: self.id, owner }
     }
 
-    /// As told to others.
-    pub(crate) fn told(&self) -> Told {
+    /// The session as the contract describes it.
+    pub(crate) fn info(&self) -> SessionInfo {
         let running = self.running().values().filter(|running| !running.has_ended()).count();
-        told(&self.record(), running)
+        info(&self.record(), running)
     }
 
-    /// The process that everything in it is below, if walls keep others out of there.
+    /// The init that all of its processes descend from, if isolation keeps other processes from doing so.
     pub(crate) fn walled_init(&self) -> Option<i32> {
         let walled = self.record().sandbox == headwater_protocol::SandboxKind::Full;
         walled.then(|| crate::usage::deleted_files::pid_of(self.init.as_fd())).flatten()
     }
 
-    /// Its init, by its number on the host.
+    /// The process id of its init on the host.
     pub(crate) fn init_pid(&self) -> Option<i32> {
         crate::usage::deleted_files::pid_of(self.init.as_fd())
     }
 
-    /// What the executions that are not closed have printed.
+    /// Bytes that the executions that are not closed have printed.
     pub(crate) fn printed_bytes(&self) -> u64 {
         self.running().values().map(|running| running.execution.head().ends.total()).sum()
     }
@@ -204,7 +204,7 @@ impl Session {
         &self.gauge
     }
 
-    /// Measures what it uses of the disk, when it is called. Blocks then.
+    /// Returns a function that measures what it uses of the disk. The function blocks.
     pub(crate) fn disk_walk(self: &Arc<Self>) -> impl FnOnce() -> io::Result<Measured> + Send + use<> {
         let session = Arc::clone(self);
         move || Measured::now(&session.dir, session.walled_init())
@@ -225,7 +225,7 @@ impl Session {
         self.cgroup.as_ref()
     }
 
-    /// How long it has had nothing to do.
+    /// For how long nothing has run in it and nobody has used it.
     pub(crate) fn idle_for(&self) -> Duration {
         if self.busy() > 0 {
             return Duration::ZERO;
@@ -243,31 +243,31 @@ impl Session {
         self.phase.get()
     }
 
-    /// The way into its workspace. Blocks for a moment.
+    /// Opens its workspace. Blocks for a moment.
     pub(crate) fn workspace(&self) -> Result<Workspace, Fault> {
         open_workspace(&layout::workspace(&self.dir), self.record().host_uid)
     }
 
-    /// It was used just now.
+    /// Notes that it was used just now.
     pub(crate) fn touch(&self) {
         *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    async fn tell(&self, message: &ToInit) -> Result<(), Fault> {
-        self.link.send(message, &[]).await.map_err(|error| link_fault(&error))
+    async fn send(&self, message: &ToInit) -> Result<(), Fault> {
+        self.init_link.send(message, &[]).await.map_err(|error| link_fault(&error))
     }
 
-    /// Sends a signal.
+    /// Sends a signal to an execution's first process or to its whole tree.
     pub(crate) async fn signal(
         &self,
         execution: ExecutionId,
         signal: i32,
         target: Target,
     ) -> Result<(), Fault> {
-        self.tell(&ToInit::Signal { execution, signal, target }).await
+        self.send(&ToInit::Signal { execution, signal, target }).await
     }
 
-    /// Stops an execution's whole tree.
+    /// Stops an execution's whole tree: SIGTERM, and SIGKILL after the grace period.
     pub(crate) async fn stop(
         &self,
         execution: ExecutionId,
@@ -275,45 +275,45 @@ impl Session {
         grace: Duration,
     ) -> Result<(), Fault> {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        self.tell(&ToInit::Stop { execution, cause, grace_ms }).await
+        self.send(&ToInit::Stop { execution, cause, grace_ms }).await
     }
 
     /// Tells init that a program's input has ended.
     pub(crate) async fn close_stdin(&self, execution: ExecutionId) -> Result<(), Fault> {
-        self.tell(&ToInit::CloseStdin { execution }).await
+        self.send(&ToInit::CloseStdin { execution }).await
     }
 
-    /// Who asked for processes and still waits for the answer.
-    fn questions(&self) -> MutexGuard<'_, Vec<Question>> {
-        let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
-        questions.retain(|(_, answer)| !answer.is_closed());
-        questions
+    /// The requests for processes whose callers still wait for the answer.
+    fn processes_requests(&self) -> MutexGuard<'_, Vec<ProcessesRequest>> {
+        let mut requests = self.processes_requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.retain(|(_, answer)| !answer.is_closed());
+        requests
     }
 
     /// The processes of an execution.
     pub(crate) async fn processes(&self, execution: ExecutionId) -> Result<Vec<Process>, Fault> {
         let (answer, answered) = oneshot::channel();
-        self.questions().push((execution, answer));
-        self.tell(&ToInit::Processes { execution }).await?;
+        self.processes_requests().push((execution, answer));
+        self.send(&ToInit::Processes { execution }).await?;
         match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
             Ok(Ok(processes)) => Ok(processes),
             _ => Err(Fault::new(FaultKind::Unavailable, "the session's init does not answer")),
         }
     }
 
-    /// Hears what init says until it is gone. To be spawned once, in the runtime that moves output.
+    /// Receives init's messages until it is gone. Spawned once, in the runtime that moves output.
     pub(crate) async fn listen(self: Arc<Self>) {
         loop {
-            match self.link.recv().await {
+            match self.init_link.recv().await {
                 Ok(Some((message, fds))) => {
-                    // A session whose state cannot be trusted any more goes to sleep; the others go on.
-                    if std::panic::catch_unwind(AssertUnwindSafe(|| self.hear(message, fds))).is_err() {
-                        tracing::error!(session = %self.id, "a message of init caused a panic: the session ends");
+                    // A session whose state can no longer be trusted is hibernated; the others continue.
+                    if std::panic::catch_unwind(AssertUnwindSafe(|| self.receive(message, fds))).is_err() {
+                        tracing::error!(session = %self.id, "a message from init caused a panic: the session is hibernated");
                         break;
                     }
                 }
                 Ok(None) => break,
-                Err(error) if error.spoils_one_message() => self.ask_again(&error),
+                Err(error) if error.spoils_one_message() => self.resync(&error),
                 Err(error) => {
                     tracing::error!(session = %self.id, %error, "the link to init is broken");
                     break;
@@ -323,7 +323,7 @@ impl Session {
         self.init_is_gone().await;
     }
 
-    fn hear(self: &Arc<Self>, message: FromInit, fds: Vec<OwnedFd>) {
+    fn receive(self: &Arc<Self>, message: FromInit, fds: Vec<OwnedFd>) {
         match message {
             FromInit::Started { execution, pid, started_at_us, fds: kind } => {
                 self.has_started(execution, pid, started_at_us, kind, fds);
@@ -335,18 +335,18 @@ impl Session {
                 }
             }
             FromInit::Processes { execution, processes } => {
-                let mut questions = self.questions();
-                if let Some(n) = questions.iter().position(|(id, _)| *id == execution) {
-                    // Whoever asked may have gone away.
-                    let _ = questions.remove(n).1.send(processes);
+                let mut requests = self.processes_requests();
+                if let Some(n) = requests.iter().position(|(id, _)| *id == execution) {
+                    // The caller may no longer wait.
+                    let _ = requests.remove(n).1.send(processes);
                 }
             }
-            FromInit::Listening => self.outlet_is_there(fds),
+            FromInit::Listening => self.outlet_is_open(fds),
             FromInit::ListenFailed { errno } => {
                 let error = io::Error::from_raw_os_error(errno);
-                tracing::error!(session = %self.id, %error, "init cannot listen: programs reach no packages");
+                tracing::error!(session = %self.id, %error, "init cannot listen: programs cannot install packages");
             }
-            FromInit::Hello { .. } => {} // we asked again
+            FromInit::Hello { .. } => {} // the answer to `resync`; `Adopt` messages follow
             FromInit::Adopt { execution, pid, started_at_us, fds: kind, exit, .. } => {
                 self.has_started(execution, pid, started_at_us, kind, fds);
                 if let (Some(exit), Some(running)) = (exit, self.running().get_mut(&execution)) {
@@ -354,18 +354,18 @@ impl Session {
                 }
             }
             FromInit::Ready { .. } | FromInit::SetupFailed(_) => {
-                tracing::warn!(session = %self.id, "init said something out of turn");
+                tracing::warn!(session = %self.id, "unexpected message from init");
             }
         }
     }
 
-    /// Init has ended, or was ended: so has everything in the session. The logs get their ends.
+    /// Init is gone, and with it everything in the session. The logs get their ends, and the session is hibernated or ended.
     async fn init_is_gone(self: &Arc<Self>) {
         self.outlet.close();
         if self.phase.begin_closing() == Cause::Lost {
             tracing::warn!(session = %self.id, "init is gone; what ran in the session is lost");
         }
-        self.link.shut(); // what is asked for from now on is refused
+        self.init_link.shut_down(); // requests are refused from now on
         self.kill_what_is_left();
         for running in self.running().values_mut() {
             running.is_lost();
@@ -375,7 +375,7 @@ impl Session {
         // Decided once: an end that is requested from now on finds the session hibernated.
         let hibernates = !self.phase().is_ending() && !self.record().spec.one_shot;
         let session = Arc::clone(self);
-        // At the same time as the pumps work: on a full disk they wait for the room that this makes.
+        // While the pumps work: on a full disk they wait for the space that this frees.
         let cleaned = tokio::task::spawn_blocking(move || {
             session.wait_for_init();
             cleanup::end_strays(&session.record().clone());
@@ -384,7 +384,7 @@ impl Session {
                 cleanup::remove_workspace(&session.dir);
             }
         });
-        // The pumps see the ends of their pipes now; each takes itself off the table.
+        // The pumps see the ends of their pipes now, and each execution is closed.
         self.until_all_closed().await;
         let _ = cleaned.await; // it does not panic, and is not stopped
         if hibernates {
@@ -393,33 +393,33 @@ impl Session {
             end::live_has_ended(&engine, self);
         }
         self.phase.finish();
-        spare::remove(&self.dir); // one that was being made when the rest was cleaned up
+        spare::remove(&self.dir); // it may have been created after the clean-up
     }
 
-    /// Waits until init is gone, and with it, where there are walls, all processes. Blocks.
+    /// Waits until init has exited, and with it, if the session is isolated, all processes. Blocks.
     fn wait_for_init(&self) {
-        let patience = Timespec { tv_sec: END_TIMEOUT.as_secs().cast_signed(), tv_nsec: 0 };
-        // Without it the clean-up is tried all the same.
-        let _ = rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&patience));
+        let timeout = Timespec { tv_sec: END_TIMEOUT.as_secs().cast_signed(), tv_nsec: 0 };
+        // If init does not exit, the clean-up is tried anyway.
+        let _ = rustix::event::poll(&mut [PollFd::new(&self.init, PollFlags::IN)], Some(&timeout));
         headwater_sandbox::orphans::reap(self.init.as_fd());
     }
 
-    /// Everything in the session, from the outside: init is pid 1 inside, so nothing survives it; without walls the
-    /// cgroup, where there is one, names what is left.
+    /// Kills everything in the session from outside. Init is pid 1 inside, so nothing survives it; without isolation, the
+    /// cgroup, if there is one, contains what is left.
     fn kill_what_is_left(&self) {
-        // A process that is gone already is what we want.
+        // An error means that it has exited already.
         let _ = rustix::process::pidfd_send_signal(self.init.as_fd(), rustix::process::Signal::KILL);
         if let Some(Err(error)) = self.cgroup.as_ref().map(SessionCgroup::kill) {
             tracing::warn!(session = %self.id, %error, "cannot kill the session's cgroup");
         }
     }
 
-    /// Ends it and everything in it; returns when all logs are closed.
+    /// Ends it and everything in it. Returns when all logs are closed, or after a timeout.
     pub(crate) async fn end(&self) {
         self.phase.begin_end();
         let asked = async {
             // An init that is gone refuses the message; one that was stopped from outside may never receive it.
-            let _ = self.link.send(&ToInit::End, &[]).await;
+            let _ = self.init_link.send(&ToInit::End, &[]).await;
             self.until_gone().await;
         };
         if tokio::time::timeout(END_TIMEOUT, asked).await.is_err() {
@@ -438,17 +438,17 @@ impl Session {
     }
 }
 
-/// The way into the workspace in this folder, whose files are this user's.
+/// Opens the workspace in this folder, whose files belong to this user.
 pub(crate) fn open_workspace(folder: &Path, owner: Option<u32>) -> Result<Workspace, Fault> {
     Workspace::open(folder, owner).map_err(|error| {
         let message = format!("cannot open the workspace: {error}");
-        Fault::new(FaultKind::Unavailable, message).hint("has the session ended?")
+        Fault::new(FaultKind::Unavailable, message).hint("check whether the session has ended")
     })
 }
 
-/// A session as told to others.
-pub(crate) fn told(record: &SessionRecord, running: usize) -> Told {
-    Told {
+/// A live or ended session as the contract describes it.
+pub(crate) fn info(record: &SessionRecord, running: usize) -> SessionInfo {
+    SessionInfo {
         id: record.id,
         spec: record.spec.clone(),
         sandbox: record.sandbox,
@@ -466,6 +466,6 @@ fn link_fault(error: &LinkError) -> Fault {
         LinkError::TooLong { .. } => {
             Fault::new(FaultKind::Invalid, "the arguments and the environment are too long")
         }
-        _ => Fault::new(FaultKind::Conflict, "the session has ended").hint("make another session"),
+        _ => Fault::new(FaultKind::Conflict, "the session has ended").hint("create another session"),
     }
 }

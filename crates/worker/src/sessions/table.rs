@@ -61,9 +61,9 @@ impl State {
 
     fn info(&self) -> SessionInfo {
         match self {
-            Self::Live(session) => session.told(),
+            Self::Live(session) => session.info(),
             Self::Hibernated(hibernated) => hibernated.info(),
-            Self::Removing(record) | Self::Ended(record) => session::told(record, 0),
+            Self::Removing(record) | Self::Ended(record) => session::info(record, 0),
         }
     }
 

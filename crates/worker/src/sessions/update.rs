@@ -49,7 +49,7 @@ fn update_live(
     *current = record;
     drop(current);
     enforce_disk_limit(engine, id);
-    Ok(session.told())
+    Ok(session.info())
 }
 
 /// The new limits are set when the session is resumed.

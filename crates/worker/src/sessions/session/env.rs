@@ -1,4 +1,4 @@
-//! What a program finds around itself: its environment, its working directory, its limits.
+//! The environment, the working directory and the resource limits of a program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use headwater_sandbox::wire::Rlimits;
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Where the workspace is, as a program in the session sees it.
+/// The path of the workspace as a program in the session sees it.
 pub(crate) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String {
     match sandbox {
         SandboxKind::Full => "/workspace".to_owned(),
@@ -17,7 +17,8 @@ pub(crate) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String
     }
 }
 
-/// The whole environment: ours, what its network needs, then the session's, then the execution's; nothing of the worker's.
+/// The whole environment: the defaults, the network's variables, the session's, and the execution's, where later ones win.
+/// Nothing of the worker's own environment.
 pub(crate) fn environment(
     home: &str,
     network: &[(&str, String)],
@@ -25,7 +26,7 @@ pub(crate) fn environment(
     spec: &StartSpec,
 ) -> Vec<String> {
     let term = if spec.tty.is_some() { "xterm-256color" } else { "dumb" };
-    let ours = [
+    let defaults = [
         ("PATH", PATH),
         ("HOME", home),
         ("USER", "user"),
@@ -35,7 +36,7 @@ pub(crate) fn environment(
         ("TMPDIR", "/tmp"),
         ("TERM", term),
     ];
-    let mut all: BTreeMap<&str, &str> = BTreeMap::from(ours);
+    let mut all: BTreeMap<&str, &str> = BTreeMap::from(defaults);
     all.extend(network.iter().map(|(name, value)| (*name, value.as_str())));
     all.extend(session.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     all.extend(spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
@@ -51,7 +52,7 @@ pub(crate) fn working_directory(workspace: &str, cwd: Option<&str>) -> String {
     }
 }
 
-/// What each process of the program may use. Resource limits stand in for what no cgroup counts.
+/// The resource limits of each process. They stand in for limits that no cgroup enforces.
 pub(crate) fn rlimits(limits: &Limits, counted: Controllers) -> Rlimits {
     Rlimits {
         open_files: limits.open_files,
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_execution_wins_over_the_session_and_the_session_over_us() {
+    fn the_execution_wins_over_the_session_and_the_session_over_the_defaults() {
         let session = BTreeMap::from([("TERM".into(), "vt100".into()), ("A".into(), "1".into())]);
         let mut spec = StartSpec::shell("true");
         spec.env.insert("A".into(), "2".into());
@@ -80,17 +81,17 @@ mod tests {
     fn a_resource_limit_stands_in_for_each_controller_that_is_missing() {
         let limits = Limits { memory_bytes: Some(1 << 20), pids: Some(9), ..Limits::default() };
         let some = Controllers { pids: true, ..Controllers::default() };
-        let set = |counted| {
+        let enforced = |counted| {
             let rlimits = rlimits(&limits, counted);
             (rlimits.data_bytes, rlimits.processes)
         };
-        assert_eq!(set(Controllers::default()), (Some(1 << 20), Some(9)));
-        assert_eq!(set(some), (Some(1 << 20), None));
-        assert_eq!(set(Controllers { memory: true, ..some }), (None, None));
+        assert_eq!(enforced(Controllers::default()), (Some(1 << 20), Some(9)));
+        assert_eq!(enforced(some), (Some(1 << 20), None));
+        assert_eq!(enforced(Controllers { memory: true, ..some }), (None, None));
     }
 
     #[test]
-    fn a_relative_directory_lies_in_the_workspace() {
+    fn a_relative_directory_is_in_the_workspace() {
         assert_eq!(working_directory("/workspace", None), "/workspace");
         assert_eq!(working_directory("/workspace", Some("a/b")), "/workspace/a/b");
         assert_eq!(working_directory("/workspace", Some("/tmp")), "/tmp");

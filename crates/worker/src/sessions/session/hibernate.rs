@@ -55,7 +55,7 @@ impl Session {
         if !ids.is_empty() {
             let _ = tokio::time::timeout(warning + END_TIMEOUT, self.until_all_closed()).await;
         }
-        let _ = self.link.send(&ToInit::End, &[]).await;
+        let _ = self.init_link.send(&ToInit::End, &[]).await;
         if tokio::time::timeout(END_TIMEOUT, self.until_gone()).await.is_err() {
             self.kill_what_is_left();
         }

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::Session;
 use super::phase::Cause;
 use super::start::{grace, remove_later};
-use super::verdict::{self, Asked, Circumstances};
+use super::verdict::{self, Circumstances, Requested};
 use crate::executions::ended;
 use crate::executions::execution::Execution;
 use crate::executions::permits::ExecutionPermit;
@@ -24,44 +24,45 @@ use crate::executions::stdin::StdinPipe;
 use crate::layout::ExecutionRecord;
 use crate::terminals;
 
-/// What the session keeps of it.
+/// An execution that is not closed, as its session knows it.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) execution: Arc<Execution>,
     pub(crate) stage: Stage,
-    /// Its own cgroup, below the session's, if it has limits of its own.
+    /// A cgroup below the session's, if the execution has its own limits.
     pub(crate) cgroup: Option<SessionCgroup>,
-    /// Its place among those that may run at once.
-    #[allow(dead_code)] // held for its end
+    /// Its permit to run. Executions that were taken over have one, too.
+    #[allow(dead_code)] // held until this is dropped
     pub(crate) permit: Option<ExecutionPermit>,
 }
 
+/// How far an execution has come.
 #[derive(Debug)]
 pub(crate) enum Stage {
-    /// Init was told to start it; the log's writer waits for the answer, and so, maybe, does the caller.
-    Starting { writer: Box<Writer>, answer: oneshot::Sender<()>, asked: Asked },
-    /// Its output is being moved; its end goes to the pump.
+    /// Init was asked to start it. `answer` is for the caller, who may wait for it.
+    Starting { writer: Box<Writer>, answer: oneshot::Sender<()>, requested: Requested },
+    /// Its output is being moved. `exit` passes its end on to the pump.
     Moving { exit: oneshot::Sender<Exit> },
-    /// Its end is known; something may still hold its output open.
+    /// Its end is known. Background processes may still hold its output open.
     Ended,
 }
 
 impl Running {
-    /// Init told of its end.
+    /// Init reported its end.
     pub(crate) fn has_exited(&mut self, exit: Exit) {
         if !matches!(self.stage, Stage::Moving { .. }) {
             return;
         }
         if let Stage::Moving { exit: pump } = std::mem::replace(&mut self.stage, Stage::Ended) {
-            // The pump only ends after it has been told.
+            // The pump does not end before it has received this.
             let _ = pump.send(exit);
         }
     }
 
-    /// Nobody will tell of its end.
+    /// Its end will not be reported: init is gone.
     pub(crate) fn is_lost(&mut self) {
         if matches!(self.stage, Stage::Moving { .. }) {
-            self.stage = Stage::Ended; // dropping the sender tells the pump
+            self.stage = Stage::Ended; // the pump notices that the sender is dropped
         }
     }
 
@@ -96,11 +97,11 @@ impl Session {
             (Arc::clone(&running.execution), writer, answer)
         };
         if let Err(error) = writer.started(pid, at_us) {
-            tracing::error!(execution = %id, %error, "the start cannot be logged");
+            tracing::error!(execution = %id, %error, "cannot log the start");
         }
         tracing::info!(execution = %id, session = %self.id, pid, "execution started");
         self.move_output(execution, *writer, kind, fds, exited);
-        // The caller may have gone away.
+        // The caller may no longer wait.
         let _ = answer.send(());
     }
 
@@ -116,7 +117,7 @@ impl Session {
         let sources = match sources(&execution, kind, fds) {
             Ok(sources) => sources,
             Err(error) => {
-                tracing::error!(execution = %execution.id(), %error, "the output cannot be read");
+                tracing::error!(execution = %execution.id(), %error, "cannot read the output");
                 Vec::new()
             }
         };
@@ -137,10 +138,10 @@ impl Session {
 
     /// Init could not start it.
     pub(crate) fn has_failed(self: &Arc<Self>, id: ExecutionId, failure: &StartFailure) {
-        self.end_unstarted(id, |asked| verdict::not_started(failure, asked));
+        self.end_unstarted(id, |requested| verdict::not_started(failure, requested));
     }
 
-    /// Init is gone, and with it what it was told to start.
+    /// Init is gone: what it was asked to start ends without having started.
     pub(crate) fn give_up_starting(self: &Arc<Self>) {
         let starting: Vec<_> = {
             let all = self.running();
@@ -152,16 +153,16 @@ impl Session {
         }
     }
 
-    fn end_unstarted(self: &Arc<Self>, id: ExecutionId, verdict: impl FnOnce(&Asked) -> Verdict) {
+    fn end_unstarted(self: &Arc<Self>, id: ExecutionId, verdict: impl FnOnce(&Requested) -> Verdict) {
         let Some(mut running) = self.running().remove(&id) else {
             return;
         };
         let stage = std::mem::replace(&mut running.stage, Stage::Ended);
-        if let Stage::Starting { mut writer, answer, asked } = stage {
-            let verdict = verdict(&asked);
+        if let Stage::Starting { mut writer, answer, requested } = stage {
+            let verdict = verdict(&requested);
             let ended = writer.exited(&verdict, now_us()).and_then(|()| writer.closed(now_us()));
             if let Err(error) = ended {
-                tracing::error!(execution = %id, %error, "the end cannot be logged");
+                tracing::error!(execution = %id, %error, "cannot log the end");
             }
             self.is_closed(&running.execution, running.cgroup.take());
             let _ = answer.send(());
@@ -191,43 +192,43 @@ impl Session {
         }
     }
 
-    /// Nobody reads the output of a program any more, because of a bug: the program ends, and its log says so.
+    /// The pump of an execution panicked: the program is ended, and its log says so.
     async fn abandon(self: &Arc<Self>, execution: &Arc<Execution>) {
         let id = execution.id();
-        tracing::error!(execution = %id, "its output can no longer be read: it ends");
+        tracing::error!(execution = %id, "the pump panicked: the execution is ended");
         let _ = self.stop(id, StopCause::Cancelled, Duration::ZERO).await; // init may be gone
         match reopened(execution.record(), execution.dir()) {
             Ok((log, writer)) => {
                 execution.continue_in(log);
                 self.close(execution, writer).await;
             }
-            // The next worker finds the log, and closes it.
-            Err(error) => tracing::error!(execution = %id, %error, "its log cannot be closed"),
+            // The next worker finds the log and closes it.
+            Err(error) => tracing::error!(execution = %id, %error, "cannot close the log"),
         }
     }
 
-    /// No writer is left: the log is closed, init lets go, and so do we.
+    /// Nothing can print any more: closes the log, and has init release the execution.
     async fn close(self: &Arc<Self>, execution: &Arc<Execution>, mut writer: Writer) {
         let mut backoff = Backoff::new(pump::MIN_DISK_RETRY, pump::MAX_DISK_RETRY);
         while let Err(error) = writer.closed(now_us()) {
             if !error.is_disk_full() {
-                tracing::error!(execution = %execution.id(), %error, "the log cannot be closed");
+                tracing::error!(execution = %execution.id(), %error, "cannot close the log");
                 break;
             }
-            backoff.pause().await; // until there is room
+            backoff.pause().await; // until space is free
         }
         drop(writer);
         // Init may be gone.
-        let _ = self.tell(&ToInit::Release { execution: execution.id() }).await;
+        let _ = self.send(&ToInit::Release { execution: execution.id() }).await;
         let cgroup = self.running().remove(&execution.id()).and_then(|mut running| running.cgroup.take());
         self.is_closed(execution, cgroup);
     }
 
-    /// Tells init that everything of an execution is in its log.
-    pub(crate) async fn let_go(&self, execution: ExecutionId) {
-        // Init may be gone, and everything with it.
-        let _ = self.tell(&ToInit::ExitLogged { execution }).await;
-        let _ = self.tell(&ToInit::Release { execution }).await;
+    /// Confirms to init that everything of an execution is in its log.
+    pub(crate) async fn release(&self, execution: ExecutionId) {
+        // Init may be gone.
+        let _ = self.send(&ToInit::ExitLogged { execution }).await;
+        let _ = self.send(&ToInit::Release { execution }).await;
     }
 
     fn is_closed(self: &Arc<Self>, execution: &Arc<Execution>, cgroup: Option<SessionCgroup>) {
@@ -250,7 +251,7 @@ impl Session {
     }
 }
 
-/// The log of an execution whose writer is lost, with its end written if nobody wrote it.
+/// The log of an execution whose writer was lost in a panic, with an end if it had none.
 fn reopened(record: &ExecutionRecord, dir: &Path) -> Result<(Arc<Log>, Writer), LogError> {
     let (log, mut writer) = Log::recover(dir, record.log_options(LosslessOptions::DEFAULT))?;
     if log.head().verdict.is_none() {
@@ -260,7 +261,7 @@ fn reopened(record: &ExecutionRecord, dir: &Path) -> Result<(Arc<Log>, Writer), 
     Ok((log, writer))
 }
 
-/// Where the output comes from, by the descriptors that init sent; and the ways in are opened.
+/// The sources of the output, from the descriptors that init sent. Also opens the execution's input.
 fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Result<Vec<Source>> {
     let mut fds = fds.into_iter();
     let mut next = || fds.next().ok_or_else(|| std::io::Error::other("init sent too few descriptors"));
@@ -269,7 +270,7 @@ fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Resu
         Fds::Tty => {
             let master = Arc::new(next()?);
             let source = Source::terminal(Arc::clone(&master), next()?, next()?)?;
-            // A descriptor of its own: the runtime waits for each one only once.
+            // A second descriptor: the runtime can register each one only once.
             let typing = Arc::new(rustix::io::fcntl_dupfd_cloexec(&*master, 3)?);
             let input = StdinPipe::new(typing, next()?, true)?;
             execution.open_input(Some(Arc::new(input)), Some(master));
@@ -291,7 +292,7 @@ fn sources(execution: &Execution, kind: Fds, fds: Vec<OwnedFd>) -> std::io::Resu
     }
 }
 
-/// The pump's view of the session.
+/// What the pump of an execution needs of its session.
 struct ExecutionHost {
     session: Arc<Session>,
     execution: Arc<Execution>,
@@ -307,20 +308,20 @@ impl PumpHost for ExecutionHost {
         let mut backoff = Backoff::new(pump::MIN_DISK_RETRY, pump::MAX_DISK_RETRY);
         loop {
             match writer.exited(&verdict, at_us) {
-                // Told before, by a worker that was killed before it could say so to init.
+                // Logged before, by a worker that was killed before it could confirm it to init.
                 Ok(()) | Err(LogError::AlreadyExited) => break,
                 Err(error) if error.is_disk_full() => {
-                    backoff.pause().await; // until there is room
+                    backoff.pause().await; // until space is free
                 }
                 Err(error) => {
-                    tracing::error!(execution = %id, %error, "the end cannot be logged");
+                    tracing::error!(execution = %id, %error, "cannot log the end");
                     break;
                 }
             }
         }
         if exit.is_some() {
-            // Init may be gone by now.
-            let _ = self.session.tell(&ToInit::ExitLogged { execution: id }).await;
+            // Init may be gone.
+            let _ = self.session.send(&ToInit::ExitLogged { execution: id }).await;
         }
         if let Some(engine) = self.session.engine.upgrade() {
             ended::has_exited(&engine, &self.session);
@@ -329,7 +330,7 @@ impl PumpHost for ExecutionHost {
 
     async fn on_output_limit(&self) {
         let grace = grace(&self.execution.record().spec);
-        // If the session is gone, so is the program.
+        // An error means that the session is gone, and the program with it.
         let _ = self.session.stop(self.execution.id(), StopCause::OutputLimit, grace).await;
     }
 
@@ -343,7 +344,7 @@ impl ExecutionHost {
         let record = self.execution.record();
         let session_limits = self.session.record().spec.limits.clone();
         let mut limits = session_limits.tightest(&record.spec.limits);
-        limits.output_bytes = Some(record.output_bytes); // there is one even if nobody set it
+        limits.output_bytes = Some(record.output_bytes); // the default, if none was requested
         let known = Circumstances {
             limits: &limits,
             timeout_ms: self.session.timeout_ms(&record.spec),
@@ -361,13 +362,13 @@ impl ExecutionHost {
 }
 
 impl Session {
-    /// Whether the kernel has ended a process of this execution for lack of memory; of one without a cgroup of its own,
-    /// whether it has ended any in the session since this was last asked.
+    /// Whether the kernel has killed a process of this execution for lack of memory. For an execution without its own
+    /// cgroup: whether it has killed any process of the session since the last call.
     fn ran_out_of_memory(&self, id: ExecutionId) -> bool {
         let own = self.running().get(&id).and_then(|running| Some(running.cgroup.as_ref()?.oom_kills()));
         let kills = self.cgroup.as_ref().map_or(0, SessionCgroup::oom_kills);
         let new = self.oom_seen.fetch_max(kills, std::sync::atomic::Ordering::Relaxed) < kills;
-        // A cgroup of its own counts its own processes, whoever's limit was reached.
+        // The execution's cgroup counts its processes, no matter which limit was reached.
         own.map_or(new, |kills| kills > 0)
     }
 }

@@ -1,8 +1,8 @@
-//! The folder of the next execution, made ahead.
+//! The folder of the next execution, created in advance.
 //!
-//! Making a folder and two files costs a file system a tenth of a millisecond, and several times that where many files
-//! were deleted lately (ext4 passes over inodes that were freed in the last minutes, one by one). So one folder waits
-//! in each session, and taking it costs a rename. Whoever finds none makes one, as a log does anyway.
+//! Creating a folder and two files takes a tenth of a millisecond, and several times that where many files were deleted
+//! recently (ext4 passes over inodes that were freed in the last minutes, one by one). So each session has one folder in
+//! reserve, and using it takes a rename. Without one, the log creates its folder itself.
 
 use std::fs;
 use std::io;
@@ -20,11 +20,11 @@ use crate::layout;
 pub(crate) struct Spare(AtomicU8);
 
 const NONE: u8 = 0;
-const MAKING: u8 = 1;
+const CREATING: u8 = 1;
 const READY: u8 = 2;
 
 impl Spare {
-    /// As a session is found: `ready` if the folder was made with it.
+    /// `ready` if the folder was created together with the session.
     pub(crate) fn new(ready: bool) -> Self {
         Self(AtomicU8::new(if ready { READY } else { NONE }))
     }
@@ -34,23 +34,23 @@ impl Spare {
     }
 }
 
-fn place(session: &Path) -> PathBuf {
+fn path(session: &Path) -> PathBuf {
     session.join("spare")
 }
 
-/// Makes the folder: one that a killed worker left half made will do.
-pub(crate) fn make(session: &Path) -> io::Result<()> {
-    let dir = place(session);
+/// Creates the folder, or completes one that a killed worker left.
+pub(crate) fn create(session: &Path) -> io::Result<()> {
+    let dir = path(session);
     headwater_workspace::create_private_folder(&dir)?;
     layout::make_empty(&dir.join(layout::EXECUTION))?;
     layout::make_empty(&dir.join("index"))
 }
 
-/// Removes it, if there is one.
+/// Removes the folder, if it exists.
 pub(crate) fn remove(session: &Path) {
-    let dir = place(session);
+    let dir = path(session);
     for file in [layout::EXECUTION, "index"] {
-        // A session that was never used, or a one-shot one, has none.
+        // The session of a one-shot has none.
         if fs::remove_file(dir.join(file)).is_err() {
             break;
         }
@@ -58,9 +58,9 @@ pub(crate) fn remove(session: &Path) {
     let _ = fs::remove_dir(dir);
 }
 
-/// Removes an execution's folder that no log could be made in.
+/// Removes an execution's folder in which no log could be created.
 pub(crate) fn discard(execution: &Path) {
-    // With an index it holds a log, and is not ours.
+    // With an index it contains a log of another execution with this id.
     if !execution.join("index").exists() {
         let _ = fs::remove_file(execution.join(layout::EXECUTION));
         let _ = fs::remove_dir(execution);
@@ -68,24 +68,24 @@ pub(crate) fn discard(execution: &Path) {
 }
 
 impl Session {
-    /// Gives the folder that was made ahead to this execution, if there is one.
+    /// Gives the folder in reserve to this execution, if there is one.
     pub(crate) fn use_spare(&self, id: ExecutionId) {
-        if self.spare.change(READY, MAKING) {
-            // If it is not there after all, the log makes a folder of its own.
-            let _ = fs::rename(place(&self.dir), layout::executions(&self.dir).join(id.to_string()));
-            self.spare.change(MAKING, NONE);
+        if self.spare.change(READY, CREATING) {
+            // If it does not exist after all, the log creates a folder.
+            let _ = fs::rename(path(&self.dir), layout::executions(&self.dir).join(id.to_string()));
+            self.spare.change(CREATING, NONE);
         }
     }
 
-    /// Makes the folder for the next execution, in the background.
-    pub(crate) fn make_spare(self: &Arc<Self>) {
-        if self.record().spec.one_shot || !self.spare.change(NONE, MAKING) {
+    /// Creates the folder of the next execution in the background.
+    pub(crate) fn create_spare(self: &Arc<Self>) {
+        if self.record().spec.one_shot || !self.spare.change(NONE, CREATING) {
             return;
         }
         let session = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
-            let made = make(&session.dir);
-            session.spare.change(MAKING, if made.is_ok() { READY } else { NONE });
+            let created = create(&session.dir);
+            session.spare.change(CREATING, if created.is_ok() { READY } else { NONE });
             if session.phase().is_gone() {
                 remove(&session.dir);
             }

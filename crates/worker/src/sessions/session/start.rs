@@ -16,69 +16,69 @@ use rustix::pipe::PipeFlags;
 use tokio::sync::oneshot;
 
 use super::running::{Running, Stage};
-use super::verdict::Asked;
+use super::verdict::Requested;
 use super::{Session, env, link_fault, spare};
 use crate::executions::execution::Execution;
 use crate::executions::permits::ExecutionPermit;
 use crate::executions::program::Program;
 use crate::layout::{self, ExecutionRecord};
 
-/// The default time between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_secs(5);
-/// How many bytes of an execution's output are kept if no limit is set.
-const OUTPUT_BYTES: u64 = 1 << 30;
-/// Input up to this size is put into the pipe before the program starts.
-const PIPE_BYTES: usize = 1 << 20;
+/// Between SIGTERM and SIGKILL, if the request does not say.
+const DEFAULT_GRACE: Duration = Duration::from_secs(5);
+/// Kept of an execution's output if no limit is set.
+const DEFAULT_OUTPUT_BYTES: u64 = 1 << 30;
+/// Input up to this size is written to a pipe before the program starts.
+const MAX_PIPED_INPUT_BYTES: usize = 1 << 20;
 
-/// An accepted execution, and a receiver that completes when it runs or could not be started.
+/// An accepted start: the execution, and a receiver that resolves when it runs or could not be started.
 pub(crate) struct Accepted {
     pub(crate) execution: Arc<Execution>,
     pub(crate) answered: oneshot::Receiver<()>,
 }
 
-/// Who is expected to read the output of what is started.
+/// Which reader of the output a start expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expects {
-    /// Nobody in particular.
+    /// No particular one.
     Nobody,
-    /// A lossless reader, which comes at once: nothing is dropped before it is here.
+    /// A lossless reader, which connects at once: no output is dropped before that.
     LosslessReader,
 }
 
 /// What a start was granted.
 pub(crate) struct Granted {
-    /// Its place among those that may run at once.
+    /// Its permit to run.
     pub(crate) permit: ExecutionPermit,
-    /// See [`Expects`].
+    /// Which reader it expects.
     pub(crate) expects: Expects,
 }
 
 /// Between SIGTERM and SIGKILL for this execution.
 pub(crate) fn grace(spec: &StartSpec) -> Duration {
-    spec.grace_ms.map_or(GRACE, Duration::from_millis)
+    spec.grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis)
 }
 
 impl Accepted {
-    /// An execution that was started before, for a repeated request.
+    /// An execution that was started before, for a caller that repeats its request.
     pub(crate) fn known(execution: Arc<Execution>, session: SessionId) -> Result<Self, Fault> {
         if execution.session_id() != session {
             let message = format!("`{}` is taken by another session", execution.id());
             return Err(Fault::new(FaultKind::Conflict, message));
         }
-        let (sender, answered) = oneshot::channel();
-        drop(sender); // nothing to wait for
+        let (answer, answered) = oneshot::channel();
+        drop(answer); // nothing to wait for
         Ok(Self { execution, answered })
     }
 }
 
 impl Session {
-    /// The wall time of an execution: the shortest of what it and its session ask for.
+    /// The limit of wall time of an execution: the lowest of its own and its session's.
     pub(crate) fn timeout_ms(&self, spec: &StartSpec) -> Option<u64> {
         let wall = self.record().spec.limits.tightest(&spec.limits).wall_ms;
         [spec.timeout_ms, wall].into_iter().flatten().min()
     }
 
-    /// Starts a program. Its log is there when this returns; whether it runs, the log tells.
+    /// Starts a program. Its log exists when this returns, and says whether the program runs.
     pub(crate) async fn start(
         self: &Arc<Self>,
         id: ExecutionId,
@@ -91,7 +91,7 @@ impl Session {
         self.gauge().admit(&limits, &self.dir, self.disk_walk()).await?;
         let given = match std::mem::take(&mut spec.stdin) {
             Stdin::Given(bytes) => {
-                spec.stdin = Stdin::None; // what was given may be large, and is not ours to keep
+                spec.stdin = Stdin::None; // it may be large, and is not kept in the record
                 Some(self.given_input(&bytes)?)
             }
             other => {
@@ -103,9 +103,9 @@ impl Session {
             self.save(path.clone(), code.clone()).await?;
         }
         let cgroup = self.own_cgroup(id, &spec.limits)?;
-        let accepted = self.hand_over(id, spec, program, granted, given.as_ref(), cgroup.clone()).await;
+        let accepted = self.send_start(id, spec, program, granted, given.as_ref(), cgroup.clone()).await;
         if accepted.is_ok() {
-            self.make_spare();
+            self.create_spare();
         } else if let Some(cgroup) = cgroup {
             remove_later(cgroup);
         }
@@ -115,7 +115,7 @@ impl Session {
     /// Saves code in the workspace.
     async fn save(&self, path: WorkspacePath, code: String) -> Result<(), Fault> {
         let workspace = self.workspace()?;
-        // The caller asks for an execution: that a folder vanished meanwhile must not look as if the session were gone.
+        // A folder that was removed meanwhile must not look as if the session did not exist.
         let save = move || {
             workspace.save(&path, code.as_bytes()).map_err(|error| match Fault::from(error) {
                 fault if fault.kind == FaultKind::NotFound => Fault { kind: FaultKind::Conflict, ..fault },
@@ -125,8 +125,8 @@ impl Session {
         tokio::task::spawn_blocking(save).await.map_err(|error| host_fault("save the code", &error))?
     }
 
-    /// Makes the log and hands the program to init. Leaves no trace if that fails, so that the caller can ask again.
-    async fn hand_over(
+    /// Creates the log and sends the program to init. Leaves no trace if that fails, so that the caller can try again.
+    async fn send_start(
         self: &Arc<Self>,
         id: ExecutionId,
         spec: StartSpec,
@@ -141,21 +141,21 @@ impl Session {
         let files = cgroup.as_ref().map(SessionCgroup::procs_files).transpose();
         let files =
             files.map_err(|error| host_fault("join the execution's cgroup", &error))?.unwrap_or_default();
-        let (record, dir, log, writer) = self.make_log(id, spec, &limits, granted.expects)?;
+        let (record, dir, log, writer) = self.create_log(id, spec, &limits, granted.expects)?;
         let execution = Execution::live(record, dir, log);
         let (answer, answered) = oneshot::channel();
         let message = self.message(execution.record(), program, &limits, given.is_some(), files.len());
-        let asked =
-            Asked { name: message.argv.first().cloned().unwrap_or_default(), cwd: message.cwd.clone() };
+        let requested =
+            Requested { name: message.argv.first().cloned().unwrap_or_default(), cwd: message.cwd.clone() };
         let running = Running {
             execution: Arc::clone(&execution),
-            stage: Stage::Starting { writer: Box::new(writer), answer, asked },
+            stage: Stage::Starting { writer: Box::new(writer), answer, requested },
             cgroup,
             permit: Some(granted.permit),
         };
         self.running().insert(id, running);
         let fds: Vec<_> = given.into_iter().chain(&files).map(AsFd::as_fd).collect();
-        if let Err(error) = self.link.send(&ToInit::Start(Box::new(message)), &fds).await {
+        if let Err(error) = self.init_link.send(&ToInit::Start(Box::new(message)), &fds).await {
             self.running().remove(&id);
             self.closed.notify_waiters();
             let _ = execution.remove();
@@ -164,14 +164,14 @@ impl Session {
         Ok(Accepted { execution, answered })
     }
 
-    fn make_log(
+    fn create_log(
         &self,
         id: ExecutionId,
         spec: StartSpec,
         limits: &Limits,
         expects: Expects,
     ) -> Result<(ExecutionRecord, std::path::PathBuf, Arc<Log>, Writer), Fault> {
-        let output_bytes = limits.output_bytes.unwrap_or(OUTPUT_BYTES);
+        let output_bytes = limits.output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES);
         let (session_id, queued_at_ms, lossless) = (self.id, now_ms(), expects == Expects::LosslessReader);
         let record = ExecutionRecord { id, session_id, spec, queued_at_ms, output_bytes, lossless };
         self.use_spare(id);
@@ -182,7 +182,7 @@ impl Session {
             log_fault(&error)
         })?;
         if let Err(error) = record.write(&dir) {
-            // Half an execution is none.
+            // A log without a record is not an execution.
             let _ = std::fs::remove_dir_all(&dir);
             return Err(Fault::of_disk(format!("cannot record the execution: {error}"), &error));
         }
@@ -202,7 +202,7 @@ impl Session {
         let session = self.record();
         let stdin = match (&spec.stdin, given) {
             (_, true) => StdinFrom::Fd,
-            // A terminal is its program's input too.
+            // A terminal is also its program's input.
             (Stdin::Open, _) => StdinFrom::Open,
             _ if spec.tty.is_some() => StdinFrom::Open,
             _ => StdinFrom::Null,
@@ -218,7 +218,7 @@ impl Session {
             stdin,
             tty: spec.tty,
             merge_output: spec.merge_output,
-            rlimits: env::rlimits(limits, self.counted()),
+            rlimits: env::rlimits(limits, self.controllers()),
             timeout_ms: self.timeout_ms(spec),
             grace_ms: u64::try_from(grace(spec).as_millis()).unwrap_or(u64::MAX),
             kill_children: spec.children == Children::Kill,
@@ -229,12 +229,12 @@ impl Session {
         }
     }
 
-    /// What the session's cgroup counts and limits.
-    fn counted(&self) -> Controllers {
+    /// The controllers of the session's cgroup.
+    fn controllers(&self) -> Controllers {
         self.cgroup.as_ref().map(SessionCgroup::controllers).unwrap_or_default()
     }
 
-    /// A cgroup below the session's for an execution that may use less than its session.
+    /// A cgroup below the session's, for an execution with lower limits than its session.
     fn own_cgroup(&self, id: ExecutionId, limits: &Limits) -> Result<Option<SessionCgroup>, Fault> {
         let Some(session) = &self.cgroup else {
             return Ok(None);
@@ -244,11 +244,11 @@ impl Session {
         }
         let name = id.to_string();
         let made = match session.child(&name) {
-            // A worker that was killed before it made the log left it.
+            // Left by a worker that was killed before it created the log.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => session.reopen_child(&name),
             made => made,
         };
-        let cgroup = made.map_err(|e| host_fault("make a cgroup", &e))?;
+        let cgroup = made.map_err(|e| host_fault("create a cgroup", &e))?;
         if let Err(error) = cgroup.set_limits(limits) {
             remove_later(cgroup);
             return Err(host_fault("set the execution's limits", &error));
@@ -256,10 +256,10 @@ impl Session {
         Ok(Some(cgroup))
     }
 
-    /// Input that is known beforehand waits in a pipe, or, if it is large, in a sealed file in memory: either way a
-    /// killed worker takes none of it along.
+    /// Input that comes with the request is kept in a pipe, or, if it is large, in a sealed file in memory. Both survive
+    /// the worker.
     fn given_input(&self, bytes: &Bytes) -> Result<OwnedFd, Fault> {
-        let made = if bytes.len() <= PIPE_BYTES { self.filled_pipe(bytes) } else { Ok(None) };
+        let made = if bytes.len() <= MAX_PIPED_INPUT_BYTES { self.filled_pipe(bytes) } else { Ok(None) };
         match made.and_then(|pipe| pipe.map_or_else(|| sealed_file(bytes), Ok)) {
             Ok(fd) => Ok(fd),
             Err(error) => Err(host_fault("prepare the input", &error)),
@@ -269,13 +269,13 @@ impl Session {
     fn filled_pipe(&self, bytes: &[u8]) -> std::io::Result<Option<OwnedFd>> {
         let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
         if let Some(uid) = self.record().host_uid {
-            // So that the program may open it again as /dev/stdin.
+            // So that the program may open it as /dev/stdin.
             let (uid, gid) = (rustix::fs::Uid::from_raw(uid), rustix::fs::Gid::from_raw(uid));
             rustix::fs::fchown(&reading, Some(uid), Some(gid))?;
         }
-        // A pipe is full at its number of pages, whatever it was asked for: only what fits whole goes in.
+        // A pipe may be full before its nominal size is reached: only input that fits completely goes into one.
         if bytes.len() > rustix::pipe::fcntl_getpipe_size(&writing)?
-            && rustix::pipe::fcntl_setpipe_size(&writing, PIPE_BYTES).is_err()
+            && rustix::pipe::fcntl_setpipe_size(&writing, MAX_PIPED_INPUT_BYTES).is_err()
         {
             return Ok(None);
         }
@@ -292,7 +292,7 @@ impl Session {
         Ok(Some(reading))
     }
 
-    /// Takes up an execution that another worker started.
+    /// Takes over an execution that another worker started.
     pub(crate) fn adopt(
         self: &Arc<Self>,
         execution: Arc<Execution>,
@@ -302,11 +302,11 @@ impl Session {
         exit: Option<Exit>,
     ) {
         if execution.head().closed {
-            // All that was missing is that init hears of it.
+            // Only the confirmation to init is missing.
             drop(writer);
             execution.seal();
             let session = Arc::clone(self);
-            tokio::spawn(async move { session.let_go(execution.id()).await });
+            tokio::spawn(async move { session.release(execution.id()).await });
             return;
         }
         let (sender, receiver) = oneshot::channel();
@@ -314,7 +314,7 @@ impl Session {
             execution: Arc::clone(&execution),
             stage: Stage::Moving { exit: sender },
             cgroup: None,
-            // What runs already runs, however many there are.
+            // It runs already, even if there are more than allowed.
             permit: self.engine.upgrade().map(|engine| {
                 engine.execution_permits.acquire_unchecked(self.permit_holder(), &execution.record().spec)
             }),
@@ -325,7 +325,7 @@ impl Session {
         if let Some(exit) = exit {
             running.has_exited(exit);
         } else if execution.head().verdict.is_some() {
-            // It had ended, and init knows that we know; only its output was still open.
+            // It had ended, and that was confirmed to init; only its output was still open.
             running.stage = Stage::Ended;
         }
         self.running().insert(execution.id(), running);
@@ -333,11 +333,11 @@ impl Session {
     }
 }
 
-/// Removes an execution's cgroup in the background: its last process may still be on its way out.
+/// Removes an execution's cgroup in the background: its last process may still be exiting.
 pub(crate) fn remove_later(cgroup: SessionCgroup) {
     tokio::task::spawn_blocking(move || {
         if let Err(error) = cgroup.remove() {
-            tracing::warn!(%error, "an execution's cgroup cannot be removed");
+            tracing::warn!(%error, "cannot remove the cgroup of an execution");
         }
     });
 }
@@ -360,7 +360,7 @@ fn host_fault(what: &str, error: &impl std::fmt::Display) -> Fault {
 }
 
 fn log_fault(error: &LogError) -> Fault {
-    let message = format!("cannot make the log: {error}");
+    let message = format!("cannot create the log: {error}");
     if error.is_disk_full() {
         return Fault::new(FaultKind::NoSpace, message).hint("free space on the disk of the data folder");
     }

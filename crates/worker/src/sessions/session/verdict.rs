@@ -1,4 +1,4 @@
-//! How an end that init reported reads as a verdict.
+//! From the end that init reports, or a failed start, to a verdict.
 
 use headwater_protocol::{ExitDetail, LimitKind, Limits, Reason, Verdict};
 use headwater_sandbox::wire::{Cause, Exit, StartFailure, StartFailureKind};
@@ -11,25 +11,25 @@ const SIGXFSZ: i32 = 25;
 /// What else is known when a program has ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Circumstances<'a> {
-    /// What it might use.
+    /// The limits of the execution.
     pub(crate) limits: &'a Limits,
-    /// The wall time it was given.
+    /// Its limit of wall time.
     pub(crate) timeout_ms: Option<u64>,
-    /// The kernel ended a process of the session for lack of memory since we last looked.
+    /// Whether the kernel killed a process for lack of memory.
     pub(crate) out_of_memory: bool,
-    /// The limit on the disk that its session is over, if it is.
+    /// The disk limit that its session exceeds, if it does.
     pub(crate) over_disk: Option<(LimitKind, u64)>,
-    /// Bytes that could not be logged yet because the disk is full.
+    /// Bytes of output that could not be logged yet because the disk is full.
     pub(crate) waiting_bytes: u64,
 }
 
-/// The verdict on a program whose end was seen. The writer of the log fills in the byte counts.
+/// The verdict on a program whose end init reported. The writer of the log fills in the byte counts.
 pub(crate) fn verdict(exit: &Exit, known: Circumstances<'_>) -> Verdict {
     let (reason, mut message) = reason(exit, known);
     let detail = detail(exit, reason, known);
     if known.waiting_bytes > 0 {
         let waiting =
-            format!("the disk is full: {} bytes of output follow when there is room", known.waiting_bytes);
+            format!("the disk is full: {} bytes of output follow when space is free", known.waiting_bytes);
         message = Some(message.map_or(waiting.clone(), |message| format!("{message}; {waiting}")));
     }
     Verdict {
@@ -55,7 +55,7 @@ fn reason(exit: &Exit, known: Circumstances<'_>) -> (Reason, Option<String>) {
             return (Reason::OutputLimit, Some(format!("printed more than {limit} bytes")));
         }
         Some(Cause::DiskLimit) => {
-            return (Reason::DiskLimit, Some("the session's workspace is larger than it may be".into()));
+            return (Reason::DiskLimit, Some("the session is over its disk limit".into()));
         }
         None => {}
     }
@@ -77,13 +77,13 @@ fn reason(exit: &Exit, known: Circumstances<'_>) -> (Reason, Option<String>) {
             (Reason::Signalled, Some(format!("wrote a file larger than {limit} bytes")))
         }
         Some(_) => (Reason::Signalled, None),
-        // A shell whose child was ended says 137 and goes on.
-        None if known.out_of_memory => (Reason::Exited, Some(format!("{}: a process was ended", memory()))),
+        // A shell whose child was killed reports 137 and continues.
+        None if known.out_of_memory => (Reason::Exited, Some(format!("{}: a process was killed", memory()))),
         None => (Reason::Exited, None),
     }
 }
 
-/// The same for programs.
+/// The reason in a form that programs can read.
 fn detail(exit: &Exit, reason: Reason, known: Circumstances<'_>) -> Option<ExitDetail> {
     let reached = |which, limit: Option<u64>| Some(ExitDetail::Limit { which, limit: limit? });
     let limits = known.limits;
@@ -106,8 +106,8 @@ fn detail(exit: &Exit, reason: Reason, known: Circumstances<'_>) -> Option<ExitD
 
 fn cpu_time_ran_out(exit: &Exit, limits: &Limits) -> bool {
     limits.cpu_ms.is_some_and(|limit| match exit.signal {
-        // Sent by the kernel for nothing else, and counted by it in ticks, which on a busy host are more than the time
-        // that was used. A program that sends it to itself early has not run out of time.
+        // The kernel sends it for nothing else. It counts in ticks, which on a busy host are more than the time that was
+        // used. A program that sends it to itself early has not run out of time.
         Some(SIGXCPU) => exit.usage.cpu_ms >= limit / 2,
         // The usage is rounded down.
         _ => exit.usage.cpu_ms + 50 >= limit,
@@ -118,21 +118,21 @@ fn seconds(ms: u64) -> String {
     if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
 }
 
-/// What init was asked to start, as far as a failure names it.
+/// What init was asked to start, as far as a failure mentions it.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Requested {
     /// The program.
     pub(crate) name: String,
-    /// Where it was to run.
+    /// The working directory.
     pub(crate) cwd: String,
 }
 
 /// The verdict on a program that init could not start.
-pub(crate) fn not_started(failure: &StartFailure, asked: &Asked) -> Verdict {
-    let Asked { name, cwd } = asked;
+pub(crate) fn not_started(failure: &StartFailure, requested: &Requested) -> Verdict {
+    let Requested { name, cwd } = requested;
     let detail = match failure.kind {
         StartFailureKind::NotFound => Some(ExitDetail::command_not_found(name)),
-        // The program is there: what does not exist is what it is to be run with.
+        // The program exists; its interpreter does not.
         StartFailureKind::NotExecutable if failure.errno == ENOENT => {
             Some(ExitDetail::interpreter_not_found(name))
         }
@@ -145,7 +145,7 @@ pub(crate) fn not_started(failure: &StartFailure, asked: &Asked) -> Verdict {
     Verdict { detail, ..unseen(Reason::SetupFailed, failure.message.clone()) }
 }
 
-/// The verdict on a program whose end nobody saw, or that never ran.
+/// The verdict on a program whose end was not reported, or that never ran.
 pub(crate) fn unseen(reason: Reason, message: impl Into<String>) -> Verdict {
     Verdict { message: Some(message.into()), ..Verdict::new(reason) }
 }
@@ -206,7 +206,7 @@ mod tests {
         let timeout = judged(None, Some(9), Some(Cause::TimedOut), false, 0);
         assert_eq!(timeout.message.as_deref(), Some("timed out after 500 ms"));
         assert!(judged(None, Some(9), None, true, 0).message.unwrap().contains("1048576"));
-        assert!(judged(Some(137), None, None, true, 0).message.unwrap().contains("ended"));
+        assert!(judged(Some(137), None, None, true, 0).message.unwrap().contains("killed"));
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_failed_start_has_its_detail() {
-        let asked = Asked { name: "x".into(), cwd: "/d".into() };
+        let requested = Requested { name: "x".into(), cwd: "/d".into() };
         for (kind, errno, expected) in [
             (StartFailureKind::NotFound, 2, Some(ExitDetail::command_not_found("x"))),
             (StartFailureKind::NotExecutable, 2, Some(ExitDetail::interpreter_not_found("x"))),
@@ -263,7 +263,7 @@ mod tests {
             (StartFailureKind::NoResources, 11, Some(ExitDetail::NoResources)),
             (StartFailureKind::Other, 1, None),
         ] {
-            let verdict = not_started(&StartFailure { kind, message: "words".into(), errno }, &asked);
+            let verdict = not_started(&StartFailure { kind, message: "words".into(), errno }, &requested);
             assert_eq!((verdict.reason, verdict.detail), (Reason::SetupFailed, expected), "{kind:?}");
             assert_eq!(verdict.message.as_deref(), Some("words"));
         }
