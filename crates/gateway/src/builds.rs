@@ -84,9 +84,9 @@ impl Gateway {
         spec: CompileSpec,
         permit: Permit,
     ) -> Result<BuildRow, ApiError> {
-        let build = build_spec(&row, spec);
-        let begin = self.worker.begin_build(&build);
-        let (stored, begun) = futures_util::future::join(self.store.put_build(&row), begin).await;
+        let spec = build_spec(&row, spec);
+        let starting = self.worker.begin_build(&spec);
+        let (stored, begun) = futures_util::future::join(self.store.put_build(&row), starting).await;
         let begun = match begun {
             Ok(begun) => begun,
             Err(error) => {

@@ -24,7 +24,9 @@ use std::time::{Duration, Instant};
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_limits::descriptors::Hold;
-use headwater_protocol::{ExecutionId, OWNER_METADATA, Process, Session as SessionInfo, SessionId, SessionState};
+use headwater_protocol::{
+    ExecutionId, OWNER_METADATA, Process, Session as SessionInfo, SessionId, SessionState,
+};
 use headwater_sandbox::cgroup::SessionCgroup;
 use headwater_sandbox::link::LinkError;
 use headwater_sandbox::wire::{Cause as StopCause, FromInit, Target, ToInit};
