@@ -1,6 +1,8 @@
 //! Packages of a session: checks requests and creates the shell scripts that carry them out. Every word from
 //! a client is checked and quoted: none can be an option, a URL or a second command.
 
+use headwater_protocol::shell_quote;
+
 /// The maximum number of packages in one request.
 const MAX_PACKAGES: usize = 200;
 /// The maximum length of a package's name, with its version, in bytes.
@@ -127,13 +129,8 @@ fn is_name(kind: Kind, word: &str) -> bool {
     is_plain(name) && word.len() <= MAX_NAME
 }
 
-/// Quotes a text as one word for the shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 fn all_quoted(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Takes a lock: two concurrent changes could leave an environment half changed.
@@ -142,7 +139,7 @@ const LOCK: &str =
 
 /// Creates the session's virtual environment with this interpreter, if it does not exist.
 pub(crate) fn make_environment(python: &str) -> String {
-    format!("{LOCK}[ -x .venv/bin/python ] || {} -m venv .venv\n", quoted(python))
+    format!("{LOCK}[ -x .venv/bin/python ] || {} -m venv .venv\n", shell_quote(python))
 }
 
 /// Changes the packages of the session's virtual environment, which is created first if it does not exist.
@@ -154,7 +151,7 @@ pub(crate) fn change_python(python: &str, changes: &PackageChanges) -> String {
     }
     if !changes.install.is_empty() || changes.listed_in.is_some() {
         let offline = if changes.is_offline { " --no-index" } else { "" };
-        let listed = changes.listed_in.as_ref().map(|file| format!(" -r {}", quoted(file)));
+        let listed = changes.listed_in.as_ref().map(|file| format!(" -r {}", shell_quote(file)));
         let listed = listed.unwrap_or_default();
         let words = all_quoted(&changes.install);
         lines.push(format!("{pip} install --no-cache-dir{offline}{listed} -- {words}\n"));

@@ -1,7 +1,7 @@
 //! Builds that run in the session itself, because they need its whole workspace and the files of the previous
 //! build: `CMake`, make, and the compilers of single languages.
 
-use headwater_protocol::{Children, Command, StartSpec};
+use headwater_protocol::{Children, Command, StartSpec, shell_quote};
 
 use crate::error::ApiError;
 
@@ -79,15 +79,11 @@ fn inside(path: &str) -> Result<String, ApiError> {
     Ok(if names.is_empty() { ".".to_owned() } else { names.join("/") })
 }
 
-fn quote(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 fn words(args: &[String]) -> Result<String, ApiError> {
     if args.len() > MAX_ARGS || args.iter().any(|arg| arg.contains('\0')) {
         return Err(ApiError::invalid("too many arguments, or an argument contains a zero byte"));
     }
-    Ok(args.iter().fold(String::new(), |line, arg| line + " " + &quote(arg)))
+    Ok(args.iter().fold(String::new(), |line, arg| line + " " + &shell_quote(arg)))
 }
 
 /// `-jN` with the number of CPUs that the session may use.
@@ -111,7 +107,7 @@ impl CmakeRequest {
         let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
         let build = inside(&self.build_dir.clone().unwrap_or_else(|| BUILD_PATH.to_owned()))?;
         let mut configure =
-            format!("cmake -S {} -B {} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", quote(&source), quote(&build));
+            format!("cmake -S {} -B {} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", shell_quote(&source), shell_quote(&build));
         if let Some(preset) = &self.preset {
             configure += &words(&[format!("--preset={preset}")])?;
         }
@@ -122,7 +118,7 @@ impl CmakeRequest {
         let target =
             self.target.as_ref().map(|target| words(&["--target".into(), target.clone()])).transpose()?;
         let target = target.unwrap_or_default();
-        let line = format!("{configure} && cmake --build {}{target} {JOBS}", quote(&build));
+        let line = format!("{configure} && cmake --build {}{target} {JOBS}", shell_quote(&build));
         Ok(commanded(line, vec![format!("{build}/compile_commands.json")], timeout_ms, cpus))
     }
 }
@@ -132,7 +128,7 @@ impl MakeRequest {
     pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
         let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
         let target = self.target.iter().cloned().collect::<Vec<_>>();
-        let line = format!("make -C {} {JOBS}{}{}", quote(&source), words(&self.args)?, words(&target)?);
+        let line = format!("make -C {} {JOBS}{}{}", shell_quote(&source), words(&self.args)?, words(&target)?);
         Ok(commanded(line, Vec::new(), timeout_ms, cpus))
     }
 }
@@ -145,7 +141,7 @@ impl LanguageRequest {
         if sources.is_empty() || output == "." {
             return Err(ApiError::invalid("`source_files` and `output_binary` are required"));
         }
-        let (sources, flags, to) = (words(&sources)?, words(&self.flags)?, quote(&output));
+        let (sources, flags, to) = (words(&sources)?, words(&self.flags)?, shell_quote(&output));
         let line = match self.language.as_str() {
             "rust" => format!("rustc{flags} -o {to}{sources}"),
             "go" => format!("go build{flags} -o {to}{sources}"),

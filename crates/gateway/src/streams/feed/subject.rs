@@ -1,7 +1,7 @@
 //! The data of an execution that a feed sends besides its events: its call, its tool and its arguments.
 
 use headwater_protocol::api::Timestamp;
-use headwater_protocol::{Command, Event, ExecutionId, StartSpec};
+use headwater_protocol::{Command, Event, ExecutionId, StartSpec, shell_quote};
 use headwater_store::ExecutionRow;
 use serde_json::{Map, Value, json};
 
@@ -105,7 +105,7 @@ fn quoted(argv: &[String]) -> String {
         if !arg.is_empty() && arg.chars().all(is_plain) {
             arg.clone()
         } else {
-            format!("'{}'", arg.replace('\'', r"'\''"))
+            shell_quote(arg)
         }
     };
     argv.iter().map(quote).collect::<Vec<_>>().join(" ")
