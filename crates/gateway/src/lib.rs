@@ -28,6 +28,7 @@ mod terminals;
 #[cfg(test)]
 mod test_gateway;
 mod worker;
+mod workspace_path;
 
 pub use crate::routes::table::openapi_json;
 pub use config::Config;

@@ -3,6 +3,8 @@
 
 use headwater_protocol::shell_quote;
 
+use crate::workspace_path::{self, MAX_PATH_BYTES};
+
 /// The maximum number of packages in one request.
 const MAX_PACKAGES: usize = 200;
 /// The maximum length of a package's name, with its version, in bytes.
@@ -69,12 +71,11 @@ impl PackageChanges {
 
 /// Returns a path relative to the workspace: `/src/a`, `/workspace/src/a` and `src/a` are the same.
 pub(crate) fn in_workspace(path: &str) -> Result<String, &'static str> {
-    let within = path.strip_prefix("/workspace/").unwrap_or(path);
-    let names: Vec<_> = within.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    let names: Vec<_> = workspace_path::names(path).collect();
     if names.is_empty() || path.ends_with('/') {
         return Err("does not name a file");
     }
-    if path.len() > 4096 {
+    if path.len() > MAX_PATH_BYTES {
         return Err("is longer than 4096 bytes");
     }
     if names.contains(&"..") {
@@ -257,7 +258,7 @@ mod tests {
         for path in ["/workspace/build/main", "/build/main", "build/main", "./build//main"] {
             assert_eq!(in_workspace(path).as_deref(), Ok("./build/main"));
         }
-        for path in ["", "/", "/workspace/", "a/", "../a", "a/../../b", "a\0b"] {
+        for path in ["", "/", "/workspace", "/workspace/", "a/", "../a", "a/../../b", "a\0b"] {
             assert!(in_workspace(path).is_err(), "{path}");
         }
     }

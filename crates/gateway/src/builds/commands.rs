@@ -4,6 +4,7 @@
 use headwater_protocol::{Children, Command, StartSpec, shell_quote};
 
 use crate::error::ApiError;
+use crate::workspace_path::{self, MAX_PATH_BYTES, WORKSPACE};
 
 /// The default build folder of `CMake`.
 const BUILD_PATH: &str = "/workspace/build";
@@ -68,11 +69,10 @@ fn inside(path: &str) -> Result<String, ApiError> {
         let path: String = path.chars().take(128).collect();
         Err(ApiError::invalid(format!("the path `{path}` {why}")).hint("use a path in `/workspace`"))
     };
-    if path.contains('\0') || path.len() > 4096 {
+    if path.contains('\0') || path.len() > MAX_PATH_BYTES {
         return wrong("is too long or contains a zero byte");
     }
-    let within = path.strip_prefix("/workspace").filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    let names: Vec<_> = within.unwrap_or(path).split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    let names: Vec<_> = workspace_path::names(path).collect();
     if names.contains(&"..") {
         return wrong("contains `..`");
     }
@@ -97,7 +97,7 @@ fn commanded(line: String, artifacts: Vec<String>, timeout_ms: Option<u64>, cpus
         let jobs = cpus.ceil().clamp(1.0, 1024.0);
         spec.env.insert("HEADWATER_JOBS".into(), format!("{jobs}"));
     }
-    let artifacts = artifacts.into_iter().map(|path| format!("/workspace/{path}")).collect();
+    let artifacts = artifacts.into_iter().map(|path| format!("{WORKSPACE}/{path}")).collect();
     Commanded { spec, artifacts }
 }
 
@@ -106,8 +106,11 @@ impl CmakeRequest {
     pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
         let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
         let build = inside(&self.build_dir.clone().unwrap_or_else(|| BUILD_PATH.to_owned()))?;
-        let mut configure =
-            format!("cmake -S {} -B {} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", shell_quote(&source), shell_quote(&build));
+        let mut configure = format!(
+            "cmake -S {} -B {} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+            shell_quote(&source),
+            shell_quote(&build)
+        );
         if let Some(preset) = &self.preset {
             configure += &words(&[format!("--preset={preset}")])?;
         }
@@ -128,7 +131,8 @@ impl MakeRequest {
     pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
         let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
         let target = self.target.iter().cloned().collect::<Vec<_>>();
-        let line = format!("make -C {} {JOBS}{}{}", shell_quote(&source), words(&self.args)?, words(&target)?);
+        let line =
+            format!("make -C {} {JOBS}{}{}", shell_quote(&source), words(&self.args)?, words(&target)?);
         Ok(commanded(line, Vec::new(), timeout_ms, cpus))
     }
 }

@@ -14,6 +14,7 @@ use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
 use crate::streams::sse::text_tail;
+use crate::workspace_path;
 
 /// How long one call to the worker waits for the end of a build.
 const LONG_POLL: Duration = Duration::from_mins(1);
@@ -211,10 +212,7 @@ fn in_workspace(folder: &str, file: &str) -> String {
     if file.starts_with('/') {
         return file.to_owned();
     }
-    let within = folder.strip_prefix("/workspace").filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    let names = within.unwrap_or(folder).split('/').chain(file.split('/'));
-    let names: Vec<_> = names.filter(|name| !matches!(*name, "" | ".")).collect();
-    format!("/workspace/{}", names.join("/"))
+    workspace_path::names(file).fold(workspace_path::absolute(folder), |path, name| path + "/" + name)
 }
 
 #[cfg(test)]

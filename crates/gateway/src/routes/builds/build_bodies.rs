@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use crate::builds::commands::{CmakeRequest, Commanded, LanguageRequest, MakeRequest};
 use crate::error::ApiError;
+use crate::workspace_path::{self, WORKSPACE};
 
 const fn default_true() -> bool {
     true
@@ -266,7 +267,7 @@ pub(crate) fn compile_commands(builds: &[BuildRow]) -> Vec<CompileCommand> {
         let Ok(spec) = serde_json::from_value::<CompileSpec>(row.request.clone()) else { continue };
         let preferred = if row.kind == "c" { "gcc" } else { "g++" };
         for source in &spec.source_files {
-            let file = inside(source);
+            let file = workspace_path::absolute(source);
             if found.contains_key(&file) {
                 continue;
             }
@@ -279,19 +280,11 @@ pub(crate) fn compile_commands(builds: &[BuildRow]) -> Vec<CompileCommand> {
             if bytes > MAX_COMMAND_BYTES {
                 return found.into_values().collect();
             }
-            let command =
-                CompileCommand { directory: "/workspace".to_owned(), file: file.clone(), arguments };
+            let command = CompileCommand { directory: WORKSPACE.to_owned(), file: file.clone(), arguments };
             found.insert(file, command);
         }
     }
     found.into_values().collect()
-}
-
-/// The absolute path inside the session of a path in the workspace.
-fn inside(path: &str) -> String {
-    let within = path.strip_prefix("/workspace").filter(|rest| rest.starts_with('/')).unwrap_or(path);
-    let names: Vec<_> = within.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
-    format!("/workspace/{}", names.join("/"))
 }
 
 #[cfg(test)]

@@ -31,13 +31,12 @@ use crate::routes::files::list::Listing;
 use crate::routes::files::path::given;
 use crate::routes::files::{kind, put};
 use crate::state::Gateway;
+use crate::workspace_path::WORKSPACE;
 
 /// Larger files are not sent as JSON.
 const MAX_READ_BYTES: u64 = 16 << 20;
 /// Larger folders are listed in part.
 const MAX_LISTED: usize = 10_000;
-/// The path of the workspace inside a session.
-const WORKSPACE: &str = "/workspace";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new().routes(routes!(write)).routes(routes!(read)).routes(routes!(list))

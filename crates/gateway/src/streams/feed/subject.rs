@@ -102,11 +102,7 @@ fn runtime_of(language: String) -> String {
 fn quoted(argv: &[String]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     let quote = |arg: &String| {
-        if !arg.is_empty() && arg.chars().all(is_plain) {
-            arg.clone()
-        } else {
-            shell_quote(arg)
-        }
+        if !arg.is_empty() && arg.chars().all(is_plain) { arg.clone() } else { shell_quote(arg) }
     };
     argv.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
