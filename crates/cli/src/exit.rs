@@ -23,10 +23,9 @@ const OUT_OF_MEMORY: u8 = 137;
 /// The exit code of `headwater run`.
 pub fn code(verdict: &Verdict) -> u8 {
     match verdict.reason {
-        Reason::Exited => verdict.code.and_then(|code| u8::try_from(code & 0xFF).ok()).unwrap_or(OWN_FAILURE),
-        Reason::Signalled => {
-            let signal = verdict.signal.and_then(|signal| u8::try_from(signal).ok());
-            signal.and_then(|signal| signal.checked_add(128)).unwrap_or(OWN_FAILURE)
+        Reason::Exited | Reason::Signalled => {
+            let status = verdict.exit_status().and_then(|status| u8::try_from(status & 0xFF).ok());
+            status.unwrap_or(OWN_FAILURE)
         }
         Reason::TimedOut => TIMED_OUT,
         Reason::Cancelled => CANCELLED,

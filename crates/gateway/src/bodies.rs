@@ -56,7 +56,7 @@ pub(crate) fn execution_body(execution: Execution) -> ExecutionBody {
 /// The exit status as one number, as shells report it: the exit code, or 128 plus the signal; -1 if there is
 /// neither.
 pub(crate) fn exit_number(verdict: &Verdict) -> i32 {
-    verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal)).unwrap_or(-1)
+    verdict.exit_status().unwrap_or(-1)
 }
 
 /// A session from its row in the store, for sessions that the worker does not know: they have ended.

@@ -1,6 +1,7 @@
 //! Reads, lists and removes executions. The state that the worker returns is recorded before a client sees it; what the
 //! worker no longer knows comes from the store.
 
+pub(crate) mod output_tail;
 pub(crate) mod reconcile;
 pub(crate) mod recorder;
 pub(crate) mod removed_logs;

@@ -180,6 +180,11 @@ impl Verdict {
             output_bytes: 0,
         }
     }
+
+    /// The exit status as shells report it: the exit code, or 128 plus the number of the signal.
+    pub fn exit_status(&self) -> Option<i32> {
+        self.code.or_else(|| self.signal.map(|signal| 128 + signal))
+    }
 }
 
 /// An event of a log.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use headwater_contract::{Backoff, ContractError, FollowOptions};
+use headwater_contract::{Backoff, ContractError};
 use headwater_protocol::build::{BuildResult, BuildStatus, SUCCESS, diagnostics_of_text};
-use headwater_protocol::{EventKind, Execution, ExecutionState, Reason, Stream, Utf8Stream, Verdict};
+use headwater_protocol::{Execution, ExecutionState, Reason, Stream, Verdict};
 use headwater_store::BuildRow;
 use tokio::time::{Instant, sleep};
 
@@ -13,7 +13,6 @@ use super::{build_spec, is_compiled};
 use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
-use crate::streams::sse::text_tail;
 use crate::workspace_path;
 
 /// How long one call to the worker waits for the end of a build.
@@ -180,30 +179,8 @@ impl Gateway {
 
     /// The end of a stream as text (empty if its log was removed), and whether it is truncated.
     async fn tail(&self, execution: &Execution, stream: Stream) -> Result<(String, bool), ContractError> {
-        let options = FollowOptions {
-            until_closed: true,
-            tail_bytes: Some(TAIL_BYTES as u64),
-            tail_once: true,
-            streams: vec![stream],
-            no_wait: true,
-            ..FollowOptions::default()
-        };
-        let mut follower = match self.worker.follow(execution.id, options).await {
-            Ok(follower) => follower,
-            Err(error) if is_missing(&error) => return Ok((String::new(), true)),
-            Err(error) => return Err(error),
-        };
-        let (mut text, mut decoder, mut truncated) = (String::new(), Utf8Stream::default(), false);
-        while let Some(event) = follower.next().await? {
-            match event.kind {
-                EventKind::Output { bytes, .. } => text.push_str(&decoder.push(&bytes)),
-                EventKind::Gap { .. } => truncated = true,
-                _ => {}
-            }
-        }
-        text.push_str(&decoder.finish());
-        truncated |= text.len() > TAIL_BYTES;
-        Ok((text_tail(text, TAIL_BYTES), truncated))
+        let tail = self.output_tail(execution, vec![stream], TAIL_BYTES).await?;
+        Ok(tail.map_or((String::new(), true), |tail| (tail.text, tail.truncated)))
     }
 }
 

@@ -10,10 +10,8 @@ use std::sync::Arc;
 
 use axum::Json as JsonBody;
 use axum::extract::State;
-use headwater_contract::FollowOptions;
 use headwater_protocol::{
-    Command, EventKind, Execution, ExecutionId, ExecutionState, Reason, StartSpec, Stream, Utf8Stream,
-    Verdict,
+    Command, Execution, ExecutionId, ExecutionState, Reason, StartSpec, Stream, Verdict,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,14 +21,12 @@ use utoipa_axum::routes;
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::executions::Patience;
-use crate::executions::recorder::is_missing;
 use crate::executions::start::ExecutionSpec;
 use crate::http::extract::{NoQuery, Path};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::packages::in_workspace;
 use crate::state::Gateway;
-use crate::streams::sse::text_tail;
 
 /// At most this much code is logged, at the level `HEADWATER_LOG=debug`.
 const LOGGED_CHARS: usize = 100;
@@ -235,18 +231,18 @@ async fn status(
         tail(&gateway, &execution, vec![Stream::Stderr]),
     ))
     .await;
-    let (out, err) = (out?, err?);
+    let ((stdout, out_truncated), (stderr, err_truncated)) = (out?, err?);
     let verdict = execution.state.verdict();
     Ok(JsonBody(StatusBody {
         execution_id: id,
         status: status_name(&execution.state),
-        truncated: out.truncated || err.truncated,
-        stdout: out.text,
-        stderr: err.text,
+        truncated: out_truncated || err_truncated,
+        stdout,
+        stderr,
         stdout_bytes: execution.stdout_bytes + execution.output_bytes,
         stderr_bytes: execution.stderr_bytes,
         output_url: format!("/v1/executions/{id}/output"),
-        exit_code: verdict.and_then(exit_code),
+        exit_code: verdict.and_then(Verdict::exit_status),
         execution_time_ms: verdict.map(|verdict| verdict.duration_ms),
         message: verdict.and_then(|verdict| verdict.message.clone()),
     }))
@@ -263,52 +259,20 @@ fn status_name(state: &ExecutionState) -> StatusName {
     }
 }
 
-fn exit_code(verdict: &Verdict) -> Option<i32> {
-    verdict.code.or_else(|| verdict.signal.map(|signal| 128 + signal))
-}
-
-/// The end of an output.
-struct Tail {
-    /// None if the log no longer exists.
-    text: Option<String>,
-    /// Whether there was more output.
-    truncated: bool,
-}
-
-/// The end of these streams, as text.
-async fn tail(gateway: &Gateway, execution: &Execution, streams: Vec<Stream>) -> Result<Tail, ApiError> {
+/// The end of these streams (`None` if the log was removed), and whether there was more output.
+async fn tail(
+    gateway: &Gateway,
+    execution: &Execution,
+    streams: Vec<Stream>,
+) -> Result<(Option<String>, bool), ApiError> {
     let printed = |stream: &Stream| match stream {
         Stream::Stdout => execution.stdout_bytes,
         Stream::Stderr => execution.stderr_bytes,
         Stream::Output => execution.output_bytes,
     };
     let has_printed = streams.iter().map(printed).any(|bytes| bytes > 0);
-    let options = FollowOptions {
-        until_closed: true,
-        tail_bytes: Some(TAIL_BYTES as u64),
-        tail_once: true,
-        streams,
-        no_wait: true,
-        ..FollowOptions::default()
-    };
-    let mut follower = match gateway.worker.follow(execution.id, options).await {
-        Ok(follower) => follower,
-        Err(error) if is_missing(&error) => return Ok(Tail { text: None, truncated: has_printed }),
-        Err(error) => return Err(error.into()),
-    };
-    let (mut text, mut decoder, mut truncated) = (String::new(), Utf8Stream::default(), false);
-    while let Some(event) = follower.next().await? {
-        match event.kind {
-            EventKind::Output { bytes, .. } => text.push_str(&decoder.push(&bytes)),
-            EventKind::Gap { .. } => truncated = true,
-            _ => {}
-        }
-    }
-    if execution.state.verdict().is_some() {
-        text.push_str(&decoder.finish());
-    }
-    let truncated = truncated || text.len() > TAIL_BYTES;
-    Ok(Tail { text: Some(text_tail(text, TAIL_BYTES)), truncated })
+    let tail = gateway.output_tail(execution, streams, TAIL_BYTES).await?;
+    Ok(tail.map_or((None, has_printed), |tail| (Some(tail.text), tail.truncated)))
 }
 
 #[cfg(test)]
@@ -317,7 +281,7 @@ mod tests {
 
     fn ended(reason: Reason, code: Option<i32>, signal: Option<i32>) -> (StatusName, Option<i32>) {
         let verdict = Verdict { code, signal, duration_ms: 1, ..Verdict::new(reason) };
-        let code = exit_code(&verdict);
+        let code = verdict.exit_status();
         (status_name(&ExecutionState::Exited { verdict }), code)
     }
 

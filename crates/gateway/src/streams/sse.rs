@@ -30,25 +30,3 @@ pub(crate) fn sse(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -
     ];
     (headers, Body::new(body)).into_response()
 }
-
-/// The end of a text, at most this many bytes: the tail of a log is cut at records, which can be long, and
-/// invalid UTF-8 becomes longer.
-pub(crate) fn text_tail(mut text: String, most: usize) -> String {
-    let excess = text.len().saturating_sub(most);
-    let from = (excess..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    text.drain(..from);
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_of_a_text_begins_with_a_whole_character() {
-        let long = "é".repeat(1000);
-        let cut = text_tail(format!("x{long}"), 100);
-        assert!(cut.len() <= 100 && cut.len() > 96 && long.ends_with(&cut));
-        assert_eq!(text_tail("short".into(), 100), "short");
-    }
-}

@@ -28,8 +28,6 @@ const MAX_BYTES: u64 = 16 << 20;
 const TIMED_OUT: i32 = -99;
 const NOT_FOUND: i32 = -100;
 const NOT_SET_UP: i32 = -101;
-/// As in shells, the exit code of a program that a signal ended is this plus the signal's number.
-const SIGNALLED: i32 = 128;
 
 /// How a tool call ended, in the tool's format.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +44,7 @@ impl Ending {
     /// Converts a verdict.
     pub(crate) fn of(verdict: &Verdict) -> Self {
         let message = || verdict.message.clone();
-        let code =
-            || verdict.code.unwrap_or_else(|| verdict.signal.map_or(NOT_SET_UP, |signal| SIGNALLED + signal));
+        let code = || verdict.exit_status().unwrap_or(NOT_SET_UP);
         let (exit_code, error, source) = match verdict.reason {
             Reason::Exited => (code(), message(), None),
             Reason::Signalled => {
