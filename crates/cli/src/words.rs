@@ -1,6 +1,6 @@
 //! Numbers, sizes and times as text.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use headwater_protocol::now_ms;
 
 const MINUTE_MS: u64 = 60_000;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
@@ -38,12 +38,6 @@ fn tenths(value: u64, of: u64, unit: &str) -> String {
         (whole, 0) => format!("{whole} {unit}"),
         (whole, tenth) => format!("{whole}.{tenth} {unit}"),
     }
-}
-
-/// Milliseconds since 1970.
-pub fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The age of something that happened at `at_ms`: `5 s ago`.

@@ -47,7 +47,7 @@ pub(crate) use self::password::Passwords;
 pub use self::password::{PasswordError, check_password, hash_password};
 use self::revocation::OpenStreams;
 pub(crate) use self::scope::{Area, Scope};
-pub(crate) use self::tickets::{AT_START, LIFETIME as TICKET_LIFETIME, is_ticket};
+pub(crate) use self::tickets::{AT_START, LAST_EVENT_ID, LIFETIME as TICKET_LIFETIME, is_ticket};
 pub(crate) use self::token::{FIRST_OWNER, LINK_PREFIX, hash, random_hex, secret};
 pub use self::token::{FirstTokenError, NewToken, first_token, make_token};
 use crate::background::Background;

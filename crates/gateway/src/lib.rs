@@ -33,11 +33,6 @@ mod workspace_path;
 pub use crate::routes::table::openapi_json;
 pub use config::Config;
 pub use error::ApiError;
+pub(crate) use headwater_protocol::now_ms;
 pub use serve::{ServeError, serve};
 pub use state::Gateway;
-
-/// The current time, in milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}

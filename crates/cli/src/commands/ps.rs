@@ -77,7 +77,7 @@ fn table(listed: &[(ExecutionBody, Vec<Process>)]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{Execution, ExecutionState, Reason, Seq, StartSpec, Verdict};
+    use headwater_protocol::{Execution, ExecutionState, Reason, Seq, StartSpec, Verdict, now_ms};
 
     use super::*;
     use crate::snapshot;
@@ -88,7 +88,7 @@ mod tests {
             session_id: format!("ses_{id:032x}").parse().unwrap(),
             spec,
             state,
-            started_at_ms: words::now_ms() - 25 * 3_600_000,
+            started_at_ms: now_ms() - 25 * 3_600_000,
             stdout_bytes: 1 << 20,
             stderr_bytes: 0,
             output_bytes: 0,

@@ -161,11 +161,10 @@ fn question(sessions: &[String], keep_logs: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::{Session, SessionState};
+    use headwater_protocol::{Session, SessionState, now_ms};
 
     use super::*;
     use crate::snapshot;
-    use crate::words::now_ms;
 
     fn session(id: u32, name: Option<&str>, sandbox: SandboxKind, state: SessionState) -> SessionBody {
         let limits = Limits { memory_bytes: Some(1 << 30), ..Limits::default() };

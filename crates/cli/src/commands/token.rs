@@ -5,6 +5,7 @@ use std::path::Path;
 use headwater_gateway::Config;
 use headwater_gateway::auth::make_token;
 use headwater_protocol::api::Timestamp;
+use headwater_protocol::now_ms;
 use headwater_store::{SqliteStore, Store, StoreError, TokenRow};
 use serde_json::{Value, json};
 
@@ -12,7 +13,6 @@ use crate::args::{TokenAction, TokenArgs};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
 use crate::output::{print_json, print_line};
-use crate::words::now_ms;
 
 /// The state of a token or a user that is accepted, as JSON output has it.
 pub(super) const ACTIVE: &str = "good";

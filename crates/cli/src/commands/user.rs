@@ -6,6 +6,7 @@ use std::path::Path;
 use headwater_gateway::accounts::{owns_sessions, user_name};
 use headwater_gateway::auth::{check_password, hash_password};
 use headwater_protocol::api::Timestamp;
+use headwater_protocol::now_ms;
 use headwater_store::{PageRequest, Role, Store, UserChange, UserRow};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
@@ -15,7 +16,6 @@ use crate::args::{UserAction, UserArgs};
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
 use crate::output::{print_json, print_line};
-use crate::words::now_ms;
 
 /// Users read from the store at a time.
 const PAGE: u32 = 1000;

@@ -26,8 +26,8 @@ const MAX_OF_OWNER: u32 = 2_000;
 const LAST_USE_INTERVAL: Duration = Duration::from_mins(1);
 /// The prefix of tickets.
 const PREFIX: &str = "hwt_";
-/// The header with which `EventSource` resumes.
-const LAST_EVENT_ID: &str = "last-event-id";
+/// The header with which a browser's `EventSource` resumes.
+pub(crate) const LAST_EVENT_ID: &str = "last-event-id";
 /// The `id` at the beginning of a stream that a ticket opened. `EventSource` repeats it if the connection is lost before
 /// the first event; it is not a position, and the stream starts again as its query says.
 pub(crate) const AT_START: &str = "start";

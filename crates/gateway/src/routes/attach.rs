@@ -75,8 +75,7 @@ struct AttachQuery {
     lossless: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
     #[serde(rename = "token")]
-    #[allow(dead_code)]
-    token: Option<String>,
+    _token: Option<String>,
 }
 
 impl AttachQuery {

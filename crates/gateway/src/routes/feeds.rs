@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::auth::{AT_START, Identity, Need, authorise};
+use crate::auth::{AT_START, Identity, LAST_EVENT_ID, Need, authorise};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::{Common, NotFound};
@@ -23,7 +23,6 @@ use crate::state::Gateway;
 use crate::streams::feed::{Dialect, Feed, From, Topic, feed_response};
 use crate::streams::sse::EventQuery;
 
-const LAST_EVENT_ID: &str = "last-event-id";
 /// The maximum length of a conversation's id, in bytes.
 const MAX_CONVERSATION_BYTES: usize = 512;
 
@@ -50,8 +49,8 @@ pub(crate) struct FeedQuery {
     #[param(minimum = 1, maximum = 1_048_576)]
     pub(crate) batch_bytes: Option<u32>,
     /// A token or ticket, where no header can be set. The guard has read it.
-    #[allow(dead_code)] // it may be there
-    pub(crate) token: Option<String>,
+    #[serde(rename = "token")]
+    pub(crate) _token: Option<String>,
 }
 
 impl FeedQuery {

@@ -94,8 +94,7 @@ struct TerminalQuery {
     frames: Option<Frames>,
     /// A token or ticket, where no header can be set. The guard has read it.
     #[serde(rename = "token")]
-    #[allow(dead_code)]
-    token: Option<String>,
+    _token: Option<String>,
 }
 
 impl TerminalQuery {

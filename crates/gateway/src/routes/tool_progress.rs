@@ -41,7 +41,8 @@ struct ProgressQuery {
     #[param(minimum = 1, maximum = 1_048_576)]
     batch_bytes: Option<u32>,
     /// A token or ticket, where no header can be set. The guard has read it.
-    token: Option<String>,
+    #[serde(rename = "token")]
+    _token: Option<String>,
 }
 
 /// Follows the output of a conversation's tools, as text.
@@ -70,7 +71,8 @@ async fn tool_progress(
     Query(query): Query<ProgressQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let ProgressQuery { after, batch_ms, batch_bytes, token } = query;
-    let query = FeedQuery { dialect: Some(Dialect::ToolProgress), after, batch_ms, batch_bytes, token };
+    let ProgressQuery { after, batch_ms, batch_bytes, .. } = query;
+    let dialect = Some(Dialect::ToolProgress);
+    let query = FeedQuery { dialect, after, batch_ms, batch_bytes, ..FeedQuery::default() };
     open(&gateway, conversation(&who, id)?, query, &headers).await
 }

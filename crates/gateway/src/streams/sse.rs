@@ -21,12 +21,16 @@ use crate::state::Gateway;
 /// The SSE response that follows this log: with heartbeats, with `reconnect` when the server shuts down, and
 /// with no `exited` before the store has it.
 pub(crate) fn sse(gateway: &Arc<Gateway>, id: ExecutionId, follower: Follower) -> Response {
-    let body = EventBody::new(gateway, id, follower);
+    sse_response(Body::new(EventBody::new(gateway, id, follower)))
+}
+
+/// The response with this body of events.
+pub(crate) fn sse_response(body: Body) -> Response {
     let headers = [
         (header::CONTENT_TYPE.as_str(), "text/event-stream"),
         (header::CACHE_CONTROL.as_str(), "no-store"),
         // nginx would otherwise hold events back until it has a buffer full.
         ("x-accel-buffering", "no"),
     ];
-    (headers, Body::new(body)).into_response()
+    (headers, body).into_response()
 }

@@ -10,8 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::stream::unfold;
 use headwater_protocol::SessionId;
 use headwater_protocol::api::{ChangeBody, PathEncoding};
@@ -26,7 +25,7 @@ use crate::http::openapi::{Common, NotFound, SessionEnded};
 use crate::routes::files::path::{QueryPath, encoding};
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
-use crate::streams::sse::OpenStream;
+use crate::streams::sse::{OpenStream, sse_response};
 
 /// How long `EventSource` waits before it reconnects, in milliseconds.
 const RETRY_FRAME: &str = "retry: 1000\n\n";
@@ -49,8 +48,8 @@ pub(crate) struct WatchQuery {
     #[allow(dead_code)] // accepted and ignored
     after: Option<String>,
     /// A token or ticket, where no header can be set. The guard has read it.
-    #[allow(dead_code)] // accepted here, read by the guard
-    token: Option<String>,
+    #[serde(rename = "token")]
+    _token: Option<String>,
 }
 
 /// Watches a workspace for changes.
@@ -108,14 +107,8 @@ fn sse(gateway: &Arc<Gateway>, events: Events) -> Response {
         };
         Some((piece, goes_on.then_some((None, events, open))))
     });
-    let headers = [
-        (header::CONTENT_TYPE.as_str(), "text/event-stream"),
-        (header::CACHE_CONTROL.as_str(), "no-store"),
-        // nginx would otherwise hold events back until it has a buffer full.
-        ("x-accel-buffering", "no"),
-    ];
     let pieces = futures_util::StreamExt::map(pieces, Ok::<_, std::convert::Infallible>);
-    (headers, Body::from_stream(pieces)).into_response()
+    sse_response(Body::from_stream(pieces))
 }
 
 /// JSON has no line breaks, so a file name in it cannot look like an event.

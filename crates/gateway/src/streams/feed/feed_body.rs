@@ -16,7 +16,7 @@ use super::merge::{Feed, FeedItem};
 use super::result::{ResultBody, ToolResult};
 use crate::error::ApiError;
 use crate::state::Gateway;
-use crate::streams::sse::OpenStream;
+use crate::streams::sse::{OpenStream, sse_response};
 
 /// The maximum size of a chunk.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -46,17 +46,11 @@ pub(crate) fn result_response(gateway: &Arc<Gateway>, result: ToolResult) -> Res
 }
 
 fn stream_response(state: State) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE.as_str(), "text/event-stream"),
-        (header::CACHE_CONTROL.as_str(), "no-store"),
-        // nginx would otherwise hold events back until it has a buffer full.
-        ("x-accel-buffering", "no"),
-    ];
     let chunks = futures_util::stream::unfold(state, |mut state| async move {
         let chunk = state.chunk().await?;
         Some((Ok::<_, Infallible>(Bytes::from(chunk)), state))
     });
-    (headers, Body::from_stream(chunks)).into_response()
+    sse_response(Body::from_stream(chunks))
 }
 
 struct State {

@@ -6,7 +6,7 @@ use headwater_protocol::{Seq, Stream};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::auth::AT_START;
+use crate::auth::{AT_START, LAST_EVENT_ID};
 use crate::error::ApiError;
 
 /// Suits screens: the first chunk immediately, then one every this many milliseconds or bytes.
@@ -15,8 +15,6 @@ const SCREEN_BATCH_BYTES: u32 = 4096;
 /// The upper limits of batching; a client that wants more does not want a stream.
 const MAX_BATCH_MS: u32 = 10_000;
 const MAX_BATCH_BYTES: u32 = 1 << 20;
-/// The header with which a browser's `EventSource` continues.
-const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The event that ends a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
@@ -58,7 +56,8 @@ pub(crate) struct EventQuery {
     /// `lossless_hold` in the configuration.
     pub(crate) lossless: Option<bool>,
     /// A token or ticket, where no header can be set. The guard has read it.
-    pub(crate) token: Option<String>,
+    #[serde(rename = "token")]
+    pub(crate) _token: Option<String>,
 }
 
 impl EventQuery {
