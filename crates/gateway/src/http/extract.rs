@@ -1,9 +1,12 @@
 //! Extractors for JSON bodies, query strings and ids in paths, with our own errors.
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use headwater_protocol::units::parse_duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -80,6 +83,16 @@ pub(crate) fn wants_events(headers: &HeaderMap) -> bool {
         let kind = kind.split(';').next().unwrap_or_default().trim();
         kind.eq_ignore_ascii_case("text/event-stream")
     })
+}
+
+/// The longest wait of a `GET`.
+const MAX_WAIT: Duration = Duration::from_mins(1);
+
+/// How long a `GET` waits for an end: its parameter `wait`, at most [`MAX_WAIT`].
+pub(crate) fn long_poll(wait: Option<&str>) -> Result<Duration, ApiError> {
+    let wait = wait.map(parse_duration).transpose();
+    let wait = wait.map_err(|error| ApiError::invalid(format!("`wait`: {error}")))?;
+    Ok(wait.unwrap_or_default().min(MAX_WAIT))
 }
 
 /// The parameters of a query string.

@@ -68,6 +68,11 @@ error_responses! {
         413: "the body is too large",
         415: "the body is not JSON",
     }
+    /// Of routes that write files of any size into a workspace.
+    WritesFiles {
+        413: "it exceeds the session's disk limit",
+        507: "the host's disk is full",
+    }
     /// Of routes that take an idempotency key.
     TakesKey {
         422: "the key was used before with another request",
@@ -81,4 +86,13 @@ pub(crate) struct IdempotencyKey {
     /// A request that is sent again with the same key is carried out once.
     #[param(rename = "Idempotency-Key", min_length = 1, max_length = 255, pattern = "^[!-~]+$")]
     _key: Option<String>,
+}
+
+/// The header with which the client of a feed continues.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(crate) struct LastEventId {
+    /// Continue after this event; takes precedence over `after`.
+    #[param(rename = "Last-Event-ID")]
+    _id: Option<String>,
 }

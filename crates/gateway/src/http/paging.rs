@@ -2,12 +2,33 @@
 
 use headwater_protocol::api::PageBody;
 use headwater_store::{BuildRow, ExecutionRow, MAX_PAGE, Page, PageRequest, SessionRow};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 
 use crate::error::ApiError;
 
 /// The number of items of a page if the request has no `limit`.
 const DEFAULT: u32 = 100;
+
+/// The query string of a list that can only be paged.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// The maximum number of items on a page: 100 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// `next_cursor` of the previous page.
+    #[param(pattern = "^[0-9]{1,18}$")]
+    cursor: Option<String>,
+}
+
+impl PageQuery {
+    /// The requested page.
+    pub(crate) fn page(&self) -> Result<PageRequest, ApiError> {
+        page_request(self.limit, self.cursor.as_deref())
+    }
+}
 
 /// Checks the `limit` and `cursor` of a request.
 pub(crate) fn page_request(limit: Option<u32>, cursor: Option<&str>) -> Result<PageRequest, ApiError> {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use axum::Json as JsonBody;
 use axum::extract::State;
 use headwater_protocol::api::{ErrorBody, PageBody};
-use headwater_protocol::units::parse_duration;
 use headwater_protocol::{BuildId, SessionId};
 use headwater_store::{BuildRow, Page, PageRequest};
 use serde::Deserialize;
@@ -19,10 +18,10 @@ use utoipa_axum::routes;
 use self::build_bodies::{BuildBody, BuildRequest, CompileCommand, CppRequest, compile_commands};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
-use crate::http::extract::{NoQuery, Path, Query};
+use crate::http::extract::{NoQuery, Path, Query, long_poll};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
-use crate::http::paging::{InParts, page_body, page_request};
+use crate::http::paging::{InParts, PageQuery, page_body, page_request};
 use crate::state::Gateway;
 
 /// A request waits at most this long for its build. The build continues, and can be queried by its id.
@@ -100,49 +99,41 @@ async fn build(
     Ok(JsonBody(row.into()))
 }
 
-/// Selects a page of builds.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ListQuery {
-    /// The maximum number of builds on a page: 100 if absent.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
-    /// `next_cursor` of the previous page.
-    #[param(pattern = "^[0-9]{1,18}$")]
-    cursor: Option<String>,
-}
-
 /// Lists the builds of a session, newest first, without their output.
 #[utoipa::path(get, path = "/v1/sessions/{id}/builds", tag = "builds",
-    params(("id" = String, Path, description = "the session"), ListQuery),
+    params(("id" = String, Path, description = "the session"), PageQuery),
     responses((status = 200, body = PageBody<BuildBody>), Common, NotFound))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     Path(id): Path<SessionId>,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<JsonBody<PageBody<BuildBody>>, ApiError> {
     gateway.auth.may_use_session(&who, Need::Read, id).await?;
-    let mut page = page_request(query.limit, query.cursor.as_deref())?;
+    let mut page = query.page()?;
     page.limit = page.limit.min(MAX_BUILDS_PER_PAGE);
-    let _turn = gateway.quota.lists.acquire(&who.owner).await;
-    let mut parts = InParts::new(page);
-    while let Some(part) = parts.wanted() {
-        parts.add(build_rows(&gateway, id, part).await?);
-    }
-    let found = parts.page();
+    let found = build_rows(&gateway, &who, id, page).await?;
     let items = found.items.into_iter().map(|row| BuildBody::from(row).in_short()).collect();
     Ok(JsonBody(page_body(items, found.next)))
 }
 
-/// A part of a page, without the output of the builds, which lists do not contain.
-async fn build_rows(gateway: &Gateway, id: SessionId, part: PageRequest) -> Result<Page<BuildRow>, ApiError> {
-    let mut found = gateway.store.builds(id, part).await?;
-    for result in found.items.iter_mut().filter_map(|row| row.result.as_mut()) {
-        (result.stdout, result.stderr, result.diagnostics) = Default::default();
+/// A page of a session's builds without their output, which lists do not contain.
+async fn build_rows(
+    gateway: &Gateway,
+    who: &Identity,
+    id: SessionId,
+    page: PageRequest,
+) -> Result<Page<BuildRow>, ApiError> {
+    let _turn = gateway.quota.lists.acquire(&who.owner).await;
+    let mut parts = InParts::new(page);
+    while let Some(part) = parts.wanted() {
+        let mut found = gateway.store.builds(id, part).await?;
+        for result in found.items.iter_mut().filter_map(|row| row.result.as_mut()) {
+            (result.stdout, result.stderr, result.diagnostics) = Default::default();
+        }
+        parts.add(found);
     }
-    Ok(found)
+    Ok(parts.page())
 }
 
 /// Returns the compilation database of a session: how its C and C++ sources were last compiled. It is limited
@@ -157,13 +148,7 @@ async fn commands(
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<Vec<CompileCommand>>, ApiError> {
     gateway.auth.may_use_session(&who, Need::Read, id).await?;
-    let _turn = gateway.quota.lists.acquire(&who.owner).await;
-    let page = page_request(Some(DATABASE_BUILDS), None)?;
-    let mut parts = InParts::new(page);
-    while let Some(part) = parts.wanted() {
-        parts.add(build_rows(&gateway, id, part).await?);
-    }
-    let found = parts.page();
+    let found = build_rows(&gateway, &who, id, page_request(Some(DATABASE_BUILDS), None)?).await?;
     Ok(JsonBody(compile_commands(&found.items)))
 }
 
@@ -177,9 +162,6 @@ struct GetQuery {
     wait: Option<String>,
 }
 
-/// The longest wait of a `GET`.
-const MAX_WAIT: Duration = Duration::from_mins(1);
-
 /// Returns a build.
 #[utoipa::path(get, path = "/v1/builds/{id}", tag = "builds",
     params(("id" = String, Path, description = "the build"), GetQuery),
@@ -191,9 +173,8 @@ async fn get(
     Query(query): Query<GetQuery>,
 ) -> Result<JsonBody<BuildBody>, ApiError> {
     let row = gateway.build_of(&who, Need::Read, id).await?;
-    let wait = query.wait.as_deref().map(parse_duration).transpose();
-    let wait = wait.map_err(|error| ApiError::invalid(format!("`wait`: {error}")))?;
-    Ok(JsonBody(gateway.wait_for_build(row, wait.unwrap_or_default().min(MAX_WAIT)).await?.into()))
+    let wait = long_poll(query.wait.as_deref())?;
+    Ok(JsonBody(gateway.wait_for_build(row, wait).await?.into()))
 }
 
 /// Cancels a build. Cancelling a build that has ended has no effect.

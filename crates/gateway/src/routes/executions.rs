@@ -4,7 +4,6 @@ mod control;
 mod stdin;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Json as JsonBody;
 use axum::extract::State;
@@ -13,7 +12,6 @@ use axum::response::{IntoResponse, Response};
 use headwater_protocol::api::{
     ErrorBody, EventBody, ExecutionBody, ExecutionStateName, PageBody, StartRequest, Timestamp,
 };
-use headwater_protocol::units::parse_duration;
 use headwater_protocol::{ExecutionId, SessionId};
 use headwater_store::ExecutionFilter;
 use serde::Deserialize;
@@ -26,15 +24,12 @@ use crate::bodies::{check_metadata, execution_body};
 use crate::error::ApiError;
 use crate::executions::Patience;
 use crate::executions::start::ExecutionSpec;
-use crate::http::extract::{NoQuery, Path, Query, wants_events};
+use crate::http::extract::{NoQuery, Path, Query, long_poll, wants_events};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
 use crate::http::paging::{page_body, page_request};
 use crate::state::Gateway;
 use crate::streams::sse::{EventQuery, sse};
-
-/// The maximum time that a request waits for the end of an execution.
-const MAX_WAIT: Duration = Duration::from_mins(1);
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
     OpenApiRouter::new()
@@ -219,9 +214,7 @@ struct GetQuery {
 impl GetQuery {
     fn patience(&self) -> Result<Patience, ApiError> {
         let closed = self.until.unwrap_or_default() == WaitFor::Closed;
-        let wait = self.wait.as_deref().map(parse_duration).transpose();
-        let wait = wait.map_err(|error| ApiError::invalid(format!("`wait`: {error}")))?;
-        Ok(Patience { at_most: wait.unwrap_or_default().min(MAX_WAIT), closed })
+        Ok(Patience { at_most: long_poll(self.wait.as_deref())?, closed })
     }
 }
 
@@ -261,6 +254,8 @@ async fn delete(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn accepts(values: &[&str]) -> bool {
@@ -284,7 +279,7 @@ mod tests {
         let query = |wait: &str| GetQuery { wait: Some(wait.into()), until: Some(WaitFor::Closed) };
         let expected = Patience { at_most: Duration::from_millis(1500), closed: true };
         assert_eq!(query("1.5s").patience().unwrap(), expected);
-        assert_eq!(query("1h").patience().unwrap().at_most, MAX_WAIT);
+        assert_eq!(query("1h").patience().unwrap().at_most, Duration::from_mins(1));
         assert_eq!(query("soon").patience().unwrap_err().status, 400);
         let none = GetQuery { wait: None, until: None };
         assert_eq!(none.patience().unwrap(), Patience { at_most: Duration::ZERO, closed: false });

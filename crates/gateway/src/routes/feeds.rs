@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 use crate::auth::{AT_START, Identity, LAST_EVENT_ID, Need, authorise};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
-use crate::http::openapi::{Common, NotFound};
+use crate::http::openapi::{Common, LastEventId, NotFound};
 use crate::state::Gateway;
 use crate::streams::feed::{Dialect, Feed, From, Topic, feed_response};
 use crate::streams::sse::EventQuery;
@@ -90,7 +90,7 @@ impl FeedQuery {
 #[utoipa::path(get, path = "/v1/sessions/{id}/events", tag = "streams",
     params(
         ("id" = String, Path, description = "the session"),
-        ("Last-Event-ID" = Option<String>, Header, description = "continue after this event; takes precedence over `after`"),
+        LastEventId,
         FeedQuery,
     ),
     responses(
@@ -116,7 +116,7 @@ async fn session_events(
 #[utoipa::path(get, path = "/v1/conversations/{conversation_id}/events", tag = "streams",
     params(
         ("conversation_id" = String, Path, description = "as in the metadata of executions"),
-        ("Last-Event-ID" = Option<String>, Header, description = "continue after this event; takes precedence over `after`"),
+        LastEventId,
         FeedQuery,
     ),
     responses(

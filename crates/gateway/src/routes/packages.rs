@@ -183,9 +183,7 @@ async fn change_python_packages(
     let Keyed { value, request_key } = request;
     let PythonRequest { install, uninstall, requirements: listed_in, offline: is_offline } = value;
     let changes = PackageChanges { install, uninstall, listed_in, is_offline };
-    let changes = may_change(&gateway, &who, id, changes, Kind::Python).await?;
-    let script = change_python(&interpreter(&gateway, "python").await?, &changes);
-    change(&gateway, &who, ExecutionSpec { session: Some(id), spec: shell(script), request_key }).await
+    change(&gateway, &who, id, changes, Kind::Python, request_key).await
 }
 
 /// Changes to a session's `node_modules`.
@@ -232,10 +230,7 @@ async fn change_node_packages(
     let NodeRequest { install, uninstall, manifest, offline: is_offline } = value;
     let listed_in = manifest.then(|| "package.json".to_owned());
     let changes = PackageChanges { install, uninstall, listed_in, is_offline };
-    let changes = may_change(&gateway, &who, id, changes, Kind::Node).await?;
-    interpreter(&gateway, "node").await?;
-    let script = change_node(&changes);
-    change(&gateway, &who, ExecutionSpec { session: Some(id), spec: shell(script), request_key }).await
+    change(&gateway, &who, id, changes, Kind::Node, request_key).await
 }
 
 /// Checks the caller's access, the requested packages, and whether the session can reach a registry if it
@@ -265,11 +260,24 @@ async fn may_change(
     Ok(PackageChanges { is_offline: changes.is_offline || has_none, ..changes })
 }
 
+/// Starts the execution that makes the changes.
 async fn change(
     gateway: &Arc<Gateway>,
     who: &Identity,
-    execution: ExecutionSpec,
+    id: SessionId,
+    changes: PackageChanges,
+    kind: Kind,
+    request_key: RequestKey,
 ) -> Result<Response, ApiError> {
+    let changes = may_change(gateway, who, id, changes, kind).await?;
+    let script = match kind {
+        Kind::Python => change_python(&interpreter(gateway, "python").await?, &changes),
+        Kind::Node => {
+            interpreter(gateway, "node").await?;
+            change_node(&changes)
+        }
+    };
+    let execution = ExecutionSpec { session: Some(id), spec: shell(script), request_key };
     let started = gateway.starts.start(who, execution).await?;
     let location = [(header::LOCATION, location(started.id))];
     Ok((StatusCode::CREATED, location, JsonBody(execution_body(started))).into_response())

@@ -11,7 +11,7 @@ use headwater_protocol::SessionId;
 use headwater_protocol::api::{ErrorBody, PageBody};
 use headwater_store::{Role, TokenRow};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -20,7 +20,7 @@ use crate::auth::{Identity, Need, Scope, Whose, authorise, authorise_on, make_to
 use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path, Query};
 use crate::http::openapi::{Common, NotFound, TakesJson};
-use crate::http::paging::{page_body, page_request};
+use crate::http::paging::{PageQuery, page_body};
 use crate::now_ms;
 use crate::state::Gateway;
 
@@ -163,28 +163,16 @@ fn scopes(who: &Identity, requested: Option<Vec<String>>) -> Result<Option<Vec<S
     Ok(Some(all))
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ListQuery {
-    /// The maximum number of tokens on a page: 100 if absent.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
-    /// `next_cursor` of the previous page.
-    #[param(pattern = "^[0-9]{1,18}$")]
-    cursor: Option<String>,
-}
-
 /// Lists your tokens (for operators, all tokens), newest first, without their secrets.
-#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(ListQuery),
+#[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(PageQuery),
     responses((status = 200, body = PageBody<TokenBody>), Common))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<JsonBody<PageBody<TokenBody>>, ApiError> {
     authorise(&who, Need::Read)?;
-    let page = page_request(query.limit, query.cursor.as_deref())?;
+    let page = query.page()?;
     let (limit, bounded) = (page.limit as usize, who.bounds.sessions.is_some());
     // Rows are never removed, so a position in the list stays valid.
     let before = page.cursor.and_then(|cursor| usize::try_from(cursor).ok()).unwrap_or(usize::MAX);

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
-use crate::http::openapi::{Common, NotFound};
+use crate::http::openapi::{Common, LastEventId, NotFound};
 use crate::routes::feeds::{FeedQuery, conversation, open};
 use crate::state::Gateway;
 use crate::streams::feed::{Dialect, ToolProgress};
@@ -57,7 +57,7 @@ struct ProgressQuery {
 #[utoipa::path(get, path = "/tool-progress/{conversation_id}", tag = "tools",
     params(
         ("conversation_id" = String, Path, description = "as in the metadata of executions"),
-        ("Last-Event-ID" = Option<String>, Header, description = "continue after this event; takes precedence over `after`"),
+        LastEventId,
         ProgressQuery,
     ),
     responses(

@@ -26,7 +26,7 @@ use crate::auth::{Identity, Need, authorise};
 use crate::error::ApiError;
 use crate::executions::start::{ExecutionSpec, execution_row};
 use crate::http::extract::wants_events;
-use crate::http::idempotency::{Keyed, RequestKey};
+use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, TakesJson, TakesKey};
 use crate::now_ms;
 use crate::state::Gateway;
@@ -70,10 +70,9 @@ async fn code_execution(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     headers: HeaderMap,
-    Keyed { value, request_key }: Keyed<CodeExecutionRequest>,
+    request: Keyed<CodeExecutionRequest>,
 ) -> Result<Response, ApiError> {
-    let call = Call::try_from(value)?;
-    Box::pin(answer(&gateway, &who, call, request_key, wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, request, wants_events(&headers))).await
 }
 
 /// Runs a shell command (bash) for an agent in a dedicated session, and returns the result.
@@ -97,19 +96,21 @@ async fn run_command(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
     headers: HeaderMap,
-    Keyed { value, request_key }: Keyed<RunCommandRequest>,
+    request: Keyed<RunCommandRequest>,
 ) -> Result<Response, ApiError> {
-    let call = Call::try_from(value)?;
-    Box::pin(answer(&gateway, &who, call, request_key, wants_events(&headers))).await
+    Box::pin(answer(&gateway, &who, request, wants_events(&headers))).await
 }
 
-async fn answer(
+async fn answer<T>(
     gateway: &Arc<Gateway>,
     who: &Identity,
-    call: Call,
-    request_key: RequestKey,
+    Keyed { value, request_key }: Keyed<T>,
     as_events: bool,
-) -> Result<Response, ApiError> {
+) -> Result<Response, ApiError>
+where
+    Call: TryFrom<T, Error = ApiError>,
+{
+    let call = Call::try_from(value)?;
     authorise(who, Need::Write)?;
     let execution = ExecutionSpec { session: call.session, spec: call.spec, request_key };
     let started = match call.interactive {

@@ -10,7 +10,7 @@ use axum::response::IntoResponse;
 use headwater_protocol::api::{ErrorBody, PageBody};
 use headwater_store::{Role, UserChange, UserRow};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -19,7 +19,7 @@ use crate::auth::{Identity, Need, Whose, authorise, authorise_on, random_hex, to
 use crate::error::ApiError;
 use crate::http::extract::{Json, NoQuery, Path, Query};
 use crate::http::openapi::{Common, NotFound, TakesJson};
-use crate::http::paging::{page_body, page_request};
+use crate::http::paging::{PageQuery, page_body};
 use crate::now_ms;
 use crate::state::Gateway;
 
@@ -104,28 +104,16 @@ fn operator(who: &Identity) -> Result<(), ApiError> {
     authorise(who, Need::Admin)
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ListQuery {
-    /// The maximum number of users on a page: 100 if absent.
-    #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
-    /// `next_cursor` of the previous page.
-    #[param(pattern = "^[0-9]{1,18}$")]
-    cursor: Option<String>,
-}
-
 /// Lists users, newest first. For operators.
-#[utoipa::path(get, path = "/v1/users", tag = "users", params(ListQuery),
+#[utoipa::path(get, path = "/v1/users", tag = "users", params(PageQuery),
     responses((status = 200, body = PageBody<UserBody>), Common))]
 async fn list(
     who: Identity,
     State(gateway): State<Arc<Gateway>>,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<JsonBody<PageBody<UserBody>>, ApiError> {
     operator(&who)?;
-    let found = gateway.store.users(page_request(query.limit, query.cursor.as_deref())?).await?;
+    let found = gateway.store.users(query.page()?).await?;
     Ok(JsonBody(page_body(found.items.into_iter().map(UserBody::from).collect(), found.next)))
 }
 

@@ -21,7 +21,7 @@ use super::{file_body, lacks_file};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
-use crate::http::openapi::{Common, NotFound};
+use crate::http::openapi::{Common, NotFound, WritesFiles};
 use crate::state::Gateway;
 
 /// How the body is written.
@@ -75,8 +75,7 @@ pub(crate) struct PutQuery {
         (status = 201, body = FileBody, description = "it was created"), Common, NotFound,
         (status = 409, body = ErrorBody, description = "the path is not an ordinary file"),
         (status = 412, body = ErrorBody, description = "the file is not the expected version"),
-        (status = 413, body = ErrorBody, description = "it exceeds the session's disk limit"),
-        (status = 507, body = ErrorBody, description = "the host's disk is full"),
+        WritesFiles,
 ))]
 pub(crate) async fn put(
     who: Identity,

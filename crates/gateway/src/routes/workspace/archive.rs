@@ -18,7 +18,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
-use crate::http::openapi::{Common, NotFound};
+use crate::http::openapi::{Common, NotFound, WritesFiles};
 use crate::routes::files::path::{QueryPath, encoding};
 use crate::routes::workspace::bodies;
 use crate::state::Gateway;
@@ -139,8 +139,7 @@ pub(crate) async fn download(
         (status = 200, body = UnpackedBody), Common, NotFound,
         (status = 400, body = ErrorBody, description = "refused"),
         (status = 409, body = ErrorBody, description = "an existing file is in the way, or the session has ended"),
-        (status = 413, body = ErrorBody, description = "it exceeds the session's disk limit"),
-        (status = 507, body = ErrorBody, description = "the host's disk is full"),
+        WritesFiles,
 ))]
 pub(crate) async fn upload(
     who: Identity,
@@ -161,8 +160,7 @@ pub(crate) async fn upload(
         (status = 200, body = UnpackedBody), Common, NotFound,
         (status = 400, body = ErrorBody, description = "refused"),
         (status = 409, body = ErrorBody, description = "an existing file is in the way, or the session has ended"),
-        (status = 413, body = ErrorBody, description = "it exceeds the session's disk limit"),
-        (status = 507, body = ErrorBody, description = "the host's disk is full"),
+        WritesFiles,
 ))]
 pub(crate) async fn import(
     who: Identity,
