@@ -20,7 +20,7 @@ pub(crate) use self::snapshots::{kept_bytes, recover, remove_all};
 pub(crate) use self::watch::instances::reserve as reserve_watches;
 
 /// The kind of an entry in the contract.
-pub(crate) const fn node_kind(kind: Kind) -> v1::FileKind {
+pub(crate) const fn file_kind(kind: Kind) -> v1::FileKind {
     match kind {
         Kind::File => v1::FileKind::File,
         Kind::Folder => v1::FileKind::Folder,

@@ -33,7 +33,7 @@ fn file_body(entry: v1::FileEntry) -> FileBody {
         name,
         path,
         encoding,
-        kind: kind(&entry),
+        kind: file_type(entry.kind()),
         size: entry.size,
         mode: format!("{:03o}", entry.mode),
         modified_at: Timestamp(entry.modified_at_ms),
@@ -42,8 +42,9 @@ fn file_body(entry: v1::FileEntry) -> FileBody {
     }
 }
 
-pub(crate) fn kind(entry: &v1::FileEntry) -> FileType {
-    match entry.kind() {
+/// The type of a file in the API. A kind that this gateway does not know is `other`.
+pub(crate) const fn file_type(kind: v1::FileKind) -> FileType {
+    match kind {
         v1::FileKind::File => FileType::File,
         v1::FileKind::Folder => FileType::Folder,
         v1::FileKind::Link => FileType::Link,

@@ -160,7 +160,7 @@ fn difference(
     v1::Difference {
         r#type: change.into(),
         path: path.into(),
-        kind: super::node_kind(kind).into(),
+        kind: super::file_kind(kind).into(),
         size,
         patch: lines.map(Into::into),
         patch_too_long: false,

@@ -201,7 +201,7 @@ impl<T: FnMut(v1::SearchMatch) -> bool> Run<'_, T> {
             None => {
                 let found = v1::SearchMatch {
                     path: step.path.bytes().into(),
-                    kind: super::node_kind(step.entry.kind).into(),
+                    kind: super::file_kind(step.entry.kind).into(),
                     ..v1::SearchMatch::default()
                 };
                 self.found(found);

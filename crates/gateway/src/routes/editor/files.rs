@@ -29,7 +29,7 @@ use crate::http::openapi::{Common, NotFound, TakesJson};
 use crate::routes::editor::file_response::FileResponse;
 use crate::routes::files::list::Listing;
 use crate::routes::files::path::given;
-use crate::routes::files::{kind, put};
+use crate::routes::files::{file_type, put};
 use crate::state::Gateway;
 use crate::workspace_path::WORKSPACE;
 
@@ -262,7 +262,7 @@ fn listed(folder: &[u8], entry: &v1::FileEntry) -> ListedFile {
         name: if encoding.is_some() { headwater_protocol::api::percent_encoded(name) } else { text },
         path,
         encoding,
-        kind: match kind(entry) {
+        kind: match file_type(entry.kind()) {
             FileType::File => "file",
             FileType::Folder => "directory",
             FileType::Link => "link",

@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::path::{QueryPath, encoding};
-use super::{kind, put, quoted};
+use super::{file_type, put, quoted};
 use crate::auth::{Identity, Need};
 use crate::error::ApiError;
 use crate::http::extract::{Path, Query};
@@ -155,7 +155,7 @@ fn body(gateway: &Arc<Gateway>, reader: FileReader) -> Body {
 }
 
 fn must_be_file(entry: &v1::FileEntry) -> Result<(), ApiError> {
-    if kind(entry) == FileType::File {
+    if file_type(entry.kind()) == FileType::File {
         return Ok(());
     }
     let path = String::from_utf8_lossy(&entry.path).escape_debug().to_string();

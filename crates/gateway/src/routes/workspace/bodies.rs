@@ -7,15 +7,7 @@ use headwater_protocol::api::{
 };
 
 use crate::error::ApiError;
-
-fn node(kind: v1::FileKind) -> FileType {
-    match kind {
-        v1::FileKind::File | v1::FileKind::Unspecified => FileType::File,
-        v1::FileKind::Folder => FileType::Folder,
-        v1::FileKind::Link => FileType::Link,
-        v1::FileKind::Other => FileType::Other,
-    }
-}
+use crate::routes::files::file_type;
 
 /// One event of a watch.
 pub(crate) fn change(change: &v1::Change) -> ChangeBody {
@@ -35,7 +27,7 @@ pub(crate) fn change(change: &v1::Change) -> ChangeBody {
         },
         path: text,
         encoding,
-        kind: node(change.kind()),
+        kind: file_type(change.kind()),
         from: has_from.then_some(from),
         from_encoding,
     }
@@ -54,7 +46,7 @@ pub(crate) fn found(found: &v1::SearchMatch) -> MatchBody {
     MatchBody {
         path: text,
         encoding,
-        kind: node(found.kind()),
+        kind: file_type(found.kind()),
         line: has_line.then_some(found.line),
         column: has_line.then_some(found.column),
         text: has_line.then(|| String::from_utf8_lossy(&found.text).into_owned()),
@@ -94,7 +86,7 @@ pub(crate) fn difference(difference: &v1::Difference) -> DifferenceBody {
         },
         path: text,
         encoding,
-        kind: node(difference.kind()),
+        kind: file_type(difference.kind()),
         size: difference.size,
         patch: difference.patch.as_ref().map(|patch| String::from_utf8_lossy(patch).into_owned()),
         patch_too_long: difference.patch_too_long,

@@ -148,7 +148,7 @@ impl InotifyWatch {
                 self.pending.add(
                     ChangeType::Created,
                     &step.path.bytes(),
-                    super::super::node_kind(step.entry.kind),
+                    super::super::file_kind(step.entry.kind),
                 );
             }
             if step.entry.kind == Kind::Folder && !self.full {
@@ -235,7 +235,7 @@ impl InotifyWatch {
 
     fn kind_of(&self, path: &WorkspacePath) -> FileKind {
         let found: Result<_, WorkspaceError> = self.workspace.stat(path);
-        found.map_or(FileKind::File, |entry| super::super::node_kind(entry.kind))
+        found.map_or(FileKind::File, |entry| super::super::file_kind(entry.kind))
     }
 
     /// An entry was moved between watched folders, with the watches below it.

@@ -3,20 +3,15 @@
 use headwater_contract::{Fault, v1};
 use headwater_workspace::{Entry, Kind, WorkspacePath};
 
+use crate::files::file_kind;
 use crate::files::open_workspace::OpenWorkspace;
 
 /// An entry in the contract, with the target of a link.
 pub(crate) fn to_proto(path: &WorkspacePath, entry: &Entry, target: Option<Vec<u8>>) -> v1::FileEntry {
-    let kind = match entry.kind {
-        Kind::File => v1::FileKind::File,
-        Kind::Folder => v1::FileKind::Folder,
-        Kind::Link => v1::FileKind::Link,
-        Kind::Other => v1::FileKind::Other,
-    };
     let has_size = matches!(entry.kind, Kind::File | Kind::Link);
     v1::FileEntry {
         path: path.bytes().into(),
-        kind: kind.into(),
+        kind: file_kind(entry.kind).into(),
         size: if has_size { entry.size } else { 0 },
         mode: entry.mode,
         modified_at_ms: entry.modified_at_ms(),
