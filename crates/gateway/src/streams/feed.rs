@@ -9,23 +9,26 @@
 
 mod cursor;
 mod dialect;
+mod ending;
 mod feed_body;
 mod followed;
 mod hub;
 mod merge;
 mod position;
 mod result;
+mod result_body;
 mod subject;
 mod text;
 mod tool_calls;
 mod tool_progress;
 
 pub(crate) use self::dialect::Dialect;
+pub(crate) use self::ending::Ending;
 pub(crate) use self::feed_body::{feed_response, result_response};
 pub(crate) use self::followed::Followed;
 pub(crate) use self::hub::{Hub, Topic};
 pub(crate) use self::merge::{Feed, From};
-pub(crate) use self::result::{Ending, ToolResult, ToolResultBody};
+pub(crate) use self::result::{ToolResult, ToolResultBody};
 pub(crate) use self::subject::{INTERACTIVE_KEY, Subject, TOOL_KEY};
 pub(crate) use self::tool_calls::ToolEvent;
 pub(crate) use self::tool_progress::ToolProgress;

@@ -13,7 +13,8 @@ use tokio::time::{Instant, sleep_until};
 
 use super::dialect::Frame;
 use super::merge::{Feed, FeedItem};
-use super::result::{ResultBody, ToolResult};
+use super::result::ToolResult;
+use super::result_body::ResultBody;
 use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::sse::{OpenStream, sse_response};

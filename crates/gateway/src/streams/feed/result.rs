@@ -1,127 +1,23 @@
-//! The result of a tool call: its verdict in the tool's format, and its output, which is read from the log
-//! while it is sent.
-//!
-//! The output is not collected: a result of many megabytes that the client does not read holds one piece in
-//! memory.
+//! The result of a tool call: its verdict in the tool's format. [`ResultBody`](super::result_body::ResultBody)
+//! adds the output.
 
-use std::sync::Arc;
-
-use headwater_contract::{FollowOptions, Follower};
 use headwater_protocol::api::Timestamp;
-use headwater_protocol::{
-    Event, EventKind, ExecutionId, ExitDetail, LimitKind, Reason, Seq, Stream, Verdict,
-};
+use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Verdict};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ending::Ending;
 use super::subject::Subject;
-use super::text::Carry;
-use super::tool_calls::Source;
-use crate::error::ApiError;
-use crate::executions::recorder::is_missing;
-use crate::state::Gateway;
-
-/// The maximum number of bytes of each output in a result. `output_url` returns the whole output.
-const MAX_BYTES: u64 = 16 << 20;
-
-/// Exit codes of programs that did not exit by themselves.
-const TIMED_OUT: i32 = -99;
-const NOT_FOUND: i32 = -100;
-const NOT_SET_UP: i32 = -101;
-
-/// How a tool call ended, in the tool's format.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ending {
-    exit_code: i32,
-    success: bool,
-    error: Option<String>,
-    source: Option<Source>,
-    /// How many bytes were printed to stdout and to stderr, including bytes that are no longer kept.
-    printed: [u64; 2],
-}
-
-impl Ending {
-    /// Converts a verdict.
-    pub(crate) fn of(verdict: &Verdict) -> Self {
-        let message = || verdict.message.clone();
-        let code = || verdict.exit_status().unwrap_or(NOT_SET_UP);
-        let (exit_code, error, source) = match verdict.reason {
-            Reason::Exited => (code(), message(), None),
-            Reason::Signalled => {
-                let killed = || verdict.signal.map(|signal| format!("killed by signal {signal}"));
-                (code(), message().or_else(killed), None)
-            }
-            Reason::TimedOut => (TIMED_OUT, Some(timed_out(verdict)), Some(Source::Timeout)),
-            Reason::Cancelled => (code(), Some("cancelled".into()), None),
-            Reason::SetupFailed => return Self::not_started(verdict),
-            Reason::Oom | Reason::OutputLimit | Reason::DiskLimit | Reason::Lost => {
-                let error = message().unwrap_or_else(|| verdict.reason.name().replace('_', " "));
-                (code(), Some(error), Some(Source::Error))
-            }
-        };
-        let success = verdict.reason == Reason::Exited && exit_code == 0;
-        let printed = [verdict.stdout_bytes + verdict.output_bytes, verdict.stderr_bytes];
-        Self { exit_code, success, error, source, printed }
-    }
-
-    /// Converts the verdict of a program that did not start.
-    fn not_started(verdict: &Verdict) -> Self {
-        match &verdict.detail {
-            Some(ExitDetail::CommandNotFound { name } | ExitDetail::InterpreterNotFound { name }) => {
-                Self::missing(name)
-            }
-            _ => Self::failed(NOT_SET_UP, verdict.message.clone().unwrap_or_default()),
-        }
-    }
-
-    /// The ending for a command or runtime that does not exist.
-    pub(crate) fn missing(name: &str) -> Self {
-        Self::failed(NOT_FOUND, format!("Command or runtime not found: {name}"))
-    }
-
-    const fn failed(exit_code: i32, error: String) -> Self {
-        Self { exit_code, success: false, error: Some(error), source: Some(Source::Error), printed: [0; 2] }
-    }
-
-    /// The server's message in the output, and its source.
-    pub(crate) fn server_text(&self) -> Option<(Source, &str)> {
-        self.source.zip(self.error.as_deref())
-    }
-
-    /// The line that is appended to stderr after a timeout.
-    fn system_line(&self) -> Option<String> {
-        let timeout = self.server_text().filter(|(source, _)| *source == Source::Timeout);
-        timeout.map(|(_, text)| format!("[SYSTEM: {text}]"))
-    }
-}
-
-/// Describes which limit was exceeded. Without a detail (from an older worker), names the duration.
-fn timed_out(verdict: &Verdict) -> String {
-    let after_ms = match verdict.detail {
-        Some(ExitDetail::Limit { which: LimitKind::CpuMs, limit }) => {
-            let seconds = in_seconds(limit);
-            return format!("Execution timed out: used more than {seconds} s of cpu time.");
-        }
-        Some(ExitDetail::TimedOut { after_ms }) => after_ms,
-        _ => verdict.duration_ms,
-    };
-    format!("Execution timed out after {} seconds.", in_seconds(after_ms))
-}
-
-fn in_seconds(ms: u64) -> String {
-    let text = format!("{}.{:03}", ms / 1000, ms % 1000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
 
 /// A result without its output.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToolResult {
-    execution: Option<ExecutionId>,
+    pub(super) execution: Option<ExecutionId>,
     tool_call_id: String,
     tool_name: String,
     thread_id: Option<String>,
     timestamp: Timestamp,
-    ending: Ending,
+    pub(super) ending: Ending,
 }
 
 /// The result of a tool call.
@@ -196,7 +92,7 @@ impl ToolResult {
     }
 
     /// The beginning of the JSON object, up to the content of `stdout`.
-    fn head(&self) -> String {
+    pub(super) fn head(&self) -> String {
         let Ending { exit_code, success, error, .. } = &self.ending;
         let head = Head {
             r#type: "TOOL_RESULT",
@@ -215,190 +111,15 @@ impl ToolResult {
     }
 
     /// The end of the JSON object, after the content of `stderr`.
-    fn tail(&self, is_truncated: bool) -> String {
+    pub(super) fn tail(&self, is_truncated: bool) -> String {
         let url = self.execution.map(|id| format!("/v1/executions/{id}/output"));
         format!("\",\"truncated\":{is_truncated},\"output_url\":{}}}}}", serde_json::json!(url))
     }
 }
 
-/// A result that is sent in pieces.
-pub(crate) struct ResultBody {
-    gateway: Arc<Gateway>,
-    result: ToolResult,
-    stage: Stage,
-    is_truncated: bool,
-}
-
-enum Stage {
-    Head,
-    Output(Output),
-    Tail,
-    Over,
-}
-
-/// The state of reading stdout or stderr.
-struct Output {
-    is_error: bool,
-    follower: Option<Box<Follower>>,
-    carry: Carry,
-    bytes: u64,
-    /// Whether nothing more of this output is shown.
-    is_over: bool,
-    /// Whether the output so far is empty or ends with a line break.
-    is_line_start: bool,
-}
-
-impl Output {
-    const fn new(is_error: bool) -> Self {
-        Self { is_error, follower: None, carry: Carry::EMPTY, bytes: 0, is_over: false, is_line_start: true }
-    }
-
-    fn streams(&self) -> Vec<Stream> {
-        if self.is_error { vec![Stream::Stderr] } else { vec![Stream::Stdout, Stream::Output] }
-    }
-}
-
-impl ResultBody {
-    /// Begins to send this result.
-    pub(crate) const fn new(gateway: Arc<Gateway>, result: ToolResult) -> Self {
-        Self { gateway, result, stage: Stage::Head, is_truncated: false }
-    }
-
-    /// The next piece of JSON, without a line break; none at the end. Dropping the future loses nothing.
-    pub(crate) async fn next(&mut self) -> Result<Option<String>, ApiError> {
-        match &mut self.stage {
-            Stage::Head => {
-                self.stage = Stage::Output(Output::new(false));
-                Ok(Some(self.result.head()))
-            }
-            Stage::Output(output) => {
-                let printed = self.result.ending.printed[usize::from(output.is_error)];
-                let piece = match self.result.execution {
-                    Some(id) => read(&self.gateway, id, output, printed).await?,
-                    None => None,
-                };
-                Ok(Some(match piece {
-                    Some(bytes) => self.printed(&bytes),
-                    None => self.output_ends(),
-                }))
-            }
-            Stage::Tail => {
-                self.stage = Stage::Over;
-                Ok(Some(self.result.tail(self.is_truncated)))
-            }
-            Stage::Over => Ok(None),
-        }
-    }
-
-    /// Converts bytes or a gap to the content of a JSON string.
-    fn printed(&mut self, piece: &Piece) -> String {
-        let Stage::Output(output) = &mut self.stage else {
-            return String::new();
-        };
-        let text = match piece {
-            Piece::Bytes(bytes) => {
-                output.bytes += bytes.len() as u64;
-                let (text, carry) = output.carry.decode(bytes);
-                output.carry = carry;
-                text
-            }
-            Piece::Missing { bytes, why } => {
-                self.is_truncated = true;
-                let lost = std::mem::take(&mut output.carry).lost();
-                format!("{lost}\n[SYSTEM: {bytes} bytes {why}.]\n")
-            }
-        };
-        if let Some(last) = text.as_bytes().last() {
-            output.is_line_start = *last == b'\n';
-        }
-        escaped(&text)
-    }
-
-    /// Ends the current output and begins the next one.
-    fn output_ends(&mut self) -> String {
-        let Stage::Output(output) = &mut self.stage else {
-            return String::new();
-        };
-        let mut text = output.carry.lost().to_owned();
-        if !output.is_error {
-            self.stage = Stage::Output(Output::new(true));
-            return escaped(&text) + "\",\"stderr\":\"";
-        }
-        if let Some(line) = self.result.ending.system_line() {
-            if !(text.is_empty() && output.is_line_start) {
-                text.push('\n');
-            }
-            text += &line;
-        }
-        self.stage = Stage::Tail;
-        escaped(&text)
-    }
-}
-
-/// Escapes a text as the content of a JSON string.
-fn escaped(text: &str) -> String {
-    let quoted = serde_json::json!(text).to_string();
-    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
-}
-
-enum Piece {
-    Bytes(bytes::Bytes),
-    Missing { bytes: u64, why: &'static str },
-}
-
-/// The next piece of an output; none at its end.
-async fn read(
-    gateway: &Gateway,
-    id: ExecutionId,
-    output: &mut Output,
-    printed: u64,
-) -> Result<Option<Piece>, ApiError> {
-    if output.is_over {
-        return Ok(None);
-    }
-    if output.follower.is_none() {
-        let options = FollowOptions { streams: output.streams(), no_wait: true, ..FollowOptions::default() };
-        match gateway.worker.follow(id, options).await {
-            Ok(follower) => output.follower = Some(Box::new(follower)),
-            // The log was removed: only the verdict is left.
-            Err(error) if is_missing(&error) => {
-                output.is_over = true;
-                return Ok((printed > 0).then_some(Piece::Missing { bytes: printed, why: NOT_KEPT }));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let Some(follower) = &mut output.follower else {
-        return Ok(None);
-    };
-    while let Some(event) = follower.next().await? {
-        match event.kind {
-            EventKind::Output { bytes, .. } => {
-                let left = usize::try_from(MAX_BYTES.saturating_sub(output.bytes)).unwrap_or(usize::MAX);
-                if bytes.len() > left {
-                    // The note replaces the event that exceeds the limit, so it is the last output.
-                    output.is_over = true;
-                    return Ok(Some(Piece::Missing { bytes: MAX_BYTES, why: TOO_LONG }));
-                }
-                return Ok(Some(Piece::Bytes(bytes)));
-            }
-            EventKind::Gap { from_byte, to_byte, .. } => {
-                let bytes = to_byte.saturating_sub(from_byte);
-                return Ok(Some(Piece::Missing { bytes, why: NOT_KEPT }));
-            }
-            EventKind::Exited(_) => return Ok(None),
-            EventKind::Started { .. } | EventKind::Closed => {}
-        }
-    }
-    Ok(None)
-}
-
-const NOT_KEPT: &str = "are no longer kept";
-const TOO_LONG: &str = "are the maximum of a result; `output_url` returns the whole output";
-
 #[cfg(test)]
 mod tests {
-    use headwater_protocol::StartSpec;
+    use headwater_protocol::{ExitDetail, Reason, StartSpec};
 
     use super::super::subject::tests::subject;
     use super::*;
@@ -464,23 +185,5 @@ mod tests {
         let url = format!("/v1/executions/{}/output", body.execution_id.unwrap());
         assert_eq!((body.result.output_url, body.result.stdout.as_str()), (Some(url), "a"));
         assert_eq!(body.timestamp, Timestamp(2_500));
-    }
-
-    #[test]
-    fn a_timeout_is_reported_in_seconds() {
-        let text = |detail| {
-            let verdict = Verdict { detail, duration_ms: 1500, ..Verdict::new(Reason::TimedOut) };
-            timed_out(&verdict)
-        };
-        let wall = ExitDetail::TimedOut { after_ms: 700 };
-        assert_eq!(text(Some(wall)), "Execution timed out after 0.7 seconds.");
-        assert_eq!(text(None), "Execution timed out after 1.5 seconds.");
-        let cpu = ExitDetail::Limit { which: LimitKind::CpuMs, limit: 1000 };
-        assert_eq!(text(Some(cpu)), "Execution timed out: used more than 1 s of cpu time.");
-    }
-
-    #[test]
-    fn text_inside_a_string_is_escaped() {
-        assert_eq!(escaped("a\"b\n\u{1}"), "a\\\"b\\n\\u0001");
     }
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::dialect::{Frame, Step, json_frame};
-use super::result::{Ending, ToolResult, ToolResultBody};
+use super::ending::Ending;
+use super::result::{ToolResult, ToolResultBody};
 use super::subject::Subject;
 use super::text::Carry;
 use crate::streams::feed::position::{Position, View};
