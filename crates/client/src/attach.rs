@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use headwater_protocol::api::ExecutionStateName;
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq, TtySize};
 use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::tungstenite::Message;
@@ -245,13 +244,7 @@ impl Attachment {
         if self.has_received {
             return Ok(());
         }
-        let id = self.id;
-        let execution = self.client.retry(|client| async move { client.execution(id).await }).await?;
-        self.ended = match execution.state {
-            ExecutionStateName::Closed => true,
-            ExecutionStateName::Exited => !self.options.until_closed,
-            ExecutionStateName::Queued | ExecutionStateName::Running => false,
-        };
+        self.ended = self.client.has_ended(self.id, self.options.until_closed).await?;
         if !self.ended {
             self.retry
                 .pause(ClientError::Disconnected("the attachment ended before the program".into()))

@@ -86,6 +86,16 @@ fn start_path(session: Option<SessionId>) -> String {
 }
 
 impl Client {
+    /// Whether the log of an execution has no more events for a reader that stops at `exited`, or at `closed`.
+    pub(crate) async fn has_ended(&self, id: ExecutionId, until_closed: bool) -> Result<bool> {
+        let execution = self.retry(|client| async move { client.execution(id).await }).await?;
+        Ok(match execution.state {
+            ExecutionStateName::Closed => true,
+            ExecutionStateName::Exited => !until_closed,
+            ExecutionStateName::Queued | ExecutionStateName::Running => false,
+        })
+    }
+
     /// Starts an execution, in a session or in a one-shot session. With a key, repeating the call starts only
     /// one.
     pub async fn start(

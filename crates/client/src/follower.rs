@@ -5,7 +5,6 @@
 //! with the same key until the first event has come, so that nothing starts twice.
 
 use bytes::Bytes;
-use headwater_protocol::api::ExecutionStateName;
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder};
@@ -160,12 +159,7 @@ impl Follower {
             return Ok(());
         }
         if let Some(id) = self.id {
-            let execution = self.client.retry(|client| async move { client.execution(id).await }).await?;
-            self.ended = match execution.state {
-                ExecutionStateName::Closed => true,
-                ExecutionStateName::Exited => !self.options.until_closed,
-                ExecutionStateName::Queued | ExecutionStateName::Running => false,
-            };
+            self.ended = self.client.has_ended(id, self.options.until_closed).await?;
         }
         if !self.ended {
             self.retry.pause(ClientError::Disconnected("the stream ended before the program".into())).await?;

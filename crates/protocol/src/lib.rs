@@ -30,4 +30,4 @@ pub use limits::{LimitError, Limits};
 pub use session::{LOCAL_OWNER, Network, OWNER_METADATA, SandboxKind, Session, SessionSpec, SessionState};
 pub use shell::shell_quote;
 pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
-pub use text::Utf8Stream;
+pub use text::{Utf8Carry, Utf8Stream};

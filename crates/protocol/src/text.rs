@@ -4,35 +4,77 @@
 /// invalid bytes become U+FFFD, as in [`String::from_utf8_lossy`].
 #[derive(Debug, Clone, Default)]
 pub struct Utf8Stream {
-    carry: Vec<u8>,
+    carry: Utf8Carry,
 }
 
 impl Utf8Stream {
     /// The complete characters after these bytes.
     pub fn push(&mut self, bytes: &[u8]) -> String {
-        self.carry.extend_from_slice(bytes);
-        let certain = self.carry.len() - incomplete_tail(&self.carry);
-        let text = String::from_utf8_lossy(&self.carry[..certain]).into_owned();
-        self.carry.drain(..certain);
+        let (text, carry) = self.carry.decode(bytes);
+        self.carry = carry;
         text
     }
 
     /// The rest when no more bytes come: nothing, or one replacement character.
     pub fn finish(&mut self) -> String {
-        String::from_utf8_lossy(&std::mem::take(&mut self.carry)).into_owned()
+        std::mem::take(&mut self.carry).lost().to_owned()
     }
 }
 
-/// The number of bytes at the end that begin a character which the next bytes could complete (0 to 3).
+/// The incomplete character at the end of decoded bytes: 0 to 3 bytes. As a value, it fits into a cursor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Utf8Carry {
+    bytes: [u8; 3],
+    length: u8,
+}
+
+impl Utf8Carry {
+    /// No bytes.
+    pub const EMPTY: Self = Self { bytes: [0; 3], length: 0 };
+
+    /// Bytes that begin a character and do not complete it; else None.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut carry = Self { bytes: [0; 3], length: u8::try_from(bytes.len()).ok()? };
+        carry.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        (incomplete_tail(bytes) == bytes.len()).then_some(carry)
+    }
+
+    /// The bytes of the incomplete character.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+
+    /// Whether there is no incomplete character.
+    pub const fn is_empty(self) -> bool {
+        self.length == 0
+    }
+
+    /// The replacement for an incomplete character whose rest will never come.
+    pub const fn lost(self) -> &'static str {
+        if self.is_empty() { "" } else { "\u{FFFD}" }
+    }
+
+    /// The text of these bytes, and the incomplete character at their end. Invalid bytes become U+FFFD.
+    pub fn decode(self, bytes: &[u8]) -> (String, Self) {
+        let joined;
+        let all = if self.is_empty() {
+            bytes
+        } else {
+            joined = [self.bytes(), bytes].concat();
+            &joined
+        };
+        let (certain, rest) = all.split_at(all.len() - incomplete_tail(all));
+        (String::from_utf8_lossy(certain).into_owned(), Self::new(rest).unwrap_or_default())
+    }
+}
+
+/// How many bytes at the end begin a character that the next bytes could complete.
 fn incomplete_tail(bytes: &[u8]) -> usize {
     let from = bytes.len().saturating_sub(3);
-    for start in (from..bytes.len()).rev() {
-        if bytes[start] & 0xC0 != 0x80 {
-            let incomplete = std::str::from_utf8(&bytes[start..]).is_err_and(|e| e.error_len().is_none());
-            return if incomplete { bytes.len() - start } else { 0 };
-        }
-    }
-    0
+    let tails = (from..bytes.len()).rev().map(|at| bytes.get(at..).unwrap_or_default());
+    let tail = tails.into_iter().find(|tail| tail.first().is_some_and(|byte| byte & 0xC0 != 0x80));
+    let is_cut = |tail: &&[u8]| std::str::from_utf8(tail).is_err_and(|error| error.error_len().is_none());
+    tail.filter(is_cut).map_or(0, <[u8]>::len)
 }
 
 #[cfg(test)]
@@ -65,5 +107,14 @@ mod tests {
         assert_eq!(stream.push(&[b'a', 0xE2, 0x82]), "a");
         assert_eq!(stream.push(&[0xAC, b'b']), "€b");
         assert_eq!(stream.finish(), "");
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_character_can_be_carried() {
+        assert_eq!(Utf8Carry::new(&[0xE2, 0x82]).unwrap().bytes(), [0xE2, 0x82]);
+        assert!(Utf8Carry::new(b"").unwrap().is_empty());
+        for bad in [&b"a"[..], &[0xE2, 0x82, 0xAC], &[0xFF], &[0xF0, 0x9F, 0x98, 0x80], &[b'a', 0xE2]] {
+            assert_eq!(Utf8Carry::new(bad), None, "{bad:?}");
+        }
     }
 }

@@ -25,7 +25,7 @@ mod etc_image;
 mod failure;
 mod identity;
 mod landlock;
-mod mounts;
+pub(crate) mod mounts;
 mod net;
 mod privileges;
 mod proc;

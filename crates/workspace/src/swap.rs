@@ -165,6 +165,17 @@ fn each(
     Ok(())
 }
 
+/// The folders of this name on both sides.
+fn open_both(
+    staged: BorrowedFd<'_>,
+    folder: BorrowedFd<'_>,
+    name: &[u8],
+    path: &WorkspacePath,
+) -> Result<(OwnedFd, OwnedFd), WorkspaceError> {
+    let both = open(staged, name).and_then(|inner| Ok((inner, open(folder, name)?)));
+    both.map_err(|error| from_errno(path, error))
+}
+
 fn check_move_in(
     staged: BorrowedFd<'_>,
     folder: BorrowedFd<'_>,
@@ -173,8 +184,7 @@ fn check_move_in(
     each(staged, folder, path, |name, _, merge, path| match merge {
         Merge::Move => Ok(()),
         Merge::Descend => {
-            let inner = open(staged, name).and_then(|inner| Ok((inner, open(folder, name)?)));
-            let (inner, existing) = inner.map_err(|error| from_errno(path, error))?;
+            let (inner, existing) = open_both(staged, folder, name, path)?;
             check_move_in(inner.as_fd(), existing.as_fd(), path)
         }
     })
@@ -194,8 +204,7 @@ fn move_in(
             moved.map_err(|error| from_errno(path, error))
         }
         Merge::Descend => {
-            let inner = open(staged, name).and_then(|inner| Ok((inner, open(folder, name)?)));
-            let (inner, existing) = inner.map_err(|error| from_errno(path, error))?;
+            let (inner, existing) = open_both(staged, folder, name, path)?;
             move_in(inner.as_fd(), existing.as_fd(), path)
         }
     })

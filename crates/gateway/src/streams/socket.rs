@@ -15,7 +15,7 @@ use std::time::Duration;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
-use futures_util::stream::SplitStream;
+use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::time::timeout;
 
@@ -74,8 +74,19 @@ pub(crate) async fn serve<D: Encoder, L: FrameHandler>(
         },
     };
     drop(handler);
+    close_socket(outgoing.sink, stream, close).await;
+}
+
+/// The close code and reason, for a client that is still connected.
+pub(crate) type Close = Option<(u16, &'static str)>;
+
+/// Sends the close frame, if any, and waits until the client has read it.
+pub(crate) async fn close_socket(
+    mut sink: SplitSink<WebSocket, Message>,
+    mut stream: SplitStream<WebSocket>,
+    close: Close,
+) {
     let farewell = async {
-        let Outgoing { mut sink, .. } = outgoing;
         if let Some((code, reason)) = close {
             let frame = CloseFrame { code, reason: reason.into() };
             let _ = sink.send(Message::Close(Some(frame))).await;
@@ -89,7 +100,7 @@ pub(crate) async fn serve<D: Encoder, L: FrameHandler>(
 }
 
 /// The close code and reason for a client that is still connected.
-async fn closing<D: Encoder>(outgoing: &mut Outgoing<D>, ending: Ending) -> Option<(u16, &'static str)> {
+async fn closing<D: Encoder>(outgoing: &mut Outgoing<D>, ending: Ending) -> Close {
     match ending {
         Ending::Done => Some((close_code::NORMAL, "the last event")),
         Ending::Stopping => Some((close_code::RESTART, "reconnect")),

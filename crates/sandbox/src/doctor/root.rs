@@ -7,8 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
-    UnmountFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+    MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, move_mount, open_tree,
 };
 use rustix::thread::UnshareFlags;
 
@@ -17,6 +16,7 @@ use super::child::{continue_in_child, in_child};
 use super::facts::{Facts, Topic};
 use super::namespaces::{enter_owner, not_reached, unshare};
 use super::refusal::{Finding, OrRefused, Refusal, last_errno, needed};
+use crate::walls::mounts;
 
 /// A trial: its name, its topic, and the function to run.
 type Trial = (&'static str, Topic, fn(&Facts) -> Finding);
@@ -61,20 +61,6 @@ pub(super) fn enter(facts: &Facts) -> Result<(), Refusal> {
     continue_in_child()?;
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .or_refused("make all mounts private")
-}
-
-/// Creates a detached file system.
-pub(super) fn mount(
-    kind: &CStr,
-    options: &[(&CStr, &CStr)],
-    attributes: MountAttrFlags,
-) -> Result<OwnedFd, Errno> {
-    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
-    for (key, value) in options {
-        fsconfig_set_string(&context, *key, *value)?;
-    }
-    fsconfig_create(&context)?;
-    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
 /// Attaches a detached mount at `path`.
@@ -127,8 +113,8 @@ fn set_read_only(tree: &OwnedFd) -> Result<(), Errno> {
 /// Pivots into an empty tmpfs and fills it beyond its size.
 fn root(_: &Facts) -> Finding {
     let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let options = [(c"size", c"1m"), (c"nr_inodes", c"16"), (c"mode", c"0755")];
-    let tree = mount(c"tmpfs", &options, plain).or_refused("mount a tmpfs of 1 MiB")?;
+    let options = [(c"size", "1m"), (c"nr_inodes", "16"), (c"mode", "0755")];
+    let tree = mounts::new(c"tmpfs", &options, plain).or_refused("mount a tmpfs of 1 MiB")?;
     attach(&tree, c"/").or_refused("attach a tmpfs (move_mount)")?;
     rustix::process::fchdir(&tree).or_refused("enter a tmpfs")?;
     rustix::process::pivot_root(".", ".").or_refused("pivot_root")?;
@@ -148,7 +134,7 @@ fn root(_: &Facts) -> Finding {
 /// Mounts a `/proc` that shows only the session's processes.
 fn proc(_: &Facts) -> Finding {
     let plain = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let tree = mount(c"proc", &[], plain).or_refused("mount proc")?;
+    let tree = mounts::new(c"proc", &[], plain).or_refused("mount proc")?;
     attach(&tree, c"/proc").or_refused("attach /proc")?;
     let entries = fs::read_dir("/proc").or_refused("list /proc")?;
     let processes = entries

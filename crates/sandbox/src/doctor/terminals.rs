@@ -12,7 +12,8 @@ use super::child::in_child;
 use super::facts::{Facts, Topic};
 use super::namespaces::not_reached;
 use super::refusal::{Finding, OrRefused, Refusal, needed};
-use super::root::{enter, mount, reachable};
+use super::root::{enter, reachable};
+use crate::walls::mounts;
 
 /// Opens a terminal in a new devpts instance and reads its output.
 pub(super) fn check(facts: &Facts) -> Check {
@@ -29,8 +30,8 @@ pub(super) fn check(facts: &Facts) -> Check {
 
 fn terminal() -> Finding {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let options = [(c"ptmxmode", c"0666"), (c"mode", c"0620"), (c"max", c"4")];
-    let tree = mount(c"devpts", &options, attributes).or_refused("mount devpts")?;
+    let options = [(c"ptmxmode", "0666"), (c"mode", "0620"), (c"max", "4")];
+    let tree = mounts::new(c"devpts", &options, attributes).or_refused("mount devpts")?;
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let master = openat(&tree, c"ptmx", flags, Mode::empty()).or_refused("open a new terminal")?;
     unlockpt(&master).or_refused("unlock a terminal")?;

@@ -40,7 +40,7 @@ struct MountAttr {
 }
 
 /// Creates a detached file system.
-pub(super) fn new(
+pub(crate) fn new(
     kind: &CStr,
     options: &[(&CStr, &str)],
     attributes: MountAttrFlags,

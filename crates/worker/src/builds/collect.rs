@@ -14,7 +14,7 @@ use headwater_workspace::{Workspace, WorkspacePath};
 
 use super::cache::{Cache, CompileOutput, Entry, Kind, MAX_BLOB_BYTES};
 use super::driver::{output_path, unit_file};
-use super::inputs::BUILD_DIR;
+use super::inputs::{BUILD_DIR, path_below};
 use super::plan::Plan;
 use super::system::{SystemFiles, host_path};
 use super::{depfile, gcc};
@@ -142,28 +142,10 @@ impl ResultCollector<'_> {
 
     /// The name of a file for the user: a file of the workspace by its path there.
     fn name(&self, file: &str) -> String {
-        match self.workspace_path(file) {
+        match path_below(self.home, file) {
             Some(path) => format!("/workspace/{path}"),
             None => file.to_owned(),
         }
-    }
-
-    /// The path in the workspace of a file that a compiler names.
-    fn workspace_path(&self, file: &str) -> Option<String> {
-        let path = match file.strip_prefix(self.home) {
-            Some(rest) if rest.starts_with('/') => rest,
-            _ if file.starts_with('/') => return None,
-            _ => file,
-        };
-        let mut names: Vec<&str> = Vec::new();
-        for name in path.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => drop(names.pop()?),
-                name => names.push(name),
-            }
-        }
-        Some(names.join("/"))
     }
 
     /// The system files that a source read, with their hashes; `None` if it read a file that its key does not include.
@@ -172,7 +154,7 @@ impl ResultCollector<'_> {
         let unit = self.plan.units.get(n)?;
         let mut system = BTreeSet::new();
         for file in depfile::files(&list) {
-            match self.workspace_path(&file) {
+            match path_below(self.home, &file) {
                 Some(path) if unit.reads.binary_search(&path).is_ok() => {}
                 Some(_) => return None,
                 None => _ = system.insert(file),
@@ -218,7 +200,7 @@ impl ResultCollector<'_> {
         let list = self.text(&format!("{BUILD_DIR}/link.d"), MAX_LIST_BYTES).text;
         let mut libraries = BTreeSet::new();
         for file in depfile::files(&list) {
-            match self.workspace_path(&file) {
+            match path_below(self.home, &file) {
                 Some(path) if path.starts_with(BUILD_DIR) => {}
                 Some(_) => return,
                 // Temporary files that the compiler wrote for the linker.

@@ -159,30 +159,13 @@ impl<'a> InputCollector<'a> {
         }
         let mut found = Vec::new();
         for path in paths {
-            if let Some(path) = self.workspace_path(&path)
+            if let Some(path) = path_below(self.home, &path).filter(|path| !path.is_empty())
                 && self.has(&path)?
             {
                 found.push(path);
             }
         }
         Ok(found)
-    }
-
-    /// The path in the workspace of a file that a compiler would open.
-    fn workspace_path(&self, path: &str) -> Option<String> {
-        let path = match path.strip_prefix('/') {
-            None => path,
-            Some(_) => path.strip_prefix(self.home).filter(|rest| rest.starts_with('/'))?,
-        };
-        let mut names: Vec<&str> = Vec::new();
-        for name in path.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => drop(names.pop()?),
-                name => names.push(name),
-            }
-        }
-        (!names.is_empty()).then(|| names.join("/"))
     }
 
     /// Copies a file, unless it was copied before. False if it does not exist.
@@ -240,6 +223,25 @@ fn too_large() -> Fault {
         "flags that are out of the ordinary, inline assembly and computed includes make the whole workspace an input: \
          remove what is not needed, or build with `make` or `cmake` in the session",
     )
+}
+
+/// The path in the workspace of a file that a compiler names, without `..`; empty for the workspace itself, `None` if
+/// the file is outside. Programs of the session see the workspace at `home`.
+pub(crate) fn path_below(home: &str, file: &str) -> Option<String> {
+    let path = match file.strip_prefix(home) {
+        Some(rest) if rest.starts_with('/') => rest,
+        _ if file.starts_with('/') => return None,
+        _ => file,
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()?),
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
 }
 
 #[cfg(test)]

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
-use headwater_protocol::Seq;
+use headwater_protocol::{Seq, Utf8Carry};
 
 use super::merge::MAX_OPEN;
-use super::text::Carry;
 use crate::streams::feed::position::{Position, View};
 
 /// Longer than any valid cursor: 64 positions of at most 75 characters.
@@ -111,7 +110,7 @@ fn read_view(text: &str) -> Result<View, InvalidCursor> {
     }
     let pairs = (0..text.len()).step_by(2).filter_map(|at| text.get(at..at + 2));
     let bytes: Result<Vec<u8>, _> = pairs.map(|pair| u8::from_str_radix(pair, 16)).collect();
-    Carry::new(&bytes.map_err(|_| InvalidCursor)?).map(View::Text).ok_or(InvalidCursor)
+    Utf8Carry::new(&bytes.map_err(|_| InvalidCursor)?).map(View::Text).ok_or(InvalidCursor)
 }
 
 /// Digits only: no sign, no space.
@@ -129,7 +128,7 @@ mod tests {
     fn views() -> impl Strategy<Value = View> {
         let carries =
             prop_oneof![Just(vec![]), Just(vec![0xE2]), Just(vec![0xE2, 0x82]), Just(vec![0xF0, 0x9F, 0x98])];
-        prop_oneof![Just(View::Binary), carries.prop_map(|bytes| View::Text(Carry::new(&bytes).unwrap()))]
+        prop_oneof![Just(View::Binary), carries.prop_map(|bytes| View::Text(Utf8Carry::new(&bytes).unwrap()))]
     }
 
     fn positions() -> impl Strategy<Value = Position> {

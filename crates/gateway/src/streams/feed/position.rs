@@ -1,8 +1,6 @@
 //! A reader's position in one execution's log: the only input of its next frame besides the event.
 
-use headwater_protocol::{Seq, Stream};
-
-use super::text::Carry;
+use headwater_protocol::{Seq, Stream, Utf8Carry};
 
 /// A position in a log, and the decoder's state there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,14 +19,14 @@ pub(crate) struct Position {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     /// Text so far, with an incomplete character at its end.
-    Text(Carry),
+    Text(Utf8Carry),
     /// Binary output, which is not shown.
     Binary,
 }
 
 impl Default for View {
     fn default() -> Self {
-        Self::Text(Carry::default())
+        Self::Text(Utf8Carry::default())
     }
 }
 

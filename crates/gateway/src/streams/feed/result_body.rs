@@ -6,10 +6,9 @@
 use std::sync::Arc;
 
 use headwater_contract::{FollowOptions, Follower};
-use headwater_protocol::{EventKind, ExecutionId, Stream};
+use headwater_protocol::{EventKind, ExecutionId, Stream, Utf8Carry};
 
 use super::result::ToolResult;
-use super::text::Carry;
 use crate::error::ApiError;
 use crate::executions::recorder::is_missing;
 use crate::state::Gateway;
@@ -36,7 +35,7 @@ enum Stage {
 struct Output {
     is_error: bool,
     follower: Option<Box<Follower>>,
-    carry: Carry,
+    carry: Utf8Carry,
     bytes: u64,
     /// Whether nothing more of this output is shown.
     is_over: bool,
@@ -46,7 +45,14 @@ struct Output {
 
 impl Output {
     const fn new(is_error: bool) -> Self {
-        Self { is_error, follower: None, carry: Carry::EMPTY, bytes: 0, is_over: false, is_line_start: true }
+        Self {
+            is_error,
+            follower: None,
+            carry: Utf8Carry::EMPTY,
+            bytes: 0,
+            is_over: false,
+            is_line_start: true,
+        }
     }
 
     fn streams(&self) -> Vec<Stream> {

@@ -1,7 +1,7 @@
 //! The dialect `tool_calls`: start, output and result of a call.
 
 use headwater_protocol::api::Timestamp;
-use headwater_protocol::{Event, EventKind, Stream};
+use headwater_protocol::{Event, EventKind, Stream, Utf8Carry};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -10,7 +10,6 @@ use super::dialect::{Frame, Step, json_frame};
 use super::ending::Ending;
 use super::result::{ToolResult, ToolResultBody};
 use super::subject::Subject;
-use super::text::Carry;
 use crate::streams::feed::position::{Position, View};
 
 /// The maximum size of the output in one `CODE_EXECUTION_OUTPUT`.
@@ -139,10 +138,10 @@ fn printed(subject: &Subject, event: &Event, stream: Stream, bytes: &[u8], posit
     Step { frame, position: Position { part, ..position }, is_done: false }
 }
 
-const fn carried(view: View) -> Carry {
+const fn carried(view: View) -> Utf8Carry {
     match view {
         View::Text(carry) => carry,
-        View::Binary => Carry::EMPTY,
+        View::Binary => Utf8Carry::EMPTY,
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -15,18 +15,13 @@ use super::events::{Events, Next};
 use crate::auth::Identity;
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
+use crate::streams::socket::{Close, close_socket};
 use crate::streams::sse::OpenStream;
 
 /// The maximum size of a client's message; their content is ignored.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 /// A client is closed when this many heartbeats went unanswered.
 const MISSED_HEARTBEATS: u32 = 3;
-/// How long a closed client may take to read its last frames and confirm the close.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The close code and reason, for a client that is still connected.
-type Close = Option<(u16, &'static str)>;
-
 pub(crate) fn respond(
     upgrade: WebSocketUpgrade,
     gateway: Arc<Gateway>,
@@ -56,16 +51,7 @@ async fn serve(socket: WebSocket, gateway: &Arc<Gateway>, who: &Identity, mut ev
         () = validity.ended() => Some((close_code::POLICY, "the token is no longer valid")),
         close = receive(&mut stream, silence) => close,
     };
-    let farewell = async {
-        if let Some((code, reason)) = close {
-            let frame = CloseFrame { code, reason: reason.into() };
-            let _ = sink.send(Message::Close(Some(frame))).await;
-        }
-        let _ = sink.flush().await;
-        // Unread data when a connection is closed would discard sent data that the client has not received yet.
-        while let Some(Ok(_)) = stream.next().await {}
-    };
-    let _ = timeout(CLOSE_TIMEOUT, farewell).await;
+    close_socket(sink, stream, close).await;
 }
 
 async fn send_events(sink: &mut SplitSink<WebSocket, Message>, events: &mut Events) -> Close {
