@@ -378,5 +378,4 @@ pub fn data_folder(given: Option<PathBuf>) -> Result<PathBuf, CommandError> {
 }
 
 #[cfg(test)]
-#[path = "args/tests.rs"]
 mod tests;

@@ -161,5 +161,4 @@ fn line(row: &[(String, String)], widths: &[usize], room: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "view_tests.rs"]
 mod tests;

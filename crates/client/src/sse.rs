@@ -155,5 +155,4 @@ impl Parser {
 }
 
 #[cfg(test)]
-#[path = "sse_tests.rs"]
 mod tests;

@@ -316,5 +316,4 @@ pub enum EventBody {
 }
 
 #[cfg(test)]
-#[path = "event_tests.rs"]
 mod tests;

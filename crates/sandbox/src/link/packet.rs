@@ -174,5 +174,4 @@ fn recv_packet(fd: BorrowedFd<'_>, packet: &mut [u8]) -> Result<Vec<OwnedFd>, Li
 }
 
 #[cfg(test)]
-#[path = "packet_tests.rs"]
 mod tests;

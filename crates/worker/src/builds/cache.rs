@@ -218,5 +218,4 @@ fn decode(bytes: &[u8], key: Key) -> Option<Entry> {
 }
 
 #[cfg(test)]
-#[path = "cache_tests.rs"]
 mod tests;

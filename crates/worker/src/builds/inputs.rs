@@ -245,5 +245,4 @@ pub(crate) fn path_below(home: &str, file: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "inputs_tests.rs"]
 mod tests;

@@ -236,5 +236,4 @@ fn ms(time: Duration) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "policy_tests.rs"]
 mod tests;

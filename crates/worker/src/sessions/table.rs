@@ -347,5 +347,4 @@ fn has_ended(id: SessionId) -> Fault {
 }
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
 mod tests;
