@@ -6,6 +6,7 @@
 mod async_fd;
 mod builds;
 pub mod config;
+mod data_dir_lock;
 mod detached;
 mod engine;
 pub mod executions;

@@ -1,8 +1,8 @@
 //! Runs a worker: one for each data folder, from its lock to its last call.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use headwater_limits::descriptors;
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::cgroup::{CgroupRoot, Discovered};
 use headwater_sandbox::orphans;
-use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config::Config;
+use crate::data_dir_lock::{self, LockError};
 use crate::engine::{Engine, EngineSetup};
 use crate::executions::ended;
 use crate::files;
@@ -136,17 +136,12 @@ fn runtime(name: &str) -> io::Result<Runtime> {
     Builder::new_multi_thread().thread_name(name).enable_all().build()
 }
 
-/// One worker for each folder. The lock is released with the process, however it ends.
+/// One worker for each data folder.
 fn lock(folder: &Folder) -> Result<File, ServeError> {
-    let path = folder.lock();
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
-    let file = options.open(&path).map_err(cannot(format!("open `{}`", path.display())))?;
-    // A lock of the process, not of the open file: if a worker is killed while it launches an init, the init keeps the
-    // open file for a moment, and the next worker would find it locked.
-    rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| ServeError::AlreadyRunning(folder.root().to_owned()))?;
-    Ok(file)
+    data_dir_lock::lock(folder).map_err(|error| match error {
+        LockError::Held => ServeError::AlreadyRunning(folder.root().to_owned()),
+        LockError::Io(source) => cannot(format!("open `{}`", folder.lock().display()))(source),
+    })
 }
 
 fn cgroups(folder: &Folder) -> Option<CgroupRoot> {
