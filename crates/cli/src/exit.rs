@@ -3,7 +3,7 @@
 use headwater_protocol::{ExitDetail, Reason, Verdict};
 
 use crate::escape::printable;
-use crate::{signals, words};
+use crate::{humanize, signals};
 
 /// An error of headwater itself: there is no exit code of the program.
 pub const OWN_FAILURE: u8 = 125;
@@ -45,7 +45,7 @@ fn setup_code(detail: Option<&ExitDetail>) -> u8 {
 
 /// One line that says how the program ended; `None` if it exited normally.
 pub fn line(verdict: &Verdict) -> Option<String> {
-    let after = || words::duration(verdict.duration_ms);
+    let after = || humanize::duration(verdict.duration_ms);
     let message = verdict.message.as_deref().map(printable);
     let what = match verdict.reason {
         Reason::Exited => return None,

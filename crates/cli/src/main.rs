@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod escape;
 mod exit;
+mod humanize;
 mod input;
 mod live;
 mod log;
@@ -25,7 +26,6 @@ mod start;
 mod style;
 mod terminal;
 mod view;
-mod words;
 
 use std::process::ExitCode;
 

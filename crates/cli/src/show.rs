@@ -10,9 +10,9 @@ use rustix::termios::isatty;
 use crate::engine::Events;
 use crate::error::{CommandError, ErrorKind};
 use crate::escape;
+use crate::humanize;
 use crate::output::{Printer, Target};
 use crate::style::Style;
-use crate::words;
 
 /// How long an incomplete UTF-8 character waits for its remaining bytes.
 const INCOMPLETE_CHARACTER_TIMEOUT: Duration = Duration::from_millis(50);
@@ -174,7 +174,7 @@ impl LogPrinter {
 }
 
 fn gap_line(stream: Stream, from_byte: u64, to_byte: u64) -> String {
-    let bytes = words::bytes(to_byte.saturating_sub(from_byte));
+    let bytes = humanize::bytes(to_byte.saturating_sub(from_byte));
     format!("headwater: {bytes} of {} are missing (bytes {from_byte} to {to_byte})", stream.name())
 }
 

@@ -11,9 +11,9 @@ use tokio::time::sleep_until;
 
 use crate::auth::Identity;
 use crate::background::Background;
+use crate::deferred_writes::tick_after;
 use crate::http::rate_limit::Buckets;
 use crate::now_ms;
-use crate::store_ticks::tick_after;
 
 /// A row is written about this long after the action that it records.
 const DELAY: Duration = Duration::from_millis(20);

@@ -11,6 +11,7 @@ mod background;
 mod bodies;
 mod builds;
 pub mod config;
+mod deferred_writes;
 mod error;
 mod executions;
 mod http;
@@ -22,7 +23,6 @@ mod routes;
 pub mod serve;
 mod sessions;
 mod state;
-mod store_ticks;
 mod streams;
 mod terminals;
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod test_gateway;
 mod worker;
 mod workspace_path;
 
-pub use crate::routes::table::openapi_json;
+pub use crate::routes::router::openapi_json;
 pub use config::Config;
 pub use error::ApiError;
 pub(crate) use headwater_protocol::now_ms;

@@ -35,7 +35,7 @@ use tower_http::timeout::TimeoutBody;
 
 use crate::auth::{FirstTokenError, JwtError, Jwts, NewToken, first_token};
 use crate::config::Config;
-use crate::routes::table;
+use crate::routes::router;
 pub(crate) use crate::serve::connection_permits::ConnectionPermit;
 use crate::serve::connection_permits::{ConnectionPermits, refuse};
 use crate::serve::slow_reader::IsLive;
@@ -127,7 +127,7 @@ pub async fn serve(
 
 /// Accepts connections until `stop`, then waits for the open ones.
 async fn accept(gateway: &Arc<Gateway>, listener: TcpListener, stop: CancellationToken) {
-    let router = table::router(gateway);
+    let router = router::router(gateway);
     let limit = Arc::new(Semaphore::new(gateway.config.max_connections.min(max_connections())));
     let permits = ConnectionPermits::new(&gateway.config, gateway.metrics.connections.clone());
     let mut backoff = Backoff::new(ACCEPT_PAUSE, LONGEST_ACCEPT_PAUSE);
@@ -194,7 +194,7 @@ async fn connection(
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         // A client that stops sending in the middle of a body fails with a timeout.
         let mut request = request.map(|body| Body::new(TimeoutBody::new(header_timeout, body)));
-        table::rewrite(&mut request);
+        router::rewrite(&mut request);
         request.extensions_mut().insert(ConnectInfo(address));
         request.extensions_mut().insert(permit.clone());
         let (router, is_live) = (router.clone(), is_live.clone());

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::executions::execution::Execution;
 use crate::executions::permits::ExecutionPermits;
 use crate::executions::table::ExecutionTable;
-use crate::files::room::WorkspaceRoom;
+use crate::files::free_space::FreeSpace;
 use crate::languages::Languages;
 use crate::layout::Folder;
 use crate::retention::Retention;
@@ -46,7 +46,7 @@ pub(crate) struct Engine {
     /// The host users that sessions run as.
     pub(crate) host_users: UidPool,
     /// How much each workspace was found to hold.
-    pub(crate) quotas: WorkspaceRoom,
+    pub(crate) free_space: FreeSpace,
     pub(crate) execution_permits: ExecutionPermits,
     /// What all terminals share.
     pub(crate) terminals: Hub,
@@ -90,7 +90,7 @@ impl Engine {
             this: this.clone(),
             sessions: SessionTable::default(),
             executions: ExecutionTable::default(),
-            quotas: WorkspaceRoom::default(),
+            free_space: FreeSpace::default(),
             execution_permits: ExecutionPermits::default(),
         })
     }

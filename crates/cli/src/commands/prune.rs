@@ -8,7 +8,7 @@ use crate::args::PruneArgs;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
 use crate::output::print_line;
-use crate::{resolve, words};
+use crate::{humanize, resolve};
 
 /// Deletes logs, or prints what it would delete.
 pub async fn prune(place: &Place, args: &PruneArgs) -> Result<u8, CommandError> {
@@ -56,15 +56,15 @@ fn is_confirmed(found: &PruneBody) -> Result<bool, CommandError> {
 }
 
 fn logs(found: &PruneBody) -> String {
-    words::count(found.logs, "log")
+    humanize::count(found.logs, "log")
 }
 
 fn question(found: &PruneBody) -> String {
-    format!("Delete {} of ended executions ({})? [y/N] ", logs(found), words::bytes(found.bytes))
+    format!("Delete {} of ended executions ({})? [y/N] ", logs(found), humanize::bytes(found.bytes))
 }
 
 fn cannot_ask(found: &PruneBody) -> CommandError {
-    let message = format!("{} ({}) to delete, not confirmed", logs(found), words::bytes(found.bytes));
+    let message = format!("{} ({}) to delete, not confirmed", logs(found), humanize::bytes(found.bytes));
     CommandError::usage(message).hint("use `--yes` to delete without confirmation, or `--dry-run` to list")
 }
 
@@ -82,7 +82,7 @@ fn print(pruned: &PruneBody, json: bool) -> Result<u8, CommandError> {
 fn lines(pruned: &PruneBody) -> Vec<String> {
     let mut lines = if pruned.dry_run { pruned.executions.clone() } else { Vec::new() };
     let done = if pruned.dry_run { "would delete" } else { "deleted" };
-    lines.push(format!("{done} {} ({})", logs(pruned), words::bytes(pruned.bytes)));
+    lines.push(format!("{done} {} ({})", logs(pruned), humanize::bytes(pruned.bytes)));
     lines
 }
 

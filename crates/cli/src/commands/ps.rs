@@ -10,7 +10,7 @@ use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
 use crate::output::{print_json, print_line};
 use crate::view::{self, Table};
-use crate::{resolve, words};
+use crate::{humanize, resolve};
 
 /// Lists executions, newest last.
 pub async fn ps(place: &Place, args: &PsArgs) -> Result<u8, CommandError> {
@@ -62,8 +62,8 @@ fn table(listed: &[(ExecutionBody, Vec<Process>)]) -> Vec<String> {
             plain(table.id(&execution.id)),
             plain(table.id(&execution.session_id)),
             view::state(execution, table.style()),
-            plain(words::ago(execution.started_at.0)),
-            plain(words::bytes(bytes)),
+            plain(humanize::ago(execution.started_at.0)),
+            plain(humanize::bytes(bytes)),
             plain(view::command_line(&execution.command)),
         ]);
         for process in processes {

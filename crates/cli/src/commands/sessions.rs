@@ -11,7 +11,7 @@ use crate::error::{CommandError, ErrorKind};
 use crate::escape::{self, printable};
 use crate::output::{print_json, print_line};
 use crate::view::{self, Table};
-use crate::{resolve, words};
+use crate::{humanize, resolve};
 
 /// Runs the action.
 pub async fn sessions(place: &Place, args: SessionsArgs) -> Result<u8, CommandError> {
@@ -55,7 +55,7 @@ fn table(all: &[SessionBody]) -> Vec<String> {
             plain(printable(session.name.as_deref().unwrap_or("-"))),
             plain(state(session).to_owned()),
             view::sandbox(session.sandbox, table.style()),
-            plain(words::ago(session.created_at.0)),
+            plain(humanize::ago(session.created_at.0)),
             plain(session.running.to_string()),
         ]);
     }

@@ -17,9 +17,9 @@ use crate::confirm::confirm;
 use crate::connect::Place;
 use crate::error::{CommandError, ErrorKind};
 use crate::escape::printable;
+use crate::humanize;
 use crate::output::print_line;
 use crate::style::Style;
-use crate::words;
 
 /// How long a process may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -82,11 +82,11 @@ fn summary(ended: u32, done: &v1::ShutdownResponse) -> String {
 }
 
 fn sessions(count: u32) -> String {
-    words::count(u64::from(count), "session")
+    humanize::count(u64::from(count), "session")
 }
 
 fn executions(count: u32) -> String {
-    words::count(u64::from(count), "execution")
+    humanize::count(u64::from(count), "execution")
 }
 
 /// The sessions to end, once the user has confirmed it.
@@ -120,7 +120,7 @@ fn question(all: &[Session]) -> String {
     let hibernated = if hibernated > 0 { format!(" ({hibernated} hibernated)") } else { String::new() };
     format!(
         "end {}{hibernated} of {} and delete their workspaces and snapshots (logs are kept)",
-        words::count(all.len() as u64, "session"),
+        humanize::count(all.len() as u64, "session"),
         named.join(", ")
     )
 }

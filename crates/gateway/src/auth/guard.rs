@@ -28,7 +28,7 @@ use crate::audit::{Denial, is_denial};
 use crate::auth::revocation::{request_while_valid, response_while_valid};
 use crate::error::ApiError;
 use crate::http::rate_limit::{new_request_id, with_request_id};
-use crate::routes::table;
+use crate::routes::router;
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 
@@ -104,7 +104,7 @@ async fn admit(
     if let Some(response) = cors::preflight(allowed, request.method(), request.headers()) {
         return Ok(Admitted::Preflight(response));
     }
-    if table::is_public(request.uri().path()) {
+    if router::is_public(request.uri().path()) {
         return Ok(Admitted::Request(request));
     }
     gateway.rates.count_address(address)?;
@@ -175,7 +175,7 @@ fn secret(request: &Request) -> Result<Option<Secret>, ApiError> {
     }
     match query_token(request) {
         Some(token) if is_ticket(&token) => Ok(Some(Secret::Ticket(token, TicketStream::of(request)))),
-        Some(token) if token.starts_with(LINK_PREFIX) || table::is_terminal(request.uri().path()) => {
+        Some(token) if token.starts_with(LINK_PREFIX) || router::is_terminal(request.uri().path()) => {
             Ok(Some(Secret::Token(token)))
         }
         Some(_) => Err(token_in_address()),
@@ -219,7 +219,7 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
 
 /// The token in the query, only where a browser cannot set a header (`EventSource`, `WebSocket`) and only for `GET`.
 fn query_token(request: &Request) -> Option<String> {
-    if request.method() != Method::GET || !table::takes_query_token(request.uri().path()) {
+    if request.method() != Method::GET || !router::takes_query_token(request.uri().path()) {
         return None;
     }
     let pairs = request.uri().query()?.split('&').filter_map(|pair| pair.split_once('='));

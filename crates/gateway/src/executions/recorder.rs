@@ -22,12 +22,12 @@ use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::background::Background;
+use crate::deferred_writes::tick_after;
 use crate::error::ApiError;
 use crate::metrics::Metrics;
 use crate::now_ms;
 use crate::quota::Quota;
 use crate::quota::admission::Permit;
-use crate::store_ticks::tick_after;
 use crate::worker::Worker;
 
 /// How long an execution may run before the worker is asked for its end: clients that follow it see the end first.

@@ -17,7 +17,7 @@ use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::http::openapi::Guarded;
 use crate::http::response_memory::Pulled;
-use crate::routes::table::openapi_json;
+use crate::routes::router::openapi_json;
 use crate::state::Gateway;
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {

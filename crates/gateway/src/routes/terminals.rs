@@ -41,7 +41,7 @@ use crate::http::openapi::{Common, NotFound, SessionEnded};
 use crate::serve::ConnectionPermit;
 use crate::state::Gateway;
 use crate::streams::socket::input::Input;
-use crate::streams::socket::note::Note;
+use crate::streams::socket::notice::Notice;
 use crate::streams::socket::outgoing::{Due, Outgoing};
 use crate::streams::socket::shared::Shared;
 use crate::streams::socket::{self, bounded};
@@ -208,7 +208,7 @@ impl Viewer {
                 None => (gateway.worker.follow(id, options(Seq(0))).await?, None),
             },
         };
-        let mut due = VecDeque::from([Due::Note(Note::Attached(size))]);
+        let mut due = VecDeque::from([Due::Notice(Notice::Attached(size))]);
         due.extend(drawn.into_iter().flat_map(Due::screen));
         Ok(Self {
             gateway,

@@ -5,7 +5,7 @@
 
 pub(crate) mod frames;
 pub(crate) mod input;
-pub(crate) mod note;
+pub(crate) mod notice;
 pub(crate) mod outgoing;
 pub(crate) mod receive;
 pub(crate) mod shared;
@@ -19,7 +19,7 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::time::timeout;
 
-use self::note::Note;
+use self::notice::Notice;
 use self::outgoing::{Encoder, Ending, Outgoing};
 use self::receive::{FrameHandler, Gone, receive};
 use crate::error::ApiError;
@@ -106,8 +106,8 @@ async fn closing<D: Encoder>(outgoing: &mut Outgoing<D>, ending: Ending) -> Clos
         Ending::Stopping => Some((close_code::RESTART, "reconnect")),
         Ending::Gone => None,
         Ending::Failed(error) => {
-            let note = Note::Error(error.clone());
-            let _ = timeout(CLOSE_TIMEOUT, outgoing.send_note(&note)).await;
+            let notice = Notice::Error(error.clone());
+            let _ = timeout(CLOSE_TIMEOUT, outgoing.send_notice(&notice)).await;
             let may_pass = error.retry_after.is_some();
             Some(if may_pass { (close_code::RESTART, "reconnect") } else { (close_code::ERROR, error.code) })
         }

@@ -101,7 +101,7 @@ impl OpenWorkspace {
 
     /// The space that is left, by a measurement that may be a moment old. Blocks while it is measured.
     pub(crate) fn room(&self) -> Result<Room, Fault> {
-        self.in_use.engine.quotas.room(self)
+        self.in_use.engine.free_space.room(self)
     }
 
     /// The space that is left, by a new measurement.
@@ -112,12 +112,12 @@ impl OpenWorkspace {
 
     /// Adds to the measured usage.
     pub(crate) fn has_grown(&self, bytes: u64, inodes: u64) {
-        self.in_use.engine.quotas.add(self.id, bytes, inodes);
+        self.in_use.engine.free_space.add(self.id, bytes, inodes);
     }
 
     /// Discards the measurement after something was removed or replaced.
     pub(crate) fn has_changed(&self) {
-        self.in_use.engine.quotas.forget(self.id);
+        self.in_use.engine.free_space.forget(self.id);
     }
 
     /// The fault for a write that does not fit.

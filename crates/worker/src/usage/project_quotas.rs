@@ -2,7 +2,7 @@
 //!
 //! Each new workspace gets its own project id, which stays with the folder over hibernation and restarts. The kernel
 //! counts the content of the workspace and refuses writes of programs over the limit; writes of the worker as root are
-//! measured before (`files::room`). Snapshots are not in the project: they are subtracted from the limit. Workspaces from
+//! measured before (`files::free_space`). Snapshots are not in the project: they are subtracted from the limit. Workspaces from
 //! before quotas were turned on have no project; the janitor only measures them.
 
 use std::fs::File;

@@ -4,7 +4,7 @@ use headwater_contract::{ContractError, connect, v1};
 use headwater_sandbox::doctor::Check;
 use headwater_worker::config::Config;
 
-use crate::words;
+use crate::humanize;
 
 const NAME: &str = "worker";
 
@@ -30,8 +30,8 @@ pub fn check(config: &Config) -> Check {
 
 fn running(info: &v1::InfoResponse) -> Check {
     let (sessions, executions) = (
-        words::count(info.sessions.into(), "session"),
-        words::count(info.running.into(), "running execution"),
+        humanize::count(info.sessions.into(), "session"),
+        humanize::count(info.running.into(), "running execution"),
     );
     let detail = format!("running: pid {}, version {}, {sessions}, {executions}", info.pid, info.version);
     if info.sandbox == "none" {

@@ -6,7 +6,7 @@ use headwater_protocol::api::write_event;
 
 use super::Mode;
 use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
-use crate::streams::socket::note::Note;
+use crate::streams::socket::notice::Notice;
 use crate::streams::socket::outgoing::Encoder;
 
 impl Encoder for Mode {
@@ -25,9 +25,9 @@ impl Encoder for Mode {
         })
     }
 
-    /// Only errors: the other notes are about screens, which an execution without a terminal does not have.
-    fn note(&self, note: &Note) -> Option<Message> {
-        let Note::Error(error) = note else {
+    /// Only errors: the other notices are about screens, which an execution without a terminal does not have.
+    fn notice(&self, notice: &Notice) -> Option<Message> {
+        let Notice::Error(error) = notice else {
             return None;
         };
         let json = error_json(error);

@@ -16,7 +16,7 @@ use crate::bodies::exit_number;
 use crate::error::ApiError;
 use crate::state::Gateway;
 use crate::streams::socket::frames::{binary_event, binary_json, error_json, text};
-use crate::streams::socket::note::Note;
+use crate::streams::socket::notice::Notice;
 use crate::streams::socket::outgoing::{Encoder, Screen};
 use crate::streams::socket::shared::Shared;
 
@@ -65,23 +65,23 @@ impl Encoder for ViewerEncoder {
         Some(text(json))
     }
 
-    fn note(&self, note: &Note) -> Option<Message> {
+    fn notice(&self, notice: &Notice) -> Option<Message> {
         if self.shared.is_binary() {
-            return Some(Message::Binary(binary_json(&self.frame(note))));
+            return Some(Message::Binary(binary_json(&self.frame(notice))));
         }
-        let json = match note {
-            Note::Error(error) => {
+        let json = match notice {
+            Notice::Error(error) => {
                 ServerMessage::Error { message: &error.message, code: error.code, hint: &error.hint }.json()
             }
-            Note::Resized(size) => ServerMessage::Resized { rows: size.rows, cols: size.cols }.json(),
-            Note::Mark(Mark { kind: MarkKind::Prompt, .. }) => ServerMessage::Prompt.json(),
+            Notice::Resized(size) => ServerMessage::Resized { rows: size.rows, cols: size.cols }.json(),
+            Notice::Mark(Mark { kind: MarkKind::Prompt, .. }) => ServerMessage::Prompt.json(),
             // The screen that follows resets the viewer's terminal.
-            Note::Attached(_) | Note::Snapshot(_) | Note::Mark(_) => return None,
+            Notice::Attached(_) | Notice::Snapshot(_) | Notice::Mark(_) => return None,
         };
         Some(text(json))
     }
 
-    async fn more(&mut self, position: Seq) -> Note {
+    async fn more(&mut self, position: Seq) -> Notice {
         while let (None, Some(marks)) = (&self.held, &mut self.marks) {
             match marks.next().await {
                 Ok(Some(mark)) => self.held = Some(mark),
@@ -93,7 +93,7 @@ impl Encoder for ViewerEncoder {
             }
         }
         match self.held.take_if(|mark| mark.seq <= position) {
-            Some(mark) => Note::Mark(mark),
+            Some(mark) => Notice::Mark(mark),
             None => pending().await,
         }
     }
@@ -105,20 +105,20 @@ impl Encoder for ViewerEncoder {
 }
 
 impl ViewerEncoder {
-    /// A note, which is not an event of the log, as the JSON of an event.
-    fn frame(&self, note: &Note) -> Vec<u8> {
-        let json = match note {
-            Note::Error(error) => return error_json(error),
-            Note::Attached(size) => json!({
+    /// A notice, which is not an event of the log, as the JSON of an event.
+    fn frame(&self, notice: &Notice) -> Vec<u8> {
+        let json = match notice {
+            Notice::Error(error) => return error_json(error),
+            Notice::Attached(size) => json!({
                 "type": "attached", "execution_id": self.id.to_string(), "name": self.name,
                 "rows": size.rows, "cols": size.cols, "read_only": self.read_only,
             }),
-            Note::Resized(size) => json!({ "type": "resized", "rows": size.rows, "cols": size.cols }),
-            Note::Snapshot(head) => json!({
+            Notice::Resized(size) => json!({ "type": "resized", "rows": size.rows, "cols": size.cols }),
+            Notice::Snapshot(head) => json!({
                 "type": "snapshot", "seq": head.seq, "rows": head.size.rows, "cols": head.size.cols,
                 "title": head.title, "bytes": head.bytes,
             }),
-            Note::Mark(mark) => {
+            Notice::Mark(mark) => {
                 let seq = mark.seq.0;
                 match &mark.kind {
                     MarkKind::Prompt => json!({ "type": "prompt", "seq": seq }),

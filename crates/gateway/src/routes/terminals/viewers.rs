@@ -8,7 +8,7 @@ use headwater_contract::{ContractError, KeyedLock};
 use headwater_protocol::{ExecutionId, TtySize};
 
 use crate::state::Gateway;
-use crate::streams::socket::note::Note;
+use crate::streams::socket::notice::Notice;
 use crate::streams::socket::shared::Shared;
 
 /// All viewers of all terminals.
@@ -83,7 +83,7 @@ impl Viewers {
         if let Some(terminal) = self.terminals().get_mut(&id)
             && terminal.size.replace(size) != Some(size)
         {
-            terminal.viewers.values().for_each(|viewer| viewer.shared.note(Note::Resized(size)));
+            terminal.viewers.values().for_each(|viewer| viewer.shared.notice(Notice::Resized(size)));
         }
     }
 }

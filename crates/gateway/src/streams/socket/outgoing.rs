@@ -20,7 +20,7 @@ use headwater_protocol::api::EventViews;
 use headwater_protocol::{Event, EventKind, ExecutionId, Seq, Stream};
 use tokio::time::{Instant, sleep_until};
 
-use super::note::{Note, SnapshotHead};
+use super::notice::{Notice, SnapshotHead};
 use super::shared::Shared;
 use crate::error::ApiError;
 use crate::streams::sse::OpenStream;
@@ -33,7 +33,7 @@ const SMALL_BYTES: usize = 4 << 10;
 /// Replaces missing bytes: a screen, and a follower that continues after it.
 pub(crate) type Screen = (Snapshot, Follower);
 
-/// Encodes events and notes for a client.
+/// Encodes events and notices for a client.
 pub(crate) trait Encoder: Send {
     /// Whether output is sent as text, and therefore cut only between characters.
     fn is_text(&self) -> bool;
@@ -47,11 +47,11 @@ pub(crate) trait Encoder: Send {
     /// An event as a message, if this client receives such events.
     fn event(&self, event: &Event) -> Option<Message>;
 
-    /// A note as a message, if this client receives such notes.
-    fn note(&self, note: &Note) -> Option<Message>;
+    /// A notice as a message, if this client receives such notices.
+    fn notice(&self, notice: &Notice) -> Option<Message>;
 
-    /// Another note, now that everything up to `position` was sent. Cancel-safe.
-    fn more(&mut self, position: Seq) -> impl Future<Output = Note> + Send {
+    /// Another notice, now that everything up to `position` was sent. Cancel-safe.
+    fn more(&mut self, position: Seq) -> impl Future<Output = Notice> + Send {
         let _ = position;
         pending()
     }
@@ -83,15 +83,15 @@ pub(crate) enum Ending {
 #[derive(Debug)]
 pub(crate) enum Due {
     Event(Event),
-    Note(Note),
+    Notice(Notice),
 }
 
 impl Due {
     /// A screen: its header and its bytes.
     pub(crate) fn screen(snapshot: Snapshot) -> [Self; 2] {
-        let head = Note::Snapshot(SnapshotHead::of(&snapshot));
+        let head = Notice::Snapshot(SnapshotHead::of(&snapshot));
         let kind = EventKind::Output { stream: Stream::Output, offset: 0, bytes: snapshot.data };
-        [Self::Note(head), Self::Event(Event { seq: snapshot.seq, at_ms: 0, kind })]
+        [Self::Notice(head), Self::Event(Event { seq: snapshot.seq, at_ms: 0, kind })]
     }
 }
 
@@ -129,7 +129,7 @@ enum Turn {
     /// Check everything again.
     Again,
     Event(Result<Option<Event>, ApiError>),
-    Note(Note),
+    Notice(Notice),
     Ping,
     Stop,
 }
@@ -149,8 +149,8 @@ impl<D: Encoder> Outgoing<D> {
         let mut rest_at: Option<Instant> = None;
         let mut last_came = false;
         loop {
-            while let Some(note) = self.shared.next_note() {
-                self.send_note(&note).await?;
+            while let Some(notice) = self.shared.next_notice() {
+                self.send_notice(&notice).await?;
             }
             let holdup = self.send_due(last_came).await?;
             if last_came && self.due.is_empty() {
@@ -169,7 +169,7 @@ impl<D: Encoder> Outgoing<D> {
                     self.sink.send(Message::Ping(Bytes::new())).await?;
                     ping_at = Instant::now() + self.heartbeat;
                 }
-                Turn::Note(note) => self.send_note(&note).await?,
+                Turn::Notice(notice) => self.send_notice(&notice).await?,
                 Turn::Event(Ok(Some(event))) => {
                     if let Err(error) = self.take_up(event).await {
                         return Ok(Ending::Failed(error));
@@ -218,7 +218,7 @@ impl<D: Encoder> Outgoing<D> {
             () = gateway.background.stopping.cancelled() => Turn::Stop,
             () = self.shared.changed() => Turn::Again,
             event = self.follower.next(), if !no_event => Turn::Event(event.map_err(ApiError::from)),
-            note = self.encoder.more(self.position) => Turn::Note(note),
+            notice = self.encoder.more(self.position) => Turn::Notice(notice),
             () = wake => Turn::Again,
             () = sleep_until(ping_at) => Turn::Ping,
         })
@@ -241,7 +241,7 @@ impl<D: Encoder> Outgoing<D> {
 
     /// Continues with a screen, in place of everything that was to be sent before it.
     fn jump(&mut self, (snapshot, follower): Screen) {
-        self.due.retain(|due| matches!(due, Due::Note(_)));
+        self.due.retain(|due| matches!(due, Due::Notice(_)));
         self.views = EventViews::default();
         self.skip = 0;
         self.follower = follower;
@@ -302,8 +302,8 @@ impl<D: Encoder> Outgoing<D> {
         }
         while let Some(due) = self.due.pop_front() {
             let event = match due {
-                Due::Note(note) => {
-                    self.send_note(&note).await?;
+                Due::Notice(notice) => {
+                    self.send_notice(&notice).await?;
                     continue;
                 }
                 Due::Event(event) => event,
@@ -343,9 +343,9 @@ impl<D: Encoder> Outgoing<D> {
         }
     }
 
-    /// Sends a note to the client.
-    pub(crate) async fn send_note(&mut self, note: &Note) -> Result<(), axum::Error> {
-        match self.encoder.note(note) {
+    /// Sends a notice to the client.
+    pub(crate) async fn send_notice(&mut self, notice: &Notice) -> Result<(), axum::Error> {
+        match self.encoder.notice(notice) {
             Some(message) => self.sink.feed(message).await,
             None => Ok(()),
         }

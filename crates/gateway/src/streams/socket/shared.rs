@@ -1,16 +1,16 @@
-//! State shared by the two directions of a socket and by others that send it notes: the credit, the format of
-//! frames, and pending notes.
+//! State shared by the two directions of a socket and by others that send it notices: the credit, the format of
+//! frames, and pending notices.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::note::Note;
+use super::notice::Notice;
 use crate::error::ApiError;
 
-/// The maximum number of pending notes; a client that causes more errors than it reads gets only these.
-const MAX_NOTES: usize = 16;
+/// The maximum number of pending notices; a client that causes more errors than it reads gets only these.
+const MAX_NOTICES: usize = 16;
 
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
@@ -22,7 +22,7 @@ pub(crate) struct Shared {
 struct State {
     /// Bytes of output that may be sent; None means unlimited, until the first credit.
     credit: Option<u64>,
-    notes: VecDeque<Note>,
+    notices: VecDeque<Notice>,
     /// Whether the client has sent a binary frame.
     is_binary: bool,
 }
@@ -60,25 +60,25 @@ impl Shared {
 
     /// Queues an error for the client.
     pub(crate) fn send_error(&self, error: ApiError) {
-        self.note(Note::Error(error));
+        self.notice(Notice::Error(error));
     }
 
-    /// Queues a note for the client. Only the last size is kept.
-    pub(crate) fn note(&self, note: Note) {
+    /// Queues a notice for the client. Only the last size is kept.
+    pub(crate) fn notice(&self, notice: Notice) {
         let mut state = self.state();
-        if matches!(note, Note::Resized(_)) {
-            state.notes.retain(|waiting| !matches!(waiting, Note::Resized(_)));
-            state.notes.push_back(note);
-        } else if state.notes.len() < MAX_NOTES {
-            state.notes.push_back(note);
+        if matches!(notice, Notice::Resized(_)) {
+            state.notices.retain(|waiting| !matches!(waiting, Notice::Resized(_)));
+            state.notices.push_back(notice);
+        } else if state.notices.len() < MAX_NOTICES {
+            state.notices.push_back(notice);
         }
         drop(state);
         self.changed.notify_one();
     }
 
-    /// The next pending note.
-    pub(crate) fn next_note(&self) -> Option<Note> {
-        self.state().notes.pop_front()
+    /// The next pending notice.
+    pub(crate) fn next_notice(&self) -> Option<Notice> {
+        self.state().notices.pop_front()
     }
 
     /// Notes that the client uses binary frames.
@@ -121,11 +121,11 @@ mod tests {
         let shared = Shared::default();
         (0..100).for_each(|_| shared.send_error(ApiError::invalid("no")));
         for rows in 1..100 {
-            shared.note(Note::Resized(TtySize { rows, cols: 80 }));
+            shared.notice(Notice::Resized(TtySize { rows, cols: 80 }));
         }
-        let notes: Vec<_> = std::iter::from_fn(|| shared.next_note()).collect();
-        assert_eq!(notes.len(), MAX_NOTES + 1);
-        assert!(matches!(notes.last(), Some(Note::Resized(TtySize { rows: 99, cols: 80 }))));
+        let notices: Vec<_> = std::iter::from_fn(|| shared.next_notice()).collect();
+        assert_eq!(notices.len(), MAX_NOTICES + 1);
+        assert!(matches!(notices.last(), Some(Notice::Resized(TtySize { rows: 99, cols: 80 }))));
     }
 
     #[test]
@@ -134,6 +134,6 @@ mod tests {
         for _ in 0..1000 {
             shared.send_error(ApiError::invalid("no"));
         }
-        assert_eq!(std::iter::from_fn(|| shared.next_note()).count(), MAX_NOTES);
+        assert_eq!(std::iter::from_fn(|| shared.next_notice()).count(), MAX_NOTICES);
     }
 }

@@ -1,4 +1,4 @@
-//! Messages to a client that are not events of a log.
+//! Notices: messages to a client that are not events of a log.
 
 use headwater_contract::{Mark, Snapshot};
 use headwater_protocol::TtySize;
@@ -7,7 +7,7 @@ use crate::error::ApiError;
 
 /// A message that is not an event of the log.
 #[derive(Debug, Clone)]
-pub(crate) enum Note {
+pub(crate) enum Notice {
     /// A request of the client failed.
     Error(ApiError),
     /// The terminal was resized.

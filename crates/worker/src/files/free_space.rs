@@ -20,7 +20,7 @@ const MAX_MEASURES: usize = 1024;
 
 /// The measured usage of workspaces.
 #[derive(Debug, Default)]
-pub(crate) struct WorkspaceRoom(Mutex<HashMap<SessionId, Measured>>);
+pub(crate) struct FreeSpace(Mutex<HashMap<SessionId, Measured>>);
 
 #[derive(Debug, Clone, Copy)]
 struct Measured {
@@ -29,7 +29,7 @@ struct Measured {
     at: Instant,
 }
 
-impl WorkspaceRoom {
+impl FreeSpace {
     fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Measured>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
