@@ -78,7 +78,7 @@ async fn every_end_has_its_detail_in_the_answer_and_the_stream_even_after_restar
     let me = server.api();
     let session = me.session(&json!({})).await?;
     let prepared = me.start(&session, &json!({"shell": PREPARE})).await?;
-    ensure!(me.closed(&prepared).await?["exit"]["code"] == 0, "the scripts are not there");
+    ensure!(me.closed(&prepared).await?["exit"]["code"] == 0, "the scripts do not exist");
     let mut ends = Vec::new();
     for (request, reason, detail) in cases() {
         let id = me.start(&session, &request).await?;

@@ -223,10 +223,15 @@ async fn outlives(trick: &str) -> Result<bool> {
     host::eventually("the trick is up", async || with_argument(&token).len() > 1).await?;
     child.kill()?;
     child.wait()?;
-    let left = with_argument(&token);
-    for pid in &left {
-        let _ = host::signal(*pid, Signal::KILL);
-    }
-    host::eventually("the control is over", async || with_argument(&token).is_empty()).await?;
-    Ok(!left.is_empty())
+    let outlives = !with_argument(&token).is_empty();
+    // What is left may still fork, so it is killed until nothing is left.
+    host::eventually("the control is over", async || {
+        let left = with_argument(&token);
+        for pid in &left {
+            let _ = host::signal(*pid, Signal::KILL);
+        }
+        left.is_empty()
+    })
+    .await?;
+    Ok(outlives)
 }

@@ -1,4 +1,4 @@
-//! An index cut at any byte, raw files cut short: what is left is delivered, the rest is mended or stated.
+//! An index cut at any byte, raw files cut short: what is left is delivered, the rest is repaired or reported.
 
 use super::*;
 

@@ -88,8 +88,9 @@ fn a_daemon_is_listed_after_its_program_has_ended_and_is_ended_by_stop() {
     // Even after the worker has released the execution.
     worker.send(&ToInit::ExitLogged { execution: id });
     worker.send(&ToInit::Release { execution: id });
-    let found = worker.await_processes(id, |found| found.len() == 1);
-    assert_eq!(found[0].name, "sleep");
+    // Until it has called exec, the daemon has the name of the shell that forked it.
+    let found = worker.await_processes(id, |found| found.len() == 1 && found[0].name == "sleep");
+    assert_eq!(found[0].pid, pids[0]);
     worker.stop(id, Cause::Cancelled, 5000);
     worker.assert_gone(id, &pids);
 }

@@ -130,11 +130,11 @@ impl Contract for TreesService {
         let search = Search::new(&request, open.path(&request.path)?)?;
         let permit = acquire(&self.work, &open, "searches")?;
         Ok(Response::new(run(&self.work, permit, move |sender| {
-            use v1::search_response::Told;
-            let send = |message| sender.send(v1::SearchResponse { told: Some(message) });
+            use v1::search_response::Item;
+            let send = |message| sender.send(v1::SearchResponse { item: Some(message) });
             let summary =
-                search.run(&open.workspace, |found| send(Told::Match(found)), || sender.is_open())?;
-            send(Told::Summary(summary));
+                search.run(&open.workspace, |found| send(Item::Match(found)), || sender.is_open())?;
+            send(Item::Summary(summary));
             Ok(())
         })))
     }

@@ -325,7 +325,7 @@ impl SessionTable {
             State::Hibernated(hibernated) => return Ok((hibernated.record.clone(), workspace_use)),
             State::Removing(_) | State::Ended(_) => return Err(has_ended(id)),
         };
-        drop(entries); // whoever changes the record holds its lock while writing to the disk
+        drop(entries); // a caller that changes the record holds its lock while writing to the disk
         let record = live.record().clone();
         Ok((record, workspace_use))
     }

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::unfold;
-use headwater_contract::v1::search_response::Told;
+use headwater_contract::v1::search_response::Item;
 use headwater_contract::{Messages, v1};
 use headwater_protocol::SessionId;
 use headwater_protocol::api::{ErrorBody, PathEncoding, SearchBody, SearchSummaryBody};
@@ -155,9 +155,9 @@ impl Source for Found {
             None => self.messages.next().await?,
         };
         let message = message.ok_or_else(|| ApiError::internal(&"a search ended without a summary"))?;
-        match message.told {
-            Some(Told::Summary(summary)) => self.end(parts, &bodies::summary(summary)),
-            Some(Told::Match(found)) => {
+        match message.item {
+            Some(Item::Summary(summary)) => self.end(parts, &bodies::summary(summary)),
+            Some(Item::Match(found)) => {
                 self.bytes += found.path.len() + found.text.len() + 100;
                 if self.bytes > MAX_RESPONSE_BYTES {
                     let (matches, stopped) = (self.matches, Some("limit".to_owned()));
@@ -188,9 +188,9 @@ fn lines(
         };
         let json = match message {
             Ok(None) => return None,
-            Ok(Some(message)) => match message.told {
-                Some(Told::Match(found)) => serde_json::to_string(&bodies::found(&found)),
-                Some(Told::Summary(summary)) => Ok(json!({"summary": bodies::summary(summary)}).to_string()),
+            Ok(Some(message)) => match message.item {
+                Some(Item::Match(found)) => serde_json::to_string(&bodies::found(&found)),
+                Some(Item::Summary(summary)) => Ok(json!({"summary": bodies::summary(summary)}).to_string()),
                 None => Ok("{}".to_owned()),
             },
             Err(error) => {

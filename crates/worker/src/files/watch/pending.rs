@@ -78,7 +78,7 @@ impl Pending {
         self.live += 1;
     }
 
-    /// Drops all pending changes and tells the reader to list the folder again.
+    /// Drops all pending changes and asks the reader to list the folder again.
     pub(crate) fn overflow(&mut self) {
         *self = Self::default();
         self.push(ChangeType::Overflow, &[], FileKind::Folder, &[]);

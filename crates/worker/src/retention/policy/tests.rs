@@ -14,7 +14,7 @@ fn session(n: u128) -> SessionId {
     format!("ses_{n:032x}").parse().unwrap()
 }
 
-/// A log that ended so many minutes ago.
+/// A log that ended the given number of minutes ago.
 fn log(owner: &str, in_session: u128, minutes: u64, bytes: u64) -> Kept {
     Kept {
         id: ExecutionId::random(),
