@@ -49,7 +49,8 @@ pub(crate) fn measure(session: &Session) -> Usage {
         if Some(pid) == init {
             usage.cpu_ms += stat.children_ms;
         } else {
-            usage.cpu_ms += stat.own_ms;
+            // A child that was waited for counts with its parent, and with init once the parent has ended.
+            usage.cpu_ms += stat.own_ms + stat.children_ms;
             usage.members.push(Member { pid, name: stat.name, cpu_ms: stat.own_ms });
         }
     }
