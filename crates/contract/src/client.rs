@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headwater_protocol::{
-    Execution, ExecutionId, Process, Session, SessionId, SessionSpec, StartSpec, TtySize,
+    Execution, ExecutionId, Process, Session, SessionId, SessionSpec, SessionUsage, StartSpec, TtySize,
 };
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
@@ -202,6 +202,12 @@ impl Client {
     /// The current usage of each session, hibernated ones included.
     pub async fn usage(&self) -> Result<Vec<v1::SessionUsage>> {
         Ok(self.raw().list_usage(v1::ListUsageRequest {}).await?.into_inner().sessions)
+    }
+
+    /// The current usage of a session, which stays hibernated if it is.
+    pub async fn session_usage(&self, id: SessionId) -> Result<SessionUsage> {
+        let request = v1::GetUsageRequest { session_id: id.to_string() };
+        Ok(self.raw().get_usage(request).await?.into_inner().into())
     }
 
     /// The disk usage of each owner. Cheap.

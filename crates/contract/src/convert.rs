@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use headwater_protocol::{
     Children, Command, Event, EventKind, Execution, ExecutionState, Limits, Network, OnOutputLimit, Process,
-    Reason, SandboxKind, Seq, Session, SessionSpec, SessionState, StartSpec, Stdin, Stream, TtySize, Usage,
-    Verdict,
+    Reason, SandboxKind, Seq, Session, SessionSpec, SessionState, SessionUsage, StartSpec, Stdin, Stream,
+    TtySize, Usage, Verdict,
 };
 
 use crate::error::{Fault, FaultKind};
@@ -414,6 +414,32 @@ impl From<v1::Process> for Process {
     }
 }
 
+impl From<&SessionUsage> for v1::GetUsageResponse {
+    fn from(usage: &SessionUsage) -> Self {
+        Self {
+            hibernated: usage.hibernated,
+            memory_bytes: usage.memory_bytes,
+            cpu_ms: usage.cpu_ms,
+            pids: usage.pids,
+            disk_bytes: usage.disk_bytes,
+            limits: Some((&usage.limits).into()),
+        }
+    }
+}
+
+impl From<v1::GetUsageResponse> for SessionUsage {
+    fn from(usage: v1::GetUsageResponse) -> Self {
+        Self {
+            hibernated: usage.hibernated,
+            memory_bytes: usage.memory_bytes,
+            cpu_ms: usage.cpu_ms,
+            pids: usage.pids,
+            disk_bytes: usage.disk_bytes,
+            limits: usage.limits.map(Into::into).unwrap_or_default(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use headwater_protocol::{ExecutionId, ExitDetail, SessionId};
@@ -459,6 +485,14 @@ mod tests {
             log_removed: None,
         };
         assert_eq!(Execution::try_from(v1::Execution::from(&execution)), Ok(execution));
+    }
+
+    #[test]
+    fn the_usage_of_a_session_survives_the_wire_and_what_is_not_counted_stays_absent() {
+        let limits = Limits { pids: Some(4), cpus: Some(0.5), ..Limits::default() };
+        let (cpu_ms, pids, disk_bytes) = (Some(0), Some(2), Some(3));
+        let usage = SessionUsage { hibernated: true, memory_bytes: None, cpu_ms, pids, disk_bytes, limits };
+        assert_eq!(SessionUsage::from(v1::GetUsageResponse::from(&usage)), usage);
     }
 
     #[test]

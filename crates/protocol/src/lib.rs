@@ -27,7 +27,9 @@ pub use event::{Event, EventKind, Reason, Seq, Stream, Usage, Verdict};
 pub use execution::{Execution, ExecutionState, LogRemoved, Process};
 pub use id::{BuildId, ExecutionId, IdError, SessionId, SnapshotId};
 pub use limits::{LimitError, Limits};
-pub use session::{LOCAL_OWNER, Network, OWNER_METADATA, SandboxKind, Session, SessionSpec, SessionState};
+pub use session::{
+    LOCAL_OWNER, Network, OWNER_METADATA, SandboxKind, Session, SessionSpec, SessionState, SessionUsage,
+};
 pub use shell::shell_quote;
 pub use spec::{Children, Command, OnOutputLimit, SpecError, StartSpec, Stdin, TtySize};
 pub use text::{Utf8Carry, Utf8Stream};

@@ -112,6 +112,23 @@ pub enum SessionState {
     },
 }
 
+/// What a session uses now. An absent amount is one that the host does not count.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionUsage {
+    /// Whether it is hibernated: nothing runs in it, and all amounts but `disk_bytes` are 0.
+    pub hibernated: bool,
+    /// Memory, as the limit `memory_bytes` counts it.
+    pub memory_bytes: Option<u64>,
+    /// The CPU time of all its programs since it was created or resumed, in milliseconds.
+    pub cpu_ms: Option<u64>,
+    /// Processes and threads, as the limit `pids` counts them: including its init.
+    pub pids: Option<u64>,
+    /// The size of its workspace and its snapshots when they were last measured.
+    pub disk_bytes: Option<u64>,
+    /// Its limits.
+    pub limits: Limits,
+}
+
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {

@@ -8,6 +8,7 @@ use headwater_network::Network;
 use headwater_protocol::{ExecutionId, now_ms};
 use headwater_sandbox::cgroup::{CgroupRoot, SessionCgroup};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -23,6 +24,9 @@ use crate::sessions::pool::Pool;
 use crate::sessions::table::SessionTable;
 use crate::terminals::Hub;
 use crate::usage::project_quotas::Projects;
+
+/// Walks at once: a large workspace must not delay the check of another, and all of them must leave processors to others.
+const MAX_WALKS: usize = 4;
 
 /// The parts of a worker.
 #[derive(Debug)]
@@ -48,6 +52,8 @@ pub(crate) struct Engine {
     /// How much each workspace was found to hold.
     pub(crate) free_space: FreeSpace,
     pub(crate) execution_permits: ExecutionPermits,
+    /// Permits to measure a live session's disk use.
+    pub(crate) walk_permits: Semaphore,
     /// What all terminals share.
     pub(crate) terminals: Hub,
     /// How long logs are kept.
@@ -92,6 +98,7 @@ impl Engine {
             executions: ExecutionTable::default(),
             free_space: FreeSpace::default(),
             execution_permits: ExecutionPermits::default(),
+            walk_permits: Semaphore::new(MAX_WALKS),
         })
     }
 

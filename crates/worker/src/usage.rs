@@ -5,3 +5,4 @@ pub(crate) mod disk;
 pub mod enforcement;
 pub(crate) mod processes;
 pub mod project_quotas;
+pub(crate) mod session;

@@ -104,6 +104,7 @@ async fn invalid_queries_are_refused_and_name_the_parameter() -> Result<()> {
     for (method, path) in [
         ("POST", "/v1/sessions".to_owned()),
         ("GET", format!("/v1/sessions/{session}")),
+        ("GET", format!("/v1/sessions/{session}/usage")),
         ("PATCH", format!("/v1/sessions/{session}")),
         ("DELETE", format!("/v1/sessions/{session}")),
         ("DELETE", format!("/v1/executions/{id}")),
@@ -136,6 +137,7 @@ async fn invalid_ids_and_unknown_ids_are_both_not_found() -> Result<()> {
     {
         for (method, path, body) in [
             ("GET", format!("/v1/sessions/{session}"), json!(null)),
+            ("GET", format!("/v1/sessions/{session}/usage"), json!(null)),
             ("PATCH", format!("/v1/sessions/{session}"), json!({})),
             ("DELETE", format!("/v1/sessions/{session}"), json!(null)),
             ("POST", format!("/v1/sessions/{session}/executions"), json!({"shell": "true"})),

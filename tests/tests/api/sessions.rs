@@ -4,7 +4,7 @@ use anyhow::Result;
 use headwater_tests::TestServer;
 use headwater_tests::host::eventually;
 use headwater_tests::http::{error_code, json_of, text, texts};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_session_is_created_read_changed_and_removed() -> Result<()> {
@@ -125,5 +125,55 @@ async fn a_session_deleted_with_keep_logs_loses_its_workspace_and_keeps_what_it_
     assert!(!server.data().join("sessions").join(&id).join("workspace").exists());
     json_of(&me.delete(&path).await?, 204)?;
     error_code(&me.get(&format!("/v1/executions/{execution}")).await?, 404)?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_usage_of_a_session_is_reported_with_its_limits_and_a_hibernated_one_stays_hibernated()
+-> Result<()> {
+    const MIB: u64 = 1 << 20;
+    let server = TestServer::small().await?;
+    let me = server.api();
+    let limits = json!({"memory_bytes": 256 * MIB, "pids": 50, "disk_bytes": 100 * MIB});
+    let id = me.session(&json!({"limits": limits})).await?;
+    let (path, session) = (format!("/v1/sessions/{id}/usage"), format!("/v1/sessions/{id}"));
+    let idle = me.json(&path).await?;
+    assert_eq!((&idle["state"], &idle["limits"]), (&json!("ready"), &limits));
+    let used = |usage: &Value, what: &str| usage["used"][what].as_u64().unwrap_or_default();
+    assert!(used(&idle, "memory_bytes") < 32 * MIB && used(&idle, "disk_bytes") < MIB, "{idle}");
+
+    // The shell waits for a child that computes and ends, and then stays.
+    let shell = "head -c 8388608 /dev/urandom > file
+        python3 -c 'import time; list(iter(lambda: time.process_time() < 0.5, False))'
+        python3 -c 'import time; x = b\"x\" * (64 << 20); time.sleep(1000)' & sleep 1000";
+    let execution = me.start(&id, &json!({"shell": shell})).await?;
+    let is_busy = |usage: &Value| {
+        used(usage, "memory_bytes") >= 64 * MIB
+            && used(usage, "cpu_ms") >= 450
+            && used(usage, "pids") >= used(&idle, "pids") + 3
+            && used(usage, "disk_bytes") >= 8 * MIB
+    };
+    let mut last = json!(null);
+    let busy = eventually("the session uses all of it", async || {
+        last = me.json(&path).await.unwrap_or_default();
+        is_busy(&last)
+    });
+    busy.await.map_err(|error| error.context(last.to_string()))?;
+    me.cancel(&execution).await?;
+    me.closed(&execution).await?;
+    let after = me.json(&path).await?;
+    assert!(used(&after, "cpu_ms") >= 450, "the time of ended programs counts: {after}");
+    assert_eq!(after["used"]["pids"], idle["used"]["pids"], "{after}");
+
+    json_of(&me.post(&format!("{session}/hibernate"), &json!(null)).await?, 200)?;
+    let asleep = me.json(&path).await?;
+    assert_eq!((&asleep["state"], &asleep["limits"]), (&json!("hibernated"), &limits));
+    let none = json!({"memory_bytes": 0, "cpu_ms": 0, "pids": 0, "disk_bytes": used(&asleep, "disk_bytes")});
+    assert_eq!(asleep["used"], none);
+    assert!(used(&asleep, "disk_bytes") >= 8 * MIB, "{asleep}");
+    assert_eq!(me.json(&session).await?["state"], "hibernated");
+
+    json_of(&me.delete(&format!("{session}?keep_logs=true")).await?, 204)?;
+    assert_eq!(error_code(&me.get(&path).await?, 409)?, "conflict");
     Ok(())
 }

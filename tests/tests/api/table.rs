@@ -76,6 +76,7 @@ pub(crate) const TABLE: &[(&str, &str, For, &str)] = &[
     ("GET", "/v1/sessions", For::Users, ""),
     ("GET", "/v1/sessions/{id}", For::Owner, ""),
     ("PATCH", "/v1/sessions/{id}", For::OwnerWrites, r#"{"metadata":{"a":"b"}}"#),
+    ("GET", "/v1/sessions/{id}/usage", For::Owner, ""),
     ("GET", "/v1/sessions/{id}/events", For::Owner, ""),
     // A reader sees the terminal that its owner has created.
     ("POST", "/v1/sessions/{id}/terminals", For::OwnerWrites, "{}"),

@@ -6,19 +6,21 @@ use axum::Json as JsonBody;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use headwater_contract::ContractError;
 use headwater_protocol::api::{
     ErrorBody, PageBody, SessionBody, SessionPatch, SessionRequest, SessionStateName,
 };
-use headwater_protocol::{SessionId, SessionState};
+use headwater_protocol::{Limits, SessionId, SessionState, SessionUsage};
 use headwater_store::SessionFilter;
-use serde::Deserialize;
-use utoipa::IntoParams;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::auth::{Identity, Need};
 use crate::bodies::{session_body, session_body_without_values};
 use crate::error::ApiError;
+use crate::executions::recorder::is_missing;
 use crate::http::extract::{Json, NoQuery, Path, Query};
 use crate::http::idempotency::Keyed;
 use crate::http::openapi::{Common, IdempotencyKey, NotFound, SessionEnded, TakesJson, TakesKey};
@@ -30,6 +32,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
         .routes(routes!(create, list))
         .routes(routes!(get, patch, delete))
         .routes(routes!(hibernate))
+        .routes(routes!(usage))
 }
 
 /// Creates a session: an isolated environment with its own workspace.
@@ -151,6 +154,79 @@ async fn hibernate(
     Path(id): Path<SessionId>,
 ) -> Result<JsonBody<SessionBody>, ApiError> {
     Ok(JsonBody(session_body(gateway.hibernate_session(&who, id).await?)))
+}
+
+/// The current use of a session. `null` means that the host does not count it.
+#[derive(Debug, Serialize, ToSchema)]
+struct UsedBody {
+    /// Memory, including page cache if the kernel counts it.
+    memory_bytes: Option<u64>,
+    /// The CPU time of all programs since the session was created or resumed.
+    cpu_ms: Option<u64>,
+    /// Processes and threads, including the session's init.
+    pids: Option<u64>,
+    /// The size of the workspace and the snapshots. It is measured at most once a second, less often if that takes
+    /// long.
+    disk_bytes: Option<u64>,
+}
+
+/// The limits of what a session uses. `null` means unlimited.
+#[derive(Debug, Serialize, ToSchema)]
+struct UsageLimitsBody {
+    /// The limit of `used.memory_bytes`.
+    memory_bytes: Option<u64>,
+    /// The limit of `used.pids`.
+    pids: Option<u64>,
+    /// The limit of `used.disk_bytes`.
+    disk_bytes: Option<u64>,
+}
+
+/// What a session uses now, and its limits.
+#[derive(Debug, Serialize, ToSchema)]
+struct SessionUsageBody {
+    /// `ready` or `hibernated`. Nothing runs in a hibernated session: all that it uses is `disk_bytes`, and the
+    /// others are 0.
+    state: SessionStateName,
+    /// The current use.
+    used: UsedBody,
+    /// The limits.
+    limits: UsageLimitsBody,
+}
+
+impl From<SessionUsage> for SessionUsageBody {
+    fn from(usage: SessionUsage) -> Self {
+        let SessionUsage { hibernated, memory_bytes, cpu_ms, pids, disk_bytes, limits } = usage;
+        let used = UsedBody { memory_bytes, cpu_ms, pids, disk_bytes };
+        let Limits { memory_bytes, pids, disk_bytes, .. } = limits;
+        let limits = UsageLimitsBody { memory_bytes, pids, disk_bytes };
+        let state = if hibernated { SessionStateName::Hibernated } else { SessionStateName::Ready };
+        Self { state, used, limits }
+    }
+}
+
+/// Returns what a session uses now, and its limits. Does not resume a hibernated session or keep an idle one
+/// awake.
+#[utoipa::path(get, path = "/v1/sessions/{id}/usage", tag = "sessions",
+    params(("id" = String, Path, description = "the session")),
+    responses((status = 200, body = SessionUsageBody), Common, NotFound, SessionEnded))]
+async fn usage(
+    who: Identity,
+    _: NoQuery,
+    State(gateway): State<Arc<Gateway>>,
+    Path(id): Path<SessionId>,
+) -> Result<JsonBody<SessionUsageBody>, ApiError> {
+    gateway.auth.may_use_session(&who, Need::Read, id).await?;
+    match gateway.worker.session_usage(id).await {
+        Ok(usage) => Ok(JsonBody(usage.into())),
+        Err(error) if is_missing(&error) => {
+            Err(ApiError::conflict(format!("the session `{id}` has ended"), "create another session"))
+        }
+        Err(ContractError::Malformed(_)) => {
+            let hint = "restart the worker with the current version";
+            Err(ApiError::conflict("this worker is too old to report the usage of a session", hint))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Options for deleting a session.

@@ -12,8 +12,8 @@ use headwater_contract::{
     MarkFollower, Messages, OutputReader, OutputSelector, SizeChange, Snapshot, StdinWriter, v1,
 };
 use headwater_protocol::{
-    BuildId, Execution, ExecutionId, Process, Seq, Session, SessionId, SessionSpec, SnapshotId, StartSpec,
-    TtySize,
+    BuildId, Execution, ExecutionId, Process, Seq, Session, SessionId, SessionSpec, SessionUsage, SnapshotId,
+    StartSpec, TtySize,
 };
 use tokio::time::Instant;
 
@@ -39,6 +39,7 @@ repeated! { calls:
     info() -> v1::InfoResponse;
     disk() -> v1::DiskResponse;
     usage() -> Vec<v1::SessionUsage>;
+    session_usage(id: SessionId) -> SessionUsage;
     removed(after: u64, limit: u32) -> Vec<v1::RemovedLog>;
     prune(request: v1::PruneRequest) -> v1::PruneResponse;
 

@@ -97,6 +97,7 @@ async fn calls_that_can_be_made_twice_are_repeated_over_a_lost_connection() {
     refused![
         worker.disk(),
         worker.usage(),
+        worker.session_usage(session),
         worker.removed(0, 1),
         worker.prune(v1::PruneRequest::default()),
         worker.create_session(session, &SessionSpec::default()),
@@ -140,7 +141,7 @@ async fn calls_that_can_be_made_twice_are_repeated_over_a_lost_connection() {
         worker.packages(session, v1::Ecosystem::Python),
     ];
     let counts = scripted.take();
-    assert_eq!(counts.len(), 43, "{counts:?}");
+    assert_eq!(counts.len(), 44, "{counts:?}");
     assert!(counts.iter().all(|(_, count)| *count == 2), "{counts:?}");
 }
 

@@ -203,6 +203,12 @@ impl SessionCgroup {
         })
     }
 
+    /// The processes and threads in it and its children now, if the kernel counts them.
+    pub fn pids_current(&self) -> Option<u64> {
+        let mut counting = self.folders.iter().filter(|folder| folder.controllers.pids);
+        counting.find_map(|folder| read_number(&folder.path, "pids.current"))
+    }
+
     /// Kills every process in it and its children with SIGKILL. They may take a moment to disappear.
     pub fn kill(&self) -> io::Result<()> {
         kill::kill(&self.folders)

@@ -216,6 +216,7 @@ fn version_2_gets_its_limits_and_gives_its_counts_by_its_own_files() {
     put("memory.events", "low 0\noom 4\noom_kill 3\n");
     put("memory.peak", "4096\n");
     put("memory.current", "1024\n");
+    put("pids.current", "7\n");
     let controllers = Controllers { memory: true, cpu: true, pids: true };
     let cgroup = SessionCgroup {
         above: Vec::new(),
@@ -231,5 +232,6 @@ fn version_2_gets_its_limits_and_gives_its_counts_by_its_own_files() {
         (cgroup.oom_kills(), cgroup.memory_peak(), cgroup.memory_current()),
         (3, Some(4096), Some(1024))
     );
+    assert_eq!(cgroup.pids_current(), Some(7));
     assert_eq!(cgroup.process_folders().collect::<Vec<_>>(), [path.join("leaf")]);
 }

@@ -22,7 +22,7 @@ use crate::executions::{ended, start};
 use crate::retention;
 use crate::sessions::session::{Accepted, Expects, Session, grace};
 use crate::sessions::{create, end, hibernation, update};
-use crate::usage::processes;
+use crate::usage::{self, processes};
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -92,12 +92,9 @@ impl Worker for WorkerService {
             running,
             prepared: u32::try_from(engine.pool.len()).unwrap_or(u32::MAX),
             languages: engine.languages.present().map(language).collect(),
-            enforcement: crate::usage::enforcement::describe(
-                engine.cgroups.as_ref(),
-                engine.projects.are_on(),
-            )
-            .into_iter()
-            .collect::<HashMap<_, _>>(),
+            enforcement: usage::enforcement::describe(engine.cgroups.as_ref(), engine.projects.are_on())
+                .into_iter()
+                .collect::<HashMap<_, _>>(),
         }))
     }
 
@@ -150,6 +147,11 @@ impl Worker for WorkerService {
         let engine = Arc::clone(&self.engine);
         let sessions = blocking(move || Ok(processes::all(&engine))).await?;
         Ok(Response::new(v1::ListUsageResponse { sessions }))
+    }
+
+    async fn get_usage(&self, request: Request<v1::GetUsageRequest>) -> Answer<v1::GetUsageResponse> {
+        let id = request.into_inner().session_id.parse().map_err(Fault::from)?;
+        Ok(Response::new((&usage::session::current(&self.engine, id).await?).into()))
     }
 
     async fn disk(&self, _: Request<v1::DiskRequest>) -> Answer<v1::DiskResponse> {

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use headwater_limits::descriptors;
 use headwater_sandbox::wire::Cause as StopCause;
-use tokio::sync::Semaphore;
 
 use crate::engine::Engine;
 use crate::sessions::end;
@@ -28,24 +27,19 @@ const FREE_SPACE_LOSS_BYTES: u64 = 16 << 20;
 const FREE_SPACE_LOSS_INODES: u64 = 1000;
 /// Between two counts of the open descriptors.
 const COUNT_DESCRIPTORS_INTERVAL: Duration = Duration::from_secs(2);
-/// The workspace of a busy session is walked at most this often unless the disk shrinks, ...
-const MIN_WALK_INTERVAL: Duration = Duration::from_secs(1);
-/// ... at least this often, ...
+/// The workspace of a busy session is walked at least this often, and earlier if the last walk was short. The free space
+/// alone is not enough to decide: what one session writes another may delete.
 const MAX_WALK_INTERVAL: Duration = Duration::from_secs(15);
-/// ... and in between after this many times the duration of the last walk. The free space alone is not enough to decide:
-/// what one session writes another may delete.
-const WALK_INTERVAL_FACTOR: u32 = 50;
 /// The workspace of an idle session is walked at least this often.
 const IDLE_WALK_INTERVAL: Duration = Duration::from_mins(5);
 /// The grace period of programs in a session over its disk limit, unless it is far over.
 const OVER_DISK_GRACE: Duration = Duration::from_secs(2);
-/// Walks at once: a large workspace must not delay the check of another, and all of them must leave processors to others.
-const MAX_WALKS: usize = 4;
+/// How long a caller waits for a new measurement before it gets the last one.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs until the worker stops.
 pub(crate) async fn run(engine: Arc<Engine>) {
     let mut idle = IdleTracker::default();
-    let walk_permits = Arc::new(Semaphore::new(MAX_WALKS));
     let mut counted: Option<Instant> = None;
     loop {
         if counted.is_none_or(|counted| counted.elapsed() >= COUNT_DESCRIPTORS_INTERVAL) {
@@ -66,7 +60,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
                 tokio::spawn(async move { session.hibernate_unless_starting(warning).await });
             }
             if is_walk_due(&session, free) {
-                tokio::spawn(check_disk(Arc::clone(&engine), session, Arc::clone(&walk_permits)));
+                tokio::spawn(check_disk(Arc::clone(&engine), session));
             }
         }
         tokio::select! {
@@ -110,17 +104,29 @@ fn is_walk_due(session: &Session, free: Free) -> bool {
         return false;
     }
     let Some(last) = session.gauge().last() else { return true };
-    let interval = (last.took() * WALK_INTERVAL_FACTOR).clamp(MIN_WALK_INTERVAL, MAX_WALK_INTERVAL);
+    let interval = last.max_age().min(MAX_WALK_INTERVAL);
     let busy = session.busy() > 0;
     // A session over its limit has nothing left: any change of the disk would look like its own.
     let waits = last.is_over(&limits) && !busy && last.age() < interval;
     (last.is_near(&limits, free) && !waits) || last.age() >= if busy { interval } else { IDLE_WALK_INTERVAL }
 }
 
+/// Measures a session whose last measurement is old. Returns after a while even if that takes longer.
+///
+/// This is a check like the periodic one: a new measurement that nobody compared with the limit would delay that one.
+pub(crate) async fn refresh_disk_use(engine: &Arc<Engine>, session: &Arc<Session>) {
+    if session.gauge().last().is_some_and(|last| last.age() < last.max_age()) {
+        return;
+    }
+    let check = tokio::spawn(check_disk(Arc::clone(engine), Arc::clone(session)));
+    // Without a new measurement the caller uses the last one; the check goes on.
+    let _ = tokio::time::timeout(REFRESH_TIMEOUT, check).await;
+}
+
 /// Measures a session, unless that is under way already, and stops what runs in it if it is over its limit.
-async fn check_disk(engine: Arc<Engine>, session: Arc<Session>, walk_permits: Arc<Semaphore>) {
+async fn check_disk(engine: Arc<Engine>, session: Arc<Session>) {
     let Some(_lock) = session.gauge().try_turn() else { return };
-    let Ok(_permit) = walk_permits.acquire().await else { return };
+    let Ok(_permit) = engine.walk_permits.acquire().await else { return };
     let walked = tokio::task::spawn_blocking(session.disk_walk()).await;
     // A session that ends meanwhile cannot be measured, and need not be.
     let Ok(Ok(measured)) = walked else { return };

@@ -50,6 +50,15 @@ enum State {
     Ended(Box<SessionRecord>),
 }
 
+/// A session that has not ended.
+#[derive(Debug)]
+pub(crate) enum Active {
+    /// Programs can run in it.
+    Live(Arc<Session>),
+    /// Nothing runs in it, and its workspace is kept.
+    Hibernated(Box<Hibernated>),
+}
+
 /// Keeps the idle timeout from ending a session while its files are being used.
 #[derive(Debug)]
 pub(crate) struct WorkspaceUse(#[allow(dead_code)] Arc<()>); // counted, not read
@@ -258,6 +267,15 @@ impl SessionTable {
                 let fault = Fault::new(FaultKind::Conflict, format!("the session `{id}` is hibernated"));
                 Err(fault.hint("start something in it: that resumes it"))
             }
+            State::Removing(_) | State::Ended(_) => Err(has_ended(id)),
+        }
+    }
+
+    /// A session that has not ended.
+    pub(crate) fn active(&self, id: SessionId) -> Result<Active, Fault> {
+        match &self.entries().get(id)?.state {
+            State::Live(session) => Ok(Active::Live(Arc::clone(session))),
+            State::Hibernated(hibernated) => Ok(Active::Hibernated(hibernated.clone())),
             State::Removing(_) | State::Ended(_) => Err(has_ended(id)),
         }
     }

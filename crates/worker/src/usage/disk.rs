@@ -23,6 +23,11 @@ const MIN_FILE_BYTES: u64 = 1 << 20;
 /// Programs of a session that exceeds its limit by more than an eighth are ended without a grace period.
 const FAR_OVER_DIVISOR: u64 = 8;
 
+/// A workspace is measured at most this often unless the disk shrinks, ...
+const MIN_WALK_INTERVAL: Duration = Duration::from_secs(1);
+/// ... and only after this many times the duration of the last walk.
+const WALK_INTERVAL_FACTOR: u32 = 50;
+
 /// The free space of a disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Free {
@@ -86,8 +91,9 @@ impl Measured {
         self.snapshot_bytes
     }
 
-    pub(crate) const fn took(&self) -> Duration {
-        self.took
+    /// How old it may become before another one is worth its walk. The longer the walk takes, the older.
+    pub(crate) fn max_age(&self) -> Duration {
+        (self.took * WALK_INTERVAL_FACTOR).max(MIN_WALK_INTERVAL)
     }
 
     pub(crate) fn age(&self) -> Duration {

@@ -8,6 +8,7 @@ use headwater_contract::{panics, v1};
 use headwater_sandbox::cgroup::SessionCgroup;
 
 use crate::engine::Engine;
+use crate::sessions::hibernation::Hibernated;
 use crate::sessions::session::Session;
 use crate::usage::disk::Measured;
 
@@ -64,12 +65,7 @@ pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
         engine.sessions.all_live().iter().map(|session| session_usage(engine, session)).collect();
     let asleep = engine.sessions.all_hibernated().into_iter().map(|asleep| {
         let id = asleep.record.id;
-        let (disk_bytes, snapshot_bytes) = asleep.disk_bytes.unwrap_or_else(|| {
-            let walked = Measured::now(&engine.folder.session(id), None);
-            let bytes = walked.map_or((0, 0), |walked| (walked.bytes(), walked.snapshot_bytes()));
-            engine.sessions.note_disk_use(&asleep, bytes);
-            bytes
-        });
+        let (disk_bytes, snapshot_bytes) = hibernated_disk_use(engine, &asleep);
         v1::SessionUsage {
             session_id: id.to_string(),
             disk_bytes,
@@ -79,6 +75,17 @@ pub(crate) fn all(engine: &Engine) -> Vec<v1::SessionUsage> {
         }
     });
     awake.into_iter().chain(asleep).collect()
+}
+
+/// Bytes of the workspace and the snapshots of a hibernated session together, and of its snapshots alone. Blocks if they
+/// were not measured since its files were last used.
+pub(crate) fn hibernated_disk_use(engine: &Engine, hibernated: &Hibernated) -> (u64, u64) {
+    hibernated.disk_bytes.unwrap_or_else(|| {
+        let walked = Measured::now(&engine.folder.session(hibernated.record.id), None);
+        let bytes = walked.map_or((0, 0), |walked| (walked.bytes(), walked.snapshot_bytes()));
+        engine.sessions.note_disk_use(hibernated, bytes);
+        bytes
+    })
 }
 
 /// The usage of a session for the contract.
