@@ -34,7 +34,7 @@ test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min,
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
 
 openapi: setup ## update docs/openapi.json after a change of the API
-	@UPDATE_OPENAPI=1 $(CARGO) test --quiet -p headwater-gateway --lib the_openapi_document_is_the_committed_one
+	@UPDATE_OPENAPI=1 $(CARGO) test --quiet --workspace --lib the_openapi_document_is_the_committed_one
 
 snapshots: setup ## update the snapshots of the CLI's texts after a change of a help text or message
 	@INSTA_UPDATE=always $(CARGO) test --quiet --workspace --bin headwater
