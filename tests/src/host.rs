@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use headwater_protocol::{ExecutionId, SessionId, StartSpec};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long anything may take that must happen: long enough for a busy machine, short enough that a hang is noticed.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+/// How long anything may take that must happen: long enough for a machine with ten times as many busy processes as
+/// processors, short enough that a hang is noticed.
+pub const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A unique word that marks processes by their environment. When it is dropped, the remaining processes are killed: a test
 /// that fails leaves nothing running.

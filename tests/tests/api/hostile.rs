@@ -4,15 +4,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
-use headwater_tests::host::eventually;
+use headwater_tests::host::{PATIENCE, eventually};
 use headwater_tests::http::{self, error_of, json_of};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-/// Long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server with small limits for bodies.
 async fn small_server() -> Result<TestServer> {

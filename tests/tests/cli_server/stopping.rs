@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use headwater_protocol::SessionId;
 use headwater_protocol::api::{SessionRequest, SessionStateName, StartRequest};
 use headwater_tests::TestServer;
+use headwater_tests::host::PATIENCE;
 
 use crate::command::Running;
 use crate::pty::Pty;
@@ -15,7 +16,7 @@ async fn user(server: &TestServer, name: &str) -> Result<(headwater_client::Clie
     let session = client.create_session(&SessionRequest::default(), None).await?.id;
     let request = StartRequest { shell: Some(format!("echo {name} > file")), ..StartRequest::default() };
     let started = client.start(Some(session), &request, None).await?;
-    client.wait(started.id, std::time::Duration::from_mins(1)).await?;
+    client.wait(started.id, PATIENCE).await?;
     Ok((client, session))
 }
 
@@ -37,7 +38,7 @@ async fn a_server_that_was_stopped_has_all_workspaces_when_it_serves_again() -> 
     assert_eq!(ann.session(anns).await?.state, SessionStateName::Hibernated);
     let request = StartRequest { shell: Some("cat file".into()), ..StartRequest::default() };
     let started = ann.start(Some(anns), &request, None).await?;
-    let ended = ann.wait(started.id, std::time::Duration::from_mins(1)).await?;
+    let ended = ann.wait(started.id, PATIENCE).await?;
     assert_eq!(ended.exit.context("no end")?.code, Some(0));
     assert_eq!(ann.session(anns).await?.state, SessionStateName::Ready);
     Ok(())

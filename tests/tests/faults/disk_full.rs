@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use headwater_protocol::{ExecutionState, Reason, SessionState, StartSpec};
-use headwater_tests::host::{Marker, eventually};
+use headwater_tests::host::{Marker, PATIENCE, eventually};
 use headwater_tests::{Options, TestWorker};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::Signal;
@@ -139,7 +139,7 @@ async fn a_program_that_ends_on_a_full_disk_has_its_verdict_and_its_output_later
     client.signal(id, Signal::USR1.as_raw(), false).await?;
     // It has printed all into its pipe and is gone; the verdict is reported although nothing can be logged.
     marker.count_becomes(0).await?;
-    let info = client.wait(id, Duration::from_mins(1), false).await?;
+    let info = client.wait(id, PATIENCE, false).await?;
     let verdict = info.state.verdict().context("no verdict")?.clone();
     assert_eq!((verdict.reason, verdict.code), (Reason::Exited, Some(6)));
     let message = verdict.message.unwrap_or_default();

@@ -136,7 +136,7 @@ async fn a_reader_of_the_tail_that_falls_behind_gets_a_gap() -> Result<()> {
     let mut seen = Collected::default();
     seen.take(follower.next().await?.context("no event")?)?;
     client.stdin(id).await?.write("go\n".into()).await?;
-    client.wait(id, std::time::Duration::from_mins(1), true).await?;
+    client.wait(id, headwater_tests::host::PATIENCE, true).await?;
     while let Some(event) = follower.next().await? {
         seen.take(event)?;
     }

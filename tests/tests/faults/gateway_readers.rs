@@ -1,13 +1,11 @@
 //! Readers of the gateway that never read, by the hundred, and streams that are idle, by the thousand: they cost little,
 //! delay nobody, and can resume later.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
 use headwater_client::{Client, FollowOptions};
 use headwater_protocol::api::{StartRequest, StdinRequest};
 use headwater_protocol::{EventKind, ExecutionId, Limits};
-use headwater_tests::host::memory;
+use headwater_tests::host::{PATIENCE, memory};
 use headwater_tests::{ServerOptions, TestServer, http};
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -94,7 +92,7 @@ async fn a_hundred_readers_that_never_read_cost_little_and_hold_up_nobody() -> R
     println!("a hundred readers that never read cost {} KiB", more / 1024);
     // And the rest of the server does not notice.
     let echo = StartRequest { shell: Some("echo hello".into()), ..StartRequest::default() };
-    let done = client.wait(client.start(None, &echo, None).await?.id, Duration::from_mins(1)).await?;
+    let done = client.wait(client.start(None, &echo, None).await?.id, PATIENCE).await?;
     ensure!(done.exit.is_some_and(|exit| exit.code == Some(0)));
     // A reader can resume at its position now.
     let path = format!("/v1/executions/{}/events?after={}&tail=1000", flood.id, 5);
@@ -126,7 +124,7 @@ async fn a_thousand_idle_streams_cost_at_most_32_kib_each() -> Result<()> {
     for (n, stream) in streams.iter_mut().enumerate() {
         let mut got = Vec::new();
         let read = tokio::io::AsyncReadExt::read_to_end(stream, &mut got);
-        let _ = tokio::time::timeout(Duration::from_mins(1), read).await.context("a stream does not end")?;
+        let _ = tokio::time::timeout(PATIENCE, read).await.context("a stream does not end")?;
         let text = String::from_utf8_lossy(&got);
         ensure!(text.contains("done") && text.contains("closed"), "stream {n} got: {text}");
     }

@@ -3,12 +3,11 @@
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use headwater_client::FollowOptions;
 use headwater_protocol::api::{SessionRequest, StartRequest};
-use headwater_tests::host::{eventually, kill, signal};
+use headwater_tests::host::{PATIENCE, eventually, kill, signal};
 use headwater_tests::{Collected, ServerOptions, TestServer};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -132,7 +131,7 @@ async fn systemd_passes_the_socket_and_is_notified() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("notify");
     let notified = UnixDatagram::bind(&path)?;
-    notified.set_read_timeout(Some(Duration::from_mins(1)))?;
+    notified.set_read_timeout(Some(PATIENCE))?;
     let path = path.to_str().context("a path of text")?;
     let before = ["python3", "-c", ACTIVATE, path].map(str::to_owned).to_vec();
     let mut server = TestServer::with(ServerOptions { before, ..ServerOptions::default() }).await?;

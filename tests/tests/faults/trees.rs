@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use headwater_contract::FollowOptions;
 use headwater_protocol::{ExecutionState, Reason, StartSpec, TtySize};
-use headwater_tests::host::{Marker, eventually, status};
+use headwater_tests::host::{Marker, PATIENCE, eventually, status};
 use headwater_tests::{Options, TestWorker, collect};
 
 use crate::worker;
@@ -151,7 +151,7 @@ async fn a_fork_bomb_is_ended_by_its_timeout() -> Result<()> {
     (spec.timeout_ms, spec.grace_ms, spec.limits.pids) = (Some(500), Some(100), Some(64));
     let id = worker.begin(&spec).await?;
     // Output is of no interest: bash complains about forks.
-    let info = worker.client().await?.wait(id, Duration::from_mins(1), true).await?;
+    let info = worker.client().await?.wait(id, PATIENCE, true).await?;
     assert_eq!(info.state.name(), "closed");
     marker.count_becomes(0).await
 }

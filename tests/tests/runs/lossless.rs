@@ -1,11 +1,9 @@
 //! Lossless readers: the program waits for them as for the reader of a pipe. Nothing that ends a program is held up.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
 use headwater_contract::{Client, ContractError, FaultKind, FollowOptions, Follower};
 use headwater_protocol::{EventKind, ExecutionId, Limits, Reason, Seq, SessionId, StartSpec, Stream};
-use headwater_tests::host::eventually;
+use headwater_tests::host::{PATIENCE, eventually};
 use headwater_tests::{Options, TestWorker, collect, collect_until_closed};
 
 /// The numbers up to this, each on a line: about 7 MB. More than the log and all buffers on the way hold.
@@ -91,7 +89,7 @@ async fn every_way_to_end_a_program_ends_a_held_one_and_its_last_bytes_are_logge
             "hibernate" => _ = client.hibernate_session(session).await?,
             _ => {}
         }
-        let info = client.wait(id, Duration::from_mins(1), true).await?;
+        let info = client.wait(id, PATIENCE, true).await?;
         let verdict = info.state.verdict().with_context(|| format!("{ending}: no verdict"))?;
         let expected = if ending == "timeout" { Reason::TimedOut } else { Reason::Cancelled };
         ensure!(verdict.reason == expected, "{ending}: {verdict:?}");
@@ -111,7 +109,7 @@ async fn a_reader_that_goes_away_lets_go_and_the_log_is_trimmed() -> Result<()> 
     let client = worker.client().await?;
     let (id, follower) = held(&client, worker.session().await?).await?;
     drop(follower);
-    let info = client.wait(id, Duration::from_mins(1), true).await?;
+    let info = client.wait(id, PATIENCE, true).await?;
     ensure!(info.state.verdict().is_some_and(|verdict| verdict.code == Some(0)), "{info:?}");
     let kept = client.kept(headwater_contract::OutputSelector { id, stream: Some(Stream::Stdout) }).await?;
     ensure!(kept.gap.is_some(), "{kept:?}");
@@ -123,7 +121,7 @@ async fn a_reader_that_holds_a_program_for_too_long_is_dropped_with_its_own_faul
     let worker = worker("lossless_hold = \"3s\"").await?;
     let client = worker.client().await?;
     let (id, mut follower) = held(&client, worker.session().await?).await?;
-    let info = client.wait(id, Duration::from_mins(1), true).await?;
+    let info = client.wait(id, PATIENCE, true).await?;
     ensure!(info.state.verdict().is_some_and(|verdict| verdict.code == Some(0)), "{info:?}");
     let error = read(&mut follower).await.err().context("it should fail")?;
     let fault = error.downcast_ref::<ContractError>().and_then(ContractError::fault).context("no fault")?;

@@ -134,7 +134,7 @@ async fn a_client_that_goes_away_misses_nothing() -> Result<()> {
     watcher.until_printed("first").await?;
     drop(watcher);
     worker.client().await?.stdin(id).await?.write("go\n".into()).await?;
-    let info = worker.client().await?.wait(id, std::time::Duration::from_mins(1), true).await?;
+    let info = worker.client().await?.wait(id, headwater_tests::host::PATIENCE, true).await?;
     assert!(matches!(info.state, ExecutionState::Closed { .. }), "it runs to its end with nobody watching");
     assert_eq!(worker.read(id).await?.text(), "first\nsecond\n");
     Ok(())

@@ -53,7 +53,7 @@ async fn fifty_uses_of_a_sleeping_session_at_once_wake_it_once() -> Result<()> {
         let client = client.clone();
         runs.spawn(async move {
             let started = client.start(session, None, &StartSpec::shell("cat file")).await?;
-            client.wait(started.id, std::time::Duration::from_mins(1), true).await
+            client.wait(started.id, headwater_tests::host::PATIENCE, true).await
         });
     }
     while let Some(run) = runs.join_next().await {

@@ -44,7 +44,7 @@ async fn attack(worker: &TestWorker) -> Result<()> {
             let mut spec = StartSpec::shell(format!("head -c {PRINTED} /dev/zero"));
             spec.limits = Limits { output_bytes: Some(KEPT), ..Limits::default() };
             let id = client.start(session, None, &spec).await?.id;
-            client.wait(id, std::time::Duration::from_mins(1), true).await
+            client.wait(id, headwater_tests::host::PATIENCE, true).await
         });
     }
     while let Some(ended) = runs.join_next().await {

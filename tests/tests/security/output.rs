@@ -1,7 +1,5 @@
 //! Output is data: printed text forges no events, changes no bytes, and harms no other session.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use headwater_protocol::{ExecutionId, Limits, OnOutputLimit, Reason, StartSpec, Stream};
 use headwater_tests::{Collected, Watcher, host};
@@ -72,7 +70,7 @@ async fn a_flood_is_cut_with_a_stated_gap_and_hurts_no_neighbour() -> Result<()>
             target.client.start(attacker, Some(id), &spec).await?;
             neighbour_is_answered(&target, neighbour).await?;
             // A follower sees all of it; a later reader sees what is kept.
-            target.client.wait(id, Duration::from_mins(1), true).await?;
+            target.client.wait(id, host::PATIENCE, true).await?;
             let seen = Watcher::new(&target.client, id).await?.rest().await?;
             let line = if entry == Entry::Pty { 52 } else { 51 };
             let kept = printed(&seen).len() as u64;

@@ -6,10 +6,9 @@ use anyhow::{Context, Result};
 use headwater_contract::{Client, StdinWriter, v1};
 use headwater_protocol::{Event, EventKind, ExecutionId, StartSpec, TtySize};
 use headwater_screen::{Options as ScreenOptions, Screen};
+use headwater_tests::host::PATIENCE;
 use headwater_tests::{Options, TestWorker, Watcher};
 
-/// The longest that anything takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) const SIZE: TtySize = TtySize { rows: 24, cols: 80 };
 
 /// A worker that prepares no more than the test needs.

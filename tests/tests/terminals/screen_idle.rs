@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use headwater_protocol::{Reason, StartSpec, TtySize};
+use headwater_tests::host::PATIENCE;
 use headwater_tests::{Options, TestWorker};
 
-use crate::screen::{PATIENCE, named};
+use crate::screen::named;
 
 #[tokio::test]
 async fn a_terminal_that_nobody_watches_and_nobody_types_into_ends_and_no_other() -> Result<()> {

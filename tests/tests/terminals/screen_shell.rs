@@ -7,10 +7,10 @@ use headwater_contract::Client;
 use headwater_contract::v1::{self, mark::Kind};
 use headwater_protocol::{ExecutionId, StartSpec};
 use headwater_tests::TestWorker;
-use headwater_tests::host::eventually;
+use headwater_tests::host::{PATIENCE, eventually};
 use tonic::Streaming;
 
-use crate::screen::{PATIENCE, Terminal, worker};
+use crate::screen::{Terminal, worker};
 
 struct Shell {
     terminal: Terminal,

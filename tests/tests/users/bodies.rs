@@ -1,8 +1,7 @@
 //! A request body that is still arriving ends with the credential that admitted it.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
+use headwater_tests::host::PATIENCE;
 use headwater_tests::http::{self, json_of, text};
 use headwater_tests::{Api, TestServer};
 use serde_json::json;
@@ -22,7 +21,7 @@ async fn begun(api: &Api, line: &str, chunk: &str) -> Result<TcpStream> {
     // The server says so when the handler reads: the request was admitted.
     let mut info = Vec::new();
     while !info.ends_with(b"\r\n\r\n") {
-        info.push(tokio::time::timeout(Duration::from_mins(1), stream.read_u8()).await??);
+        info.push(tokio::time::timeout(PATIENCE, stream.read_u8()).await??);
     }
     ensure!(info.starts_with(b"HTTP/1.1 100 "), "{}", String::from_utf8_lossy(&info));
     stream.write_all(chunked(chunk).as_bytes()).await?;

@@ -1,8 +1,7 @@
 //! What ends takes its open streams along: signing out, being disabled, another password, a membership, a link.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
+use headwater_tests::host::PATIENCE;
 use headwater_tests::http::json_of;
 use headwater_tests::{Api, Received, Socket, SseStream};
 use serde_json::{Value, json};
@@ -34,7 +33,7 @@ impl Streams {
                 }
             }
         };
-        tokio::time::timeout(Duration::from_mins(1), both).await.context("a stream goes on")?
+        tokio::time::timeout(PATIENCE, both).await.context("a stream goes on")?
     }
 }
 
