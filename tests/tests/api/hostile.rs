@@ -19,7 +19,7 @@ async fn small_server() -> Result<TestServer> {
 /// A server that soon gives up waiting for the rest of a request. Only for requests that never end: on a busy machine a client
 /// may pause for as long.
 async fn impatient_server() -> Result<TestServer> {
-    TestServer::configured("[server]\nheader_timeout = \"500ms\"\n").await
+    TestServer::configured("[server]\nheader_timeout = \"2s\"\n").await
 }
 
 /// Everything that arrives until the server closes the connection.
@@ -31,9 +31,11 @@ async fn until_closed(stream: &mut TcpStream) -> Result<String> {
 }
 
 async fn still_answers(server: &TestServer) -> Result<()> {
-    let status = server.anonymous().get("/healthz").await?.status;
-    ensure!(status == 200, "healthz answers {status}");
-    Ok(())
+    // An impatient server may give up on this request, too, if this process had to wait for a processor.
+    eventually("healthz is answered", async || {
+        server.anonymous().get("/healthz").await.is_ok_and(|answer| answer.status == 200)
+    })
+    .await
 }
 
 #[tokio::test]
