@@ -36,7 +36,7 @@ async fn an_owner_has_no_more_sessions_than_its_quota_and_others_are_not_touched
 #[tokio::test]
 async fn a_start_over_the_quota_waits_at_a_visible_position_until_one_ends() -> Result<()> {
     let server =
-        TestServer::configured("[quotas]\nexecutions = 1\nqueue_length = 2\nqueue_wait = \"60s\"\n").await?;
+        TestServer::configured("[quotas]\nexecutions = 1\nqueue_length = 2\nqueue_wait = \"10m\"\n").await?;
     let ann = server.user("ann", "member")?;
     let session = ann.session(&json!({})).await?;
     let running = ann.start(&session, &json!({"shell": "sleep 1000"})).await?;
