@@ -200,7 +200,7 @@ async fn lists_carry_no_environments_and_large_rows_end_a_page_early() -> Result
 #[tokio::test]
 async fn an_answer_that_is_not_read_ends_and_a_live_stream_does_not() -> Result<()> {
     // Long enough that a busy machine opens all connections before the first one ends.
-    let server = server("write_timeout = \"6s\"\n").await?;
+    let server = server("write_timeout = \"15s\"\n").await?;
     let me = server.api();
     let (session, link) = full_session(&me).await?;
     let link = server.api_with(&link);
@@ -209,7 +209,10 @@ async fn an_answer_that_is_not_read_ends_and_a_live_stream_does_not() -> Result<
     let id = me.start(&session, &json!({"shell": "head -c 30000000 /dev/zero"})).await?;
     me.closed(&id).await?;
     let mut events = me.stream(&format!("/v1/executions/{id}/events")).await?;
-    let open = connections(&me).await?;
+    // The connections of earlier requests are closed a moment after their answers.
+    let open = 1;
+    eventually("only the live stream is open", async || connections(&me).await.is_ok_and(|now| now == open))
+        .await?;
     let mut held = Vec::new();
     for _ in 0..20 {
         held.push(link.open_unread("POST", "/v1/sessions/files/read", &[], &body).await?);
@@ -225,7 +228,7 @@ async fn an_answer_that_is_not_read_ends_and_a_live_stream_does_not() -> Result<
     let mut read = vec![0; 1 << 20];
     for _ in 0..8 {
         slow.read_exact(&mut read).await?;
-        tokio::time::sleep(Duration::from_millis(900)).await;
+        tokio::time::sleep(Duration::from_millis(2200)).await;
     }
     let mut rest = 8 << 20;
     while rest < 6 * FILE_BYTES {
@@ -281,8 +284,14 @@ async fn unread_answers_count_for_their_owner_and_for_links_apart() -> Result<()
     ensure!(peek_status(&by_link).await? == 200);
     let answer = refused(&link).await?;
     ensure!(error_code(&answer, 429)? == "unread_answers" && answer.header("retry-after").is_some());
-    let by_ann = ann.open_unread("GET", anns, &[], &Value::Null).await?;
-    ensure!(peek_status(&by_ann).await? == 200, "a link used up what its owner has");
+    // Her own earlier answers may still count for a moment.
+    let mut by_ann = None;
+    eventually("a link does not use up what its owner has", async || {
+        by_ann = ann.open_unread("GET", anns, &[], &Value::Null).await.ok();
+        let Some(stream) = &by_ann else { return false };
+        peek_status(stream).await.is_ok_and(|status| status == 200)
+    })
+    .await?;
     ensure!(error_code(&refused(&ann).await?, 429)? == "unread_answers");
     // What would change something is refused before it is done; what is small is answered.
     let answer = ann.post("/v1/sessions", &json!({})).await?;
