@@ -133,12 +133,11 @@ async fn a_slow_reader_skips_ahead_and_gets_the_skipped_bytes() -> Result<()> {
 async fn a_command_whose_time_runs_out_has_its_last_words_before_the_word_on_its_end() -> Result<()> {
     let server = TestServer::start().await?;
     let api = server.api();
-    let body =
-        json!({"command": "echo last; sleep 600", "timeout": 3, "toolCallId": "c", "conversationId": "time"});
+    let body = json!({"command": "echo last; sleep 600", "timeout": 10, "toolCallId": "c", "conversationId": "time"});
     let result = api.post("/v1/tools/run_command", &body).await?.json()?;
     assert_eq!(result["result"]["exit_code"], -99);
     let mut stream = api.stream("/tool-progress/time").await?;
-    let info = progress(&mut stream, "c", "timed out after 3 s").await?;
+    let info = progress(&mut stream, "c", "timed out after 10 s").await?;
     assert_eq!(printed(&info, "stdout"), "last\n");
     assert_eq!(info.last().map(|(kind, _)| kind.as_str()), Some("status"));
     Ok(())

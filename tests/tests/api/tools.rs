@@ -105,9 +105,9 @@ async fn python_shows_what_it_prints_when_it_prints_it() -> Result<()> {
 async fn a_program_whose_time_runs_out_keeps_what_it_printed_and_says_so() -> Result<()> {
     let server = TestServer::start().await?;
     let api = server.api();
-    let slow = json!({"runtime": "terminal", "code": "echo partial; echo bad >&2; sleep 600", "timeout": 3});
+    let slow = json!({"runtime": "terminal", "code": "echo partial; echo bad >&2; sleep 600", "timeout": 10});
     let events = api.post_stream(CODE, &slow).await?.rest().await?;
-    let said = "Execution timed out after 3 seconds.";
+    let said = "Execution timed out after 10 seconds.";
     assert_eq!(text_of(&events, "timeout"), said);
     let result = check_call(&events);
     assert_eq!((&result["exit_code"], &result["error"]), (&json!(-99), &json!(said)));
