@@ -34,7 +34,8 @@ async fn the_first_ctrl_c_asks_the_program_to_end() -> Result<()> {
 async fn a_program_may_use_its_grace_to_end_in_its_own_way() -> Result<()> {
     let worker = worker().await?;
     let program = "trap 'echo tidy; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
-    let mut running = start(&worker, &["run", "--", "sh", "-c", program])?;
+    // Longer than a busy machine needs to let it act.
+    let mut running = start(&worker, &["run", "--grace", "1h", "--", "sh", "-c", program])?;
     running.stdout.until_printed("ready")?;
     running.signal(Signal::TERM)?;
     let done = running.finish()?;
