@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::command::{lines_of_json, objects, run, start};
+use crate::command::{lines_of_json, objects, start};
 use crate::worker;
 
 /// The bytes of a stream in these events, by `text` or by `base64` but never by both.
@@ -30,7 +30,12 @@ fn types(events: &[Value]) -> Vec<&str> {
 #[tokio::test]
 async fn events_have_the_shape_of_the_native_api() -> Result<()> {
     let worker = worker().await?;
-    let done = run(&worker, &["run", "--json", "--shell", "echo out; sleep 1; echo err >&2; exit 3"])?;
+    // What comes on two pipes at one moment has no order: the second line is asked for when the first has come.
+    let line = "echo out; read x; sleep 0.2; echo err >&2; exit 3";
+    let mut running = start(&worker, &["run", "--json", "--shell", line])?;
+    running.stdout.until_printed("out\\n")?;
+    running.write(b"\n")?;
+    let done = running.finish()?;
     assert_eq!(done.code, Some(3));
     let events = lines_of_json(&done.stdout)?;
     assert_eq!(types(&events), ["started", "stdout", "stderr", "exited"]);
@@ -64,9 +69,14 @@ async fn texts_and_decoded_bytes_give_exactly_what_was_written() -> Result<()> {
                 for i in range(len(text)):\n    \
                     os.write(1, text[i:i+1])\n    \
                     i % 50 or time.sleep(0.01)\n\
+                os.read(0, 1)\n\
                 os.write(1, b'\\xff\\xfe end \\xe2\\x82')\n\
                 os.write(2, bytes(range(256)) * 1000)";
-    let done = run(&worker, &["run", "--json", "--lang", "python", code])?;
+    let mut running = start(&worker, &["run", "--json", "--lang", "python", code])?;
+    // The rest is asked for when some of it has come: all of it in one chunk would be no text.
+    running.stdout.until_printed("\"text\"")?;
+    running.write(b"\n")?;
+    let done = running.finish()?;
     let mut stdout = "aß€😀".repeat(50).into_bytes();
     stdout.extend(b"\xff\xfe end \xe2\x82");
     let events = lines_of_json(&done.stdout)?;
