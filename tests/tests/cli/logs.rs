@@ -102,10 +102,11 @@ async fn a_reader_that_began_with_a_tail_misses_no_later_output() -> Result<()> 
     let worker = worker().await?;
     let line = "echo before; read line; seq 300000";
     let id = answer(&worker, &["run", "--detach", "--stdin", "open", "--shell", line])?;
-    let mut following = start(&worker, &["logs", "-f", "--tail", "4", &id])?;
-    following.stdout.until_printed("ore\n")?;
     let mut attached = start(&worker, &["attach", &id])?;
     attached.stdout.until_printed("before\n")?;
+    // A tail of what is in the log by now.
+    let mut following = start(&worker, &["logs", "-f", "--tail", "4", &id])?;
+    following.stdout.until_printed("ore\n")?;
     attached.write(b"\n")?;
     let all: String = (1..=300_000).map(|n| format!("{n}\n")).collect();
     for (done, began) in [(attached.finish()?, "before\n"), (following.finish()?, "ore\n")] {
