@@ -80,6 +80,8 @@ async fn a_running_execution_is_listed_with_its_processes_and_killed_as_a_tree()
     assert_eq!(running.finish()?.code, Some(130));
     let nothing = async || objects(&worker, &["ps", "--json"]).is_ok_and(|all| all.is_empty());
     headwater_tests::host::eventually("nothing runs", nothing).await?;
+    // It can be forgotten when its log is closed, a moment after its end.
+    answer(&worker, &["logs", "-f", id])?;
     answer(&worker, &["forget", id])?;
     assert_eq!(run(&worker, &["logs", id])?.code, Some(3));
     assert_eq!(objects(&worker, &["ps", "--all", "--json"])?.len(), 0);

@@ -48,6 +48,8 @@ async fn a_running_execution_is_listed_with_its_processes_and_killed_as_a_tree()
     assert_eq!(running.finish()?.code, Some(130));
     let nothing = async || objects(&server, &["ps", "--json"]).is_ok_and(|all| all.is_empty());
     eventually("nothing runs", nothing).await?;
+    // It can be forgotten when its log is closed, a moment after its end.
+    answer(&server, &["logs", "-f", id])?;
     answer(&server, &["forget", id])?;
     assert_eq!(run(&server, &["logs", id])?.code, Some(3));
     assert_eq!(objects(&server, &["ps", "--all", "--json"])?.len(), 0);
