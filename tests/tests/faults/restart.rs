@@ -114,7 +114,7 @@ async fn a_deadline_that_passes_while_no_worker_runs_is_enforced() -> Result<()>
     let mut worker = worker().await?;
     let marker = Marker::new();
     let mut spec = marker.on(StartSpec::shell("trap '' TERM; echo on; setsid sleep 1000 & sleep 1000"));
-    (spec.timeout_ms, spec.grace_ms) = (Some(5000), Some(200));
+    (spec.timeout_ms, spec.grace_ms) = (Some(10_000), Some(200));
     let id = worker.begin(&spec).await?;
     let mut watcher = worker.watch(id).await?;
     watcher.until_printed("on").await?;
@@ -124,7 +124,7 @@ async fn a_deadline_that_passes_while_no_worker_runs_is_enforced() -> Result<()>
     let seen = watcher.rest().await?;
     assert_eq!((seen.text().as_str(), seen.verdict().reason), ("on\n", Reason::TimedOut));
     // By init's own clock: it did not end with the worker, but with its time and its grace.
-    assert!(seen.verdict().duration_ms >= 5200, "{:?}", seen.verdict());
+    assert!(seen.verdict().duration_ms >= 10_200, "{:?}", seen.verdict());
     Ok(())
 }
 
@@ -150,7 +150,8 @@ async fn a_session_that_no_worker_comes_back_for_ends_itself() -> Result<()> {
         let info = worker.client().await?.session(session).await?;
         assert_eq!(info.state, SessionState::Hibernated);
         assert!(worker.workspace(session).exists());
-        assert!(!groups.is_empty() && groups.iter().all(|group| !group.exists()), "{groups:?}");
+        assert!(!groups.is_empty(), "this host has cgroups");
+        eventually("the end of its cgroups", async || !groups.iter().any(|group| group.exists())).await?;
     }
     Ok(())
 }
@@ -201,8 +202,6 @@ async fn prepared_sessions_of_a_killed_worker_are_cleared_away() -> Result<()> {
         worker.kill();
         worker.start_again().await?;
     }
-    eventually("only its own prepared sessions", async || count() == 4).await?;
-    let slots = std::fs::read_dir(worker.data().join("slots"))?.count();
-    assert_eq!(slots, 3);
-    Ok(())
+    let slots = || std::fs::read_dir(worker.data().join("slots")).map_or(0, Iterator::count);
+    eventually("only its own prepared sessions", async || count() == 4 && slots() == 3).await
 }
