@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use headwater_contract::FollowOptions;
-use headwater_protocol::{ExecutionState, Reason, StartSpec, TtySize};
+use headwater_protocol::{ExecutionId, ExecutionState, Reason, StartSpec, TtySize};
 use headwater_tests::host::{Marker, PATIENCE, eventually, status};
-use headwater_tests::{Options, TestWorker, collect};
+use headwater_tests::{Collected, Options, TestWorker, Watcher, collect};
 
 use crate::worker;
 
@@ -37,19 +37,30 @@ const TREES: [(&str, &str); 6] = [
     ),
 ];
 
+/// Starts a tree, and waits until all its processes run. If a busy machine needs longer than the timeout for that, it is
+/// started again with a longer one.
+async fn start(worker: &TestWorker, how: How, mut spec: StartSpec) -> Result<(ExecutionId, Watcher)> {
+    for timeout_ms in [3000, 15_000, 75_000] {
+        spec.timeout_ms = (how == How::Timeout).then_some(timeout_ms);
+        let id = worker.begin(&spec).await?;
+        let mut watcher = worker.watch(id).await?;
+        let is_on = |seen: &Collected| seen.text().contains("on") || seen.screen().contains("on");
+        watcher.until(|seen| is_on(seen) || !seen.verdicts.is_empty()).await?;
+        if is_on(&watcher.seen) {
+            return Ok((id, watcher));
+        }
+        assert_eq!(watcher.seen.verdict().reason, Reason::TimedOut, "it ends before it runs");
+    }
+    anyhow::bail!("its processes do not start")
+}
+
 async fn ends_all(worker: &TestWorker, how: How, tree: (&str, &str), tty: bool) -> Result<()> {
     let (what, line) = tree;
     let marker = Marker::new();
     let mut spec = marker.on(StartSpec::shell(line));
     spec.tty = tty.then(TtySize::default);
     spec.grace_ms = Some(200);
-    if how == How::Timeout {
-        // Long enough that a busy machine starts all processes before it.
-        spec.timeout_ms = Some(3000);
-    }
-    let id = worker.begin(&spec).await?;
-    let mut watcher = worker.watch(id).await?;
-    watcher.until_printed("on").await?;
+    let (id, watcher) = start(worker, how, spec).await?;
     if how == How::Cancel {
         assert!(!marker.processes().is_empty(), "{what}: the marker is found");
         worker.client().await?.cancel(id, None).await?;
@@ -122,7 +133,6 @@ async fn an_exit_is_reported_while_a_grandchild_holds_the_pipes() -> Result<()> 
     // Told, and the grandchild lives: so it was not waited for.
     assert!(matches!(client.execution(id).await?.state, ExecutionState::Exited { .. }));
     assert_eq!(marker.processes().len(), 1);
-    assert!(seen.verdict().duration_ms < 10_000, "{:?}", seen.verdict());
     client.cancel(id, Some(Duration::ZERO)).await?;
     marker.count_becomes(0).await
 }
