@@ -48,7 +48,7 @@ async fn a_missing_program_or_one_outside_the_workspace_is_not_run() -> Result<(
 
 #[tokio::test]
 async fn a_program_of_the_workspace_runs_no_longer_than_it_may() -> Result<()> {
-    let fixture = fixture("[server]\nbinary_max_runtime = \"4s\"\n").await?;
+    let fixture = fixture("[server]\nbinary_max_runtime = \"10s\"\n").await?;
     fixture.run("printf '#!/bin/sh\\necho begun\\nsleep 1000\\n' > main && chmod +x main").await?;
     let body = json!({"session_id": "session-1", "binary_path": "/main"});
     let started = json_of(&fixture.post("/v1/sessions/execute/binary", &body).await?, 200)?;

@@ -36,9 +36,9 @@ async fn a_few_lines_add_a_language_that_is_compiled() -> Result<()> {
 
 #[tokio::test]
 async fn a_language_can_be_limited_in_time_and_keeps_all_else() -> Result<()> {
-    let fixture = fixture("[languages.bash]\nmax_runtime = \"4s\"\n").await?;
+    let fixture = fixture("[languages.bash]\nmax_runtime = \"10s\"\n").await?;
     let info = fixture.language("bash").await?;
-    assert_eq!((&info["max_runtime_ms"], &info["available"]), (&json!(4000), &json!(true)));
+    assert_eq!((&info["max_runtime_ms"], &info["available"]), (&json!(10_000), &json!(true)));
     let body = json!({"session_id": "session-1", "code": "echo begun; sleep 1000"});
     let started = json_of(&fixture.post("/v1/sessions/execute/bash", &body).await?, 200)?;
     let id = started["execution_id"].as_str().unwrap_or_default();
