@@ -6,7 +6,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
 use anyhow::{Context, Result};
 use headwater_protocol::{ExecutionId, Network, SessionSpec};
-use headwater_tests::{Options, ServerOptions, TestServer, TestWorker};
+use headwater_tests::{Options, ServerOptions, TestServer, TestWorker, host};
 use serde_json::json;
 
 use crate::outlet::{run, session, succeed};
@@ -65,7 +65,7 @@ async fn a_full_session_is_in_the_hosts_network_and_within_all_other_walls() -> 
         assert_eq!(info.spec.network, Network::Full);
         let knock = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{}'", canary.local_addr()?.port());
         succeed(&worker, id, &knock).await?;
-        assert!(canary.accept().is_ok(), "it connected");
+        host::eventually("it connected", async || canary.accept().is_ok()).await?;
         let host = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
         assert_eq!(succeed(&worker, id, "cat /etc/resolv.conf").await?, host);
         // Abstract sockets belong to the network, and are closed by another wall.
