@@ -230,7 +230,7 @@ async fn no_init_that_has_ended_stays_a_zombie_of_its_worker() -> Result<()> {
 #[tokio::test]
 async fn a_worker_whose_host_users_belong_to_another_data_folder_does_not_start() -> Result<()> {
     // Above all ranges that are given out by themselves, and of no other test.
-    let base = 0x7300_0000 + std::process::id() * 8192;
+    let base = 0x7300_0000 + std::process::id() % 250_000 * 8192;
     let config = |base: u32| Some(format!("uid_base = {base}\n"));
     let with = async |base| {
         TestWorker::with(Options { pool: Some(0), config: config(base), ..Options::default() }).await
