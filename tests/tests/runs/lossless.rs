@@ -118,7 +118,7 @@ async fn a_reader_that_goes_away_lets_go_and_the_log_is_trimmed() -> Result<()> 
 
 #[tokio::test]
 async fn a_reader_that_holds_a_program_for_too_long_is_dropped_with_its_own_fault_kind() -> Result<()> {
-    let worker = worker("lossless_hold = \"3s\"").await?;
+    let worker = worker("lossless_hold = \"10s\"").await?;
     let client = worker.client().await?;
     let (id, mut follower) = held(&client, worker.session().await?).await?;
     let info = client.wait(id, PATIENCE, true).await?;
