@@ -88,11 +88,16 @@ async fn an_idle_program_is_hibernated_and_one_that_prints_or_computes_is_not() 
     let asleep = async |id| client.session(id).await.is_ok_and(|info| info.state == SessionState::Hibernated);
     eventually("the sleep of the one that does nothing", async || asleep(sessions[0]).await).await?;
     assert!(!asleep(sessions[1]).await && !asleep(sessions[2]).await);
-    let usage = client.usage().await?;
-    let of = |n: usize| usage.iter().find(|usage| usage.session_id == sessions[n].to_string());
-    assert!(of(0).is_some_and(|usage| usage.processes.is_empty()), "it sleeps: {usage:?}");
-    assert!(of(1).is_some_and(|usage| usage.printed_bytes > 0));
-    assert!(of(2).is_some_and(|usage| usage.cpu_ms >= 1000 && !usage.processes.is_empty()), "{usage:?}");
+    // On a busy machine a program gets its second of a processor later.
+    eventually("the use of each session is reported", async || {
+        let usage = client.usage().await.unwrap_or_default();
+        let of = |n: usize| usage.iter().find(|usage| usage.session_id == sessions[n].to_string());
+        of(0).is_some_and(|usage| usage.processes.is_empty())
+            && of(1).is_some_and(|usage| usage.printed_bytes > 0)
+            && of(2).is_some_and(|usage| usage.cpu_ms >= 1000 && !usage.processes.is_empty())
+    })
+    .await?;
+    assert!(!asleep(sessions[1]).await && !asleep(sessions[2]).await, "they work on");
     Ok(())
 }
 
