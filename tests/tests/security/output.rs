@@ -174,7 +174,8 @@ async fn a_child_that_prints_after_the_end_forges_no_second_end() -> Result<()> 
         let target = Target::new(side, CLASS).await?;
         let session = target.session(Limits::default()).await?;
         for entry in [Entry::Argv, Entry::Shell, Entry::Python] {
-            let code = "import os, time, sys\nif os.fork() == 0:\n    time.sleep(0.3); print('late', flush=True); os._exit(9)\nprint('early', flush=True); os._exit(4)";
+            // The child waits for the end of its parent, and a moment more for that of a shell.
+            let code = "import os, time\nparent = os.getpid()\nif os.fork() == 0:\n    while os.getppid() == parent: time.sleep(0.01)\n    time.sleep(0.3); print('late', flush=True); os._exit(9)\nprint('early', flush=True); os._exit(4)";
             let seen = target.run(session, &entry.spec(code)).await?;
             assert_eq!(seen.verdict().code, Some(4), "{side:?} {entry:?}");
             assert_eq!(seen.text(), "early\nlate\n", "{side:?} {entry:?}");
