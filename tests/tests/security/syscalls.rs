@@ -190,10 +190,12 @@ async fn no_program_types_into_its_terminal() -> Result<()> {
     for (side, typed) in [(Side::OpenRoot, true), (Side::Root, false), (Side::Ordinary, false)] {
         let target = Target::new(side, CLASS).await?;
         let session = target.session(Limits::default()).await?;
+        // What was typed is read, however long this takes; what was not is not waited for.
+        let wait = if typed { 60 } else { 1 };
         let mut spec = StartSpec::code(
             "bash",
             format!(
-                "stty -echo; /usr/bin/python3 -c \"$TYPE\"; read -r -t 1 line; eval \"$line\"; echo read '{side:?}'"
+                "stty -echo; /usr/bin/python3 -c \"$TYPE\"; read -r -t {wait} line; eval \"$line\"; echo read '{side:?}'"
             ),
         );
         spec.env.insert("TYPE".into(), TYPE.into());
