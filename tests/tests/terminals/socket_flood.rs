@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 use headwater_tests::TestServer;
+use headwater_tests::host::eventually;
+use headwater_tests::http::text;
 use serde_json::json;
 
 use crate::viewer::{CREDIT, Viewer};
@@ -17,6 +19,7 @@ async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<
     let api = server.api();
     let session = api.session(&json!({})).await?;
     let mut viewer = Viewer::open(&api, &session, "frames=binary").await?;
+    let id = text(&viewer.hears("attached").await?["execution_id"]);
     viewer.hears("prompt").await?;
     viewer.socket.send(CREDIT, &WINDOW.to_le_bytes()).await?;
     viewer.keys(b"yes flood\r").await?;
@@ -28,6 +31,14 @@ async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<
     let before = viewer.bytes;
     viewer.info.clear();
     viewer.say(&json!({ "type": "interrupt" })).await?;
+    // Nothing is read until the flood has ended: what comes after that is behind the interrupt, however long it took.
+    let processes = format!("/v1/executions/{id}/processes");
+    eventually("the interrupt ends the flood", async || {
+        let info = api.json(&processes).await.unwrap_or_default();
+        let all = info["processes"].as_array();
+        all.is_some_and(|all| !all.is_empty() && all.iter().all(|process| process["name"] != "yes"))
+    })
+    .await?;
     while !viewer.info.iter().any(|info| info["type"] == "prompt") {
         viewer.take().await?;
         granted = grant(&mut viewer, granted).await?;
