@@ -139,7 +139,11 @@ async fn a_file_written_during_a_restore_is_written_before_it_or_after_it() -> R
     let fixture = new().await?;
     fixture.run(&format!("seq -w {MANY} | xargs touch")).await?;
     let kept = text(&fixture.post_ok(&fixture.path("snapshots"), &json!({})).await?["id"]);
-    for round in 0..3 {
+    // A restore that is over before a file is written shows nothing: then there is one more.
+    let (mut shown, mut round) = (0, 0);
+    while shown < 3 {
+        ensure!(round < 30, "nothing was written during {round} restores");
+        round += 1;
         let done = AtomicBool::new(false);
         let restore = async {
             let restored =
@@ -148,7 +152,10 @@ async fn a_file_written_during_a_restore_is_written_before_it_or_after_it() -> R
             restored
         };
         let write = async {
-            eventually("the restore has begun", async || staged(&fixture) == 1).await?;
+            eventually("the restore has begun", async || {
+                staged(&fixture) == 1 || done.load(Ordering::Relaxed)
+            })
+            .await?;
             let mut written = Vec::new();
             while !done.load(Ordering::Relaxed) && written.len() < MANY / 100 {
                 let name = format!("{:05}", MANY - 100 * written.len());
@@ -163,7 +170,7 @@ async fn a_file_written_during_a_restore_is_written_before_it_or_after_it() -> R
         let (restored, written) = tokio::join!(restore, write);
         restored?;
         let written = written?;
-        ensure!(!written.is_empty(), "nothing was written during the restore: this shows nothing");
+        shown += usize::from(!written.is_empty());
         for name in written {
             let text = std::fs::read_to_string(fixture.workspace().join(&name))?;
             ensure!(text == round.to_string(), "round {round}: {name} was written and is lost");
