@@ -1,7 +1,9 @@
 //! Clients behind proxies: only trusted proxies are believed, and nobody is refused for the failures of others.
 
 use anyhow::{Result, ensure};
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use headwater_tests::host::eventually;
 use headwater_tests::http::{Response, json_of, text};
 use headwater_tests::{ServerOptions, TestServer};
@@ -14,10 +16,13 @@ async fn login(server: &TestServer, from: &str, name: &str, password: &str) -> R
     server.anonymous().send("POST", "/v1/login", &[("X-Forwarded-For", from)], &body).await
 }
 
-/// Fails until this name has to wait at this address.
+/// Fails until this name has to wait at this address: with twenty guesses at once, because a slow machine must not stay
+/// below the limit.
 async fn attack(server: &TestServer, from: &str, name: &str) -> Result<()> {
-    for _ in 0..20 {
-        let answer = login(server, from, name, "wrong horse").await?;
+    let mut guesses: FuturesUnordered<_> =
+        (0..20).map(|_| login(server, from, name, "wrong horse")).collect();
+    while let Some(answer) = guesses.next().await {
+        let answer = answer?;
         if answer.status == 429 {
             ensure!(answer.header("retry-after").is_some(), "{}", answer.head);
             return Ok(());
@@ -32,9 +37,13 @@ async fn a_right_password_is_not_refused_for_the_failures_of_others() -> Result<
     let server = behind_proxy("").await?;
     add_user(&server, "ann", "member").await?;
     add_user(&server, "bob", "member").await?;
-    attack(&server, "192.0.2.1", "ann").await?;
-    let here = login(&server, "192.0.2.1", "ann", PASSWORD).await?;
-    ensure!(here.status == 429, "the same name at the same address waits: {}", here.text());
+    // The first wait is two seconds: if a busy machine asks later than that, the attack is repeated.
+    eventually("the same name at the same address waits", async || {
+        let attacked = attack(&server, "192.0.2.1", "ann").await.is_ok();
+        let here = login(&server, "192.0.2.1", "ann", PASSWORD).await;
+        attacked && here.is_ok_and(|here| here.status == 429)
+    })
+    .await?;
     let beside = login(&server, "192.0.2.1", "bob", PASSWORD).await?;
     ensure!(beside.status == 200, "bob waits for those who guess ann's: {}", beside.text());
     let elsewhere = login(&server, "192.0.2.2", "ann", PASSWORD).await?;
