@@ -49,6 +49,17 @@ impl Marker {
         pids().into_iter().filter(carries).collect()
     }
 
+    /// The init of the processes that carry it. A process that is executing another program has no environment for a moment.
+    pub async fn init(&self) -> Result<i32> {
+        let mut init = None;
+        eventually("a process with the marker, and its init", async || {
+            init = self.processes().into_iter().find_map(|pid| init_of(pid).ok());
+            init.is_some()
+        })
+        .await?;
+        init.context("no init")
+    }
+
     /// Waits until exactly `count` processes carry it.
     pub async fn count_becomes(&self, count: usize) -> Result<()> {
         eventually(&format!("{count} processes with the marker"), async || self.processes().len() == count)

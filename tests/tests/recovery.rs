@@ -114,7 +114,7 @@ async fn a_start_that_may_have_run_is_lost_when_init_was_killed_with_the_worker(
     let session = worker.session().await?;
     let id = worker.begin_in(session, &marker.on(StartSpec::shell("exec sleep 1000"))).await?;
     marker.count_becomes(1).await?;
-    let init = host::init_of(marker.processes()[0])?;
+    let init = marker.init().await?;
     worker.kill();
     host::signal(init, Signal::KILL)?;
     marker.count_becomes(0).await?;
@@ -135,7 +135,7 @@ async fn a_session_whose_init_is_stopped_and_reads_nothing_can_be_ended() -> Res
     let session = worker.session().await?;
     let id = worker.begin_in(session, &marker.on(StartSpec::shell("exec sleep 1000"))).await?;
     marker.count_becomes(1).await?;
-    host::stop(host::init_of(marker.processes()[0])?).await?;
+    host::stop(marker.init().await?).await?;
     // Messages until the link holds no more: one that is not taken within this time will not be.
     let client = worker.client().await?;
     let mut sent = 0;

@@ -102,7 +102,8 @@ async fn a_folder_where_nothing_ran_starts_nothing() -> Result<()> {
 async fn busy(worker: &TestWorker) -> Result<Marker> {
     let marker = Marker::new();
     let session = worker.session().await?;
-    let line = "setsid sleep 1000 & trap '' TERM; while :; do sleep 1; done";
+    // Always three processes: a loop would have one less between two turns.
+    let line = "setsid sleep 1000 & trap '' TERM; sleep 1000; exit 1";
     worker.begin_in(session, &marker.on(StartSpec::shell(line))).await?;
     headwater_tests::host::eventually("it runs", async || marker.processes().len() >= 3).await?;
     Ok(marker)

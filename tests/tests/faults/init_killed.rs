@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use headwater_protocol::{Reason, SessionId, SessionState, StartSpec, TtySize};
-use headwater_tests::host::{Marker, cgroups, eventually, init_of, mounts, signal};
+use headwater_tests::host::{Marker, cgroups, eventually, mounts, signal};
 use headwater_tests::{Options, TestWorker};
 use rustix::process::Signal;
 
@@ -49,7 +49,7 @@ async fn init_is_killed(options: Options) -> Result<()> {
     typed.until_printed("on\r\n").await?;
     eventually("all its processes", async || marker.processes().len() >= 8).await?;
     let groups = cgroups(worker.data(), session);
-    signal(init_of(marker.processes()[0])?, Signal::KILL)?;
+    signal(marker.init().await?, Signal::KILL)?;
     marker.count_becomes(0).await.context("nothing may outlive init")?;
     let (piped, typed) = (piped.rest().await?, typed.rest().await?);
     assert_eq!((piped.verdict().reason, piped.verdict().code), (Reason::Lost, None));
@@ -91,7 +91,7 @@ async fn an_init_killed_while_no_worker_was_there_is_found_out_by_the_next() -> 
         worker.watch(id).await?.until_printed("on\n").await?;
         let groups = cgroups(worker.data(), session);
         eventually("all its processes", async || marker.processes().len() >= 4).await?;
-        let init = init_of(marker.processes()[0])?;
+        let init = marker.init().await?;
         worker.kill();
         signal(init, Signal::KILL)?;
         worker.start_again().await?;

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use headwater_protocol::{ExecutionState, Reason, SessionState, StartSpec, Stdin};
-use headwater_tests::host::{Marker, cgroups, eventually, init_of, is_alive};
+use headwater_tests::host::{Marker, cgroups, eventually, is_alive};
 use headwater_tests::{Options, TestWorker, binary};
 
 use crate::worker;
@@ -139,7 +139,7 @@ async fn a_session_that_no_worker_comes_back_for_ends_itself() -> Result<()> {
         let line = "echo on; (trap '' TERM; setsid sleep 1000) & sleep 1000";
         let id = worker.begin_in(session, &marker.on(StartSpec::shell(line))).await?;
         worker.watch(id).await?.until_printed("on").await?;
-        let init = init_of(*marker.processes().first().context("no process")?)?;
+        let init = marker.init().await?;
         let groups = cgroups(worker.data(), session);
         worker.kill();
         marker.count_becomes(0).await?;

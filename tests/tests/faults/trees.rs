@@ -132,7 +132,7 @@ async fn an_exit_is_reported_while_a_grandchild_holds_the_pipes() -> Result<()> 
     assert_eq!((seen.verdict().reason, seen.verdict().code), (Reason::Exited, Some(4)));
     // Told, and the grandchild lives: so it was not waited for.
     assert!(matches!(client.execution(id).await?.state, ExecutionState::Exited { .. }));
-    assert_eq!(marker.processes().len(), 1);
+    marker.count_becomes(1).await?;
     client.cancel(id, Some(Duration::ZERO)).await?;
     marker.count_becomes(0).await
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use headwater_protocol::{Limits, StartSpec};
 use headwater_tests::host;
 use serde_json::json;
@@ -123,8 +123,14 @@ async fn someone(target: &Target, limits: Limits) -> Result<(headwater_protocol:
         )
         .await?;
     watcher.until_printed("up").await?;
-    host::eventually("the program is there", async || !with_argument(&word).is_empty()).await?;
-    Ok((session, with_argument(&word)[0]))
+    // A process that is executing another program has no arguments for a moment.
+    let mut pid = None;
+    host::eventually("the program is there", async || {
+        pid = with_argument(&word).first().copied();
+        pid.is_some()
+    })
+    .await?;
+    Ok((session, pid.context("no process")?))
 }
 
 #[tokio::test]
