@@ -1,6 +1,6 @@
 //! The first output of a program is sent at once on every kind of stream, however long later output is held back.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use headwater_tests::http::{json_of, text};
@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 /// Output is held back for 10 s (the most that can be asked for). The first output must come before that.
 const HOLD: &str = "batch_ms=10000&batch_bytes=1048576";
 const BEFORE_THE_HOLD_ENDS: Duration = Duration::from_secs(9);
+/// How often a stream is tried: a machine that is so busy that a hold passes meanwhile shows nothing.
+const ATTEMPTS: usize = 5;
 
 /// Prints `first`, and then each line of its input.
 fn program() -> Value {
@@ -54,34 +56,50 @@ async fn the_first_output_is_sent_at_once_on_every_stream_and_later_output_is_he
         format!("/v1/conversations/talk/events?after=now&dialect=tool_progress&{HOLD}"),
         format!("/tool-progress/talk?after=now&{HOLD}"),
     ] {
-        // A feed is opened before the program starts: it shows the program's `started` too.
-        let mut feed = None;
-        if !path.contains("ID") {
-            feed = Some(asker.stream(&path).await?);
+        let mut shown = false;
+        for _ in 0..ATTEMPTS {
+            // A feed is opened before the program starts: it shows the program's `started` too.
+            let mut feed = None;
+            if !path.contains("ID") {
+                feed = Some(asker.stream(&path).await?);
+            }
+            let id = asker.start(&session, &program()).await?;
+            let mut stream = match feed {
+                Some(feed) => feed,
+                None => asker.stream(&path.replace("ID", &id)).await?,
+            };
+            shown = check(&asker, &id, &path, &mut stream).await?;
+            if shown {
+                break;
+            }
         }
-        let id = asker.start(&session, &program()).await?;
-        let mut stream = match feed {
-            Some(feed) => feed,
-            None => asker.stream(&path.replace("ID", &id)).await?,
-        };
-        check(&asker, &id, &path, &mut stream).await?;
+        assert!(shown, "output was held back each time: {path}");
     }
     Ok(())
 }
 
-/// Reads the first output while the program waits for input; then two lines, which must come as one event.
-async fn check(asker: &Api, id: &str, path: &str, stream: &mut SseStream) -> Result<()> {
+/// Reads the first output while the program waits for input; then two lines, which must come as one event. False: a hold
+/// has passed in between.
+async fn check(asker: &Api, id: &str, path: &str, stream: &mut SseStream) -> Result<bool> {
     // It is in the log: from here on only a hold delays it.
     asker.until_printed(id, "first").await?;
-    let first = tokio::time::timeout(BEFORE_THE_HOLD_ENDS, next_output(stream)).await;
-    let first = first.with_context(|| format!("the first output was held back: {path}"))??;
-    assert_eq!(first, "first\n", "{path}");
+    let Ok(first) = tokio::time::timeout(BEFORE_THE_HOLD_ENDS, next_output(stream)).await else {
+        asker.cancel(id).await?;
+        asker.closed(id).await?;
+        return Ok(false);
+    };
+    assert_eq!(first?, "first\n", "{path}");
+    let typed = Instant::now();
     type_line(asker, id, "second").await?;
     type_line(asker, id, "third").await?;
+    let in_time = typed.elapsed() < BEFORE_THE_HOLD_ENDS;
     asker.end_input(id, b"").await?;
-    assert_eq!(next_output(stream).await?, "second\nthird\n", "later output is held back: {path}");
+    let later = next_output(stream).await?;
     asker.closed(id).await?;
-    Ok(())
+    if in_time {
+        assert_eq!(later, "second\nthird\n", "later output is held back: {path}");
+    }
+    Ok(in_time)
 }
 
 #[tokio::test]
@@ -89,8 +107,12 @@ async fn the_first_output_is_sent_at_once_by_the_request_that_starts_it() -> Res
     let server = TestServer::small().await?;
     let asker = server.api();
     let path = format!("/v1/executions?{HOLD}");
-    let mut stream = asker.post_stream(&path, &program()).await?;
-    let started = stream.next().await?.context("no start")?.json()?;
-    check(&asker, &text(&started["execution_id"]), &path, &mut stream).await?;
-    Ok(())
+    for _ in 0..ATTEMPTS {
+        let mut stream = asker.post_stream(&path, &program()).await?;
+        let started = stream.next().await?.context("no start")?.json()?;
+        if check(&asker, &text(&started["execution_id"]), &path, &mut stream).await? {
+            return Ok(());
+        }
+    }
+    anyhow::bail!("output was held back each time: {path}")
 }
