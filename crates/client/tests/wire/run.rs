@@ -90,7 +90,7 @@ async fn a_start_that_is_refused_is_not_repeated() {
 async fn a_plain_start_with_a_key_waits_where_the_server_asks_for_it_and_one_without_does_not() {
     let busy = |_: &Asked| error("429 Too Many Requests", "exhausted", "Retry-After: 0\r\n");
     let server = Server::start(busy).await;
-    let client = server.client().with_retry_timeout(std::time::Duration::from_millis(100));
+    let client = server.client().with_retry_timeout(std::time::Duration::from_secs(2));
     let key = IdempotencyKey::new("mine");
     assert!(soon(client.start(None, &request(), Some(&key))).await.is_err());
     let repeated = server.asked().len();

@@ -36,7 +36,7 @@ const PREFIX_BYTES: usize = 5;
 /// Methods whose requests are streams; the server does not read them.
 const STREAMED: [&str; 3] = ["Worker/WriteStdin", "Files/Write", "Trees/Unpack"];
 /// How long a test waits for something that must happen. Generous: the machine may be busy.
-pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// A call as it arrived.
 #[derive(Debug, Clone)]
