@@ -16,6 +16,9 @@ const TOTAL: usize = 32 << 20;
 /// Small records, so that much of the time goes into the index.
 const OPTIONS: LogOptions = LogOptions::new(1 << 30);
 const PORTION: usize = 3000;
+/// The length of a report. A pipe of one page holds few of them, so that the writer is never far ahead of the test.
+const REPORT_BYTES: usize = 100;
+const PAGE_BYTES: usize = 4096;
 
 /// The writer: takes up the log and moves bytes to it until the pipe ends, or until it is killed.
 fn write_until_killed(dir: &Path) {
@@ -23,7 +26,7 @@ fn write_until_killed(dir: &Path) {
     let (pipe, mut reports) = (std::io::stdin(), std::io::stdout());
     loop {
         match writer.splice(Stream::Stdout, pipe.as_fd(), PORTION).unwrap() {
-            Taken::Bytes(_) => writeln!(reports, "took").unwrap(),
+            Taken::Bytes(_) => writeln!(reports, "{:>REPORT_BYTES$}", "took").unwrap(),
             Taken::End => return,
             Taken::Empty => {
                 let mut fds = [rustix::event::PollFd::new(&pipe, rustix::event::PollFlags::IN)];
@@ -59,15 +62,17 @@ fn killing_the_writer_loses_and_doubles_nothing() {
     let mut kills = 0;
     loop {
         let mut writer = start_writer(&place, &read);
-        let mut reports = BufReader::new(writer.stdout.take().unwrap()).lines();
+        let reports = writer.stdout.take().unwrap();
+        rustix::pipe::fcntl_setpipe_size(&reports, PAGE_BYTES).unwrap();
+        let mut reports = BufReader::with_capacity(REPORT_BYTES, reports).lines();
         // A different number of steps each time; reading them paces the kills without a clock.
         let took = |line: &std::io::Result<String>| line.as_ref().is_ok_and(|line| line.ends_with("took"));
         let steps = 50 + kills * 37 % 400;
         let seen = reports.by_ref().filter(took).take(steps).count();
         writer.kill().unwrap();
         let status = writer.wait().unwrap();
-        if seen < steps {
-            break;
+        if seen < steps || status.success() {
+            break; // it has taken everything
         }
         assert_eq!(status.signal(), Some(9), "it did not end by itself");
         kills += 1;
