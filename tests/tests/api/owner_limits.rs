@@ -71,7 +71,7 @@ async fn unread_downloads_of_four_owners_do_not_block_a_fifth_and_end() -> Resul
         held.push(stream);
         if held.len() == OF_OWNER {
             // Those of the first owner are open. On a busy machine they may have ended before all others are.
-            is_at_its_limit(&ann, &path, &third).await?;
+            is_at_its_limit(&ann, path, &third).await?;
         }
     }
     // As many downloads hang as the limit of all, and another owner still works.
