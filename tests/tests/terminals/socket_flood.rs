@@ -1,6 +1,6 @@
 //! An output flood stays interruptible: counted in bytes, not in time.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use headwater_tests::TestServer;
 use headwater_tests::host::eventually;
 use headwater_tests::http::text;
@@ -25,8 +25,7 @@ async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<
     viewer.keys(b"yes flood\r").await?;
     let mut granted = 0;
     while viewer.bytes < 1 << 20 {
-        viewer.take().await?;
-        granted = grant(&mut viewer, granted).await?;
+        granted = take(&mut viewer, granted).await?;
     }
     let before = viewer.bytes;
     viewer.info.clear();
@@ -40,23 +39,22 @@ async fn an_interrupt_ends_a_flood_within_a_bounded_number_of_bytes() -> Result<
     })
     .await?;
     while !viewer.info.iter().any(|info| info["type"] == "prompt") {
-        viewer.take().await?;
-        granted = grant(&mut viewer, granted).await?;
+        granted = take(&mut viewer, granted).await?;
     }
     let after = viewer.bytes - before;
     assert!(after < AFTER_INTERRUPT, "{after} bytes came after the interrupt");
     viewer.keys(b"echo alive-$((1 + 1))-$(cat /proc/[0-9]*/comm 2> /dev/null | grep -cx yes)\r").await?;
     while !viewer.text().contains("alive-2-0") {
-        viewer.take().await?;
-        granted = grant(&mut viewer, granted).await?;
+        granted = take(&mut viewer, granted).await?;
     }
     let listed = api.get(&format!("/v1/sessions/{session}/terminals")).await?;
     assert_eq!(listed.status, 200);
     Ok(())
 }
 
-/// Grants what was taken since, so that a window is always open.
-async fn grant(viewer: &mut Viewer, granted: usize) -> Result<usize> {
+/// Takes the next frame, and grants what was taken since, so that a window is always open.
+async fn take(viewer: &mut Viewer, granted: usize) -> Result<usize> {
+    ensure!(viewer.take().await?, "the server closed the socket: {:?}", viewer.info);
     let taken = viewer.bytes - granted;
     if taken < WINDOW as usize / 2 {
         return Ok(granted);
