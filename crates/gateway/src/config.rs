@@ -1,8 +1,8 @@
 //! The gateway's configuration: defaults, then `[server]` of the file, then `HEADWATER_*`, then flags.
 
 mod auth;
+mod ip_range;
 mod machine;
-mod network;
 mod quotas;
 mod rows;
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::auth::FileAuth;
 pub use self::auth::{AuthConfig, JwtConfig, KeySource};
-pub use self::network::{Network, NotANetwork};
+pub use self::ip_range::{Network, NotANetwork};
 pub use self::quotas::{Action, Quota, Quotas, Watchdog};
 use self::quotas::{FileQuotas, FileWatchdog};
 use self::rows::FileRetention;

@@ -1,7 +1,7 @@
 //! The mirror: a cache of packages for all sessions, fetched by the worker.
 //!
 //! A session names a package and a file of it, never a URL or a checksum: those come from the index that the operator
-//! configured. The checksum of a file is verified during the download ([`files`]), and the file is cached under it. So
+//! configured. The checksum of a file is verified during the download ([`downloads`]), and the file is cached under it. So
 //! a session cannot change what others get; its requests only decide which files are cached already.
 //!
 //! | path | what |
@@ -12,8 +12,8 @@
 //! | `/npm/NAME/-/FILE` | one of them |
 
 mod checksum;
+mod downloads;
 mod fetch;
-mod files;
 mod html;
 mod npm;
 mod pages;
@@ -32,8 +32,8 @@ use super::dial::Dialler;
 use super::outlet::Connection;
 use super::response::{Body, Refusal, whole, with_type};
 use crate::config::PackagesConfig;
+use downloads::Downloads;
 use fetch::Fetcher;
-use files::Files;
 use npm::Npm;
 use pages::{Page, Pages};
 use pypi::Pypi;
@@ -45,7 +45,7 @@ pub(crate) struct Mirror {
     pypi: Option<Pypi>,
     npm: Option<Npm>,
     pages: Pages,
-    files: Arc<Files>,
+    downloads: Arc<Downloads>,
 }
 
 /// A request to the mirror, parsed from its path.
@@ -68,7 +68,7 @@ impl Mirror {
             pypi: config.python_index.clone().map(Pypi::new),
             npm: config.npm_registry.clone().map(Npm::new),
             pages: Pages::new(Arc::clone(&fetch), Arc::clone(&store)),
-            files: Arc::new(Files::new(fetch, store)),
+            downloads: Arc::new(Downloads::new(fetch, store)),
         }
     }
 
@@ -120,7 +120,7 @@ impl Mirror {
             MirrorRequest::PypiFile(name, file) => {
                 let entries =
                     self.pages.get(&connection.owner, &self.pypi()?.source(name)?, Page::entries).await?;
-                self.files.get(connection, entries.get(file)).await
+                self.downloads.get(connection, entries.get(file)).await
             }
             MirrorRequest::NpmPage(name) => {
                 let page =
@@ -132,7 +132,7 @@ impl Mirror {
                     .pages
                     .get(&connection.owner, &self.npm()?.source(&name, npm::SHORT), Page::entries)
                     .await?;
-                self.files.get(connection, entries.get(file)).await
+                self.downloads.get(connection, entries.get(file)).await
             }
         }
     }

@@ -6,13 +6,13 @@
 //!
 //! This is the only crate with `unsafe`.
 
+pub mod allocator;
 pub mod cgroup;
 pub mod doctor;
 pub mod init;
 pub mod launch;
 pub mod link;
-pub mod memory;
 pub mod orphans;
-pub mod quota;
+pub mod project_quota;
 pub mod walls;
 pub mod wire;

@@ -2,7 +2,7 @@
 
 pub(crate) mod deleted_files;
 pub(crate) mod disk;
-pub mod enforcement;
+pub mod limit_descriptions;
 pub(crate) mod processes;
 pub mod project_quotas;
 pub(crate) mod session;

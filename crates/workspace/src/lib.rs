@@ -26,7 +26,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use headwater_sandbox::quota;
+use headwater_sandbox::project_quota;
 use rustix::fs::{CWD, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
@@ -77,13 +77,13 @@ impl Workspace {
             open_beneath(workspace.root.as_fd(), b".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
         };
         // A folder that cannot be opened, or a file system without project ids, has no project.
-        let project = open(self).ok().and_then(|root| quota::project(root.as_fd()).ok().flatten());
+        let project = open(self).ok().and_then(|root| project_quota::project(root.as_fd()).ok().flatten());
         let Some(project) = project else { return Ok(()) };
         let folder = open(folder)?;
-        if quota::project(folder.as_fd())? == Some(project) {
+        if project_quota::project(folder.as_fd())? == Some(project) {
             return Ok(());
         }
-        quota::join(folder.as_fd(), project)
+        project_quota::join(folder.as_fd(), project)
     }
 
     /// Writes a file and replaces an existing one; missing parents are created.

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use headwater_tests::TestServer;
 use headwater_tests::http::Response;
 
-use crate::table::{For, Routes, TABLE, admitted};
+use crate::route_permissions::{For, Routes, TABLE, admitted};
 
 /// A member or a link of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

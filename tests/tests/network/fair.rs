@@ -5,9 +5,9 @@ use headwater_protocol::{ExecutionId, Network, SessionId, SessionSpec, StartSpec
 use headwater_tests::{Options, TestWorker, host};
 use serde_json::json;
 
-use crate::made::sha256;
 use crate::outlet::{OUTLET, config, connect, say, status, worker};
 use crate::registry::{NAME, Registry, SLOW};
+use crate::sample_packages::sha256;
 
 /// A session of this owner, as the gateway makes it.
 async fn session_of(worker: &TestWorker, owner: &str) -> Result<SessionId> {

@@ -5,10 +5,10 @@
 mod fair;
 mod full;
 mod lifetime;
-mod made;
 mod npm;
 mod outlet;
 mod pip;
 mod reach;
 mod registry;
+mod sample_packages;
 mod tls;

@@ -4,9 +4,9 @@ use anyhow::Result;
 use headwater_protocol::Network;
 use serde_json::json;
 
-use crate::made::{integrity, tarball};
 use crate::outlet::{run, session, succeed, worker};
 use crate::registry::Registry;
+use crate::sample_packages::{integrity, tarball};
 
 const INSTALL: &str = "npm install --no-fund --cache /tmp/npm tiny @scope/small 2>&1";
 const SHOW: &str = "node -p 'require(\"tiny\") + \" \" + require(\"@scope/small\")'";

@@ -9,9 +9,9 @@ use headwater_protocol::{Network, SessionId};
 use headwater_tests::{TestWorker, host};
 use serde_json::json;
 
-use crate::made::{sha256, wheel};
 use crate::outlet::{run, say, session, status, succeed, worker};
 use crate::registry::Registry;
+use crate::sample_packages::{sha256, wheel};
 
 const JSON: &str = "application/vnd.pypi.simple.v1+json";
 const FILE: &str = "tiny-1.0-py3-none-any.whl";
@@ -76,7 +76,7 @@ async fn a_package_is_installed_and_then_for_another_session_without_its_registr
 async fn a_file_that_is_not_what_the_index_says_reaches_nobody_and_is_not_kept() -> Result<()> {
     let registry = Registry::new().await?;
     let wheel = wheel("tiny", "1.0")?;
-    let mut other = crate::made::wheel("tiny", "6.6")?;
+    let mut other = crate::sample_packages::wheel("tiny", "6.6")?;
     other.resize(wheel.len(), 0);
     put_json(&registry, &wheel);
     put_file(&registry, &other);

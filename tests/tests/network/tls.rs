@@ -5,9 +5,9 @@ use headwater_protocol::Network;
 use headwater_tests::{Options, TestWorker, TlsProxy};
 use serde_json::json;
 
-use crate::made::sha256;
 use crate::outlet::{say, session, status};
 use crate::registry::{NAME, Registry};
+use crate::sample_packages::sha256;
 
 #[tokio::test]
 async fn packages_come_over_tls_if_the_registrys_certificate_is_valid() -> Result<()> {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use headwater_protocol::SandboxKind;
 use headwater_sandbox::doctor::{self as isolation, Check, Options};
 use headwater_worker::config::{Config, ConfigError};
-use headwater_worker::usage::{enforcement, project_quotas};
+use headwater_worker::usage::{limit_descriptions, project_quotas};
 use serde::Serialize;
 
 use crate::args::DoctorArgs;
@@ -92,7 +92,7 @@ fn without_sandbox(config: &Config) -> Option<Check> {
 
 /// How the disk use of a session is limited: by the kernel if the file system has project quotas, else by measuring.
 fn disk_limit(folder: &Path) -> Check {
-    let words = enforcement::describe(None, project_quotas::are_usable(folder)).remove("disk_bytes");
+    let words = limit_descriptions::describe(None, project_quotas::are_usable(folder)).remove("disk_bytes");
     Check::fine("disk limit", words.unwrap_or_else(|| "not enforced".to_owned()))
 }
 

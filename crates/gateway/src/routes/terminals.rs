@@ -3,9 +3,9 @@
 //! [`crate::streams::socket`] implements the socket itself, and [`crate::terminals`] finds and opens
 //! terminals.
 
-mod list;
 mod messages;
 mod replies;
+mod rest;
 mod screen;
 mod viewer_commands;
 mod viewer_encoder;
@@ -52,7 +52,7 @@ use crate::terminals::{MAIN, Opened, TerminalSpec};
 const FRAMES_SUBPROTOCOL: &str = "headwater.frames";
 
 pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
-    OpenApiRouter::new().routes(routes!(terminal)).merge(crate::routes::terminals::list::routes())
+    OpenApiRouter::new().routes(routes!(terminal)).merge(crate::routes::terminals::rest::routes())
 }
 
 /// The format of the server's frames.

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use super::super::meter::{Meter, add};
 use super::super::response::Body;
-use super::files::Download;
+use super::downloads::Download;
 
 /// The bytes of one read.
 const READ_BYTES: usize = 64 * 1024;

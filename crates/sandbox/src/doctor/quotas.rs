@@ -11,7 +11,7 @@ use super::facts::Facts;
 use super::refusal::{OrRefused, Refusal};
 use super::scratch_dir::ScratchDir;
 use super::{Check, Options};
-use crate::quota::{self, ProjectLimits, State};
+use crate::project_quota::{self, ProjectLimits, State};
 
 const NAME: &str = "project quotas";
 /// The trial's quota, and how much it tries to write.
@@ -21,8 +21,8 @@ const WANTED_BYTES: usize = 4 << 20;
 /// Checks the state of quotas on the file system of the data folder, and exceeds one if they are enforced.
 pub(super) fn check(options: &Options, facts: &Facts) -> Check {
     let Ok(folder) = File::open(&options.folder) else { return state_check(State::Unsupported, facts.root) };
-    let state = quota::state(folder.as_fd());
-    let is_taken = quota::project(folder.as_fd()).is_ok_and(|project| project.is_some());
+    let state = project_quota::state(folder.as_fd());
+    let is_taken = project_quota::project(folder.as_fd()).is_ok_and(|project| project.is_some());
     match (state, facts.session_uid) {
         (State::Enforced, Some(_)) if is_taken => Check::fine(
             NAME,
@@ -81,13 +81,14 @@ fn exceed_limit(options: &Options, uid: u32) -> Result<(), Refusal> {
     let path = top.join("project");
     std::fs::create_dir(&path).or_refused("create a folder")?;
     let folder = File::open(&path).or_refused("open a folder")?;
-    let id = quota::claim(folder.as_fd(), uid).or_refused("assign a project id to a folder")?;
+    let id = project_quota::claim(folder.as_fd(), uid).or_refused("assign a project id to a folder")?;
     let limits = ProjectLimits { bytes: Some(LIMIT_BYTES), inodes: None };
-    let written = quota::set_limits(folder.as_fd(), id, limits)
+    let written = project_quota::set_limits(folder.as_fd(), id, limits)
         .or_refused("set a project quota")
         .and_then(|()| in_child(|| write(&path.join("file"))));
     drop(top);
-    quota::set_limits(folder.as_fd(), id, ProjectLimits::default()).or_refused("remove a project quota")?;
+    project_quota::set_limits(folder.as_fd(), id, ProjectLimits::default())
+        .or_refused("remove a project quota")?;
     written
 }
 

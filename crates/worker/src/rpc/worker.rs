@@ -92,9 +92,12 @@ impl Worker for WorkerService {
             running,
             prepared: u32::try_from(engine.pool.len()).unwrap_or(u32::MAX),
             languages: engine.languages.present().map(language).collect(),
-            enforcement: usage::enforcement::describe(engine.cgroups.as_ref(), engine.projects.are_on())
-                .into_iter()
-                .collect::<HashMap<_, _>>(),
+            enforcement: usage::limit_descriptions::describe(
+                engine.cgroups.as_ref(),
+                engine.projects.are_on(),
+            )
+            .into_iter()
+            .collect::<HashMap<_, _>>(),
         }))
     }
 

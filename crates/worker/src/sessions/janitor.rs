@@ -13,7 +13,7 @@ use headwater_sandbox::wire::Cause as StopCause;
 
 use crate::engine::Engine;
 use crate::sessions::end;
-use crate::sessions::idle::IdleTracker;
+use crate::sessions::hibernation_due::IdleTracker;
 use crate::sessions::session::Session;
 use crate::usage::disk::{Free, is_limited};
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use headwater_protocol::Limits;
-use headwater_sandbox::quota::{self, ProjectLimits, State};
+use headwater_sandbox::project_quota::{self, ProjectLimits, State};
 
 use crate::files;
 use crate::layout;
@@ -32,11 +32,12 @@ pub fn are_usable(data: &Path) -> bool {
     let Ok(data) = File::open(data) else { return false };
     let data = data.as_fd();
     // Reading the usage of a project needs the same privilege as setting its limits. XFS has no project without files.
-    let may_set =
-        || quota::usage(data, 1).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |_| true);
+    let may_set = || {
+        project_quota::usage(data, 1).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |_| true)
+    };
     rustix::process::geteuid().is_root()
-        && quota::state(data) == State::Enforced
-        && quota::project(data).is_ok_and(|project| project.is_none())
+        && project_quota::state(data) == State::Enforced
+        && project_quota::project(data).is_ok_and(|project| project.is_none())
         && may_set()
 }
 
@@ -59,8 +60,8 @@ impl Projects {
     pub(crate) fn begin(&self, session: &Path, uid: Option<u32>, limits: &Limits) {
         let Some(uid) = uid.filter(|_| self.on) else { return };
         // The id of the host user: no other session of this host has it at the same time.
-        let claimed =
-            File::open(layout::workspace(session)).and_then(|folder| quota::claim(folder.as_fd(), uid));
+        let claimed = File::open(layout::workspace(session))
+            .and_then(|folder| project_quota::claim(folder.as_fd(), uid));
         match claimed {
             Ok(_) => self.limit(session, || Some(limits.clone())),
             Err(error) => {
@@ -80,7 +81,7 @@ impl Projects {
             bytes: limits.disk_bytes.map(|bytes| bytes.saturating_sub(files::kept_bytes(session))),
             inodes: limits.inodes.map(|inodes| inodes.saturating_add(1)), // the workspace itself
         };
-        if let Err(error) = quota::set_limits(folder.as_fd(), project, limits) {
+        if let Err(error) = project_quota::set_limits(folder.as_fd(), project, limits) {
             tracing::warn!(%error, session = %session.display(), "cannot set the project quota");
         }
     }
@@ -90,14 +91,14 @@ impl Projects {
 pub(crate) fn project_of(session: &Path) -> Option<(File, u32)> {
     let top = File::open(session).ok()?;
     let workspace = File::open(layout::workspace(session)).ok()?;
-    let project = quota::project(workspace.as_fd()).ok().flatten()?;
+    let project = project_quota::project(workspace.as_fd()).ok().flatten()?;
     // If the parent folder has the same project, it is the operator's.
-    quota::project(top.as_fd()).is_ok_and(|above| above.is_none()).then_some((top, project))
+    project_quota::project(top.as_fd()).is_ok_and(|above| above.is_none()).then_some((top, project))
 }
 
 /// Removes the limits of a project whose files were removed.
 pub(crate) fn end((folder, project): (File, u32)) {
-    if let Err(error) = quota::set_limits(folder.as_fd(), project, ProjectLimits::default()) {
+    if let Err(error) = project_quota::set_limits(folder.as_fd(), project, ProjectLimits::default()) {
         // Harmless: the next workspace with this id sets its own limits.
         tracing::debug!(%error, project, "cannot remove the limits of a project");
     }

@@ -43,22 +43,22 @@ pub(super) enum Download {
     Failed(Arc<str>),
 }
 
-/// The files of the mirror.
+/// Downloads of package files into the cache of the mirror.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct Downloads {
     fetcher: Arc<Fetcher>,
     store: Arc<Store>,
-    downloads: Mutex<HashMap<Checksum, watch::Receiver<Download>>>,
+    running: Mutex<HashMap<Checksum, watch::Receiver<Download>>>,
     permits: OwnerPermits,
     log_throttle: LogThrottle,
 }
 
-impl Files {
+impl Downloads {
     pub(super) fn new(fetcher: Arc<Fetcher>, store: Arc<Store>) -> Self {
         Self {
             fetcher,
             store,
-            downloads: Mutex::default(),
+            running: Mutex::default(),
             permits: OwnerPermits::new(MAX_DOWNLOADS, MAX_DOWNLOADS_PER_OWNER),
             log_throttle: LogThrottle::default(),
         }
@@ -119,12 +119,12 @@ impl Files {
 
     /// The download of this file, if one is running.
     fn download_of(&self, checksum: &Checksum) -> Option<watch::Receiver<Download>> {
-        self.downloads.lock().unwrap_or_else(PoisonError::into_inner).get(checksum).cloned()
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).get(checksum).cloned()
     }
 
     /// Starts a download, or joins the one that is running. It is completed even if no request waits for it any more.
     fn start_download(self: &Arc<Self>, entry: &Entry, permit: OwnerPermit) -> watch::Receiver<Download> {
-        let mut all = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(download) = all.get(&entry.checksum) {
             return download.clone();
         }
@@ -142,7 +142,7 @@ impl Files {
                     Download::Failed(why.into())
                 }
             };
-            files.downloads.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.checksum);
+            files.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.checksum);
             progress.send_replace(end);
         });
         download
