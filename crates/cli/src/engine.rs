@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// Creates a session.
+    /// Creates a session, locally or on the server.
     pub async fn create_session(&self, spec: &SessionSpec) -> Result<SessionBody> {
         match self {
             Self::Local(worker) => {

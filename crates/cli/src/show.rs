@@ -29,7 +29,6 @@ pub enum Format {
 /// Which gaps in the output are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gaps {
-    /// All.
     All,
     /// Those after the first output: the user asked for the end of the log.
     AfterOutput,

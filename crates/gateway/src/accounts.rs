@@ -77,7 +77,7 @@ pub async fn owns_sessions(store: &dyn Store, name: &str) -> Result<bool, StoreE
     Ok(!store.sessions(&filter, PageRequest::first(1)).await?.items.is_empty())
 }
 
-/// A user.
+/// A user as the API returns it, without the password.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct UserBody {
     /// `usr_` and 32 hexadecimal digits.

@@ -51,7 +51,7 @@ struct Rule {
     reason: String,
 }
 
-/// All metrics.
+/// The metrics that `GET /metrics` returns.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,

@@ -213,7 +213,7 @@ impl Gateway {
             .await
     }
 
-    /// Hibernates a session.
+    /// Ends what runs in a session and keeps its workspace.
     pub(crate) async fn hibernate_session(
         self: &Arc<Self>,
         who: &Identity,

@@ -69,7 +69,6 @@ impl TestGateway {
         self.gateway.store.close().await.unwrap();
     }
 
-    /// The store.
     pub(crate) fn store(&self) -> &dyn Store {
         self.gateway.store.as_ref()
     }

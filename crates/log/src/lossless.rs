@@ -40,7 +40,7 @@ pub struct LosslessOptions {
 }
 
 impl LosslessOptions {
-    /// The default options.
+    /// The options of a log for which none are configured.
     pub const DEFAULT: Self =
         Self { grace: Duration::from_secs(10), stall_timeout: Duration::from_mins(10), min_lag: 1 << 20 };
 

@@ -67,7 +67,7 @@ impl Streams {
     /// No stream: only `started`, `exited` and `closed`.
     pub const NONE: Self = Self(0);
 
-    /// One stream.
+    /// A set with this stream alone.
     #[must_use]
     pub const fn only(stream: Stream) -> Self {
         Self::NONE.and(stream)

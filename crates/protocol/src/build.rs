@@ -48,13 +48,13 @@ pub struct CompileSpec {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BuildStatus {
-    /// It is running.
+    /// The build has not ended yet.
     Running,
     /// It succeeded.
     Success,
-    /// It failed.
+    /// A command of the build failed.
     Failed,
-    /// It was cancelled.
+    /// Somebody cancelled the build.
     Cancelled,
     /// It took too long.
     TimedOut,
@@ -123,7 +123,7 @@ pub struct Note {
     /// The position.
     #[serde(flatten)]
     pub at: Range,
-    /// The message.
+    /// The text of the note, without position.
     pub message: String,
     /// Changes that would fix the problem.
     #[serde(default)]
@@ -137,9 +137,9 @@ pub struct Diagnostic {
     /// The position.
     #[serde(flatten)]
     pub at: Range,
-    /// The severity.
+    /// Whether it stops the build.
     pub severity: Severity,
-    /// The message.
+    /// The text, without position, severity and option.
     pub message: String,
     /// The option that enables it, such as `-Wunused-variable`.
     pub option: Option<String>,

@@ -75,7 +75,7 @@ pub enum Reason {
     Signalled,
     /// Its wall time or CPU time ran out.
     TimedOut,
-    /// It was cancelled.
+    /// A client cancelled it.
     Cancelled,
     /// The kernel killed it because it reached its memory limit.
     Oom,
@@ -138,7 +138,7 @@ pub struct Usage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Verdict {
-    /// The reason.
+    /// Why it ended.
     pub reason: Reason,
     /// The exit code, unless a signal ended the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -67,7 +67,7 @@ pub struct LogRemoved {
     pub reason: String,
 }
 
-/// An execution.
+/// One run of a program in a session, from its start to its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
     /// The id of the execution.

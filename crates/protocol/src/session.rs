@@ -125,11 +125,11 @@ pub struct SessionUsage {
     pub pids: Option<u64>,
     /// The size of its workspace and its snapshots when they were last measured.
     pub disk_bytes: Option<u64>,
-    /// Its limits.
+    /// The limits that the amounts count towards.
     pub limits: Limits,
 }
 
-/// A session.
+/// A workspace with its own sandbox, in which executions run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// The id of the session.

@@ -35,7 +35,7 @@ const fn variable(name: &'static str, keys: &'static [&'static str], kind: Kind)
     Variable { name, keys, kind }
 }
 
-/// All variables.
+/// The variables that stand for settings of the configuration file.
 pub const VARIABLES: [Variable; 11] = [
     variable("SESSION_PYTHON_VERSION", &["languages.python.interpreters"], Kind::Python),
     variable("SESSION_CPP_COMPILER", &["builds.compiler"], Kind::Text),

@@ -34,7 +34,7 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Unreadable {
-        /// Which.
+        /// The configuration file.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -42,7 +42,7 @@ pub enum ConfigError {
     /// The file is not valid.
     #[error("`{path}` is not a valid configuration: {message}")]
     Invalid {
-        /// Which.
+        /// The configuration file.
         path: PathBuf,
         /// Where and why.
         message: String,

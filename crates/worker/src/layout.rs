@@ -51,7 +51,6 @@ pub(crate) struct SessionRecord {
 /// The record of an execution.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ExecutionRecord {
-    /// Its id.
     pub(crate) id: ExecutionId,
     /// The session of the execution.
     pub(crate) session_id: SessionId,

@@ -133,9 +133,9 @@ pub enum StdinArg {
     Open,
     /// Our standard input.
     Own,
-    /// This file.
+    /// The content of this file.
     File(PathBuf),
-    /// This text.
+    /// This text, and nothing else.
     Text(String),
 }
 

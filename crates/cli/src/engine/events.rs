@@ -36,7 +36,6 @@ pub enum Stop {
         /// Whether the verdict is still to come.
         verdict: bool,
     },
-    /// Now.
     Now,
 }
 

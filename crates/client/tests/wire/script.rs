@@ -131,7 +131,6 @@ async fn serve(mut stream: TcpStream, answer: &Answer, asked: &Mutex<Vec<Asked>>
     }
 }
 
-/// Reads one request.
 pub(crate) async fn read_request(stream: &mut TcpStream) -> io::Result<Asked> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -21,7 +21,6 @@ pub(crate) enum Credential {
     SignIn {
         /// The sign-in that it was issued for.
         id: String,
-        /// When it expires.
         expires_at_ms: u64,
     },
     /// A JWT of another issuer.

@@ -43,7 +43,7 @@ pub struct JwtConfig {
 pub enum KeySource {
     /// A URL: `https`, or `http` on this machine.
     Url(String),
-    /// A file.
+    /// A file on this machine.
     File(PathBuf),
 }
 

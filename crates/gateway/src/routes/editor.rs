@@ -62,7 +62,7 @@ struct ExecuteRequest {
 enum StatusName {
     /// Accepted, not yet started.
     Queued,
-    /// It is running.
+    /// The program has not ended yet.
     Running,
     /// It exited with code 0.
     Completed,
@@ -73,7 +73,7 @@ enum StatusName {
 /// The started execution.
 #[derive(Debug, Serialize, ToSchema)]
 struct ExecuteBody {
-    /// The execution's id.
+    /// Use it with the routes below `/v1/executions`.
     #[schema(value_type = String)]
     execution_id: ExecutionId,
     /// The execution's status.
@@ -184,7 +184,7 @@ async fn binary(
 /// The status of an execution, with its output as text.
 #[derive(Debug, Serialize, ToSchema)]
 struct StatusBody {
-    /// The execution's id.
+    /// Use it with the routes below `/v1/executions`.
     #[schema(value_type = String)]
     execution_id: ExecutionId,
     /// The execution's status.

@@ -37,7 +37,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 
 #[derive(Debug, Deserialize, IntoParams)]
 struct LoginQuery {
-    /// The token.
+    /// An API token, or the token of a share link.
     token: Option<String>,
 }
 

@@ -64,9 +64,9 @@ struct PackagesBody {
 /// An installed package.
 #[derive(Debug, Serialize, ToSchema)]
 struct PackageBody {
-    /// The package's name.
+    /// The package's name, as the package manager writes it.
     name: String,
-    /// The package's version.
+    /// The version that is installed.
     version: String,
 }
 

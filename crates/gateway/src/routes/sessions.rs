@@ -189,7 +189,7 @@ struct SessionUsageBody {
     state: SessionStateName,
     /// The current use.
     used: UsedBody,
-    /// The limits.
+    /// The limits that the usage counts towards.
     limits: UsageLimitsBody,
 }
 

@@ -62,7 +62,7 @@ enum Frames {
     /// JSON messages, until the client sends a binary frame.
     #[default]
     Json,
-    /// Binary frames.
+    /// Binary frames from the beginning.
     Binary,
 }
 

@@ -62,7 +62,7 @@ struct WaitingBody {
 /// The caller's quota and use.
 #[derive(Debug, Serialize, ToSchema)]
 struct UsageBody {
-    /// The owner.
+    /// The user whose quota it is.
     owner: String,
     /// The owner's quota.
     quota: Amounts,

@@ -58,7 +58,7 @@ impl Call {
 
 /// The answer to a call.
 pub(crate) enum Answer {
-    /// One message.
+    /// A message, encoded.
     Message(Bytes),
     /// A stream of messages.
     Stream(BoxStream<'static, Bytes>),
@@ -69,7 +69,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// This message.
+    /// An answer that is this message.
     pub(crate) fn message(message: &impl Message) -> Self {
         Self::Message(message.encode_to_vec().into())
     }

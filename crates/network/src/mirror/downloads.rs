@@ -39,7 +39,7 @@ pub(super) enum Download {
     Receiving { draft: PathBuf, bytes: u64, total: Option<u64> },
     /// The file is complete and its checksum matches.
     Complete { bytes: u64 },
-    /// The download failed.
+    /// Why the download failed.
     Failed(Arc<str>),
 }
 

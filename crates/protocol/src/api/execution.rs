@@ -29,7 +29,7 @@ pub enum ExecutionStateName {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExitBody {
-    /// The reason.
+    /// Why it ended.
     pub reason: Reason,
     /// The exit code, unless a signal ended the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct LogRemovedBody {
     pub reason: String,
 }
 
-/// An execution.
+/// One run of a program in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExecutionBody {

@@ -62,7 +62,7 @@ pub struct FileBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CopyBody {
-    /// The copy.
+    /// The entry at the new path.
     pub file: FileBody,
     /// The total size of all files in it.
     pub bytes: u64,

@@ -69,7 +69,7 @@ pub enum SessionStateName {
     Ended,
 }
 
-/// A session.
+/// A workspace with its own sandbox, in which executions run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SessionBody {
@@ -101,7 +101,7 @@ pub struct SessionBody {
     pub one_shot: bool,
     /// When it was created.
     pub created_at: Timestamp,
-    /// When it ended.
+    /// When it ended; absent while it exists.
     pub ended_at: Option<Timestamp>,
     /// The number of executions in it that have not ended.
     pub running: u32,

@@ -12,11 +12,11 @@ use crate::SnapshotId;
 pub enum ChangeName {
     /// The watch is active: every change from now on is reported.
     Ready,
-    /// It was created.
+    /// The entry did not exist before.
     Created,
     /// Its content or its permissions changed.
     Modified,
-    /// It was removed.
+    /// An entry no longer exists.
     Removed,
     /// It was moved to another path.
     Moved,
@@ -118,7 +118,7 @@ pub struct SearchSummaryBody {
 pub struct SearchBody {
     /// The matches.
     pub items: Vec<MatchBody>,
-    /// The summary.
+    /// How the search ended, and what it covered.
     pub summary: SearchSummaryBody,
 }
 
@@ -149,7 +149,7 @@ pub enum DifferenceName {
     Removed,
 }
 
-/// A difference.
+/// An entry that differs between two states of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DifferenceBody {
@@ -173,7 +173,7 @@ pub struct DifferenceBody {
     pub patch_too_long: bool,
 }
 
-/// The differences.
+/// What differs between two states of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DiffBody {
@@ -215,7 +215,7 @@ pub struct SnapshotBody {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnapshotsBody {
-    /// All snapshots.
+    /// The oldest first.
     pub items: Vec<SnapshotBody>,
 }
 

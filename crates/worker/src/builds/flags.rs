@@ -18,7 +18,7 @@ const MAX_FLAGS_BYTES: usize = 64 << 10;
 pub(crate) struct Flags {
     /// Flags to compile each source.
     pub(crate) compile: Vec<String>,
-    /// Flags to link.
+    /// Flags for the linker only.
     pub(crate) link: Vec<String>,
     /// Whether all flags are plain.
     pub(crate) plain: bool,

@@ -16,7 +16,7 @@ const MAX_NAME_BYTES: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LanguageConfig {
-    /// Aliases.
+    /// Other names of the language.
     pub aliases: Option<Vec<String>>,
     /// The file name suffixes without the dot; the first is used for files that the worker creates.
     pub suffixes: Option<Vec<String>>,

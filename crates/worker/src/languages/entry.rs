@@ -12,9 +12,9 @@ use super::{look_up, version};
 /// A language, installed or not.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name.
+    /// The name that requests use.
     pub name: String,
-    /// Its aliases.
+    /// Other names that requests may use.
     pub aliases: Vec<String>,
     /// The file name suffixes, without the dot.
     pub suffixes: Vec<String>,

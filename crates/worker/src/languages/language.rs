@@ -12,7 +12,7 @@ const PROGRAM: &str = "program";
 /// A language that is installed on this host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Language {
-    /// Its name.
+    /// The name that requests use.
     pub name: String,
     /// The path of the interpreter or compiler in a session.
     pub interpreter: String,

@@ -48,7 +48,7 @@ impl Entry {
     }
 }
 
-/// The journal.
+/// The removals that are remembered, in memory and in a file.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,

@@ -303,7 +303,6 @@ impl SessionTable {
         matches!(self.entries().all.get(&id), Some(Entry { state: State::Hibernated(_), .. }))
     }
 
-    /// All hibernated sessions.
     pub(crate) fn all_hibernated(&self) -> Vec<Hibernated> {
         let entries = self.entries();
         let hibernated = entries.active().filter_map(|(_, entry)| match &entry.state {

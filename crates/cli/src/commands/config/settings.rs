@@ -14,7 +14,7 @@ use crate::view;
 /// Names of the tables and of the field: `["server", "listen"]`.
 pub type KeyPath = Vec<String>;
 
-/// A setting.
+/// One line of `headwater config`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setting {
     /// The tables and the field, apart.

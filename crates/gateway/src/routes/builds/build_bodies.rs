@@ -121,7 +121,7 @@ pub(crate) struct BuildRequest {
     /// `cmake`, `make`: additional arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     args: Vec<String>,
-    /// The build's timeout.
+    /// The build is ended after this number of milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     timeout_ms: Option<u64>,
     /// Whether to respond only when the build has ended.
@@ -181,7 +181,7 @@ impl BuildRequest {
 /// A build and its result.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BuildBody {
-    /// The build's id.
+    /// Use it with the routes below `/v1/builds`.
     #[schema(value_type = String)]
     build_id: BuildId,
     /// The session whose workspace it is for.

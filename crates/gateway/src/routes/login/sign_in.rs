@@ -323,7 +323,7 @@ struct MeBody {
     role: RoleName,
     /// The kind of credential: `token`, `cookie`, `link`, `sign_in` or `jwt`.
     credential: &'static str,
-    /// The credential's id.
+    /// What identifies the credential in the audit log.
     credential_id: String,
     /// The sessions that it is restricted to; absent: all.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderName, Method, header};
 /// The requested part of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All of it.
+    /// No range, or none that is valid, was requested.
     Whole,
     /// From the first byte up to, but not including, the second.
     Range(u64, u64),

@@ -39,7 +39,7 @@ enum ClientMessage {
 const MESSAGE_HINT: &str =
     r#"for example `{"type": "command", "command": "ls"}`; `/docs` describes the others under `terminal`"#;
 
-/// Parses a message.
+/// Parses a text message of a viewer.
 pub(crate) fn parse(text: &str) -> Result<ViewerCommand, ApiError> {
     let message = serde_json::from_str(text).map_err(|error| {
         ApiError::invalid(format!("a text frame must be JSON with a known `type`: {error}"))

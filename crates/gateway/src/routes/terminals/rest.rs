@@ -32,7 +32,7 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 struct TerminalBody {
     /// The name in its session.
     name: String,
-    /// The terminal's execution.
+    /// The execution that runs the terminal's shell.
     execution_id: String,
     /// The number of rows.
     rows: u16,
@@ -75,7 +75,7 @@ struct TerminalRequest {
 /// The screen of a terminal.
 #[derive(Debug, Serialize, ToSchema)]
 struct TerminalSnapshotBody {
-    /// The terminal's execution.
+    /// The execution that runs the terminal's shell.
     execution_id: String,
     /// The `seq` of the last event that is included.
     seq: u64,

@@ -33,14 +33,14 @@ const MAX_CHUNK_BYTES: usize = 1 << 20;
 /// A format of archives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 enum Format {
-    /// tar.
+    /// tar, not compressed.
     #[default]
     #[serde(rename = "tar")]
     Tar,
     /// tar, compressed with gzip.
     #[serde(rename = "tar.gz", alias = "tgz")]
     TarGz,
-    /// ZIP.
+    /// ZIP, deflated.
     #[serde(rename = "zip")]
     Zip,
 }

@@ -75,7 +75,6 @@ pub(crate) const fn unpacked(response: &v1::UnpackResponse) -> UnpackedBody {
     }
 }
 
-/// One difference.
 pub(crate) fn difference(difference: &v1::Difference) -> DifferenceBody {
     let (text, encoding) = path_text(&difference.path);
     DifferenceBody {
@@ -93,7 +92,6 @@ pub(crate) fn difference(difference: &v1::Difference) -> DifferenceBody {
     }
 }
 
-/// A snapshot.
 pub(crate) fn snapshot(snapshot: v1::Snapshot) -> Result<SnapshotBody, ApiError> {
     Ok(SnapshotBody {
         id: snapshot.id.parse().map_err(|error: headwater_protocol::IdError| ApiError::internal(&error))?,

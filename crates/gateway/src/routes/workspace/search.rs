@@ -51,7 +51,7 @@ pub(crate) struct SearchQuery {
     #[serde(default, deserialize_with = "encoding", rename = "encoding")]
     #[param(inline)]
     _encoding: Option<PathEncoding>,
-    /// Ignore case.
+    /// Match upper and lower case letters alike.
     ignore_case: Option<bool>,
     /// The maximum number of matches: 1000 if absent.
     #[param(minimum = 1, maximum = 10_000)]

@@ -20,7 +20,7 @@ pub(crate) enum Dialect {
     Native,
     /// `TOOL_CALL_START`, `CODE_EXECUTION_OUTPUT`, `TOOL_RESULT`.
     ToolCalls,
-    /// `tool-progress`.
+    /// Events of the type `tool-progress`.
     ToolProgress,
 }
 

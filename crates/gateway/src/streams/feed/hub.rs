@@ -15,7 +15,6 @@ pub(crate) enum Topic {
     Session(SessionId),
     /// The executions that an owner started for a conversation. Two owners may use the same id.
     Conversation {
-        /// The owner.
         owner: String,
         /// The owner's id of the conversation.
         id: String,

@@ -23,7 +23,7 @@ pub(crate) struct ToolResult {
 /// The result of a tool call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ToolResultBody {
-    /// `TOOL_RESULT`.
+    /// Always `TOOL_RESULT`.
     pub(crate) r#type: String,
     /// The id of the call.
     pub(crate) tool_call_id: String,

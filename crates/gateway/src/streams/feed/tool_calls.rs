@@ -21,7 +21,7 @@ const OUTPUT: &str = "CODE_EXECUTION_OUTPUT";
 /// A call was started.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ToolCallStart {
-    /// `TOOL_CALL_START`.
+    /// Always `TOOL_CALL_START`.
     pub(crate) r#type: String,
     /// The call's id, or the execution's id.
     pub(crate) id: String,
@@ -32,7 +32,7 @@ pub(crate) struct ToolCallStart {
     pub(crate) tool_args: Value,
     /// The conversation, if it belongs to one.
     pub(crate) thread_id: Option<String>,
-    /// When it started.
+    /// When the program started.
     pub(crate) timestamp: Timestamp,
     /// The execution, for its routes.
     pub(crate) execution_id: Option<String>,
@@ -55,9 +55,9 @@ pub(crate) enum Source {
 /// Output of a call.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct CodeExecutionOutput {
-    /// `CODE_EXECUTION_OUTPUT`.
+    /// Always `CODE_EXECUTION_OUTPUT`.
     pub(crate) r#type: String,
-    /// The call's id.
+    /// The `id` of the `TOOL_CALL_START` that this output belongs to.
     pub(crate) tool_call_id: String,
     /// The conversation, if it belongs to one.
     pub(crate) thread_id: Option<String>,

@@ -13,7 +13,7 @@ use crate::streams::feed::position::{Position, View};
 /// An event of the stream.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ToolProgress {
-    /// `tool-progress`.
+    /// Always `tool-progress`.
     pub(crate) r#type: String,
     /// The call's id, or the execution's id.
     #[serde(rename = "toolCallId")]

@@ -28,9 +28,9 @@ pub(crate) enum Gone {
 
 /// Handles frames. An error is sent to the client, and the socket stays open.
 pub(crate) trait FrameHandler: Send {
-    /// A binary frame.
+    /// Handles a binary frame of the client.
     fn binary(&mut self, frame: Bytes) -> impl Future<Output = Result<(), ApiError>> + Send;
-    /// A text frame.
+    /// Handles a text frame of the client.
     fn text(&mut self, frame: &str) -> impl Future<Output = Result<(), ApiError>> + Send;
 }
 

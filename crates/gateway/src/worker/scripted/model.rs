@@ -68,7 +68,7 @@ impl Model {
         changed
     }
 
-    /// The script.
+    /// The function that answers calls from this model.
     pub(crate) fn script(self: &Arc<Self>) -> Script {
         let model = Arc::clone(self);
         Arc::new(move |call| {
@@ -128,7 +128,6 @@ impl Model {
         self.change(|state| state.sessions.entry(id).or_insert(session).clone())
     }
 
-    /// Ends a session.
     pub(crate) fn end_session(&self, id: SessionId, ended_at_ms: u64) {
         self.change(|state| {
             state.sessions.get_mut(&id).unwrap().state = SessionState::Ended { ended_at_ms };

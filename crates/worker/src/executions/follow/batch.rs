@@ -95,7 +95,6 @@ impl Batch {
         self.events.extend(self.open.take().map(|open| open.event().into()));
     }
 
-    /// All events.
     pub(crate) fn events(mut self) -> Vec<v1::Event> {
         self.close();
         self.events

@@ -220,7 +220,7 @@ impl<'a> Extractor<'a> {
         Ok(())
     }
 
-    /// Counts an entry.
+    /// Counts an entry towards the limit of entries.
     fn count_entry(&mut self) -> Result<(), Fault> {
         self.entries += 1;
         if self.entries > self.bounds.entries || self.names_bytes > MAX_NAMES_BYTES {
