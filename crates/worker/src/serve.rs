@@ -72,7 +72,7 @@ pub fn serve(config: Config) -> Result<(), ServeError> {
     let _lock = lock(&folder)?;
     descriptors::raise_limit();
     files::reserve_watches();
-    headwater_sandbox::allocator::share_heaps();
+    headwater_sandbox::allocator::bound_heaps();
     let io_runtime = runtime("hw-move").map_err(cannot("start threads"))?;
     let rpc_runtime = runtime("hw-serve").map_err(cannot("start threads"))?;
     let cgroups = cgroups(&folder);

@@ -43,7 +43,7 @@ fn serve_for(supervisor: Pid, data: &Path, args: &ServeArgs) -> Result<u8, Comma
     })?;
     let config = super::config::load(data, &args.config)?;
     // Before the first thread starts: all threads share the free memory instead of each keeping its own.
-    headwater_sandbox::allocator::share_heaps();
+    headwater_sandbox::allocator::bound_heaps();
     crate::log::to_stderr(config.log_format);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
