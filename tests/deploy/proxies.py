@@ -17,87 +17,20 @@ import socket
 import ssl
 import subprocess
 import tempfile
-import time
 import unittest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+from fixture import PATIENCE, REPOSITORY, Server, eventually, free_port, listens, replaced
+
 EXAMPLES = REPOSITORY / "deploy" / "proxies"
 NAME = "headwater.example.com"
-# Seconds after which a read fails. Long enough for a machine under heavy load.
-PATIENCE = 180
 # The address of the client, which is neither the server's nor the proxy's.
 CLIENT = "127.0.0.2"
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def eventually(what, check):
-    deadline = time.monotonic() + PATIENCE
-    while not (result := check()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"did not happen within {PATIENCE} s: {what}")
-        time.sleep(0.05)
-    return result
-
-
-def listens(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        return True
-    except OSError:
-        return False
-
-
-def replaced(text, *pairs):
-    """Replaces parts of an example. Each of them must occur, so that the test notices a changed example."""
-    for old, new in pairs:
-        assert old in text, f"the example does not contain {old!r}"
-        text = text.replace(old, new)
-    return text
-
-
-class Server:
-    """A real server with the settings that the examples ask for."""
-
-    def __init__(self, folder, trusted=True):
-        self.binary = os.environ["HEADWATER_BIN"]
-        self.folder = folder
-        self.folder.mkdir(mode=0o700)
-        self.port = free_port()
-        proxies = 'trusted_proxies = ["127.0.0.1"]\n' if trusted else ""
-        (folder / "headwater.toml").write_text(
-            f'pool = 1\n[server]\nhosts = ["{NAME}"]\nheartbeat = "1s"\n{proxies}'
-        )
-        self.log = open(folder / "serve.log", "wb")
-        self.process = subprocess.Popen(
-            [self.binary, "serve", "--data", str(folder), "--listen", f"127.0.0.1:{self.port}"],
-            stdout=self.log,
-            stderr=self.log,
-        )
-        eventually("the server is ready", self.is_ready)
-        self.token = (folder / "token").read_text().strip()
-
-    def is_ready(self):
-        if self.process.poll() is not None:
-            raise AssertionError("the server did not start: " + (self.folder / "serve.log").read_text())
-        return listens(self.port) and (self.folder / "token").exists()
-
-    def gateway_pid(self):
-        """The process that serves requests: the child of the supervisor."""
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        for child in children:
-            if b"serve" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes():
-                return int(child)
-        return None
-
-    def stop(self):
-        subprocess.run([self.binary, "stop", "--data", str(self.folder)], check=True, capture_output=True)
-        self.process.wait(PATIENCE)
-        self.log.close()
+def settings(trusted):
+    """The configuration that the examples ask for."""
+    proxies = 'trusted_proxies = ["127.0.0.1"]\n' if trusted else ""
+    return f'pool = 1\n[server]\nhosts = ["{NAME}"]\nheartbeat = "1s"\n{proxies}'
 
 
 class Nginx:
@@ -315,7 +248,7 @@ class Fixture(unittest.TestCase):
 
     @classmethod
     def start_server(cls):
-        return Server(cls.folder / "data")
+        return Server(cls.folder / "data", settings(trusted=True))
 
     @classmethod
     def start_proxy(cls):
@@ -463,7 +396,7 @@ class WithoutTheSettingsTests(Fixture):
 
     @classmethod
     def start_server(cls):
-        return Server(cls.folder / "data", trusted=False)
+        return Server(cls.folder / "data", settings(trusted=False))
 
     @classmethod
     def start_proxy(cls):
