@@ -8,6 +8,8 @@
 #   scripts/test-deploy.sh backup             backup and restore (as root)
 #   scripts/test-deploy.sh container          the image, with Podman: doctor, stop, restart (as root; not by default,
 #                                             because the base image comes from a registry)
+#   scripts/test-deploy.sh systemd            the units, in a container that runs systemd: install, restart, upgrade,
+#                                             hibernate, uninstall (as root; not by default: it downloads a Debian)
 #   HEADWATER_BIN=FILE  test this binary instead of building one
 #
 # Needs these Debian packages, which it installs as root and otherwise lists: nginx-light caddy prometheus curl openssl
@@ -34,8 +36,12 @@ for part in "${parts[@]}"; do
     monitoring) need prometheus prometheus ;;
     backup) need sqlite3 sqlite3 ;;
     container) need podman podman ;;
+    systemd)
+        need podman podman
+        need debootstrap debootstrap
+        ;;
     *)
-        echo "no part of this test: $part (there are proxies, monitoring, backup, container)" >&2
+        echo "no part of this test: $part (there are proxies, monitoring, backup, container, systemd)" >&2
         exit 2
         ;;
     esac
@@ -63,9 +69,43 @@ if [ -z "${HEADWATER_BIN:-}" ]; then
 fi
 export HEADWATER_BIN
 
+# Runs tests/deploy/inside-systemd.sh in a container whose main process is systemd. PODMAN and PODMAN_RUN as in
+# tests/deploy/container.py.
+test_systemd() {
+    local root=$PWD/target/deploy-systemd name=headwater-systemd-$$ command=(/lib/systemd/systemd) state=
+    local podman run
+    read -ra podman <<<"${PODMAN:-podman}"
+    read -ra run <<<"${PODMAN_RUN:-}"
+    if [ ! -e "$root/ready" ]; then
+        rm -rf "$root"
+        debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,curl,procps trixie "$root" >/dev/null
+        touch "$root/ready"
+    fi
+    # This version of systemd needs to be asked for cgroups of version 1.
+    [ -e /sys/fs/cgroup/cgroup.controllers ] ||
+        command+=(SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1 systemd.unified_cgroup_hierarchy=0)
+    "${podman[@]}" run -d --name "$name" --systemd=always --network none --privileged "${run[@]}" \
+        -v "$PWD/deploy:/deploy:ro" -v "$PWD/docs:/docs:ro" -v "$PWD/tests/deploy:/tests:ro" \
+        -v "$HEADWATER_BIN:/headwater:ro" --rootfs "$root:O" "${command[@]}" >/dev/null
+    for _ in $(seq 600); do
+        state=$("${podman[@]}" exec "$name" systemctl is-system-running 2>/dev/null) || true
+        case $state in running | degraded) break ;; esac
+        sleep 0.1
+    done
+    local code=0
+    "${podman[@]}" exec "$name" sh -c 'install -m 755 /headwater /usr/local/bin/headwater && bash /tests/inside-systemd.sh' ||
+        code=$?
+    "${podman[@]}" rm -f "$name" >/dev/null 2>&1
+    return "$code"
+}
+
 failed=0
 for part in "${parts[@]}"; do
     echo "== $part =="
+    if [ "$part" = systemd ]; then
+        test_systemd || failed=1
+        continue
+    fi
     python3 -W ignore "tests/deploy/$part.py" || failed=1
 done
 exit "$failed"
