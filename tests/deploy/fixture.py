@@ -75,7 +75,11 @@ class Server:
             if "does not answer" not in text:
                 raise AssertionError("the server did not start: " + text)
             self.start()
-        return listens(self.port) and (self.folder / "token").exists()
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=5).close()
+        except OSError:
+            return False
+        return (self.folder / "token").exists()
 
     def gateway_pid(self):
         """The process that serves requests: the child of the supervisor."""
