@@ -8,10 +8,10 @@ PROFILE ?= dev
 BINARY   = $$(ls -t target/*/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/headwater | head -n 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo build test test-v2 openapi snapshots check bench fmt clean setup setup-bench
+.PHONY: help run demo build test test-v2 test-deploy openapi snapshots check bench fmt clean setup setup-bench
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: setup ## build and start the server on 127.0.0.1:8080, print the sign-in URL (ARGS="--listen ..." for options)
 	@$(CARGO) build --profile $(PROFILE) -p headwater
@@ -32,6 +32,9 @@ test: setup ## run all tests, against the real binary
 
 test-v2: setup ## test cgroup v2 and project quotas in a virtual machine (9 min, needs qemu; not part of check)
 	@PROFILE=$(PROFILE) scripts/test-cgroup-v2.sh
+
+test-deploy: setup ## test deploy/ with nginx, Caddy and Prometheus, and backups (5 min; not part of check)
+	@scripts/test-deploy.sh
 
 openapi: setup ## update docs/openapi.json after a change of the API
 	@UPDATE_OPENAPI=1 $(CARGO) test --quiet --workspace --lib the_openapi_document_is_the_committed_one
