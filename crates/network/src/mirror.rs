@@ -10,13 +10,19 @@
 //! | `/pypi/files/NAME/FILE` | one of them, or its metadata (`FILE.metadata`, PEP 658) |
 //! | `/npm/NAME` | the versions of an npm package |
 //! | `/npm/NAME/-/FILE` | one of them |
+//! | `/cargo/config.json`, `/cargo/ab/cd/NAME` | the sparse index of Rust crates |
+//! | `/cargo/crates/NAME/VERSION/download` | the file of a crate |
+//! | `/go/...`, `/maven/...`, `/debian/...` | files that the package manager itself checks ([`passthrough`]) |
+//! | `/-/refused?since=SECONDS` | why requests of this session were refused, for programs that do not show it |
 
+mod cargo;
 mod checksum;
 mod downloads;
 mod fetch;
 mod html;
 mod npm;
 mod pages;
+mod passthrough;
 mod pypi;
 mod reader;
 mod store;
@@ -27,15 +33,18 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_LENGTH};
 use hyper::{Method, Request, Response, StatusCode};
+use reqwest::Url;
 
 use super::dial::Dialler;
 use super::outlet::Connection;
-use super::response::{Body, Refusal, whole, with_type};
+use super::response::{Body, Refusal, text, whole, with_type};
 use crate::config::PackagesConfig;
+use cargo::Cargo;
 use downloads::Downloads;
 use fetch::Fetcher;
 use npm::Npm;
 use pages::{Page, Pages};
+use passthrough::{Kind, Wanted};
 use pypi::Pypi;
 use store::Store;
 
@@ -44,6 +53,9 @@ use store::Store;
 pub(crate) struct Mirror {
     pypi: Option<Pypi>,
     npm: Option<Npm>,
+    cargo: Option<Cargo>,
+    /// The registries whose files are passed on.
+    passed: Vec<(Kind, Url)>,
     pages: Pages,
     downloads: Arc<Downloads>,
 }
@@ -56,15 +68,23 @@ enum MirrorRequest<'a> {
     NpmPage(String),
     NpmFile(String, &'a str),
     NpmPing,
+    CargoConfig,
+    CargoPage(&'a str),
+    CargoFile(&'a str, &'a str),
+    Passed(Kind, &'a str),
 }
 
 impl Mirror {
     pub(crate) fn new(config: &PackagesConfig, dialler: Dialler, folder: PathBuf) -> Self {
         let store = Arc::new(Store::new(folder, config.cache_bytes));
-        let registries =
-            [&config.python_index, &config.npm_registry].into_iter().flatten().cloned().collect();
+        let passed = Kind::ALL.map(|kind| (kind, registry_of(config, kind).clone()));
+        let passed: Vec<_> = passed.into_iter().filter_map(|(kind, url)| Some((kind, url?))).collect();
+        let others = [&config.python_index, &config.npm_registry, &config.cargo_index].into_iter().flatten();
+        let registries = others.chain(passed.iter().map(|(_, url)| url)).cloned().collect();
         let fetch = Arc::new(Fetcher::new(dialler, registries));
         Self {
+            cargo: config.cargo_index.clone().map(Cargo::new),
+            passed,
             pypi: config.python_index.clone().map(Pypi::new),
             npm: config.npm_registry.clone().map(Npm::new),
             pages: Pages::new(Arc::clone(&fetch), Arc::clone(&store)),
@@ -86,6 +106,9 @@ impl Mirror {
                 return Err(Refusal { status: StatusCode::METHOD_NOT_ALLOWED, message: refusal.into() });
             }
         };
+        if request.uri().path() == REFUSED {
+            return Ok(refused(connection, request.uri().query()));
+        }
         let wanted = parse_path(request.uri().path())
             .ok_or_else(|| Refusal::missing("the package mirror has nothing at this path"))?;
         let accept: Vec<_> =
@@ -134,7 +157,46 @@ impl Mirror {
                     .await?;
                 self.downloads.get(connection, entries.get(file)).await
             }
+            MirrorRequest::CargoConfig => {
+                self.cargo()?;
+                Ok(with_type(StatusCode::OK, "application/json", cargo::own_config()))
+            }
+            MirrorRequest::CargoPage(name) => {
+                let page =
+                    self.pages.get(&connection.owner, &self.cargo()?.source(name)?, Page::json).await?;
+                Ok(page_response(connection, page, "text/plain"))
+            }
+            MirrorRequest::CargoFile(name, version) => {
+                let (owner, cargo) = (&connection.owner, self.cargo()?);
+                let entries = self.pages.get(owner, &cargo.source(name)?, Page::entries).await?;
+                let config = self.pages.get(owner, &cargo.config_source(), Page::bytes).await?;
+                self.downloads.get(connection, cargo::file(&config, &entries, name, version).as_ref()).await
+            }
+            MirrorRequest::Passed(kind, path) => self.pass_on(connection, kind, path).await,
         }
+    }
+
+    async fn pass_on(
+        &self,
+        connection: &Connection,
+        kind: Kind,
+        path: &str,
+    ) -> Result<Response<Body>, Refusal> {
+        let registry = self.passed.iter().find(|(other, _)| *other == kind).map(|(_, url)| url);
+        let off = || Refusal::missing(format!("no registry is configured (`{}`)", kind.setting()));
+        let invalid = || Refusal::missing("the package mirror has nothing at this path");
+        match passthrough::wanted(kind, registry.ok_or_else(off)?, path).ok_or_else(invalid)? {
+            Wanted::File(entry) => self.downloads.get(connection, Some(&entry)).await,
+            Wanted::Page(source) => {
+                let page = self.pages.get(&connection.owner, &source, Page::json).await?;
+                Ok(page_response(connection, page, "application/octet-stream"))
+            }
+        }
+    }
+
+    fn cargo(&self) -> Result<&Cargo, Refusal> {
+        let off = || Refusal::missing("no index of Rust crates is configured (`packages.cargo_index`)");
+        self.cargo.as_ref().ok_or_else(off)
     }
 
     fn pypi(&self) -> Result<&Pypi, Refusal> {
@@ -146,6 +208,25 @@ impl Mirror {
         let off = || Refusal::missing("no registry of npm packages is configured (`packages.npm_registry`)");
         self.npm.as_ref().ok_or_else(off)
     }
+}
+
+/// The registry of a kind.
+const fn registry_of(config: &PackagesConfig, kind: Kind) -> &Option<Url> {
+    match kind {
+        Kind::Go => &config.go_proxy,
+        Kind::Maven => &config.maven_repository,
+        Kind::Debian => &config.debian_mirror,
+    }
+}
+
+/// The path at which a session finds out why its requests were refused.
+const REFUSED: &str = "/-/refused";
+
+/// The refusals of the session since the second that the query names, one in each line.
+fn refused(connection: &Connection, query: Option<&str>) -> Response<Body> {
+    let since = query.and_then(|query| query.strip_prefix("since=")?.parse().ok()).unwrap_or(0);
+    let lines = connection.meter.refusals(since).into_iter().map(|message| format!("headwater: {message}\n"));
+    text(StatusCode::OK, &lines.collect::<String>())
 }
 
 /// A response with a page.
@@ -172,6 +253,22 @@ fn parse_path(path: &str) -> Option<MirrorRequest<'_>> {
             _ => None,
         };
     }
+    if let Some(rest) = path.strip_prefix("/cargo/") {
+        let parts: Vec<_> = rest.split('/').collect();
+        return match parts[..] {
+            ["config.json"] => Some(MirrorRequest::CargoConfig),
+            ["crates", name, version, "download"] => Some(MirrorRequest::CargoFile(name, version)),
+            [.., name] if cargo::index_path(name).as_deref() == Some(rest) => {
+                Some(MirrorRequest::CargoPage(name))
+            }
+            _ => None,
+        };
+    }
+    for kind in Kind::ALL {
+        if let Some(rest) = path.strip_prefix(kind.prefix()) {
+            return Some(MirrorRequest::Passed(kind, rest));
+        }
+    }
     let rest = path.strip_prefix("/npm/")?;
     if rest == "-/ping" {
         return Some(MirrorRequest::NpmPing);
@@ -196,6 +293,19 @@ mod tests {
         assert_eq!(parse_path("/npm/@a%2fb"), Some(MirrorRequest::NpmPage("@a/b".into())));
         assert_eq!(parse_path("/npm/@a/b/-/b-1.tgz"), Some(MirrorRequest::NpmFile("@a/b".into(), "b-1.tgz")));
         assert_eq!(parse_path("/npm/-/ping"), Some(MirrorRequest::NpmPing));
+        assert_eq!(parse_path("/cargo/config.json"), Some(MirrorRequest::CargoConfig));
+        assert_eq!(parse_path("/cargo/se/rd/serde"), Some(MirrorRequest::CargoPage("serde")));
+        assert_eq!(
+            parse_path("/cargo/crates/a/1.0.0/download"),
+            Some(MirrorRequest::CargoFile("a", "1.0.0"))
+        );
+        assert_eq!(
+            parse_path("/go/a.test/b/@v/list"),
+            Some(MirrorRequest::Passed(Kind::Go, "a.test/b/@v/list"))
+        );
+        for path in ["/cargo/", "/cargo/se/rd/other", "/cargo/../x", "/cargo/crates/a", "/gopher/x"] {
+            assert_eq!(parse_path(path), None, "{path}");
+        }
         for path in ["/", "/pypi/", "/pypi/simple/", "/pypi/simple/a/b/", "/npm/", "/npm/../x", "/npm/a/b/c"]
         {
             assert_eq!(parse_path(path), None, "{path}");
