@@ -80,12 +80,14 @@ mod tests {
 
     #[test]
     fn a_status_line_is_read_and_nothing_else() {
-        let read = |line| status_line(line);
-        assert_eq!(read("HTTP/1.1 200 Connection established"), Some((200, "Connection established".into())));
-        assert_eq!(read("HTTP/1.0 407 Go\u{1b}[2J away"), Some((407, "Go[2J away".into())));
-        assert_eq!(read("HTTP/1.1 503"), Some((503, String::new())));
+        assert_eq!(
+            status_line("HTTP/1.1 200 Connection established"),
+            Some((200, "Connection established".into()))
+        );
+        assert_eq!(status_line("HTTP/1.0 407 Go\u{1b}[2J away"), Some((407, "Go[2J away".into())));
+        assert_eq!(status_line("HTTP/1.1 503"), Some((503, String::new())));
         for line in ["", "HTTP/2 200", "SSH-2.0", "HTTP/1.1 abc", "HTTP/1."] {
-            assert_eq!(read(line), None, "{line}");
+            assert_eq!(status_line(line), None, "{line}");
         }
     }
 }

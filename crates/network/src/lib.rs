@@ -15,6 +15,7 @@ mod forward;
 mod headers;
 mod meter;
 mod mirror;
+mod no_proxy;
 mod outlet;
 mod proxy;
 mod resolver;

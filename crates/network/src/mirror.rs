@@ -25,6 +25,7 @@ mod pages;
 mod passthrough;
 mod pypi;
 mod reader;
+mod request;
 mod store;
 
 use std::path::PathBuf;
@@ -46,6 +47,7 @@ use npm::Npm;
 use pages::{Page, Pages};
 use passthrough::{Kind, Wanted};
 use pypi::Pypi;
+use request::{MirrorRequest, parse_path};
 use store::Store;
 
 /// The registries and the cache.
@@ -60,25 +62,12 @@ pub(crate) struct Mirror {
     downloads: Arc<Downloads>,
 }
 
-/// A request to the mirror, parsed from its path.
-#[derive(Debug, PartialEq, Eq)]
-enum MirrorRequest<'a> {
-    PypiPage(&'a str),
-    PypiFile(&'a str, &'a str),
-    NpmPage(String),
-    NpmFile(String, &'a str),
-    NpmPing,
-    CargoConfig,
-    CargoPage(&'a str),
-    CargoFile(&'a str, &'a str),
-    Passed(Kind, &'a str),
-}
-
 impl Mirror {
     pub(crate) fn new(config: &PackagesConfig, dialler: Dialler, folder: PathBuf) -> Self {
         let store = Arc::new(Store::new(folder, config.cache_bytes));
-        let passed = Kind::ALL.map(|kind| (kind, registry_of(config, kind).clone()));
-        let passed: Vec<_> = passed.into_iter().filter_map(|(kind, url)| Some((kind, url?))).collect();
+        let passed =
+            Kind::ALL.into_iter().filter_map(|kind| Some((kind, registry_of(config, kind)?.clone())));
+        let passed: Vec<_> = passed.collect();
         let others = [&config.python_index, &config.npm_registry, &config.cargo_index].into_iter().flatten();
         let registries = others.chain(passed.iter().map(|(_, url)| url)).cloned().collect();
         let fetch = Arc::new(Fetcher::new(dialler, registries));
@@ -211,11 +200,11 @@ impl Mirror {
 }
 
 /// The registry of a kind.
-const fn registry_of(config: &PackagesConfig, kind: Kind) -> &Option<Url> {
+const fn registry_of(config: &PackagesConfig, kind: Kind) -> Option<&Url> {
     match kind {
-        Kind::Go => &config.go_proxy,
-        Kind::Maven => &config.maven_repository,
-        Kind::Debian => &config.debian_mirror,
+        Kind::Go => config.go_proxy.as_ref(),
+        Kind::Maven => config.maven_repository.as_ref(),
+        Kind::Debian => config.debian_mirror.as_ref(),
     }
 }
 
@@ -240,75 +229,4 @@ fn page_response(connection: &Connection, page: Page, kind: &'static str) -> Res
 /// The same response to HEAD.
 fn without_body(response: Response<Body>) -> Response<Body> {
     response.map(|_| whole(""))
-}
-
-fn parse_path(path: &str) -> Option<MirrorRequest<'_>> {
-    if let Some(rest) = path.strip_prefix("/pypi/") {
-        let parts: Vec<_> = rest.split('/').collect();
-        return match parts[..] {
-            ["simple", name, ""] | ["simple", name] if !name.is_empty() => {
-                Some(MirrorRequest::PypiPage(name))
-            }
-            ["files", name, file] => Some(MirrorRequest::PypiFile(name, file)),
-            _ => None,
-        };
-    }
-    if let Some(rest) = path.strip_prefix("/cargo/") {
-        let parts: Vec<_> = rest.split('/').collect();
-        return match parts[..] {
-            ["config.json"] => Some(MirrorRequest::CargoConfig),
-            ["crates", name, version, "download"] => Some(MirrorRequest::CargoFile(name, version)),
-            [.., name] if cargo::index_path(name).as_deref() == Some(rest) => {
-                Some(MirrorRequest::CargoPage(name))
-            }
-            _ => None,
-        };
-    }
-    for kind in Kind::ALL {
-        if let Some(rest) = path.strip_prefix(kind.prefix()) {
-            return Some(MirrorRequest::Passed(kind, rest));
-        }
-    }
-    let rest = path.strip_prefix("/npm/")?;
-    if rest == "-/ping" {
-        return Some(MirrorRequest::NpmPing);
-    }
-    match rest.split_once("/-/") {
-        Some((name, file)) => Some(MirrorRequest::NpmFile(npm::name(name)?, file.rsplit('/').next()?)),
-        None => Some(MirrorRequest::NpmPage(npm::name(rest)?)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_names_a_package_and_a_file_of_it_and_nothing_else() {
-        assert_eq!(parse_path("/pypi/simple/six/"), Some(MirrorRequest::PypiPage("six")));
-        assert_eq!(
-            parse_path("/pypi/files/six/six-1.tar.gz"),
-            Some(MirrorRequest::PypiFile("six", "six-1.tar.gz"))
-        );
-        assert_eq!(parse_path("/npm/@a%2fb"), Some(MirrorRequest::NpmPage("@a/b".into())));
-        assert_eq!(parse_path("/npm/@a/b/-/b-1.tgz"), Some(MirrorRequest::NpmFile("@a/b".into(), "b-1.tgz")));
-        assert_eq!(parse_path("/npm/-/ping"), Some(MirrorRequest::NpmPing));
-        assert_eq!(parse_path("/cargo/config.json"), Some(MirrorRequest::CargoConfig));
-        assert_eq!(parse_path("/cargo/se/rd/serde"), Some(MirrorRequest::CargoPage("serde")));
-        assert_eq!(
-            parse_path("/cargo/crates/a/1.0.0/download"),
-            Some(MirrorRequest::CargoFile("a", "1.0.0"))
-        );
-        assert_eq!(
-            parse_path("/go/a.test/b/@v/list"),
-            Some(MirrorRequest::Passed(Kind::Go, "a.test/b/@v/list"))
-        );
-        for path in ["/cargo/", "/cargo/se/rd/other", "/cargo/../x", "/cargo/crates/a", "/gopher/x"] {
-            assert_eq!(parse_path(path), None, "{path}");
-        }
-        for path in ["/", "/pypi/", "/pypi/simple/", "/pypi/simple/a/b/", "/npm/", "/npm/../x", "/npm/a/b/c"]
-        {
-            assert_eq!(parse_path(path), None, "{path}");
-        }
-    }
 }

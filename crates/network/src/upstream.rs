@@ -6,14 +6,13 @@
 //! cannot be checked here.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use base64::Engine;
 use hyper::header::HeaderValue;
 use reqwest::Url;
 
-use super::address::lies_in_block;
 use super::config::NetworkConfig;
+use super::no_proxy::Exception;
 use super::target::{Host, Target};
 
 /// The value of `upstream_proxy` that ignores the environment.
@@ -35,17 +34,6 @@ impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.target) // the credentials are a secret
     }
-}
-
-/// A host or a block of addresses that is reached without the proxy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Exception {
-    /// All hosts.
-    All,
-    /// A name and its subdomains, and only this port if one is given.
-    Domain(String, Option<u16>),
-    /// An address, or a block of them with the length of its prefix.
-    Block(IpAddr, u32),
 }
 
 /// Which proxy is used for which target.
@@ -160,8 +148,8 @@ impl Proxy {
             return Err(format!("a proxy by `{}` is not supported: use `http://host:port`", url.scheme()));
         }
         let host = Host::parse(url.host_str().unwrap_or_default()).map_err(|error| error.to_string())?;
-        let decode = |text: &str| percent_decoded(text);
-        let (user, password) = (decode(url.username()), decode(url.password().unwrap_or_default()));
+        let user = percent_decoded(url.username());
+        let password = percent_decoded(url.password().unwrap_or_default());
         let authorization = (!user.is_empty()).then(|| {
             let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
             let mut value = HeaderValue::from_str(&format!("Basic {encoded}")).ok()?;
@@ -191,41 +179,6 @@ fn percent_decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-impl Exception {
-    /// Parses an entry of `NO_PROXY`: `*`, `host`, `.domain`, `*.domain`, `host:port`, an address, or a block.
-    fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        if text == "*" {
-            return Some(Self::All);
-        }
-        if let Some((address, length)) = text.split_once('/') {
-            return Some(Self::Block(address.parse().ok()?, length.parse().ok()?));
-        }
-        if let Ok(address) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
-            return Some(Self::Block(address, if address.is_ipv4() { 32 } else { 128 }));
-        }
-        let (host, port) = super::target::split(text);
-        let name =
-            host.trim_start_matches('*').trim_start_matches('.').trim_end_matches('.').to_ascii_lowercase();
-        let port = port.map(str::parse).transpose().ok()?;
-        (!name.is_empty()).then_some(Self::Domain(name, port))
-    }
-
-    fn matches(&self, target: &Target) -> bool {
-        match (self, &target.host) {
-            (Self::All, _) => true,
-            (Self::Domain(domain, port), Host::Name(name)) => {
-                let within = name
-                    .strip_suffix(domain.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-                within && port.is_none_or(|port| port == target.port)
-            }
-            (Self::Block(block, length), Host::Address(address)) => lies_in_block(*address, *block, *length),
-            (Self::Domain(..), Host::Address(_)) | (Self::Block(..), Host::Name(_)) => false,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -94,10 +94,9 @@ async fn a_missing_compiler_is_refused_with_its_package() -> Result<()> {
     let session = api.session(&json!({})).await?;
     api.run_in(&session, "touch a").await?;
     let path = format!("/v1/sessions/{session}/builds");
-    let files = json!({"source_files": ["a"], "output_binary": "b"});
-    let with = |more: Value| {
-        let mut request = files.clone();
-        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let with = |mut request: Value| {
+        request["source_files"] = json!(["a"]);
+        request["output_binary"] = json!("b");
         request
     };
     for (path, request, package) in [

@@ -7,9 +7,8 @@ pub(crate) fn package_of(program: &str) -> Option<String> {
         _ => (program, None),
     };
     let package = match name {
-        "g++" | "gcc" => name,
+        "g++" | "gcc" | "cmake" | "make" => name,
         "clang++" | "clang" => "clang",
-        "cmake" | "make" => name,
         _ => {
             return program
                 .strip_prefix("python")

@@ -124,9 +124,10 @@ fn fill(folder: &Path, sandbox: SandboxKind, python: Option<&str>, binds: &[Bind
         SandboxKind::Full => "/workspace/.venv",
         SandboxKind::None => "$HOME/.venv",
     };
-    let script = python
-        .map(|python| SCRIPT.replace("@VENV@", venv).replace("@PYTHON@", &shell_quote(python)))
-        .unwrap_or_else(|| "#!/bin/sh\necho 'headwater: Python is not installed' >&2\nexit 127\n".to_owned());
+    let script = python.map_or_else(
+        || "#!/bin/sh\necho 'headwater: Python is not installed' >&2\nexit 127\n".to_owned(),
+        |python| SCRIPT.replace("@VENV@", venv).replace("@PYTHON@", &shell_quote(python)),
+    );
     replace(&folder.join(PIP_PYTHON), |new| {
         fs::write(new, &script)?;
         fs::set_permissions(new, Permissions::from_mode(0o755))
