@@ -80,7 +80,7 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no check `{name}` in {report:#}"))
 }
 
-/// Every check has exactly the four fields, and a failed one has a fix.
+/// Every check has exactly the five fields, and a failed one has a fix.
 fn assert_shape(report: &Value) {
     let mut fields: Vec<_> = report.as_object().unwrap().keys().collect();
     fields.sort();
@@ -89,7 +89,13 @@ fn assert_shape(report: &Value) {
     for check in checks {
         let mut fields: Vec<_> = check.as_object().unwrap().keys().collect();
         fields.sort();
-        assert_eq!(fields, ["detail", "fix", "name", "ok"]);
+        assert_eq!(fields, ["detail", "fix", "name", "ok", "status"]);
+        let status = match (check["ok"] == true, check["fix"].is_null()) {
+            (true, true) => "ok",
+            (true, false) => "warning",
+            (false, _) => "failed",
+        };
+        assert_eq!(check["status"], status, "{check}");
         assert!(check["detail"].as_str().is_some_and(|text| !text.is_empty()), "{check}");
         let fix = check["fix"].as_str();
         assert!(fix.is_some_and(|text| !text.is_empty()) || check["fix"].is_null(), "{check}");
@@ -258,5 +264,21 @@ fn the_data_folder_its_free_space_its_logs_and_the_disk_limit_are_reported() -> 
     installed.run(&[], &["stop", "--end-sessions", "--yes"])?;
     let used = check(&report, "disk use")["detail"].as_str().unwrap();
     assert!(used.contains("logs 3 MiB") && used.contains("workspaces 0 MiB"), "{used}");
+    Ok(())
+}
+
+#[test]
+fn a_missing_language_is_a_warning_in_json_and_the_store_is_checked() -> Result<()> {
+    let installed = Installation::new(0)?;
+    let config = "[languages.ruby]\ninterpreters = [\"no-such-program\"]\n";
+    std::fs::write(installed.data().join("headwater.toml"), config)?;
+    let (report, code) = installed.doctor(&[])?;
+    assert_eq!(check(&report, "language ruby")["status"], "warning", "{report:#}");
+    assert_eq!(check(&report, "language bash")["status"], "ok", "the control");
+    assert_eq!((&check(&report, "store")["status"], code), (&Value::from("ok"), Some(0)));
+    std::fs::write(installed.data().join("store.db"), "this is not a store".repeat(1000))?;
+    let (report, code) = installed.doctor(&[])?;
+    assert_shape(&report);
+    assert_eq!((&check(&report, "store")["status"], code), (&Value::from("failed"), Some(1)), "{report:#}");
     Ok(())
 }

@@ -16,6 +16,12 @@ impl Client {
         Ok(self.languages().list_languages(request).await?.into_inner().languages)
     }
 
+    /// The tools of builds. A worker of an earlier version reports none.
+    pub async fn build_tools(&self) -> Result<Vec<v1::BuildTool>, ContractError> {
+        let request = v1::ListLanguagesRequest { wait_ms: 0 };
+        Ok(self.languages().list_languages(request).await?.into_inner().build_tools)
+    }
+
     /// The packages that are installed in a session's environment.
     pub async fn packages(
         &self,

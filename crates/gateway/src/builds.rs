@@ -4,6 +4,7 @@
 //! build that is requested twice, with its idempotency key or after this process was killed, runs once.
 
 pub(crate) mod commands;
+mod programs;
 mod result_poller;
 
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use headwater_contract::v1::KnownLanguage;
 use headwater_protocol::api::LanguageBody;
 
+use crate::builds::commands::Tool;
 use crate::error::ApiError;
 use crate::state::Gateway;
 
@@ -30,6 +31,28 @@ impl Gateway {
         let matches =
             |known: &&KnownLanguage| known.name == name || known.aliases.iter().any(|alias| alias == name);
         Ok(known.iter().find(|known| known.name == name).or_else(|| known.iter().find(matches)).cloned())
+    }
+
+    /// Refuses a build whose program is not installed.
+    pub(crate) async fn needs(&self, tool: &Tool) -> Result<(), ApiError> {
+        let (name, package) = match tool {
+            Tool::Build(name) => {
+                let tools = self.worker.build_tools().await?;
+                match tools.into_iter().find(|tool| tool.name == *name && !tool.installed) {
+                    Some(tool) => (tool.name, Some(tool.package)),
+                    None => return Ok(()),
+                }
+            }
+            Tool::Language(name) => match self.language_named(name).await? {
+                Some(known) if known.interpreter.is_none() => (known.name, known.package),
+                _ => return Ok(()),
+            },
+        };
+        let error = ApiError::invalid(format!("`{name}` is not installed on this server"));
+        Err(match package {
+            Some(package) => error.hint(format!("apt-get install {package}")),
+            None => error.hint("`GET /v1/languages` lists what is installed"),
+        })
     }
 
     async fn languages(&self) -> Result<Arc<Vec<KnownLanguage>>, ApiError> {

@@ -134,9 +134,9 @@ fn all_quoted(words: &[String]) -> String {
     words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Takes a lock: two concurrent changes could leave an environment half changed.
-const LOCK: &str =
-    "set -e\nif command -v flock >/dev/null; then exec 9>>/tmp/headwater-packages.lock; flock 9; fi\n";
+/// Takes a lock on the workspace: two concurrent changes could leave an environment half changed. The first
+/// `pip install` of a shell takes the same one.
+const LOCK: &str = "set -e\nif command -v flock >/dev/null; then exec 9<.; flock 9; fi\n";
 
 /// Creates the session's virtual environment with this interpreter, if it does not exist.
 pub(crate) fn make_environment(python: &str) -> String {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn packages_and_paths_are_taken_and_nothing_that_a_tool_could_take_for_more() {
-        for word in ["requests", "requests==2.32.0", "a[b,c]>=1.0,<2", "zope.interface~=5", "./a b.whl"] {
+        for word in ["requests", "requests==2.32.3", "a[b,c]>=1.0,<2", "zope.interface~=5", "./a b.whl"] {
             assert!(install(Kind::Python, word).is_ok(), "{word}");
         }
         for word in ["left-pad", "left-pad@1.3.0", "@scope/name@^1.2.0", "a@latest", "/workspace/p.tgz"] {

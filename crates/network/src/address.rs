@@ -59,6 +59,19 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     lies_in(address, GLOBAL_V6) && !NOT_PUBLIC_V6.iter().any(|block| lies_in(address, *block))
 }
 
+/// Whether an address lies in a block of the same kind.
+pub(crate) fn lies_in_block(address: IpAddr, block: IpAddr, length: u32) -> bool {
+    match (address, block) {
+        (IpAddr::V4(address), IpAddr::V4(block)) => {
+            length == 0 || length <= 32 && (address.to_bits() ^ block.to_bits()) >> (32 - length) == 0
+        }
+        (IpAddr::V6(address), IpAddr::V6(block)) => {
+            length == 0 || length <= 128 && lies_in(address, (block, length))
+        }
+        _ => false,
+    }
+}
+
 fn lies_in(address: Ipv6Addr, (block, length): (Ipv6Addr, u32)) -> bool {
     (address.to_bits() ^ block.to_bits()) >> (128 - length) == 0
 }

@@ -9,11 +9,16 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::allow::Pattern;
 pub use crate::target::{Host, Target};
+pub use crate::upstream::UpstreamProxy;
 
 /// The registries behind pip and npm.
 const DEFAULT_REGISTRIES: [&str; 3] = ["pypi.org", "files.pythonhosted.org", "registry.npmjs.org"];
 const DEFAULT_PYTHON_INDEX: &str = "https://pypi.org/simple";
 const DEFAULT_NPM_REGISTRY: &str = "https://registry.npmjs.org";
+const DEFAULT_CARGO_INDEX: &str = "https://index.crates.io";
+const DEFAULT_GO_PROXY: &str = "https://proxy.golang.org";
+const DEFAULT_MAVEN_REPOSITORY: &str = "https://repo.maven.apache.org/maven2";
+const DEFAULT_DEBIAN_MIRROR: &str = "https://deb.debian.org/debian";
 const DEFAULT_CACHE_BYTES: u64 = 5 << 30;
 /// A cache smaller than this could not hold one package of the usual size.
 const MIN_CACHE_BYTES: u64 = 1 << 20;
@@ -36,6 +41,10 @@ pub struct NetworkConfig {
     pub allow_private: Vec<Target>,
     /// Host names with fixed addresses, which are not looked up.
     pub hosts: BTreeMap<String, Vec<IpAddr>>,
+    /// The proxy through which all other hosts are reached.
+    pub upstream_proxy: UpstreamProxy,
+    /// Hosts that are reached without that proxy; `None`: those of the environment.
+    pub no_proxy: Option<Vec<String>>,
 }
 
 /// Where packages come from.
@@ -45,6 +54,14 @@ pub struct PackagesConfig {
     pub python_index: Option<Url>,
     /// The registry of npm packages behind the mirror.
     pub npm_registry: Option<Url>,
+    /// The sparse index of Rust crates.
+    pub cargo_index: Option<Url>,
+    /// The proxy of Go modules.
+    pub go_proxy: Option<Url>,
+    /// The repository of Maven.
+    pub maven_repository: Option<Url>,
+    /// The mirror of Debian packages.
+    pub debian_mirror: Option<Url>,
     /// The size limit of the cache.
     pub cache_bytes: u64,
 }
@@ -58,6 +75,8 @@ impl Default for NetworkConfig {
             registries: DEFAULT_REGISTRIES.iter().filter_map(|name| Pattern::parse(name).ok()).collect(),
             allow_private: Vec::new(),
             hosts: BTreeMap::new(),
+            upstream_proxy: UpstreamProxy::default(),
+            no_proxy: None,
         }
     }
 }
@@ -67,6 +86,10 @@ impl Default for PackagesConfig {
         Self {
             python_index: DEFAULT_PYTHON_INDEX.parse().ok(),
             npm_registry: DEFAULT_NPM_REGISTRY.parse().ok(),
+            cargo_index: DEFAULT_CARGO_INDEX.parse().ok(),
+            go_proxy: DEFAULT_GO_PROXY.parse().ok(),
+            maven_repository: DEFAULT_MAVEN_REPOSITORY.parse().ok(),
+            debian_mirror: DEFAULT_DEBIAN_MIRROR.parse().ok(),
             cache_bytes: DEFAULT_CACHE_BYTES,
         }
     }
@@ -90,6 +113,8 @@ pub struct FileNetwork {
     registries: Option<Vec<String>>,
     allow_private: Vec<String>,
     hosts: BTreeMap<String, OneOrMore>,
+    upstream_proxy: Option<String>,
+    no_proxy: Option<Vec<String>>,
 }
 
 /// The table `[packages]`.
@@ -98,6 +123,10 @@ pub struct FileNetwork {
 pub struct FilePackages {
     python_index: Option<String>,
     npm_registry: Option<String>,
+    cargo_index: Option<String>,
+    go_proxy: Option<String>,
+    maven_repository: Option<String>,
+    debian_mirror: Option<String>,
     cache: Option<String>,
 }
 
@@ -118,6 +147,8 @@ impl From<&NetworkConfig> for FileNetwork {
             registries: Some(config.registries.iter().map(ToString::to_string).collect()),
             allow_private: config.allow_private.iter().map(ToString::to_string).collect(),
             hosts: config.hosts.iter().map(|(host, all)| (host.clone(), addresses(all))).collect(),
+            upstream_proxy: Some(config.upstream_proxy.to_string()),
+            no_proxy: config.no_proxy.clone(),
         }
     }
 }
@@ -128,6 +159,10 @@ impl From<&PackagesConfig> for FilePackages {
         Self {
             python_index: url(&config.python_index),
             npm_registry: url(&config.npm_registry),
+            cargo_index: url(&config.cargo_index),
+            go_proxy: url(&config.go_proxy),
+            maven_repository: url(&config.maven_repository),
+            debian_mirror: url(&config.debian_mirror),
             cache: Some(format_bytes(config.cache_bytes)),
         }
     }
@@ -156,6 +191,10 @@ impl FileNetwork {
                 .map_err(|error| format!("network.allow_private: {error}: write `host:port`"))
         };
         config.allow_private = self.allow_private.iter().map(read).collect::<Result<_, _>>()?;
+        let proxy = self.upstream_proxy.as_deref().unwrap_or_default();
+        config.upstream_proxy =
+            UpstreamProxy::parse(proxy).map_err(|why| format!("network.upstream_proxy: {why}"))?;
+        config.no_proxy = self.no_proxy;
         for (name, addresses) in self.hosts {
             let Ok(Host::Name(host)) = Host::parse(&name) else {
                 return Err(format!("network.hosts: `{name}` is not a host name"));
@@ -183,11 +222,17 @@ impl FilePackages {
     /// Checks the section and fills in the defaults.
     pub fn parse(self) -> Result<PackagesConfig, String> {
         let mut config = PackagesConfig::default();
-        if let Some(text) = self.python_index {
-            config.python_index = registry("python_index", &text)?;
-        }
-        if let Some(text) = self.npm_registry {
-            config.npm_registry = registry("npm_registry", &text)?;
+        for (name, text, setting) in [
+            ("python_index", self.python_index, &mut config.python_index),
+            ("npm_registry", self.npm_registry, &mut config.npm_registry),
+            ("cargo_index", self.cargo_index, &mut config.cargo_index),
+            ("go_proxy", self.go_proxy, &mut config.go_proxy),
+            ("maven_repository", self.maven_repository, &mut config.maven_repository),
+            ("debian_mirror", self.debian_mirror, &mut config.debian_mirror),
+        ] {
+            if let Some(text) = text {
+                *setting = registry(name, &text)?;
+            }
         }
         if let Some(text) = self.cache {
             config.cache_bytes = parse_bytes(&text).map_err(|e| format!("packages.cache: {e}"))?;
@@ -204,7 +249,9 @@ fn registry(name: &str, text: &str) -> Result<Option<Url>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let url: Url = text.parse().map_err(|error| format!("packages.{name}: `{text}`: {error}"))?;
+    // As cargo writes it.
+    let plain = text.strip_prefix("sparse+").unwrap_or(text);
+    let url: Url = plain.parse().map_err(|error| format!("packages.{name}: `{text}`: {error}"))?;
     let valid = matches!(url.scheme(), "https" | "http") && url.query().is_none() && url.fragment().is_none();
     if valid { Ok(Some(url)) } else { Err(format!("packages.{name}: `{text}` is not the URL of a registry")) }
 }
@@ -250,9 +297,11 @@ mod tests {
             ("[hosts]\n\"a.test\" = \"here\"", "network.hosts.a.test"),
             ("[hosts]\n\"127.0.0.1\" = \"10.0.0.1\"", "network.hosts"),
             ("full = true", "full"),
+            ("upstream_proxy = \"socks5://a.test:1\"", "network.upstream_proxy"),
+            ("upstream_proxy = \"http://user:secret@\"", "network.upstream_proxy"),
         ] {
             let error = network(text).unwrap_err();
-            assert!(error.contains(says), "{error}");
+            assert!(error.contains(says) && !error.contains("secret"), "{error}");
         }
         for (text, says) in [
             ("python_index = \"pypi.org\"", "packages.python_index"),

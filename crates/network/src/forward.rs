@@ -11,7 +11,8 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
-use hyper::{Request, Response, Uri, Version};
+use hyper::header::PROXY_AUTHORIZATION;
+use hyper::{Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
 use tokio::time::{Instant, Sleep};
 
@@ -20,6 +21,7 @@ use super::meter::add;
 use super::outlet::Connection;
 use super::response::{Body, Refusal};
 use super::target::Target;
+use super::upstream::Scheme;
 
 /// How long a host may take to begin its response, and between two parts of it.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -32,9 +34,23 @@ pub(crate) async fn forward(
 ) -> Result<Response<Body>, Refusal> {
     headers::outgoing(request.headers_mut(), target)?;
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    *request.uri_mut() = path.parse::<Uri>().map_err(|_| Refusal::bad("the request has no valid path"))?;
+    let dialler = &connection.network.dialler;
+    let proxy = dialler.proxy_for(Scheme::Http, target);
+    // A proxy is asked for the whole URL, by the host that was checked.
+    let uri = if proxy.is_some() { format!("http://{target}{path}") } else { path.to_owned() };
+    *request.uri_mut() = uri.parse::<Uri>().map_err(|_| Refusal::bad("the request has no valid path"))?;
     *request.version_mut() = Version::HTTP_11;
-    let stream = connection.network.dialler.connect(target).await.map_err(|error| {
+    if let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.clone()) {
+        request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
+    }
+    let stream = match proxy {
+        Some(proxy) => match dialler.refuse_private_address(target) {
+            Ok(()) => dialler.connect_to_proxy(proxy).await,
+            Err(error) => Err(error),
+        },
+        None => dialler.connect(target).await,
+    };
+    let stream = stream.map_err(|error| {
         tracing::debug!(%error, "cannot forward a request");
         Refusal::from(error)
     })?;
@@ -50,6 +66,10 @@ pub(crate) async fn forward(
     let answered = tokio::time::timeout(RESPONSE_TIMEOUT, sender.send_request(request)).await;
     let late = |_| Refusal::upstream(format!("`{target}` does not answer"));
     let mut response = answered.map_err(late)?.map_err(broken)?;
+    if proxy.is_some() && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        // The program has no credentials for the operator's proxy, and must not be asked for them.
+        return Err(Refusal::proxy_credentials());
+    }
     headers::strip(response.headers_mut());
     let connection = Arc::clone(connection);
     Ok(response.map(|body| CountedBody::new(body, connection).boxed_unsync()))

@@ -8,18 +8,21 @@
 mod address;
 pub mod allow;
 pub mod config;
+mod connect;
 mod connection_permits;
 mod dial;
 mod forward;
 mod headers;
 mod meter;
 mod mirror;
+mod no_proxy;
 mod outlet;
 mod proxy;
 mod resolver;
 mod response;
 pub mod target;
 mod tunnel;
+mod upstream;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +36,7 @@ use connection_permits::ConnectionPermits;
 use dial::Dialler;
 use mirror::Mirror;
 use resolver::HostResolver;
+use upstream::Upstream;
 
 /// The port of the outlet on 127.0.0.1 of each session. The same for all, so that lock files and configuration that
 /// were written in one session work in the next.
@@ -55,7 +59,9 @@ pub struct Network {
 impl Network {
     /// `data` is the worker's data folder, which holds the package cache.
     pub fn new(rules: NetworkConfig, packages: &PackagesConfig, data: &Path, runtime: Handle) -> Arc<Self> {
-        let dialler = Dialler::new(Arc::new(HostResolver::new(rules.hosts.clone())), &rules.allow_private);
+        let upstream = Upstream::new(&rules, |name| std::env::var(name).ok());
+        let names = Arc::new(HostResolver::new(rules.hosts.clone()));
+        let dialler = Dialler::new(names, &rules.allow_private, upstream);
         Arc::new(Self {
             mirror: Mirror::new(packages, dialler.clone(), data.join("packages")),
             dialler,
@@ -109,5 +115,29 @@ pub fn environment(packages: &PackagesConfig) -> Vec<(&'static str, String)> {
         all.push(("npm_config_audit", "false".to_owned()));
         all.push(("npm_config_omit_lockfile_registry_resolved", "true".to_owned()));
     }
+    if packages.go_proxy.is_some() {
+        // Its checksum database is asked through the same proxy; version control systems cannot be reached.
+        all.push(("GOPROXY", format!("{outlet}/go")));
+    }
     all
+}
+
+/// The configuration of cargo that leads it to the mirror: cargo takes this from no variable.
+pub fn cargo_config(packages: &PackagesConfig) -> Option<String> {
+    packages.cargo_index.as_ref().map(|_| {
+        format!(
+            "[source.crates-io]\nreplace-with = \"headwater\"\n\n[source.headwater]\n\
+             registry = \"sparse+http://127.0.0.1:{PORT}/cargo/\"\n"
+        )
+    })
+}
+
+/// The settings of Maven that lead it to the mirror.
+pub fn maven_settings(packages: &PackagesConfig) -> Option<String> {
+    packages.maven_repository.as_ref().map(|_| {
+        format!(
+            "<settings>\n  <mirrors>\n    <mirror>\n      <id>headwater</id>\n      <mirrorOf>*</mirrorOf>\n      \
+             <url>http://127.0.0.1:{PORT}/maven</url>\n    </mirror>\n  </mirrors>\n</settings>\n"
+        )
+    })
 }

@@ -1,6 +1,9 @@
 //! Counters of a session's network use, for the log, which a session must not be able to flood.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use headwater_protocol::SessionId;
 
@@ -8,6 +11,9 @@ use super::response::Refusal;
 
 /// Denied requests that are logged one by one; further ones are only counted.
 const MAX_LOGGED_DENIALS: u64 = 100;
+
+/// Refusals that are remembered.
+const MAX_RECENT: usize = 8;
 
 /// The least time between two messages about a failing registry.
 const LOG_INTERVAL: std::time::Duration = std::time::Duration::from_secs(1);
@@ -23,6 +29,8 @@ pub(crate) struct Meter {
     pub received: AtomicU64,
     /// Bytes from the session.
     pub sent: AtomicU64,
+    /// The last refusals, for programs that do not show them, with the second at which they happened.
+    recent: Mutex<VecDeque<(u64, String)>>,
 }
 
 /// Adds to a counter.
@@ -40,11 +48,38 @@ impl Meter {
             denied: zero(),
             received: zero(),
             sent: zero(),
+            recent: Mutex::default(),
+        }
+    }
+
+    /// The refusals since this second (of Unix time), each once.
+    pub(crate) fn refusals(&self, since: u64) -> Vec<String> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<String> = Vec::new();
+        for (_, message) in recent.iter().filter(|(at, _)| *at >= since) {
+            if !found.contains(message) {
+                found.push(message.clone());
+            }
+        }
+        found
+    }
+
+    fn remember(&self, refusal: &Refusal) {
+        // What does not exist is reported by every program itself.
+        if refusal.status == hyper::StatusCode::NOT_FOUND {
+            return;
+        }
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_back((now, refusal.message.clone()));
+        if recent.len() > MAX_RECENT {
+            recent.pop_front();
         }
     }
 
     /// Logs a refused request. `asked` comes from the program and is escaped.
     pub(crate) fn refused(&self, asked: &str, refusal: &Refusal) {
+        self.remember(refusal);
         if refusal.status != hyper::StatusCode::FORBIDDEN {
             tracing::debug!(session = %self.session, ?asked, status = %refusal.status, "network request refused");
             return;
@@ -58,12 +93,12 @@ impl Meter {
 
 /// Limits how often a message is logged.
 #[derive(Debug, Default)]
-pub(crate) struct LogThrottle(std::sync::Mutex<Option<std::time::Instant>>);
+pub(crate) struct LogThrottle(Mutex<Option<std::time::Instant>>);
 
 impl LogThrottle {
     /// Whether the message may be logged now.
     pub(crate) fn allows(&self) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let allowed = last.is_none_or(|last| last.elapsed() > LOG_INTERVAL);
         if allowed {
             *last = Some(std::time::Instant::now());

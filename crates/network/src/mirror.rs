@@ -10,15 +10,22 @@
 //! | `/pypi/files/NAME/FILE` | one of them, or its metadata (`FILE.metadata`, PEP 658) |
 //! | `/npm/NAME` | the versions of an npm package |
 //! | `/npm/NAME/-/FILE` | one of them |
+//! | `/cargo/config.json`, `/cargo/ab/cd/NAME` | the sparse index of Rust crates |
+//! | `/cargo/crates/NAME/VERSION/download` | the file of a crate |
+//! | `/go/...`, `/maven/...`, `/debian/...` | files that the package manager itself checks ([`passthrough`]) |
+//! | `/-/refused?since=SECONDS` | why requests of this session were refused, for programs that do not show it |
 
+mod cargo;
 mod checksum;
 mod downloads;
 mod fetch;
 mod html;
 mod npm;
 mod pages;
+mod passthrough;
 mod pypi;
 mod reader;
+mod request;
 mod store;
 
 use std::path::PathBuf;
@@ -27,16 +34,20 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_LENGTH};
 use hyper::{Method, Request, Response, StatusCode};
+use reqwest::Url;
 
 use super::dial::Dialler;
 use super::outlet::Connection;
-use super::response::{Body, Refusal, whole, with_type};
+use super::response::{Body, Refusal, text, whole, with_type};
 use crate::config::PackagesConfig;
+use cargo::Cargo;
 use downloads::Downloads;
 use fetch::Fetcher;
 use npm::Npm;
 use pages::{Page, Pages};
+use passthrough::{Kind, Wanted};
 use pypi::Pypi;
+use request::{MirrorRequest, parse_path};
 use store::Store;
 
 /// The registries and the cache.
@@ -44,27 +55,25 @@ use store::Store;
 pub(crate) struct Mirror {
     pypi: Option<Pypi>,
     npm: Option<Npm>,
+    cargo: Option<Cargo>,
+    /// The registries whose files are passed on.
+    passed: Vec<(Kind, Url)>,
     pages: Pages,
     downloads: Arc<Downloads>,
-}
-
-/// A request to the mirror, parsed from its path.
-#[derive(Debug, PartialEq, Eq)]
-enum MirrorRequest<'a> {
-    PypiPage(&'a str),
-    PypiFile(&'a str, &'a str),
-    NpmPage(String),
-    NpmFile(String, &'a str),
-    NpmPing,
 }
 
 impl Mirror {
     pub(crate) fn new(config: &PackagesConfig, dialler: Dialler, folder: PathBuf) -> Self {
         let store = Arc::new(Store::new(folder, config.cache_bytes));
-        let registries =
-            [&config.python_index, &config.npm_registry].into_iter().flatten().cloned().collect();
+        let passed =
+            Kind::ALL.into_iter().filter_map(|kind| Some((kind, registry_of(config, kind)?.clone())));
+        let passed: Vec<_> = passed.collect();
+        let others = [&config.python_index, &config.npm_registry, &config.cargo_index].into_iter().flatten();
+        let registries = others.chain(passed.iter().map(|(_, url)| url)).cloned().collect();
         let fetch = Arc::new(Fetcher::new(dialler, registries));
         Self {
+            cargo: config.cargo_index.clone().map(Cargo::new),
+            passed,
             pypi: config.python_index.clone().map(Pypi::new),
             npm: config.npm_registry.clone().map(Npm::new),
             pages: Pages::new(Arc::clone(&fetch), Arc::clone(&store)),
@@ -86,6 +95,9 @@ impl Mirror {
                 return Err(Refusal { status: StatusCode::METHOD_NOT_ALLOWED, message: refusal.into() });
             }
         };
+        if request.uri().path() == REFUSED {
+            return Ok(refused(connection, request.uri().query()));
+        }
         let wanted = parse_path(request.uri().path())
             .ok_or_else(|| Refusal::missing("the package mirror has nothing at this path"))?;
         let accept: Vec<_> =
@@ -134,7 +146,46 @@ impl Mirror {
                     .await?;
                 self.downloads.get(connection, entries.get(file)).await
             }
+            MirrorRequest::CargoConfig => {
+                self.cargo()?;
+                Ok(with_type(StatusCode::OK, "application/json", cargo::own_config()))
+            }
+            MirrorRequest::CargoPage(name) => {
+                let page =
+                    self.pages.get(&connection.owner, &self.cargo()?.source(name)?, Page::json).await?;
+                Ok(page_response(connection, page, "text/plain"))
+            }
+            MirrorRequest::CargoFile(name, version) => {
+                let (owner, cargo) = (&connection.owner, self.cargo()?);
+                let entries = self.pages.get(owner, &cargo.source(name)?, Page::entries).await?;
+                let config = self.pages.get(owner, &cargo.config_source(), Page::bytes).await?;
+                self.downloads.get(connection, cargo::file(&config, &entries, name, version).as_ref()).await
+            }
+            MirrorRequest::Passed(kind, path) => self.pass_on(connection, kind, path).await,
         }
+    }
+
+    async fn pass_on(
+        &self,
+        connection: &Connection,
+        kind: Kind,
+        path: &str,
+    ) -> Result<Response<Body>, Refusal> {
+        let registry = self.passed.iter().find(|(other, _)| *other == kind).map(|(_, url)| url);
+        let off = || Refusal::missing(format!("no registry is configured (`{}`)", kind.setting()));
+        let invalid = || Refusal::missing("the package mirror has nothing at this path");
+        match passthrough::wanted(kind, registry.ok_or_else(off)?, path).ok_or_else(invalid)? {
+            Wanted::File(entry) => self.downloads.get(connection, Some(&entry)).await,
+            Wanted::Page(source) => {
+                let page = self.pages.get(&connection.owner, &source, Page::json).await?;
+                Ok(page_response(connection, page, "application/octet-stream"))
+            }
+        }
+    }
+
+    fn cargo(&self) -> Result<&Cargo, Refusal> {
+        let off = || Refusal::missing("no index of Rust crates is configured (`packages.cargo_index`)");
+        self.cargo.as_ref().ok_or_else(off)
     }
 
     fn pypi(&self) -> Result<&Pypi, Refusal> {
@@ -148,6 +199,25 @@ impl Mirror {
     }
 }
 
+/// The registry of a kind.
+const fn registry_of(config: &PackagesConfig, kind: Kind) -> Option<&Url> {
+    match kind {
+        Kind::Go => config.go_proxy.as_ref(),
+        Kind::Maven => config.maven_repository.as_ref(),
+        Kind::Debian => config.debian_mirror.as_ref(),
+    }
+}
+
+/// The path at which a session finds out why its requests were refused.
+const REFUSED: &str = "/-/refused";
+
+/// The refusals of the session since the second that the query names, one in each line.
+fn refused(connection: &Connection, query: Option<&str>) -> Response<Body> {
+    let since = query.and_then(|query| query.strip_prefix("since=")?.parse().ok()).unwrap_or(0);
+    let lines = connection.meter.refusals(since).into_iter().map(|message| format!("headwater: {message}\n"));
+    text(StatusCode::OK, &lines.collect::<String>())
+}
+
 /// A response with a page.
 fn page_response(connection: &Connection, page: Page, kind: &'static str) -> Response<Body> {
     let Page { file, bytes } = page;
@@ -159,46 +229,4 @@ fn page_response(connection: &Connection, page: Page, kind: &'static str) -> Res
 /// The same response to HEAD.
 fn without_body(response: Response<Body>) -> Response<Body> {
     response.map(|_| whole(""))
-}
-
-fn parse_path(path: &str) -> Option<MirrorRequest<'_>> {
-    if let Some(rest) = path.strip_prefix("/pypi/") {
-        let parts: Vec<_> = rest.split('/').collect();
-        return match parts[..] {
-            ["simple", name, ""] | ["simple", name] if !name.is_empty() => {
-                Some(MirrorRequest::PypiPage(name))
-            }
-            ["files", name, file] => Some(MirrorRequest::PypiFile(name, file)),
-            _ => None,
-        };
-    }
-    let rest = path.strip_prefix("/npm/")?;
-    if rest == "-/ping" {
-        return Some(MirrorRequest::NpmPing);
-    }
-    match rest.split_once("/-/") {
-        Some((name, file)) => Some(MirrorRequest::NpmFile(npm::name(name)?, file.rsplit('/').next()?)),
-        None => Some(MirrorRequest::NpmPage(npm::name(rest)?)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_names_a_package_and_a_file_of_it_and_nothing_else() {
-        assert_eq!(parse_path("/pypi/simple/six/"), Some(MirrorRequest::PypiPage("six")));
-        assert_eq!(
-            parse_path("/pypi/files/six/six-1.tar.gz"),
-            Some(MirrorRequest::PypiFile("six", "six-1.tar.gz"))
-        );
-        assert_eq!(parse_path("/npm/@a%2fb"), Some(MirrorRequest::NpmPage("@a/b".into())));
-        assert_eq!(parse_path("/npm/@a/b/-/b-1.tgz"), Some(MirrorRequest::NpmFile("@a/b".into(), "b-1.tgz")));
-        assert_eq!(parse_path("/npm/-/ping"), Some(MirrorRequest::NpmPing));
-        for path in ["/", "/pypi/", "/pypi/simple/", "/pypi/simple/a/b/", "/npm/", "/npm/../x", "/npm/a/b/c"]
-        {
-            assert_eq!(parse_path(path), None, "{path}");
-        }
-    }
 }

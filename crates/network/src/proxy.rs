@@ -8,7 +8,7 @@ use hyper::{Method, Request, Response, Uri};
 
 use super::meter::add;
 use super::outlet::Connection;
-use super::response::{Body, Refusal};
+use super::response::{Body, Form, Refusal};
 use super::target::{Host, Target};
 use super::{PORT, forward, tunnel};
 
@@ -19,6 +19,7 @@ pub(crate) async fn handle(
 ) -> Result<Response<Body>, Infallible> {
     add(&connection.meter.requests, 1);
     let asked = format!("{} {}", request.method(), request.uri());
+    let form = if request.uri().path().starts_with("/npm/") { Form::Json } else { Form::Text };
     let result = match route(request.method(), request.uri()) {
         Err(refusal) => Err(refusal),
         Ok(Route::Mirror) => connection.network.mirror.answer(&connection, &request).await,
@@ -33,7 +34,7 @@ pub(crate) async fn handle(
     };
     Ok(result.unwrap_or_else(|refusal| {
         connection.meter.refused(&asked, &refusal);
-        refusal.response()
+        refusal.response(form)
     }))
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn open(
     mut request: Request<Incoming>,
     target: &Target,
 ) -> Result<Response<Body>, Refusal> {
-    let host = connection.network.dialler.connect(target).await.map_err(|error| {
+    let host = connection.network.dialler.tunnel(target).await.map_err(|error| {
         tracing::debug!(%error, "cannot open a tunnel");
         Refusal::from(error)
     })?;

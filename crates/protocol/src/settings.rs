@@ -17,6 +17,8 @@ enum Kind {
     Number,
     /// To the one Python version to use.
     Python,
+    /// To the compiler of builds, and the only one of the languages.
+    Compiler,
     /// Only this value is allowed.
     Only(&'static str),
 }
@@ -38,11 +40,15 @@ const fn variable(name: &'static str, keys: &'static [&'static str], kind: Kind)
 /// The variables that stand for settings of the configuration file.
 pub const VARIABLES: [Variable; 11] = [
     variable("SESSION_PYTHON_VERSION", &["languages.python.interpreters"], Kind::Python),
-    variable("SESSION_CPP_COMPILER", &["builds.compiler"], Kind::Text),
+    variable(
+        "SESSION_CPP_COMPILER",
+        &["builds.compiler", "languages.cpp.interpreters", "languages.c.interpreters"],
+        Kind::Compiler,
+    ),
     variable("SESSION_WORKSPACE_PATH", &[], Kind::Only("/workspace")),
     variable("SESSION_BUILD_PATH", &["server.build_path"], Kind::Text),
-    variable("SESSION_MAX_MEMORY", &["limits.memory"], Kind::Text),
-    variable("SESSION_MAX_CPU", &["limits.cpus"], Kind::Number),
+    variable("SESSION_MAX_MEMORY", &["limits.memory", "max_limits.memory"], Kind::Text),
+    variable("SESSION_MAX_CPU", &["limits.cpus", "max_limits.cpus"], Kind::Number),
     variable("PYTHON_MAX_RUNTIME", &["languages.python.max_runtime"], Kind::Text),
     variable("CPP_BUILD_TIMEOUT", &["builds.timeout"], Kind::Text),
     variable("BINARY_MAX_RUNTIME", &["server.binary_max_runtime"], Kind::Text),
@@ -64,10 +70,10 @@ pub fn read<T: DeserializeOwned>(text: &str, lookup: impl Fn(&str) -> Option<Str
     }
     let mut table: Table = toml::from_str(text).map_err(|error| error.to_string())?;
     for (variable, text) in &set {
-        let value = variable.kind.value(text).map_err(|why| format!("{}: {why}", variable.name))?;
+        let value = |key| variable.kind.value(key, text).map_err(|why| format!("{}: {why}", variable.name));
+        value("")?; // a variable without a key is checked, too
         for key in variable.keys {
-            put(&mut table, key, value.clone())
-                .ok_or_else(|| format!("`{key}` is not a field of a table"))?;
+            put(&mut table, key, value(key)?).ok_or_else(|| format!("`{key}` is not a field of a table"))?;
         }
     }
     let names: Vec<_> = set.iter().map(|(variable, _)| variable.name).collect();
@@ -75,8 +81,14 @@ pub fn read<T: DeserializeOwned>(text: &str, lookup: impl Fn(&str) -> Option<Str
 }
 
 impl Kind {
-    fn value(self, text: &str) -> Result<Value, String> {
+    fn value(self, key: &str, text: &str) -> Result<Value, String> {
+        let one = |text: String| Value::Array(vec![Value::String(text)]);
         match self {
+            Self::Compiler => Ok(match key {
+                "languages.cpp.interpreters" => one(text.to_owned()),
+                "languages.c.interpreters" => one(c_compiler(text)),
+                _ => Value::String(text.to_owned()),
+            }),
             Self::Text => Ok(Value::String(text.to_owned())),
             Self::Number => match text.parse::<f64>() {
                 Ok(number) if number.is_finite() => Ok(Value::Float(number)),
@@ -88,7 +100,7 @@ impl Kind {
                 if !is_version {
                     return Err(format!("`{text}` is not a version: write for example `3.11`"));
                 }
-                Ok(Value::Array(vec![Value::String(format!("python{text}"))]))
+                Ok(one(python_of(text)))
             }
             Self::Only(only) if text.trim_end_matches('/') == only => Ok(Value::Boolean(true)),
             Self::Only(only) => {
@@ -96,6 +108,16 @@ impl Kind {
             }
         }
     }
+}
+
+/// The program of a version of Python.
+pub fn python_of(version: &str) -> String {
+    format!("python{version}")
+}
+
+/// The C compiler beside one of C++: `gcc-12` beside `g++-12`, and `clang` beside `clang++`.
+pub fn c_compiler(compiler: &str) -> String {
+    compiler.replacen("clang++", "clang", 1).replacen("g++", "gcc", 1)
 }
 
 /// Sets a value at a key; `None` if something else is there.
@@ -124,6 +146,8 @@ mod tests {
         let table = with(text, &[("SESSION_MAX_MEMORY", "2Gi"), ("SESSION_MAX_CPU", "2")]).unwrap();
         assert_eq!(table["limits"]["memory"].as_str(), Some("2Gi"));
         assert_eq!(table["limits"]["cpus"].as_float(), Some(2.0));
+        assert_eq!(table["max_limits"]["memory"].as_str(), Some("2Gi"));
+        assert_eq!(table["max_limits"]["cpus"].as_float(), Some(2.0));
         assert_eq!((table["limits"]["pids"].as_integer(), table["pool"].as_integer()), (Some(7), Some(2)));
     }
 
@@ -144,6 +168,8 @@ mod tests {
         assert_eq!(table["languages"]["python"]["interpreters"][0].as_str(), Some("python3.11"));
         assert_eq!(table["languages"]["python"]["max_runtime"].as_str(), Some("300s"));
         assert_eq!(table["builds"]["compiler"].as_str(), Some("g++-12"));
+        assert_eq!(table["languages"]["cpp"]["interpreters"][0].as_str(), Some("g++-12"));
+        assert_eq!(table["languages"]["c"]["interpreters"][0].as_str(), Some("gcc-12"));
         assert_eq!(table["server"]["build_path"].as_str(), Some("/workspace/build"));
         assert_eq!(table["terminals"]["buffer"].as_str(), Some("1MB"));
         assert_eq!(table["server"]["binary_max_runtime"].as_str(), Some("300s"));

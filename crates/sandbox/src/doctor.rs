@@ -22,14 +22,15 @@ mod terminals;
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::launch;
 use crate::wire::Bind;
 use facts::Facts;
 
-/// The result of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The result of one check. In JSON it also has its `status`: `ok`, `warning` or `failed`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// The name of the check.
     pub name: String,
@@ -42,14 +43,29 @@ pub struct Check {
 }
 
 /// How serious a result is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Severity {
     /// The check passed and there is nothing to fix.
+    #[serde(rename = "ok")]
     Fine,
     /// Code can be run, but with a substitute for what is missing.
+    #[serde(rename = "warning")]
     Warning,
     /// Code cannot be run, or not safely.
+    #[serde(rename = "failed")]
     Failure,
+}
+
+impl Serialize for Check {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Check", 5)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.serialize_field("ok", &self.ok)?;
+        fields.serialize_field("status", &self.severity())?;
+        fields.serialize_field("detail", &self.detail)?;
+        fields.serialize_field("fix", &self.fix)?;
+        fields.end()
+    }
 }
 
 impl Check {

@@ -57,7 +57,7 @@ pub use rows::{
     AuditRow, Claim, ExecutionEnd, ExecutionRow, KeyRow, Role, SessionRow, TokenRow, UnknownRole,
 };
 pub use shares::{MemberRow, SessionRole, ShareRow, Shares, UnknownSessionRole};
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteStore, StoreFacts};
 pub use store::Store;
 pub use tickets::{TicketRow, TicketUse, Tickets};
 pub use users::{SignInKind, SignInRow, UserChange, UserRow, Users};

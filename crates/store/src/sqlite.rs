@@ -11,6 +11,7 @@
 //! missing. The worker's logs, not this file, are the record of what ran.
 
 mod error;
+mod examine;
 mod file;
 mod migrate;
 mod open;
@@ -36,6 +37,7 @@ pub(crate) use raw::{migrate_to, raw};
 use crate::sql::Statement;
 use crate::{Reserve, StoreError};
 use error::from_sqlx;
+pub use examine::StoreFacts;
 use row::arguments;
 use writer::{Writer, Written};
 
@@ -52,6 +54,11 @@ impl SqliteStore {
     /// Migrates a file of an older version.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         open::open(path).await
+    }
+
+    /// Checks the store at this path without changing it. It may be in use.
+    pub async fn examine(path: &Path) -> Result<StoreFacts, StoreError> {
+        examine::examine(path).await.map_err(|error| error::naming(path, error))
     }
 
     async fn write(&self, statements: Vec<Statement>) -> Result<Written, StoreError> {

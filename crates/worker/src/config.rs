@@ -171,7 +171,10 @@ impl Config {
 
     fn read(data: &Path, text: &str, env: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut config = Self::new(data);
-        settings::read::<File>(text, env)?.apply(&mut config)?;
+        settings::read::<File>(text, &env)?.apply(&mut config)?;
+        if let Some(version) = env(PYTHON_VERSION).filter(|version| !version.is_empty()) {
+            installed_python(&version, &config.binds)?;
+        }
         Ok(config)
     }
 
@@ -197,6 +200,23 @@ impl Config {
     pub fn socket(&self) -> PathBuf {
         socket_path(&self.data)
     }
+}
+
+/// The Python version of a deployment. Its programs expect it, so a host without it is misconfigured.
+const PYTHON_VERSION: &str = "SESSION_PYTHON_VERSION";
+
+/// Checks that a version of Python is installed.
+fn installed_python(version: &str, binds: &[Bind]) -> Result<(), String> {
+    let program = settings::python_of(version);
+    if crate::languages::look_up(&program, binds).is_some() {
+        return Ok(());
+    }
+    let others: Vec<_> = crate::languages::pythons().into_iter().map(|name| format!("`{name}`")).collect();
+    let others = if others.is_empty() { "no other version".to_owned() } else { others.join(", ") };
+    Err(format!(
+        "{PYTHON_VERSION}: `{program}` is not installed in a folder that sessions see ({others} is); \
+         run `apt-get install {program}`, or unset the variable"
+    ))
 }
 
 /// The socket of the worker of a data folder.
@@ -518,6 +538,33 @@ mod tests {
             let error = load(text).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn a_python_version_that_is_not_installed_is_an_error_with_its_package() {
+        let read = |version: &str| {
+            Config::read(Path::new("/data"), "", |name| {
+                (name == "SESSION_PYTHON_VERSION").then(|| version.to_owned())
+            })
+        };
+        let error = read("3.99").unwrap_err();
+        for part in ["SESSION_PYTHON_VERSION", "`python3.99`", "apt-get install python3.99", "`python3.1"] {
+            assert!(error.contains(part), "{part} in {error}");
+        }
+        let installed = crate::languages::pythons();
+        let version = installed.first().unwrap().strip_prefix("python").unwrap();
+        assert!(read(version).is_ok() && read("").is_ok());
+    }
+
+    #[test]
+    fn a_maximum_of_the_environment_is_one_and_not_only_the_default() {
+        let set = [("SESSION_MAX_MEMORY", "64Mi"), ("SESSION_MAX_CPU", "0.5")];
+        let env = |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let config = Config::read(Path::new("/data"), "[max_limits]\nmemory = \"1Gi\"", env).unwrap();
+        assert_eq!(config.limits.memory_bytes, Some(64 << 20));
+        assert_eq!(config.max_limits.memory_bytes, Some(64 << 20));
+        let asked = Limits { cpus: Some(0.6), ..Limits::default() };
+        assert!(asked.above(&config.max_limits).is_some());
     }
 
     #[test]

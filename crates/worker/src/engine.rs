@@ -22,6 +22,7 @@ use crate::retention::Retention;
 use crate::sessions::host_users::{self, UidPool};
 use crate::sessions::pool::Pool;
 use crate::sessions::table::SessionTable;
+use crate::sessions::tools::Tools;
 use crate::terminals::Hub;
 use crate::usage::project_quotas::Projects;
 
@@ -34,6 +35,8 @@ pub(crate) struct Engine {
     pub(crate) config: Config,
     pub(crate) folder: Folder,
     pub(crate) languages: Languages,
+    /// What sessions see besides the host's programs.
+    pub(crate) tools: Tools,
     pub(crate) cgroups: Option<CgroupRoot>,
     /// Project quotas, if the file system supports them.
     pub(crate) projects: Projects,
@@ -72,8 +75,11 @@ pub(crate) struct EngineSetup {
 
 impl Engine {
     pub(crate) fn new(setup: EngineSetup) -> Arc<Self> {
+        let languages = Languages::find(&setup.config.languages, &setup.config.binds);
+        let tools = Tools::prepare(setup.folder.root(), &setup.config, &languages);
         Arc::new_cyclic(|this| Self {
-            languages: Languages::find(&setup.config.languages, &setup.config.binds),
+            languages,
+            tools,
             pool: Pool::new(setup.config.pool),
             network: Network::new(
                 setup.config.network.clone(),

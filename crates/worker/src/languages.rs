@@ -5,6 +5,7 @@
 //! manager's shim.
 
 mod config;
+pub(crate) mod debian;
 mod entry;
 mod language;
 pub(crate) mod packages;
@@ -88,7 +89,13 @@ fn all(extra: &BTreeMap<String, LanguageConfig>) -> BTreeMap<String, LanguageCon
     let mut all = in_the_box();
     for (name, config) in extra {
         let base = all.remove(name).unwrap_or_default();
-        all.insert(name.clone(), base.overlaid(config));
+        let mut language = base.overlaid(config);
+        // Another tool comes from another package.
+        let tool = config.interpreters.iter().flatten().next().filter(|_| config.package.is_none());
+        if let Some(package) = tool.and_then(|tool| debian::package_of(tool)) {
+            language.package = Some(package);
+        }
+        all.insert(name.clone(), language);
     }
     all
 }
@@ -101,7 +108,7 @@ fn in_the_box() -> BTreeMap<String, LanguageConfig> {
 }
 
 /// The path of a tool in a session, and on the host.
-fn look_up(name: &str, binds: &[Bind]) -> Option<(String, PathBuf)> {
+pub(crate) fn look_up(name: &str, binds: &[Bind]) -> Option<(String, PathBuf)> {
     if !name.starts_with('/') {
         let mut places = SYSTEM_FOLDERS.iter().map(|folder| format!("{folder}/{name}"));
         return places.find(|path| is_program(path.as_ref())).map(|path| (path.clone(), path.into()));
@@ -113,6 +120,20 @@ fn look_up(name: &str, binds: &[Bind]) -> Option<(String, PathBuf)> {
     };
     let host = in_system.or_else(in_bind)?;
     is_program(&host).then(|| (name.to_owned(), host))
+}
+
+/// The versions of Python in the system folders, as names of programs.
+pub(crate) fn pythons() -> Vec<String> {
+    let entries =
+        SYSTEM_FOLDERS.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_version = |name: &String| {
+        name.strip_prefix("python3.").is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let mut found: Vec<_> = names.filter(is_version).collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 fn is_program(path: &Path) -> bool {
@@ -203,6 +224,16 @@ mod tests {
         let languages = find("[c]\ninterpreters = [\"bash\"]\nargs = [\"{code}\"]");
         let c = languages.get("c").unwrap().language().unwrap();
         assert!(!c.needs_folder() && c.run_code("x", &[]).is_some(), "its own way instead of the box's");
+    }
+
+    #[test]
+    fn a_chosen_version_that_is_not_installed_names_its_own_package() {
+        let languages =
+            find("[python]\ninterpreters = [\"python3.99\"]\n[cpp]\ninterpreters = [\"clang++-99\"]");
+        let remedy = |name| languages.get(name).unwrap().remedy();
+        assert_eq!(remedy("python"), "apt-get install python3.99");
+        assert_eq!(remedy("cpp"), "apt-get install clang-99");
+        assert_eq!(remedy("ruby"), "apt-get install ruby");
     }
 
     #[test]

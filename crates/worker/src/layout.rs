@@ -46,6 +46,9 @@ pub(crate) struct SessionRecord {
     pub(crate) host_uid: Option<u32>,
     /// The name of its cgroup, if it has one.
     pub(crate) cgroup: Option<String>,
+    /// Whether it sees the folder of our tools. Sessions of earlier workers do not until they are resumed.
+    #[serde(default)]
+    pub(crate) tools: bool,
 }
 
 /// The record of an execution.

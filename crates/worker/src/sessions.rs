@@ -12,4 +12,5 @@ pub(crate) mod janitor;
 pub(crate) mod pool;
 pub(crate) mod session;
 pub(crate) mod table;
+pub(crate) mod tools;
 pub(crate) mod update;

@@ -203,6 +203,19 @@ async fn calls_with_one_interactive_id_share_a_session_however_many_come_at_once
 }
 
 #[tokio::test]
+async fn an_interactive_session_keeps_files_and_not_variables_and_the_document_says_so() -> Result<()> {
+    let server = TestServer::small().await?;
+    let api = server.api();
+    let python = |code: &str| json!({"runtime": "python", "code": code, "interactive_id": "state"});
+    call(&api, &python("x = 1; open('kept', 'w').write('file')")).await?;
+    let next = call(&api, &python("print(open('kept').read(), 'x' in globals())")).await?;
+    assert_eq!(next["result"]["stdout"], "file False\n", "{next}");
+    let document = api.json("/openapi.json").await?.to_string();
+    assert!(document.contains("It does not keep variables"), "the document does not say so");
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_ended_interactive_session_is_replaced_by_a_new_one() -> Result<()> {
     let server = TestServer::start().await?;
     let api = server.api();

@@ -27,6 +27,7 @@ async fn a_makefile_is_made_in_the_session_and_its_messages_are_diagnostics() ->
     assert_eq!((&built["status"], &built["cached"]), (&json!("success"), &json!(false)), "{built}");
     assert_eq!(built["diagnostics"][0]["option"], "-Wunused-variable", "{built}");
     assert_eq!(built["diagnostics"][0]["file"], "/workspace/proj/main.cpp", "{built}");
+    assert_eq!(built["artifacts"], json!(["/workspace/proj/main"]), "{built}");
     assert_eq!(fixture.run_in(&session, "./proj/main; echo $?").await?, "4\n");
     let failed =
         build(&fixture, &session, &json!({"kind": "make", "source_dir": "proj", "target": "nothing"}))
@@ -50,9 +51,36 @@ async fn a_cmake_project_is_configured_and_built_and_exports_its_compile_command
     fixture.write(&session, "main.cpp", "int main() { return 9; }\n")?;
     let built = build(&fixture, &session, &json!({"kind": "cmake", "build_type": "Release"})).await?;
     assert_eq!(built["status"], "success", "{built}");
-    assert_eq!(built["artifacts"], json!(["/workspace/build/compile_commands.json"]), "{built}");
+    let artifacts = json!(["/workspace/build/compile_commands.json", "/workspace/build/sample"]);
+    assert_eq!(built["artifacts"], artifacts, "{built}");
     assert!(fixture.read(&session, "build/compile_commands.json").is_ok());
     assert_eq!(fixture.run_in(&session, "./build/sample; echo $?").await?, "9\n");
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_cmake_projects_have_two_build_folders_and_each_names_its_programs() -> Result<()> {
+    let fixture = Fixture::new().await?;
+    let session = fixture.session.clone();
+    for name in ["one", "libs/two"] {
+        let lists = "cmake_minimum_required(VERSION 3.13)\nproject(it CXX)\nadd_library(part SHARED part.cpp)\n\
+                     add_executable(it main.cpp)\ntarget_link_libraries(it part)\n";
+        fixture.write(&session, &format!("{name}/CMakeLists.txt"), lists)?;
+        fixture.write(&session, &format!("{name}/part.cpp"), "int part() { return 7; }\n")?;
+        fixture.write(
+            &session,
+            &format!("{name}/main.cpp"),
+            "int part();\nint main() { return part(); }\n",
+        )?;
+    }
+    for (source, folder) in [("one", "_one"), ("/workspace/libs/two", "_libs__two"), ("one", "_one")] {
+        let built = build(&fixture, &session, &json!({"kind": "cmake", "source_dir": source})).await?;
+        assert_eq!(built["status"], "success", "{built}");
+        let artifacts = ["compile_commands.json", "it", "libpart.so"];
+        let artifacts = artifacts.map(|name| format!("/workspace/build/{folder}/{name}"));
+        assert_eq!(built["artifacts"], json!(artifacts), "even if nothing had to be built: {built}");
+    }
+    assert_eq!(fixture.run_in(&session, "build/_libs__two/it; echo $?").await?, "7\n");
     Ok(())
 }
 

@@ -7,3 +7,4 @@ mod diagnostics;
 mod faults;
 mod in_session;
 mod plain;
+mod variables;

@@ -169,3 +169,21 @@ async fn a_session_cannot_say_what_a_package_is_or_where_it_comes_from() -> Resu
     assert_eq!(seen.text(), "");
     Ok(())
 }
+
+#[tokio::test]
+async fn pip_and_npm_show_why_a_registry_cannot_be_reached() -> Result<()> {
+    let registry = Registry::new().await?;
+    let worker = worker(&registry).await?;
+    registry.stop().await;
+    let id = with_environment(&worker).await?;
+    for line in [INSTALL, "npm install --no-fund --fetch-retries 0 --cache /tmp/npm tiny 2>&1"] {
+        let seen = run(&worker, id, line).await?;
+        assert_ne!(seen.verdict().code, Some(0), "{}", seen.text());
+        let text = seen.text();
+        assert!(
+            text.contains("the registry does not answer") && text.contains("network.upstream_proxy"),
+            "{text}"
+        );
+    }
+    Ok(())
+}

@@ -12,7 +12,7 @@ async fn without_a_word_a_session_has_no_outlet_and_nothing_that_points_to_one()
     let registry = Registry::new().await?;
     let worker = worker(&registry).await?;
     let knock = format!(
-        "env | grep -i -E 'proxy|index|npm'; bash -c 'exec 3<>/dev/tcp/127.0.0.1/{OUTLET}' && echo open"
+        "env | grep -i -E 'proxy|index|registry'; bash -c 'exec 3<>/dev/tcp/127.0.0.1/{OUTLET}' && echo open"
     );
     let closed = session(&worker, Network::None).await?;
     assert_eq!(run(&worker, closed, &knock).await?.text(), "");

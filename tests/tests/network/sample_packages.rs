@@ -44,6 +44,20 @@ pub(crate) fn tarball(name: &str, version: &str) -> Result<Vec<u8>> {
     Ok(tar.into_inner()?.finish()?)
 }
 
+/// A crate of an empty library.
+pub(crate) fn crate_file(name: &str, version: &str) -> Result<Vec<u8>> {
+    let mut tar =
+        tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default()));
+    let manifest = format!("[package]\nname = \"{name}\"\nversion = \"{version}\"\nedition = \"2021\"\n");
+    for (path, text) in [("Cargo.toml", manifest.as_str()), ("src/lib.rs", "")] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, format!("{name}-{version}/{path}"), text.as_bytes())?;
+    }
+    Ok(tar.into_inner()?.finish()?)
+}
+
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

@@ -40,7 +40,24 @@ async fn the_environment_is_ours_the_sessions_and_the_executions_and_no_more() -
         let env: BTreeMap<_, _> =
             text.split_terminator('\0').filter_map(|pair| pair.split_once('=')).collect();
         let names: Vec<_> = env.keys().copied().collect();
-        let expected = ["A", "B", "C", "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"];
+        let expected = [
+            "A",
+            "B",
+            "C",
+            "CARGO_INSTALL_ROOT",
+            "GOBIN",
+            "HOME",
+            "LANG",
+            "LOGNAME",
+            "PATH",
+            "PIP_PYTHON",
+            "PYTHONUNBUFFERED",
+            "SHELL",
+            "TERM",
+            "TMPDIR",
+            "USER",
+            "npm_config_prefix",
+        ];
         assert_eq!(names, expected);
         assert_eq!((env["A"], env["B"], env["C"]), ("session", "execution", "x=y\nz"));
     }

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use headwater_contract::Client;
 use headwater_contract::v1::{self, mark::Kind};
 use headwater_protocol::{ExecutionId, StartSpec};
-use headwater_tests::TestWorker;
 use headwater_tests::host::{PATIENCE, eventually};
+use headwater_tests::{Options, TestWorker};
 use tonic::Streaming;
 
 use crate::screen::{Terminal, worker};
@@ -207,5 +207,25 @@ async fn the_users_files_are_read_and_history_is_kept() -> Result<()> {
     let seen = worker.read(look).await?.text();
     assert!(seen.contains("echo is-$FROM_PROFILE"), "{seen}");
     assert!(!seen.contains("bashrc"), "the file with the secret is gone: {seen}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_login_shell_keeps_the_path_of_the_session_and_adds_what_a_profile_adds() -> Result<()> {
+    for no_walls in [false, true] {
+        let worker = TestWorker::with(Options { pool: Some(0), no_walls, ..Options::default() }).await?;
+        let client = worker.client().await?;
+        let mut shell = Shell::start(&worker).await?;
+        shell.until_prompt().await?;
+        // Up to the folders of the host, and each once.
+        shell.terminal.types("clear; P=${PATH//$HOME/H}; echo \"<${P%%:/usr*}>\"\n").await?;
+        let tools = if no_walls { worker.data().join("tools/bin") } else { "/run/headwater/bin".into() };
+        shell.terminal.shows(&client, &format!("H/.local/bin:{}", tools.display())).await?;
+        shell
+            .terminal
+            .types("clear; tr : '\\n' <<<$PATH | sort | uniq -d | wc -l | sed s/^/twice=/\n")
+            .await?;
+        shell.terminal.shows(&client, "twice=0").await?;
+    }
     Ok(())
 }

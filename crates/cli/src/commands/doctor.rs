@@ -5,6 +5,7 @@
 
 mod data;
 mod languages;
+mod store;
 mod table;
 mod worker;
 
@@ -61,6 +62,7 @@ fn examine(data: &Path, file: Option<&Path>) -> Vec<Check> {
     checks.push(disk_limit(&options.folder));
     checks.extend(languages::check(config));
     checks.extend(data::check(config));
+    checks.push(store::check(&config.data));
     checks.push(worker::check(config));
     checks
 }
@@ -105,15 +107,16 @@ mod tests {
     fn a_failure_fails_the_report_and_a_warning_does_not() {
         let fine = Check::fine("a", "fine");
         let warning = Check::warning("b", "c is used instead", "do d");
-        assert!(Report::from(vec![fine.clone(), warning]).ok);
-        let report = Report::from(vec![fine, Check::failure("e", "not installed", "install it")]);
+        assert!(Report::from(vec![fine.clone(), warning.clone()]).ok);
+        let report = Report::from(vec![fine, warning, Check::failure("e", "not installed", "install it")]);
         assert!(!report.ok);
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(
             json["checks"],
             serde_json::json!([
-                {"name": "a", "ok": true, "detail": "fine", "fix": null},
-                {"name": "e", "ok": false, "detail": "not installed", "fix": "install it"},
+                {"name": "a", "ok": true, "status": "ok", "detail": "fine", "fix": null},
+                {"name": "b", "ok": true, "status": "warning", "detail": "c is used instead", "fix": "do d"},
+                {"name": "e", "ok": false, "status": "failed", "detail": "not installed", "fix": "install it"},
             ])
         );
     }

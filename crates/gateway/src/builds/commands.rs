@@ -2,12 +2,11 @@
 //! build: `CMake`, make, and the compilers of single languages.
 
 use headwater_protocol::{Children, Command, StartSpec, shell_quote};
+use sha2::Digest as _;
 
 use crate::error::ApiError;
 use crate::workspace_path::{self, MAX_PATH_BYTES, WORKSPACE};
 
-/// The default build folder of `CMake`.
-const BUILD_PATH: &str = "/workspace/build";
 /// The default timeout of a build.
 const TIMEOUT_MS: u64 = 120_000;
 /// The longest timeout that a request may set.
@@ -20,8 +19,10 @@ const MAX_ARGS: usize = 512;
 pub(crate) struct CmakeRequest {
     /// The folder of `CMakeLists.txt`; the workspace if absent.
     pub(crate) source_dir: Option<String>,
-    /// The build folder; `/workspace/build` if absent.
+    /// The build folder; a folder for this project below `build_path` if absent.
     pub(crate) build_dir: Option<String>,
+    /// Where projects are built that name no folder.
+    pub(crate) build_path: String,
     /// A configure preset of `CMakePresets.json`.
     pub(crate) preset: Option<String>,
     /// `CMAKE_BUILD_TYPE`: `Debug`, `Release` and so on.
@@ -61,6 +62,19 @@ pub(crate) struct LanguageRequest {
 pub(crate) struct Commanded {
     pub(crate) spec: StartSpec,
     pub(crate) artifacts: Vec<String>,
+    /// The folder in which the build leaves programs, if only the build knows their names.
+    pub(crate) programs_in: Option<String>,
+    /// The program that the build needs.
+    pub(crate) tool: Tool,
+}
+
+/// The program that a build needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// A tool of builds, such as `cmake`.
+    Build(&'static str),
+    /// The compiler of this language.
+    Language(String),
 }
 
 /// Returns a path of the workspace relative to `/workspace`.
@@ -89,7 +103,13 @@ fn words(args: &[String]) -> Result<String, ApiError> {
 /// `-jN` with the number of CPUs that the session may use.
 const JOBS: &str = "-j\"${HEADWATER_JOBS:-$(nproc)}\"";
 
-fn commanded(line: String, artifacts: Vec<String>, timeout_ms: Option<u64>, cpus: Option<f64>) -> Commanded {
+fn commanded(
+    tool: Tool,
+    line: String,
+    artifacts: Vec<String>,
+    timeout_ms: Option<u64>,
+    cpus: Option<f64>,
+) -> Commanded {
     let mut spec = StartSpec::new(Command::Shell(line));
     spec.timeout_ms = Some(timeout_ms.unwrap_or(TIMEOUT_MS).clamp(1, MAX_TIMEOUT_MS));
     spec.children = Children::Kill;
@@ -98,14 +118,32 @@ fn commanded(line: String, artifacts: Vec<String>, timeout_ms: Option<u64>, cpus
         spec.env.insert("HEADWATER_JOBS".into(), format!("{jobs}"));
     }
     let artifacts = artifacts.into_iter().map(|path| format!("{WORKSPACE}/{path}")).collect();
-    Commanded { spec, artifacts }
+    Commanded { spec, artifacts, programs_in: None, tool }
+}
+
+/// The build folder of a project: `build_path` for the workspace itself, and a folder in it for each other project,
+/// because a build folder belongs to one source folder. The name begins with `_`, so that it is not the folder of a
+/// subdirectory of the workspace's own project.
+fn build_folder(build_path: &str, source: &str) -> String {
+    if source == "." {
+        return build_path.to_owned();
+    }
+    let name = source.replace('/', "__");
+    // Two sources must not have one name.
+    let hash = sha2::Sha256::digest(source.as_bytes());
+    let [a, b, c, d, ..] = <[u8; 32]>::from(hash);
+    let suffix = if source.contains("__") { format!("-{a:02x}{b:02x}{c:02x}{d:02x}") } else { String::new() };
+    format!("{build_path}/_{name}{suffix}")
 }
 
 impl CmakeRequest {
     /// Configures and builds.
     pub(crate) fn command(&self, timeout_ms: Option<u64>, cpus: Option<f64>) -> Result<Commanded, ApiError> {
         let source = inside(self.source_dir.as_deref().unwrap_or("."))?;
-        let build = inside(&self.build_dir.clone().unwrap_or_else(|| BUILD_PATH.to_owned()))?;
+        let build = match &self.build_dir {
+            Some(folder) => inside(folder)?,
+            None => inside(&build_folder(&self.build_path, &source))?,
+        };
         let mut configure = format!(
             "cmake -S {} -B {} -DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
             shell_quote(&source),
@@ -122,7 +160,9 @@ impl CmakeRequest {
             self.target.as_ref().map(|target| words(&["--target".into(), target.clone()])).transpose()?;
         let target = target.unwrap_or_default();
         let line = format!("{configure} && cmake --build {}{target} {JOBS}", shell_quote(&build));
-        Ok(commanded(line, vec![format!("{build}/compile_commands.json")], timeout_ms, cpus))
+        let database = vec![format!("{build}/compile_commands.json")];
+        let commanded = commanded(Tool::Build("cmake"), line, database, timeout_ms, cpus);
+        Ok(Commanded { programs_in: Some(build), ..commanded })
     }
 }
 
@@ -133,7 +173,8 @@ impl MakeRequest {
         let target = self.target.iter().cloned().collect::<Vec<_>>();
         let line =
             format!("make -C {} {JOBS}{}{}", shell_quote(&source), words(&self.args)?, words(&target)?);
-        Ok(commanded(line, Vec::new(), timeout_ms, cpus))
+        let commanded = commanded(Tool::Build("make"), line, Vec::new(), timeout_ms, cpus);
+        Ok(Commanded { programs_in: Some(source), ..commanded })
     }
 }
 
@@ -157,7 +198,7 @@ impl LanguageRequest {
             }
         };
         let line = format!("mkdir -p \"$(dirname {to})\" && {line}");
-        Ok(commanded(line, vec![output], timeout_ms, cpus))
+        Ok(commanded(Tool::Language(self.language.clone()), line, vec![output], timeout_ms, cpus))
     }
 }
 
@@ -188,9 +229,30 @@ mod tests {
 
     #[test]
     fn cmake_configures_builds_and_exports_its_compile_commands() {
-        let commanded = CmakeRequest::default().command(None, None).unwrap();
+        let request = CmakeRequest { build_path: "/workspace/build".into(), ..CmakeRequest::default() };
+        let commanded = request.command(None, None).unwrap();
         assert!(line(&commanded).contains("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"));
         assert_eq!(commanded.artifacts, ["/workspace/build/compile_commands.json"]);
+        assert_eq!(commanded.programs_in.as_deref(), Some("build"));
+    }
+
+    #[test]
+    fn every_cmake_project_has_its_own_build_folder() {
+        let folder = |source: &str, build_dir: Option<&str>| {
+            let request = CmakeRequest {
+                source_dir: Some(source.into()),
+                build_dir: build_dir.map(Into::into),
+                build_path: "/workspace/build".into(),
+                ..CmakeRequest::default()
+            };
+            request.command(None, None).unwrap().programs_in.unwrap()
+        };
+        assert_eq!(folder("/workspace", None), "build");
+        assert_eq!(folder("/workspace/a/b", None), "build/_a__b");
+        assert_eq!(folder("a/b/", Some("/workspace/out")), "out");
+        let alike = ["a/b", "a__b", "a", "b", "a/__b", "a__/b"].map(|source| folder(source, None));
+        let different: std::collections::BTreeSet<_> = alike.iter().collect();
+        assert_eq!(different.len(), alike.len(), "{alike:?}");
     }
 
     #[test]

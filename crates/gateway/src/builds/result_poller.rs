@@ -173,8 +173,20 @@ impl Gateway {
         let paths = row.request.get("artifacts").and_then(|list| list.as_array()).filter(|_| is_success);
         result.artifacts =
             paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_owned)).collect();
+        let folder = row.request.get("programs_in").and_then(|folder| folder.as_str()).filter(|_| is_success);
+        if let Some(folder) = folder {
+            result.artifacts.extend(self.programs_of(row, folder).await?);
+        }
         result.duration_ms = verdict.duration_ms;
         Ok(result)
+    }
+
+    /// The programs in the folder of a build; none if its session has ended or the folder is gone.
+    async fn programs_of(&self, row: &BuildRow, folder: &str) -> Result<Vec<String>, ContractError> {
+        match self.programs_in(row.session_id, folder, row.kind == "cmake").await {
+            Err(error) if error.fault().is_some() => Ok(Vec::new()),
+            found => found,
+        }
     }
 
     /// The end of a stream as text (empty if its log was removed), and whether it is truncated.

@@ -92,7 +92,9 @@ async fn build(
         let mut stored = serde_json::to_value(&value).unwrap_or_default();
         if let Some(stored) = stored.as_object_mut() {
             stored.insert("artifacts".to_owned(), commanded.artifacts.into());
+            stored.insert("programs_in".to_owned(), commanded.programs_in.into());
         }
+        gateway.needs(&commanded.tool).await?;
         gateway.build_in_session(&who, id, value.kind.name(), stored, commanded.spec, request_key).await?
     };
     let row = if wait { gateway.wait_for_build(row, MAX_BUILD_WAIT).await? } else { row };

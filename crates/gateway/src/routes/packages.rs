@@ -143,7 +143,7 @@ async fn node_packages(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct PythonRequest {
-    /// Packages (`requests`, `requests==2.32.0`, `a[b]>=1,<2`) or paths in the workspace (`./tiny-1.0-py3-none-any.whl`).
+    /// Packages (`requests`, `requests==2.32.3`, `a[b]>=1,<2`) or paths in the workspace (`./tiny-1.0-py3-none-any.whl`).
     #[serde(default)]
     #[schema(max_items = 200)]
     install: Vec<String>,
@@ -245,7 +245,7 @@ async fn may_change(
     gateway.auth.may_use_session(who, Need::Write, id).await?;
     let changes = changes.checked(kind).map_err(|why| {
         ApiError::invalid(why).hint(
-            "name packages as in `requests==2.32.0` or `left-pad@1.3.0`, or files as in `./dist/mine.whl`",
+            "name packages as in `requests==2.32.3` or `left-pad@1.3.0`, or files as in `./dist/mine.whl`",
         )
     })?;
     let session = gateway.get_session(who, id).await?;

@@ -51,8 +51,10 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<Gateway>> {
 ///
 /// The program continues if the caller disconnects. The same request with the same `Idempotency-Key` is
 /// answered again from the beginning, and starts nothing. Calls with the same `interactive_id` share a
-/// session, and therefore files; it ends after 15 minutes without a call. Other calls without a `session_id`
-/// get a dedicated session, which ends with them, including background processes.
+/// session, which hibernates when it is idle. The session keeps files, installed packages and running
+/// background processes between calls. It does not keep variables, imports or the working directory, because
+/// every call is a new process: save in files what the next call needs. Other calls without a `session_id` get
+/// a dedicated session, which ends with them, including background processes.
 #[utoipa::path(post, path = "/v1/tools/code_execution", tag = "tools",
     params(
         IdempotencyKey,

@@ -74,6 +74,7 @@ repeated! { calls:
     restore_snapshot(session: SessionId, id: SnapshotId) -> v1::Snapshot;
 
     begin_build(order: &BuildSpec) -> BuildInfo;
+    build_tools() -> Vec<v1::BuildTool>;
     known_languages(wait: Duration) -> Vec<v1::KnownLanguage>;
     packages(session: SessionId, ecosystem: v1::Ecosystem) -> v1::ListPackagesResponse;
 }

@@ -14,6 +14,9 @@ pub(super) enum Checksum {
     Sha256(String),
     /// As npm's registries give it.
     Sha512(String),
+    /// No checksum: the hash of the URL of a file whose registry gives none. The URL's content never changes, and the
+    /// program that asks checks it.
+    Url(String),
 }
 
 impl fmt::Display for Checksum {
@@ -21,6 +24,7 @@ impl fmt::Display for Checksum {
         match self {
             Self::Sha256(hex) => write!(f, "sha256-{hex}"),
             Self::Sha512(hex) => write!(f, "sha512-{hex}"),
+            Self::Url(hex) => write!(f, "url-{hex}"),
         }
     }
 }
@@ -48,7 +52,13 @@ impl Checksum {
         match self {
             Self::Sha256(_) => Hasher::Sha256(Sha256::new()),
             Self::Sha512(_) => Hasher::Sha512(Sha512::new()),
+            Self::Url(text) => Hasher::Url(text.clone()),
         }
+    }
+
+    /// The name of a file that only its URL identifies.
+    pub(super) fn url(url: &str) -> Self {
+        Self::Url(blake3::hash(url.as_bytes()).to_hex().to_string())
     }
 }
 
@@ -57,6 +67,8 @@ impl Checksum {
 pub(super) enum Hasher {
     Sha256(Sha256),
     Sha512(Sha512),
+    /// Any bytes are right.
+    Url(String),
 }
 
 impl Hasher {
@@ -65,6 +77,7 @@ impl Hasher {
         match self {
             Self::Sha256(state) => state.update(bytes),
             Self::Sha512(state) => state.update(bytes),
+            Self::Url(_) => {}
         }
     }
 
@@ -73,6 +86,7 @@ impl Hasher {
         match self {
             Self::Sha256(state) => Checksum::Sha256(hex(&state.finalize())),
             Self::Sha512(state) => Checksum::Sha512(hex(&state.finalize())),
+            Self::Url(text) => Checksum::Url(text),
         }
     }
 }

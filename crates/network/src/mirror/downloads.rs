@@ -20,7 +20,7 @@ use super::super::meter::LogThrottle;
 use super::super::outlet::Connection;
 use super::super::response::{Body, Refusal, with_type};
 use super::checksum::Checksum;
-use super::fetch::Fetcher;
+use super::fetch::{FetchError, Fetcher};
 use super::pages::Entry;
 use super::reader;
 use super::store::Store;
@@ -40,7 +40,7 @@ pub(super) enum Download {
     /// The file is complete and its checksum matches.
     Complete { bytes: u64 },
     /// Why the download failed.
-    Failed(Arc<str>),
+    Failed(Refusal),
 }
 
 /// Downloads of package files into the cache of the mirror.
@@ -96,7 +96,7 @@ impl Downloads {
                     self.cached(&entry.checksum).await.ok_or_else(|| lost(io::ErrorKind::NotFound.into()))?;
                 Ok(answer(reader::complete(file, bytes, &connection.meter), Some(bytes)))
             }
-            Download::Failed(why) => Err(Refusal::upstream(why.to_string())),
+            Download::Failed(refusal) => Err(refusal),
             Download::Requested => Err(Refusal::upstream("the download did not start")),
         }
     }
@@ -135,11 +135,13 @@ impl Downloads {
             let _permit = permit;
             let end = match files.fetch(&entry, &progress).await {
                 Ok(bytes) => Download::Complete { bytes },
-                Err(why) => {
-                    if files.log_throttle.allows() {
+                Err(refusal) => {
+                    let missing = refusal.status == StatusCode::NOT_FOUND;
+                    if !missing && files.log_throttle.allows() {
+                        let why = &refusal.message;
                         tracing::warn!(checksum = %entry.checksum, why, "cannot cache a file of a package");
                     }
-                    Download::Failed(why.into())
+                    Download::Failed(refusal)
                 }
             };
             files.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry.checksum);
@@ -148,7 +150,7 @@ impl Downloads {
         download
     }
 
-    async fn fetch(&self, entry: &Entry, progress: &watch::Sender<Download>) -> Result<u64, String> {
+    async fn fetch(&self, entry: &Entry, progress: &watch::Sender<Download>) -> Result<u64, Refusal> {
         let store = Arc::clone(&self.store);
         let draft = tokio::task::spawn_blocking(move || store.draft()).await;
         let (draft, file) = draft.map_err(io::Error::other).and_then(|draft| draft).map_err(cannot_keep)?;
@@ -161,7 +163,7 @@ impl Downloads {
                 Err(why)
             }
         };
-        tokio::task::spawn_blocking(finish).await.map_err(|error| error.to_string())?
+        tokio::task::spawn_blocking(finish).await.map_err(|_| stopping())?
     }
 
     /// Fetches a file into a draft and checks it.
@@ -171,24 +173,34 @@ impl Downloads {
         progress: &watch::Sender<Download>,
         draft: &Path,
         mut file: tokio::fs::File,
-    ) -> Result<u64, String> {
-        let url: Url = entry.url.parse().map_err(|_| "the index has no valid URL for the file")?;
-        let mut response = self.fetcher.get(&url, HeaderMap::new()).await.map_err(|error| {
+    ) -> Result<u64, Refusal> {
+        let no_url = |_| Refusal::upstream("the index has no valid URL for the file");
+        let url: Url = entry.url.parse().map_err(no_url)?;
+        let failed = |error: FetchError| {
             tracing::debug!(%error, "cannot download a file of a package");
-            "the registry does not answer".to_owned()
-        })?;
-        if response.status() != StatusCode::OK {
-            return Err(format!("the registry answers with {}", response.status()));
+            Refusal::upstream(error.shown())
+        };
+        let mut response = self.fetcher.get(&url, HeaderMap::new()).await.map_err(failed)?;
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND | StatusCode::GONE => {
+                return Err(Refusal::missing("the registry has no such file"));
+            }
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED => return Err(Refusal::proxy_credentials()),
+            status => return Err(Refusal::upstream(format!("the registry answers with {status}"))),
         }
         let total = response.content_length();
         let mut hasher = entry.checksum.hasher();
         let mut bytes = 0;
         loop {
             if bytes.max(total.unwrap_or(0)) > self.store.limit() {
-                return Err("the file is larger than the package cache: raise `packages.cache`".into());
+                let why =
+                    "the file is larger than the package cache: the operator can raise `packages.cache`";
+                return Err(Refusal::upstream(why));
             }
             progress.send_replace(Download::Receiving { draft: draft.to_owned(), bytes, total });
-            let part = response.chunk().await.map_err(|_| "the registry closed the connection")?;
+            let closed = |_| Refusal::upstream("the registry closed the connection");
+            let part = response.chunk().await.map_err(closed)?;
             let Some(part) = part else { break };
             hasher.update(&part);
             file.write_all(&part).await.map_err(cannot_keep)?;
@@ -196,7 +208,7 @@ impl Downloads {
             bytes += part.len() as u64;
         }
         if hasher.finish() != entry.checksum || total.is_some_and(|total| total != bytes) {
-            return Err("the checksum of the file differs from the one in the index".into());
+            return Err(Refusal::upstream("the checksum of the file differs from the one in the index"));
         }
         Ok(bytes)
     }
@@ -215,9 +227,9 @@ fn answer(body: Body, length: Option<u64>) -> Response<Body> {
 }
 
 #[allow(clippy::needless_pass_by_value)] // the signature that `map_err` needs
-fn cannot_keep(error: io::Error) -> String {
+fn cannot_keep(error: io::Error) -> Refusal {
     tracing::error!(%error, "cannot write to the package cache");
-    "the mirror cannot store the file".to_owned()
+    Refusal::upstream("the mirror cannot store the file; the operator can check the disk of the data folder")
 }
 
 #[allow(clippy::needless_pass_by_value)]

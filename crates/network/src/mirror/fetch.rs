@@ -11,8 +11,10 @@ use reqwest::header::LOCATION;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 
-use super::super::dial::Dialler;
+use super::super::dial::{DialError, Dialler};
+use super::super::response::{NEEDS_PROXY, Refusal};
 use super::super::target::{Host, Target};
+use super::super::upstream::Scheme;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest pause between two parts of a response.
@@ -24,24 +26,65 @@ const MAX_IDLE_CONNECTIONS: usize = 8;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct FetchError(String);
+#[error("{text}")]
+pub(super) struct FetchError {
+    /// All that is known, for the log.
+    text: String,
+    /// What the program that asked is told: nothing about the host's network.
+    shown: String,
+}
 
 impl FetchError {
+    /// An error whose text may be shown.
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        let text = message.into();
+        Self { shown: text.clone(), text }
+    }
+
+    /// The reason as the program that asked gets it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
     }
 
     /// The error with all its causes, but without the URL, which may contain a password.
-    fn of(error: reqwest::Error) -> Self {
+    pub(super) fn of(error: reqwest::Error) -> Self {
         let error = error.without_url();
         let mut text = error.to_string();
+        let mut dial = None;
         let mut cause = error.source();
         while let Some(inner) = cause {
             text = format!("{text}: {inner}");
+            dial = dial.or_else(|| inner.downcast_ref::<DialError>());
             cause = inner.source();
         }
-        Self(text)
+        let shown = reason(&text, dial, error.is_timeout());
+        Self { text, shown }
+    }
+}
+
+/// What a failed request means, and what helps.
+fn reason(text: &str, dial: Option<&DialError>, timeout: bool) -> String {
+    match dial {
+        Some(DialError::Private { .. }) => {
+            "the registry is in a private network; the operator can list it in `network.allow_private`"
+                .to_owned()
+        }
+        Some(DialError::Unresolved { .. }) => {
+            format!("the name of the registry cannot be resolved; {NEEDS_PROXY}")
+        }
+        _ if text.contains("proxy authorization required") => Refusal::proxy_credentials().message,
+        _ if text.contains("tunnel error") => {
+            "the operator's proxy refuses the registry; the operator can allow it there, or list it in \
+             `network.no_proxy`"
+                .to_owned()
+        }
+        _ if text.contains("certificate") => {
+            "the registry's certificate is not trusted; the operator can name the authority's file in \
+             `SSL_CERT_FILE` of the worker"
+                .to_owned()
+        }
+        _ if timeout => format!("the registry does not answer in time; {NEEDS_PROXY}"),
+        _ => format!("the registry does not answer; {NEEDS_PROXY}"),
     }
 }
 
@@ -51,7 +94,8 @@ pub(super) struct Fetcher {
     dialler: Dialler,
     /// The registries as configured: their URLs may contain a user name and a password.
     registries: Vec<Url>,
-    /// One client with address checks, one without for the operator's exceptions: a resolver does not see the port.
+    /// One client with address checks, and one without: for the operator's exceptions, because a resolver does not see
+    /// the port, and for the operator's proxy, which may have a private address.
     clients: OnceLock<Result<[Client; 2], String>>,
 }
 
@@ -89,20 +133,20 @@ impl Fetcher {
         if !matches!(url.scheme(), "https" | "http") {
             return Err(invalid());
         }
-        let host = Host::parse(url.host_str().unwrap_or_default()).map_err(|_| invalid())?;
-        let target = Target { host, port: url.port_or_known_default().ok_or_else(invalid)? };
-        let exception = self.dialler.is_exception(&target);
-        if let (Host::Address(address), false) = (&target.host, exception)
-            && !super::super::address::is_public(*address)
-        {
-            return Err(FetchError::new(format!("`{target}` is in a private network")));
-        }
+        let target = target_of(url).ok_or_else(invalid)?;
+        self.dialler
+            .refuse_private_address(&target)
+            .map_err(|_| FetchError::new(format!("`{target}` is in a private network")))?;
+        let proxied = self.dialler.proxy_for(scheme_of(url), &target).is_some();
         let clients = self.clients.get_or_init(|| {
-            let make = |trusted| client(CheckedResolver { dialler: self.dialler.clone(), trusted });
+            let make = |trusted| {
+                let resolver = CheckedResolver { dialler: self.dialler.clone(), trusted };
+                client(resolver, trusted.then(|| upstream_proxy(self.dialler.clone())))
+            };
             Ok([make(false)?, make(true)?])
         });
         let [checked, trusted] = clients.as_ref().map_err(|error| FetchError::new(error.clone()))?;
-        Ok(if exception { trusted } else { checked })
+        Ok(if proxied || self.dialler.is_exception(&target) { trusted } else { checked })
     }
 }
 
@@ -111,11 +155,33 @@ fn is_same(registry: &Url, url: &Url) -> bool {
     !registry.username().is_empty() && registry.origin() == url.origin()
 }
 
-fn client(resolver: CheckedResolver) -> Result<Client, String> {
+fn scheme_of(url: &Url) -> Scheme {
+    if url.scheme() == "https" { Scheme::Https } else { Scheme::Http }
+}
+
+/// Sends requests through the operator's proxy, if their host is not reached directly.
+fn upstream_proxy(dialler: Dialler) -> reqwest::Proxy {
+    reqwest::Proxy::custom(move |url| {
+        let target = target_of(url)?;
+        dialler.proxy_for(scheme_of(url), &target).map(|proxy| proxy.url.clone())
+    })
+}
+
+/// The host and port of a URL.
+fn target_of(url: &Url) -> Option<Target> {
+    let host = Host::parse(url.host_str()?).ok()?;
+    Some(Target { host, port: url.port_or_known_default()? })
+}
+
+fn client(resolver: CheckedResolver, proxy: Option<reqwest::Proxy>) -> Result<Client, String> {
     // Fails if another part of the process has installed one.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .no_proxy()
+    let builder = Client::builder().no_proxy();
+    let builder = match proxy {
+        Some(proxy) => builder.proxy(proxy),
+        None => builder,
+    };
+    builder
         .redirect(Policy::none())
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(READ_TIMEOUT)

@@ -30,7 +30,13 @@ impl Npm {
         // A name with a slash is one part of the path.
         let path = format!("{}/{}", url.path().trim_end_matches('/'), name.replace('/', "%2f"));
         url.set_path(&path);
-        Source { url, accept: content_type(accept), parse, name: name.to_owned() }
+        Source {
+            url,
+            accept: content_type(accept),
+            parse,
+            name: name.to_owned(),
+            setting: "packages.npm_registry",
+        }
     }
 }
 

@@ -62,6 +62,8 @@ pub(super) struct Source {
     pub parse: ParsePage,
     /// The name of the package in paths of the mirror.
     pub name: String,
+    /// The setting that names the registry.
+    pub setting: &'static str,
 }
 
 /// The first line of a cached page; JSON and HTML follow it.
@@ -80,6 +82,15 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// The whole JSON form in memory; only for small pages.
+    pub(super) fn bytes(file: BufReader<File>) -> io::Result<Vec<u8>> {
+        use std::io::Read;
+        let Self { file, bytes } = Self::json(file)?;
+        let mut all = Vec::new();
+        file.take(bytes).read_to_end(&mut all)?;
+        Ok(all)
+    }
+
     /// The JSON form.
     pub(super) fn json(mut file: BufReader<File>) -> io::Result<Self> {
         let (header, at) = read_header(&mut file)?;
@@ -199,7 +210,7 @@ impl Pages {
                 StatusCode::NOT_FOUND | StatusCode::GONE => {
                     return Err(Refusal::missing(format!("the registry has no package `{}`", source.name)));
                 }
-                status => FetchError::new(format!("the registry answers with {status}")),
+                status => FetchError::new(answered(status, source.setting)),
             },
             Err(error) => error,
         };
@@ -210,10 +221,7 @@ impl Pages {
         if old.is_some() {
             return Ok(());
         }
-        Err(Refusal::upstream(format!(
-            "cannot get `{}` from the registry: it cannot be reached or its answer is not valid",
-            source.name
-        )))
+        Err(Refusal::upstream(format!("cannot get `{}`: {}", source.name, failed.shown())))
     }
 
     /// Receives, parses and caches a page.
@@ -231,9 +239,7 @@ impl Pages {
         let permit = self.parse_permits.acquire(owner).await;
         let _permit = permit.map_err(|error| FetchError::new(error.to_string()))?;
         let mut bytes = BytesMut::new();
-        while let Some(part) =
-            response.chunk().await.map_err(|error| FetchError::new(error.without_url().to_string()))?
-        {
+        while let Some(part) = response.chunk().await.map_err(FetchError::of)? {
             if bytes.len() + part.len() > MAX_PAGE_BYTES {
                 return Err(FetchError::new("the page is too large"));
             }
@@ -257,6 +263,18 @@ impl Pages {
         let kept = tokio::task::spawn_blocking(keep).await.map_err(|error| error.to_string());
         kept.and_then(|kept| kept).map_err(FetchError::new)
     }
+}
+
+/// The reason for a status that is neither success nor absence.
+fn answered(status: StatusCode, setting: &str) -> String {
+    let remedy = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            format!("; the operator can put a user name and a password into `{setting}`")
+        }
+        StatusCode::PROXY_AUTHENTICATION_REQUIRED => return Refusal::proxy_credentials().message,
+        _ => String::new(),
+    };
+    format!("the registry answers with {status}{remedy}")
 }
 
 /// What is known of a cached page.

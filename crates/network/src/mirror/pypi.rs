@@ -36,7 +36,7 @@ impl Pypi {
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push(&name).push("");
         }
-        Ok(Source { url, accept: ACCEPT, parse, name })
+        Ok(Source { url, accept: ACCEPT, parse, name, setting: "packages.python_index" })
     }
 }
 
@@ -101,7 +101,7 @@ fn redirect_to_mirror(file: &mut Map<String, Value>, page: &Url, name: &str, ent
 
 fn hex(checksum: &Checksum) -> String {
     match checksum {
-        Checksum::Sha256(hex) | Checksum::Sha512(hex) => hex.clone(),
+        Checksum::Sha256(text) | Checksum::Sha512(text) | Checksum::Url(text) => text.clone(),
     }
 }
 

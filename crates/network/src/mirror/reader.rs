@@ -49,8 +49,8 @@ impl Reader {
         let at = self.at;
         let now = self.download.wait_for(|now| readable_bytes(now) > at || is_finished(now)).await;
         let now = now.map_err(io::Error::other)?.clone();
-        if let Download::Failed(why) = now {
-            return Err(io::Error::other(why.to_string()));
+        if let Download::Failed(refusal) = now {
+            return Err(io::Error::other(refusal.message));
         }
         let length = usize::try_from(readable_bytes(&now) - at).unwrap_or(usize::MAX).min(READ_BYTES);
         if length == 0 {

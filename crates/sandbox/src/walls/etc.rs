@@ -16,7 +16,7 @@ pub(super) const INSIDE: &str = "/etc";
 pub(super) const MTAB: &str = "/proc/self/mounts";
 
 /// Generated files: users, host names, and no access to the host's name services.
-pub(super) const GENERATED_FILES: [(&str, &str); 6] = [
+pub(super) const GENERATED_FILES: [(&str, &str); 7] = [
     (
         "etc/passwd",
         "root:x:0:0:root:/:/usr/sbin/nologin\n\
@@ -32,10 +32,12 @@ pub(super) const GENERATED_FILES: [(&str, &str); 6] = [
         "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n\
          protocols: files\nservices: files\nethers: files\nrpc: files\n",
     ),
+    // The host's would set another PATH: login shells keep the one of the session.
+    ("etc/profile", include_str!("etc/profile.sh")),
 ];
 
 /// Entries that are taken from the host read-only, if it has them. A final `*` matches anything.
-const HOST_ENTRIES: [&str; 40] = [
+const HOST_ENTRIES: [&str; 39] = [
     "ImageMagick-*",
     "R",
     "alternatives",
@@ -66,7 +68,6 @@ const HOST_ENTRIES: [&str; 40] = [
     "perl",
     "pki",
     "php",
-    "profile",
     "protocols",
     "python3*",
     "python2*",

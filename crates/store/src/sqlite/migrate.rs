@@ -32,6 +32,11 @@ pub(super) async fn run_to(connection: &mut SqliteConnection, version: i64) {
     migrator().run_direct(Some(version), connection, false).await.unwrap();
 }
 
+/// The number of the last migration that this version knows.
+pub(super) fn last() -> i64 {
+    MIGRATIONS.iter().map(|(version, ..)| *version).max().unwrap_or(0)
+}
+
 fn migrator() -> Migrator {
     let embedded = MIGRATIONS.iter().map(|&(version, name, text)| {
         Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(text), false)

@@ -62,7 +62,7 @@ async fn try_to_open(path: &Path) -> Result<SqliteStore, StoreError> {
     Ok(SqliteStore { path: path.to_owned(), readers, writer: Writer::start(connection), reserve })
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
+pub(super) fn options(path: &Path) -> SqliteConnectOptions {
     // Statements are not logged: sqlx would format each of them.
     SqliteConnectOptions::new()
         .filename(path)

@@ -7,9 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use headwater_contract::{Fault, FaultKind};
 use headwater_protocol::build::Compiled;
+use headwater_protocol::settings::c_compiler;
 
 use super::key::{Key, KeyBuilder};
 use super::system::SystemFiles;
+use crate::languages::debian;
 
 /// The folders in which compilers are searched: every session sees them.
 const FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
@@ -38,8 +40,14 @@ impl Compilers {
     /// The compiler with this name. Blocks: it may have to be run.
     pub(crate) fn find(&self, name: &str, files: &SystemFiles) -> Result<Compiler, Fault> {
         let missing = || {
-            Fault::new(FaultKind::Unavailable, format!("the compiler `{name}` is not installed"))
-                .hint("install it on the host (`g++` comes with the package `g++`), or choose another")
+            let fault = Fault::new(
+                FaultKind::Invalid,
+                format!("the compiler `{name}` is not installed on this server"),
+            );
+            fault.hint(match debian::package_of(name) {
+                Some(package) => format!("apt-get install {package}"),
+                None => "install it on the host, or choose another".to_owned(),
+            })
         };
         let path = look_up(name).ok_or_else(missing)?;
         let unreadable = |error: std::io::Error| {
@@ -101,7 +109,7 @@ pub(crate) fn choose(
     let Some(asked) = asked else {
         return Ok(match language {
             Compiled::Cpp => preferred.to_owned(),
-            Compiled::C => c_of(preferred),
+            Compiled::C => c_compiler(preferred),
         });
     };
     if asked == preferred || allowed.iter().any(|name| name == asked) {
@@ -110,11 +118,6 @@ pub(crate) fn choose(
     let asked: String = asked.chars().take(64).collect();
     Err(Fault::new(FaultKind::Invalid, format!("the compiler `{asked}` is not allowed on this server"))
         .hint(format!("allowed compilers: {}", allowed.join(", "))))
-}
-
-/// `g++-12` has `gcc-12` beside it, and `clang++` has `clang`.
-fn c_of(preferred: &str) -> String {
-    preferred.replacen("clang++", "clang", 1).replacen("g++", "gcc", 1)
 }
 
 /// The features of the host's processor that matter to code that is compiled for it alone.
@@ -153,5 +156,10 @@ mod tests {
         for name in ["no-such-compiler", "../bin/g++", "", "."] {
             assert!(compilers.find(name, &files).is_err());
         }
+        let missing = compilers.find("g++-99", &files).unwrap_err();
+        assert_eq!(
+            (missing.kind, missing.hint.as_deref()),
+            (FaultKind::Invalid, Some("apt-get install g++-99"))
+        );
     }
 }

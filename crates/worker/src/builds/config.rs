@@ -31,10 +31,20 @@ pub struct BuildsConfig {
     pub share: Share,
 }
 
+/// The compiler of C++ if the operator chooses none.
+const DEFAULT_COMPILER: &str = "g++";
+
+impl BuildsConfig {
+    /// The compiler that the operator chose instead of the default.
+    pub(crate) fn chosen(&self) -> Option<&str> {
+        Some(self.compiler.as_str()).filter(|compiler| *compiler != DEFAULT_COMPILER)
+    }
+}
+
 impl Default for BuildsConfig {
     fn default() -> Self {
         Self {
-            compiler: "g++".to_owned(),
+            compiler: DEFAULT_COMPILER.to_owned(),
             compilers: ["g++", "clang++", "gcc", "clang"].map(str::to_owned).to_vec(),
             timeout: Duration::from_mins(2),
             cache_bytes: 5 << 30,

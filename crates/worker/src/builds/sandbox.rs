@@ -9,6 +9,7 @@ use super::driver::{script, unit_file};
 use super::inputs::{BUILD_DIR, Inputs};
 use super::plan::Plan;
 use crate::files::open_workspace::OpenWorkspace;
+use crate::sessions::session::SYSTEM_PATH;
 
 /// The time between SIGTERM and SIGKILL: compilers have nothing to complete.
 const GRACE_MS: u64 = 500;
@@ -19,6 +20,8 @@ pub(super) fn start_spec(plan: &Plan) -> StartSpec {
     spec.timeout_ms = Some(plan.timeout_ms);
     spec.grace_ms = Some(GRACE_MS);
     spec.children = Children::Kill;
+    // Programs of the workspace are copies of what the requester has: none of them may stand in for a compiler's tool.
+    spec.env.insert("PATH".into(), SYSTEM_PATH.into());
     spec.metadata.insert("build".into(), plan.output.clone());
     spec
 }

@@ -64,7 +64,7 @@ fn python(open: &OpenWorkspace) -> (Version, Option<Vec<v1::Package>>) {
     (version, Some(packages))
 }
 
-/// A package by its `METADATA`, or by the name of its folder: `requests-2.32.0.dist-info`.
+/// A package by its `METADATA`, or by the name of its folder: `requests-2.32.3.dist-info`.
 fn distribution(open: &OpenWorkspace, folder: &WorkspacePath, stem: &str) -> v1::Package {
     let metadata = folder.join(b"METADATA").and_then(|path| text(open, &path)).unwrap_or_default();
     let head = metadata.split("\n\n").next().unwrap_or_default();

@@ -11,8 +11,10 @@ use tonic::{Request, Response, Status};
 use crate::detached::blocking;
 use crate::engine::Engine;
 use crate::files::open_workspace::OpenWorkspace;
-use crate::languages::Entry;
-use crate::languages::packages;
+use crate::languages::{Entry, debian, look_up, packages};
+
+/// The tools of builds that no language stands for.
+const BUILD_TOOLS: [&str; 2] = ["cmake", "make"];
 
 /// The longest wait of a call for versions.
 const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -50,7 +52,8 @@ impl Contract for LanguagesService {
     ) -> Result<Response<v1::ListLanguagesResponse>, Status> {
         self.versions(Duration::from_millis(request.into_inner().wait_ms)).await;
         let languages = self.engine.languages.all().map(to_proto).collect();
-        Ok(Response::new(v1::ListLanguagesResponse { languages }))
+        let build_tools = BUILD_TOOLS.map(|name| build_tool(&self.engine, name)).to_vec();
+        Ok(Response::new(v1::ListLanguagesResponse { languages, build_tools }))
     }
 
     async fn list_packages(
@@ -63,6 +66,15 @@ impl Contract for LanguagesService {
         let engine = Arc::clone(&self.engine);
         let list = move || Ok(packages::list(&OpenWorkspace::open(&engine, session)?, ecosystem));
         Ok(Response::new(blocking(list).await?))
+    }
+}
+
+/// A tool of builds, installed or not.
+fn build_tool(engine: &Engine, name: &str) -> v1::BuildTool {
+    v1::BuildTool {
+        name: name.to_owned(),
+        package: debian::package_of(name).unwrap_or_else(|| name.to_owned()),
+        installed: look_up(name, &engine.config.binds).is_some(),
     }
 }
 

@@ -96,6 +96,7 @@ fn claim(
         slot: prepared.slot,
         host_uid: prepared.host_uid,
         cgroup: prepared.cgroup_name.clone(),
+        tools: engine.tools.exist(),
     };
     let dir = engine.folder.session(id);
     record.write(&prepared.dir).map_err(|error| cannot_record(&error))?;

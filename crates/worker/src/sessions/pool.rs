@@ -191,7 +191,12 @@ pub(crate) fn relaunch(engine: &Engine, record: SessionRecord) -> Result<Parts, 
     let slot = SessionId::random();
     let launched = launch_session(engine, slot, &dir, record.host_uid, network_of(record.spec.network))
         .and_then(|prepared| {
-            let record = SessionRecord { slot, cgroup: prepared.cgroup_name.clone(), ..record };
+            let record = SessionRecord {
+                slot,
+                cgroup: prepared.cgroup_name.clone(),
+                tools: engine.tools.exist(),
+                ..record
+            };
             let written = match &prepared.cgroup {
                 Some(cgroup) if record.spec.limits != engine.config.limits => {
                     cgroup.set_limits(&record.spec.limits)
@@ -289,7 +294,9 @@ const fn network_of(network: Network) -> NetworkNamespace {
 
 /// The files of the host that a session sees. A session in the host's network also sees its name servers.
 fn binds(engine: &Engine, network: NetworkNamespace) -> Vec<Bind> {
-    let mut binds = engine.config.binds.clone();
+    // Before the operator's: a bind at `/run` hides the tools, but a read-only one would have no place for them.
+    let mut binds = engine.tools.binds(network == NetworkNamespace::Session);
+    binds.extend(engine.config.binds.iter().cloned());
     if network == NetworkNamespace::Host {
         let path = "/etc/resolv.conf".to_owned();
         binds.push(Bind { host: path.clone(), inside: path, optional: true });

@@ -43,7 +43,7 @@ use crate::sessions::hibernation;
 use crate::sessions::init_link::InitLink;
 use crate::usage::disk::{Gauge, Measured};
 
-pub(crate) use env::workspace_inside;
+pub(crate) use env::{SYSTEM_PATH, workspace_inside};
 pub(crate) use hibernate::StartGuard;
 use outlet::Outlet;
 pub(crate) use outlet::message as outlet_message;

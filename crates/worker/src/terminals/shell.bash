@@ -2,9 +2,26 @@
 # the folder, in marks (OSC 133, OSC 633) that carry this terminal's secret. This file removes itself.
 command rm -f -- "${BASH_SOURCE[0]}"
 
+# The profile of a host may set another PATH: the session's folders stay first, and those that it adds follow.
+__hw_keep_path() {
+  local folder rest=$PATH:
+  PATH=$1
+  while [ -n "$rest" ]; do
+    folder=${rest%%:*}
+    rest=${rest#*:}
+    case :$PATH: in
+      *:"$folder":*) ;;
+      *) PATH=$PATH:$folder ;;
+    esac
+  done
+}
+
 __hw_profiles() {
-  local file
-  [ -r /etc/profile ] && . /etc/profile
+  local file path=$PATH
+  if [ -r /etc/profile ]; then
+    . /etc/profile
+    __hw_keep_path "$path"
+  fi
   for file in ~/.bash_profile ~/.bash_login ~/.profile; do
     if [ -r "$file" ]; then
       . "$file"
@@ -14,7 +31,7 @@ __hw_profiles() {
   [ -r ~/.bashrc ] && . ~/.bashrc
 }
 __hw_profiles
-unset -f __hw_profiles
+unset -f __hw_profiles __hw_keep_path
 
 __hw_secret=@SECRET@
 __hw_ran=

@@ -135,6 +135,7 @@ fn the_text_matches_its_snapshot() {
     let mut server = Config::new("/data");
     server.heartbeat = std::time::Duration::from_secs(5);
     worker.limits.memory_bytes = Some(1 << 30);
+    worker.max_limits.memory_bytes = Some(1 << 30);
     worker.packages.python_index = Some("https://user:secret@index.example/simple".parse().unwrap());
     let file = json!({ "server": { "heartbeat": "5s" }, "packages": { "python_index": "..." } });
     let flags = vec![("server.listen", Origin::Flag("--listen".into()))];

@@ -106,7 +106,8 @@ pub(crate) struct BuildRequest {
     /// `cmake`, `make`: the folder of the project; the workspace if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source_dir: Option<String>,
-    /// `cmake`: the build folder; `SESSION_BUILD_PATH` (`/workspace/build`) if absent.
+    /// `cmake`: the build folder. If absent it is `/workspace/build` (`SESSION_BUILD_PATH`) for a project in the
+    /// workspace itself, and a folder in it for each other `source_dir`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     build_dir: Option<String>,
     /// `cmake`: a configure preset.
@@ -154,7 +155,8 @@ impl BuildRequest {
         match self.kind {
             Kind::Cmake => CmakeRequest {
                 source_dir: self.source_dir.clone(),
-                build_dir: Some(self.build_dir.clone().unwrap_or_else(|| build_path.to_owned())),
+                build_dir: self.build_dir.clone(),
+                build_path: build_path.to_owned(),
                 preset: self.preset.clone(),
                 build_type: self.build_type.clone(),
                 target: self.target.clone(),
@@ -198,7 +200,8 @@ pub(crate) struct BuildBody {
     /// Whether `stdout`, `stderr` or `diagnostics` is incomplete; the execution `execution_id` has the whole
     /// output.
     truncated: bool,
-    /// The paths of the files that the build created.
+    /// The paths of the files that the build created. For `cmake` and `make`: the programs and shared libraries in the
+    /// build folder, or in the folder of the makefile, at most 100.
     artifacts: Vec<String>,
     /// The messages of the compilers.
     diagnostics: Vec<Diagnostic>,

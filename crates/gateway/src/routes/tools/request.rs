@@ -41,7 +41,8 @@ pub(crate) struct CodeExecutionRequest {
     /// The path in the workspace at which the code is saved before it runs.
     #[serde(default)]
     save_to_file: Option<String>,
-    /// Calls with the same id share a session, and therefore files.
+    /// Calls with the same id share a session: files and installed packages are kept, variables and imports are
+    /// not, because every call is a new process.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 256)]
     interactive_id: Option<String>,

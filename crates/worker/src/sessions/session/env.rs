@@ -3,11 +3,30 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use headwater_protocol::settings::c_compiler;
 use headwater_protocol::{Limits, SandboxKind, StartSpec};
 use headwater_sandbox::cgroup::Controllers;
 use headwater_sandbox::wire::Rlimits;
 
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+use crate::sessions::tools;
+
+/// The folders of the host's programs.
+pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What the environment of a program depends on, besides the program itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    /// The workspace, which is also the home folder.
+    pub(crate) home: &'a str,
+    /// The folder of our tools, if the session has it.
+    pub(crate) tools: Option<&'a str>,
+    /// The C++ compiler that the operator chose instead of the default.
+    pub(crate) compiler: Option<&'a str>,
+    /// The variables of the session's network.
+    pub(crate) network: &'a [(&'a str, String)],
+    /// The variables of the session.
+    pub(crate) session: &'a BTreeMap<String, String>,
+}
 
 /// The path of the workspace as a program in the session sees it.
 pub(crate) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String {
@@ -19,15 +38,10 @@ pub(crate) fn workspace_inside(sandbox: SandboxKind, workspace: &Path) -> String
 
 /// The whole environment: the defaults, the network's variables, the session's, and the execution's, where later ones win.
 /// Nothing of the worker's own environment.
-pub(crate) fn environment(
-    home: &str,
-    network: &[(&str, String)],
-    session: &BTreeMap<String, String>,
-    spec: &StartSpec,
-) -> Vec<String> {
+pub(crate) fn environment(surroundings: &Surroundings<'_>, spec: &StartSpec) -> Vec<String> {
+    let Surroundings { home, network, session, .. } = *surroundings;
     let term = if spec.tty.is_some() { "xterm-256color" } else { "dumb" };
     let defaults = [
-        ("PATH", PATH),
         ("HOME", home),
         ("USER", "user"),
         ("LOGNAME", "user"),
@@ -35,12 +49,38 @@ pub(crate) fn environment(
         ("LANG", "C.UTF-8"),
         ("TMPDIR", "/tmp"),
         ("TERM", term),
+        // Python would otherwise buffer what it prints to a pipe.
+        ("PYTHONUNBUFFERED", "1"),
     ];
+    let packages = package_environment(surroundings);
     let mut all: BTreeMap<&str, &str> = BTreeMap::from(defaults);
+    all.extend(packages.iter().map(|(name, value)| (*name, value.as_str())));
     all.extend(network.iter().map(|(name, value)| (*name, value.as_str())));
     all.extend(session.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     all.extend(spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     all.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+/// Where package managers install, and the search path that finds the results. The folders need not exist.
+fn package_environment(surroundings: &Surroundings<'_>) -> Vec<(&'static str, String)> {
+    let Surroundings { home, tools, compiler, network, .. } = surroundings;
+    let local = format!("{home}/.local");
+    let own = [format!("{home}/.venv/bin"), format!("{local}/bin")];
+    let path: Vec<_> = own.into_iter().chain(tools.map(tools::bin)).chain([SYSTEM_PATH.to_owned()]).collect();
+    let mut all = vec![
+        ("PATH", path.join(":")),
+        ("npm_config_prefix", local.clone()),
+        ("CARGO_INSTALL_ROOT", local.clone()),
+        ("GOBIN", format!("{local}/bin")),
+    ];
+    if let Some(compiler) = compiler {
+        // CMake, make and the installers of packages with C code use these.
+        all.extend([("CXX", (*compiler).to_owned()), ("CC", c_compiler(compiler))]);
+    }
+    all.extend(tools.map(|tools| ("PIP_PYTHON", tools::pip_python(tools))));
+    // Only a session that reaches the mirror has variables of its network.
+    all.extend(tools.filter(|_| !network.is_empty()).map(tools::mirror_environment));
+    all
 }
 
 /// The absolute working directory.
@@ -67,12 +107,42 @@ pub(crate) fn rlimits(limits: &Limits, counted: Controllers) -> Rlimits {
 mod tests {
     use super::*;
 
+    fn surroundings<'a>(
+        session: &'a BTreeMap<String, String>,
+        network: &'a [(&'a str, String)],
+    ) -> Surroundings<'a> {
+        Surroundings { home: "/workspace", tools: Some("/tools"), compiler: Some("g++-12"), network, session }
+    }
+
+    #[test]
+    fn packages_are_installed_in_the_home_and_found_there_first() {
+        let none = BTreeMap::new();
+        let env = environment(&surroundings(&none, &[]), &StartSpec::shell("true"));
+        for variable in [
+            format!("PATH=/workspace/.venv/bin:/workspace/.local/bin:/tools/bin:{SYSTEM_PATH}"),
+            "npm_config_prefix=/workspace/.local".into(),
+            "CARGO_INSTALL_ROOT=/workspace/.local".into(),
+            "PIP_PYTHON=/tools/pip-python".into(),
+            "PYTHONUNBUFFERED=1".into(),
+            "CXX=g++-12".into(),
+            "CC=gcc-12".into(),
+        ] {
+            assert!(env.contains(&variable), "{variable} in {env:?}");
+        }
+        // A session of a worker that had no tools yet: pip would fail without its interpreter.
+        let without = Surroundings { tools: None, compiler: None, ..surroundings(&none, &[]) };
+        let env = environment(&without, &StartSpec::shell("true"));
+        let given = |name: &str| env.iter().any(|variable| variable.starts_with(name));
+        assert!(!given("PIP_PYTHON=") && !given("CXX=") && !given("CC="), "{env:?}");
+    }
+
     #[test]
     fn the_execution_wins_over_the_session_and_the_session_over_the_defaults() {
         let session = BTreeMap::from([("TERM".into(), "vt100".into()), ("A".into(), "1".into())]);
         let mut spec = StartSpec::shell("true");
         spec.env.insert("A".into(), "2".into());
-        let env = environment("/workspace", &[("A", "0".into()), ("B", "0".into())], &session, &spec);
+        let network = [("A", "0".into()), ("B", "0".into())];
+        let env = environment(&surroundings(&session, &network), &spec);
         assert!(env.contains(&"A=2".into()) && env.contains(&"TERM=vt100".into()), "{env:?}");
         assert!(env.contains(&"HOME=/workspace".into()) && env.contains(&"B=0".into()));
     }

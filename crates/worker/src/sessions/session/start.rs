@@ -208,7 +208,17 @@ impl Session {
             _ => StdinFrom::Null,
         };
         let network = self.network_environment(session.spec.network);
-        let env = env::environment(&home, &network, &session.spec.env, spec);
+        let engine = self.engine.upgrade();
+        let tools =
+            engine.as_ref().filter(|_| session.tools).and_then(|engine| engine.tools.path(session.sandbox));
+        let surroundings = env::Surroundings {
+            home: &home,
+            tools: tools.as_deref(),
+            compiler: engine.as_ref().and_then(|engine| engine.config.builds.chosen()),
+            network: &network,
+            session: &session.spec.env,
+        };
+        let env = env::environment(&surroundings, spec);
         drop(session);
         Start {
             execution: record.id,

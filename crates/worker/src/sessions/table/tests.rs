@@ -22,6 +22,7 @@ fn record(id: SessionId) -> SessionRecord {
         slot: id,
         host_uid: None,
         cgroup: None,
+        tools: false,
     }
 }
 
